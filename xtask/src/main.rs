@@ -1,0 +1,2 @@
+//! What the maintainers run.
+fn main() {}
