@@ -1,6 +1,23 @@
 //! One MCP message, its HTTP headers, and whether they agree.
 #![no_std]
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice
+    )
+)]
 
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
 pub mod quality;
+
+pub mod json;
+mod scan;
+
+pub mod message;

@@ -1,0 +1,365 @@
+//! One JSON-RPC message, read once from its bytes and never written again.
+//!
+//! 1. The body is one JSON value that can be read in one way only, or it is [`Unreadable`].
+//! 2. What the rules look at (`id`, `method`, `params`, its `_meta` and its `arguments`) is found on the way;
+//!    each value knows where it stands.
+//! 3. Nothing else is interpreted: unknown members, big numbers, escapes and white space stay as they came.
+//! 4. Changing a message means [splicing](Message::splice): the bytes of a value are replaced, the rest stays.
+//!
+//! Half a surrogate pair (`"\ud83d"`) is legal JSON and passes; it equals nothing that a header can say.
+//!
+//! Rules: H13.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::json::{Span, Text, Type, Value};
+use crate::scan::{Name, Scanner, Wanted};
+
+pub use crate::scan::{Fault, MAX_DEPTH, Unreadable};
+
+/// The `_meta` keys that MCP and Attune read.
+pub mod meta {
+    /// The protocol version of a modern request.
+    pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+    /// What the client of a modern request can do.
+    pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    /// Who the client of a modern request is.
+    pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+    /// The caller's language preference.
+    pub const ACCEPT_LANGUAGE: &str = "io.modelcontextprotocol/acceptLanguage";
+    /// The language of an answer.
+    pub const CONTENT_LANGUAGE: &str = "io.modelcontextprotocol/contentLanguage";
+    /// The caller's time, place and locale, for clients that cannot write it beside `params`.
+    pub const CLIENT_CONTEXT: &str = "io.modelcontextprotocol/clientContext";
+}
+
+/// What a body is, before any rule is applied.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// A method and an id: wants an answer.
+    Request,
+    /// A method without an id.
+    Notification,
+    /// A result or an error.
+    Answer,
+    /// An array of messages, which only legacy clients send.
+    Batch,
+    /// JSON, but no JSON-RPC 2.0 message.
+    Other,
+}
+
+/// Whose member an entry is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Message,
+    Params,
+    Meta,
+    Arguments,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    name: Name,
+    value: Span,
+    place: Place,
+}
+
+/// One message and where its parts stand.
+///
+/// ```
+/// use mcp_attune_wire::message::{Kind, Message};
+///
+/// let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call",
+///     "params":{"name":"get_weather","arguments":{"location":"Bern"}}}"#;
+/// let message = Message::parse(body)?;
+/// assert_eq!(message.kind(), Kind::Request);
+/// assert!(message.method().unwrap().is("tools/call"));
+/// assert!(message.param("name").unwrap().text().unwrap().is("get_weather"));
+/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Message<'a> {
+    text: &'a str,
+    kind: Kind,
+    /// In the order they stand in the body, an object's members after the object's own entry began.
+    members: Vec<Member>,
+}
+
+impl<'a> Message<'a> {
+    /// Reads a body. One pass, no recursion, memory in proportion to the body.
+    ///
+    /// # Errors
+    ///
+    /// What is not one JSON value, has more than 127 brackets open at once, is not UTF-8, or has a member
+    /// name twice in one object is [`Unreadable`]. Rules: H13.
+    pub fn parse(body: &'a [u8]) -> Result<Self, Unreadable> {
+        let mut scanner = Scanner::new(body)?;
+        let mut members = Vec::new();
+        let first = scanner.peek()?;
+        if first == b'{' {
+            members.reserve(16);
+            read_message(&mut scanner, &mut members)?;
+        } else {
+            scanner.value()?;
+        }
+        scanner.finish()?;
+        let text = scanner.text();
+        let mut message = Self { text, kind: Kind::Other, members };
+        message.kind = if first == b'[' { Kind::Batch } else { message.classify() };
+        Ok(message)
+    }
+
+    /// A message that could be taken for two kinds at once is none.
+    fn classify(&self) -> Kind {
+        if !self.member("jsonrpc").and_then(Value::text).is_some_and(|version| version.is("2.0")) {
+            return Kind::Other;
+        }
+        let id = self.member("id").map(Value::kind);
+        let method = self.member("method").map(Value::kind);
+        let answers = self.member("result").is_some() || self.member("error").is_some();
+        match (method, id, answers) {
+            (Some(Type::String), Some(Type::String | Type::Number), false) => Kind::Request,
+            (Some(Type::String), None, false) => Kind::Notification,
+            (None, _, true) => Kind::Answer,
+            _ => Kind::Other,
+        }
+    }
+
+    /// The whole body as text.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// What kind of message it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The id as written: `7`, `"7"` and `7.0` stay three different texts.
+    #[must_use]
+    pub fn id(&self) -> Option<Value<'a>> {
+        self.member("id")
+    }
+
+    /// The method, if it is a string.
+    #[must_use]
+    pub fn method(&self) -> Option<Text<'a>> {
+        self.member("method")?.text()
+    }
+
+    /// A member of the message itself, such as `params` or a sibling `clientContext`.
+    #[must_use]
+    pub fn member(&self, name: &str) -> Option<Value<'a>> {
+        self.find(Place::Message, name)
+    }
+
+    /// A member of `params`, such as `name`, `uri`, `taskId`, `arguments` or `_meta`.
+    #[must_use]
+    pub fn param(&self, name: &str) -> Option<Value<'a>> {
+        self.find(Place::Params, name)
+    }
+
+    /// A member of `params._meta`; the keys have names in [`meta`].
+    #[must_use]
+    pub fn meta(&self, key: &str) -> Option<Value<'a>> {
+        self.find(Place::Meta, key)
+    }
+
+    /// The members of `params.arguments`, in the order they stand in.
+    pub fn arguments(&self) -> impl Iterator<Item = (Text<'a>, Value<'a>)> {
+        let here = |member: &&Member| member.place == Place::Arguments;
+        self.members.iter().filter(here).map(|member| (member.name.text(self.text), self.value(member)))
+    }
+
+    /// The body with the values at these spans replaced and every other byte as it was.
+    ///
+    /// Spans may be given in any order. One that overlaps an earlier one, or lies outside the body, changes
+    /// nothing and is reported, because two edits of one place cannot both be right.
+    ///
+    /// ```
+    /// use mcp_attune_wire::message::Message;
+    ///
+    /// let body = br#"{"jsonrpc":"2.0", "id":1, "method":"ping"}"#;
+    /// let message = Message::parse(body)?;
+    /// let spliced = message.splice(&[(message.id().unwrap().span(), "\"a\"")])?;
+    /// assert_eq!(spliced, r#"{"jsonrpc":"2.0", "id":"a", "method":"ping"}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Overlap`] as said above.
+    pub fn splice(&self, edits: &[(Span, &str)]) -> Result<alloc::string::String, Overlap> {
+        let mut edits = edits.to_vec();
+        edits.sort_unstable_by_key(|(span, _)| *span);
+        let added: usize = edits.iter().map(|(_, text)| text.len()).sum();
+        let mut out = alloc::string::String::with_capacity(self.text.len() + added);
+        let mut done = 0;
+        for (span, replacement) in edits {
+            let kept = self.text.get(done..span.start()).ok_or(Overlap { at: span })?;
+            self.text.get(span.range()).ok_or(Overlap { at: span })?;
+            out.push_str(kept);
+            out.push_str(replacement);
+            done = span.end();
+        }
+        out.push_str(self.text.get(done..).unwrap_or_default());
+        Ok(out)
+    }
+
+    fn find(&self, place: Place, name: &str) -> Option<Value<'a>> {
+        let wanted = Wanted::new(name);
+        let here = |member: &&Member| member.place == place && member.name.is(&wanted, self.text);
+        self.members.iter().find(here).map(|member| self.value(member))
+    }
+
+    fn value(&self, member: &Member) -> Value<'a> {
+        Value::new(self.text, member.value)
+    }
+}
+
+/// Two edits of one place: see [`Message::splice`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Overlap {
+    /// The edit that could not be made.
+    pub at: Span,
+}
+
+impl fmt::Display for Overlap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (start, end) = (self.at.start(), self.at.end());
+        write!(f, "an edit of bytes {start} to {end} overlaps another or lies outside the body")
+    }
+}
+
+impl core::error::Error for Overlap {}
+
+fn read_message(scanner: &mut Scanner<'_>, members: &mut Vec<Member>) -> Result<(), Unreadable> {
+    let wanted = Wanted::new("params");
+    scanner.object(|scanner, name| {
+        let is_params = name.is(&wanted, scanner.text()) && scanner.peek()? == b'{';
+        let value = if is_params { read_params(scanner, members)? } else { scanner.value()? };
+        members.push(Member { name, value, place: Place::Message });
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn read_params(scanner: &mut Scanner<'_>, members: &mut Vec<Member>) -> Result<Span, Unreadable> {
+    let (meta, arguments) = (Wanted::new("_meta"), Wanted::new("arguments"));
+    scanner.object(|scanner, name| {
+        let text = scanner.text();
+        let inside = match () {
+            () if name.is(&meta, text) => Some(Place::Meta),
+            () if name.is(&arguments, text) => Some(Place::Arguments),
+            () => None,
+        };
+        let value = match inside {
+            Some(place) if scanner.peek()? == b'{' => scanner.object(|scanner, name| {
+                let value = scanner.value()?;
+                members.push(Member { name, value, place });
+                Ok(())
+            })?,
+            _ => scanner.value()?,
+        };
+        members.push(Member { name, value, place: Place::Params });
+        Ok(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(body: &str) -> Kind {
+        Message::parse(body.as_bytes()).unwrap().kind()
+    }
+
+    #[test]
+    fn tells_the_kinds_apart() {
+        for (body, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Kind::Request),
+            (r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#, Kind::Request),
+            (r#"{"method":"ping","id":1e2,"jsonrpc":"2.0"}"#, Kind::Request),
+            (r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#, Kind::Notification),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Kind::Answer),
+            (r#"{"jsonrpc":"2.0","error":{"code":1}}"#, Kind::Answer),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Kind::Batch),
+            (r#"[]"#, Kind::Batch),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Kind::Other),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#, Kind::Other),
+            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, Kind::Other),
+            (r#"{"jsonrpc":"2.0","id":1}"#, Kind::Other),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, Kind::Other),
+            (r#"{"id":1,"method":"ping"}"#, Kind::Other),
+            (r#""ping""#, Kind::Other),
+            (r#"null"#, Kind::Other),
+        ] {
+            assert_eq!(kind(body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn finds_parts_whatever_their_order_and_spelling() {
+        let body = r#" { "params" : {"arguments": {"a":1,"b":[2]}, "n\u0061me":"x",
+            "_meta":{"io.modelcontextprotocol/acceptLanguage":"de"}},"clientContext":{"locale":"de"},
+            "method":"tools\/call","id":007e1, "jsonrpc":"2.0"}"#
+            .replace("007e1", "7e1");
+        let message = Message::parse(body.as_bytes()).unwrap();
+        assert_eq!(message.id().unwrap().raw(), "7e1");
+        assert!(message.method().unwrap().is("tools/call"));
+        assert_eq!(message.param("name").unwrap().raw(), "\"x\"");
+        assert_eq!(message.param("arguments").unwrap().raw(), r#"{"a":1,"b":[2]}"#);
+        assert_eq!(message.meta(meta::ACCEPT_LANGUAGE).unwrap().raw(), "\"de\"");
+        assert_eq!(message.member("clientContext").unwrap().raw(), r#"{"locale":"de"}"#);
+        let arguments: Vec<_> = message.arguments().map(|(name, value)| (name.as_written(), value.raw())).collect();
+        assert_eq!(arguments, [("a", "1"), ("b", "[2]")]);
+        assert_eq!(message.member("nothing"), None);
+    }
+
+    #[test]
+    fn spans_point_at_the_bytes_of_their_values() {
+        let body = r#"{"jsonrpc":"2.0","id": "ä" ,"method":"m","params":{"_meta":{"k":{"v":"\u00e9"}}}}"#;
+        let message = Message::parse(body.as_bytes()).unwrap();
+        for value in [message.id(), message.member("params"), message.param("_meta"), message.meta("k")] {
+            let value = value.unwrap();
+            assert_eq!(&body[value.span().range()], value.raw());
+        }
+        assert_eq!(message.id().unwrap().raw(), "\"ä\"");
+    }
+
+    #[test]
+    fn params_that_are_no_object_have_no_members() {
+        for body in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","params":["name"]}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":["k"],"arguments":3}}"#,
+        ] {
+            let message = Message::parse(body.as_bytes()).unwrap();
+            assert_eq!(message.meta("k"), None);
+            assert_eq!(message.arguments().count(), 0);
+        }
+    }
+
+    #[test]
+    fn splices_only_the_bytes_of_the_value() {
+        let body = "{ \"jsonrpc\":\"2.0\",\t\"id\": 1, \"method\":\"m\",\"params\":{ \"a\" : 1.0 , \"b\":\"\\u0061\"} }";
+        let message = Message::parse(body.as_bytes()).unwrap();
+        let (id, a) = (message.id().unwrap().span(), message.param("a").unwrap().span());
+        let spliced = message.splice(&[(a, "[2]"), (id, "\"x\"")]).unwrap();
+        assert_eq!(spliced, body.replace("1.0", "[2]").replace("\"id\": 1,", "\"id\": \"x\","));
+        assert_eq!(message.splice(&[]).unwrap(), body);
+    }
+
+    #[test]
+    fn refuses_to_splice_one_place_twice() {
+        let body = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#;
+        let message = Message::parse(body.as_bytes()).unwrap();
+        let (params, a) = (message.member("params").unwrap().span(), message.param("a").unwrap().span());
+        assert_eq!(message.splice(&[(a, "2"), (params, "{}")]), Err(Overlap { at: a }));
+        assert_eq!(message.splice(&[(a, "2"), (a, "3")]), Err(Overlap { at: a }));
+        let other = Message::parse(br#"{"a":1}"#).unwrap();
+        assert_eq!(other.splice(&[(a, "2")]), Err(Overlap { at: a }));
+    }
+}
