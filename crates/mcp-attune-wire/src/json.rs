@@ -353,7 +353,9 @@ const TOPS: u64 = 0x8080_8080_8080_8080;
 #[inline]
 pub(crate) fn plain_until(bytes: &[u8], mut at: usize) -> usize {
     for _ in 0..8 {
-        let Some(found) = special_in_word(bytes, at) else { return by_byte(bytes, at) };
+        let Some(found) = special_in_word(bytes, at) else {
+            return by_byte(bytes, at);
+        };
         if found < 8 {
             return at + found;
         }
@@ -444,7 +446,20 @@ mod tests {
 
     #[test]
     fn never_runs_past_text_that_was_not_checked() {
-        for text in ["{", "{\"", "{\"a", "{\"a\"", "{\"a\":", "{\"a\":\"", "{\"a\":[", "{\"a\":1", "{\"\\", "{}", "[]", ""] {
+        for text in [
+            "{",
+            "{\"",
+            "{\"a",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":\"",
+            "{\"a\":[",
+            "{\"a\":1",
+            "{\"\\",
+            "{}",
+            "[]",
+            "",
+        ] {
             assert!(value(text).members().count() <= 1, "{text}");
         }
     }

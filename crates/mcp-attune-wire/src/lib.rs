@@ -18,6 +18,15 @@ extern crate std;
 pub mod quality;
 
 pub mod json;
+mod number;
 mod scan;
 
+pub mod header;
 pub mod message;
+pub mod schema;
+
+pub mod mirror;
+
+pub mod agree;
+
+pub mod reply;

@@ -314,7 +314,8 @@ mod tests {
         assert_eq!(message.param("arguments").unwrap().raw(), r#"{"a":1,"b":[2]}"#);
         assert_eq!(message.meta(meta::ACCEPT_LANGUAGE).unwrap().raw(), "\"de\"");
         assert_eq!(message.member("clientContext").unwrap().raw(), r#"{"locale":"de"}"#);
-        let arguments: Vec<_> = message.arguments().map(|(name, value)| (name.as_written(), value.raw())).collect();
+        let arguments: Vec<_> =
+            message.arguments().map(|(name, value)| (name.as_written(), value.raw())).collect();
         assert_eq!(arguments, [("a", "1"), ("b", "[2]")]);
         assert_eq!(message.member("nothing"), None);
     }

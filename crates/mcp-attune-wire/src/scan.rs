@@ -438,8 +438,12 @@ impl<'a> Scanner<'a> {
                     escaped = true;
                     at = self.escape(at)?;
                 }
-                Some(_) => return Err(Unreadable { fault: Fault::Syntax, at }),
-                None => return Err(Unreadable { fault: Fault::Cut, at: bytes.len() }),
+                Some(_) => {
+                    return Err(Unreadable { fault: Fault::Syntax, at });
+                }
+                None => {
+                    return Err(Unreadable { fault: Fault::Cut, at: bytes.len() });
+                }
             }
         }
     }
@@ -453,8 +457,12 @@ impl<'a> Scanner<'a> {
                 for offset in at + 2..at + 6 {
                     match bytes.get(offset) {
                         Some(byte) if byte.is_ascii_hexdigit() => {}
-                        Some(_) => return Err(Unreadable { fault: Fault::Syntax, at: offset }),
-                        None => return Err(Unreadable { fault: Fault::Cut, at: offset }),
+                        Some(_) => {
+                            return Err(Unreadable { fault: Fault::Syntax, at: offset });
+                        }
+                        None => {
+                            return Err(Unreadable { fault: Fault::Cut, at: offset });
+                        }
                     }
                 }
                 Ok(at + 6)
@@ -546,11 +554,16 @@ mod tests {
     #[test]
     fn agrees_with_serde_json_on_small_texts() {
         // Every text of up to five pieces out of those that decide something.
-        let pieces = ["{", "}", "[", "]", ",", ":", "\"a\"", "\"", "\\", "1", "-", "0", ".", "e", "true", " ", "\\u00", "x"];
+        let pieces = [
+            "{", "}", "[", "]", ",", ":", "\"a\"", "\"", "\\", "1", "-", "0", ".", "e", "true", " ", "\\u00",
+            "x",
+        ];
         let mut texts = alloc::vec![String::new()];
         for _ in 0..4 {
-            let longer: Vec<_> =
-                texts.iter().flat_map(|text| pieces.iter().map(move |piece| format!("{text}{piece}"))).collect();
+            let longer: Vec<_> = texts
+                .iter()
+                .flat_map(|text| pieces.iter().map(move |piece| format!("{text}{piece}")))
+                .collect();
             for text in &longer {
                 let ours = read(text.as_bytes());
                 if ours != Err(Fault::RepeatedName) {
@@ -619,7 +632,7 @@ mod tests {
             assert!(serde_json::from_str::<serde_json::Value>(&nest(127)).is_ok());
             assert!(serde_json::from_str::<serde_json::Value>(&nest(128)).is_err());
         }
-        assert_eq!(read("[[1],[2],[3]]".repeat(1).as_bytes()), Ok(()));
+        assert_eq!(read(b"[[1],[2],[3]]"), Ok(()));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) fn rows(size: usize) -> Vec<u8> {
             row % 18,
             row * 7 % 90,
             row % 100,
-            row % 2 == 0,
+            row.is_multiple_of(2),
             row % 60,
         );
         row += 1;
@@ -39,7 +39,8 @@ pub(crate) fn rows(size: usize) -> Vec<u8> {
 
 /// The same with one long text, as a document to summarize is.
 pub(crate) fn prose(size: usize) -> Vec<u8> {
-    let sentence = "The train leaves at eight and reaches the valley before noon. \\\"Bring a coat\\\", they say.\\n";
+    let sentence =
+        "The train leaves at eight and reaches the valley before noon. \\\"Bring a coat\\\", they say.\\n";
     let text = sentence.repeat(size.saturating_sub(700) / sentence.len());
     call(&format!("\"document\":\"{text}\""))
 }

@@ -1,0 +1,423 @@
+//! Whether the headers of a request say what its body says.
+//!
+//! The checks come in this order, and the first that fails answers:
+//!
+//! 1. A modern body is one request or one notification.
+//! 2. `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` come once (H2).
+//! 3. A modern request has its envelope in `_meta` (H14).
+//! 4. Every header agrees with the body; what does not is told all at once (H1, H4–H7, H16, L14).
+//! 5. The version is one that is spoken here, where Attune is the one to say so (H14).
+//!
+//! A `tools/call` whose arguments may travel in headers needs the schema that this caller was advertised.
+//! Fetching it is the host's work: [`begin`] then hands back an [`Open`] question, and [`Open::with`]
+//! finishes. Nothing here waits, reads a clock or remembers.
+//!
+//! Caveat: a legacy request is not checked against its routing headers. They are marked to be left behind
+//! instead ([`Agreed::drops_routing_headers`]), so that nothing further on routes by them.
+//!
+//! ```
+//! use mcp_attune_wire::agree::{self, Agree, Policy};
+//! use mcp_attune_wire::{header::Headers, message::Message};
+//!
+//! let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{
+//!     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+//!     "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+//! let headers = Headers::new([
+//!     ("MCP-Protocol-Version", &b"2026-07-28"[..]),
+//!     ("Mcp-Method", b"tools/call"),
+//! ]);
+//! let refusal = agree::begin(&headers, Message::parse(body)?, &Policy::default()).unwrap_err();
+//! assert_eq!(refusal.to_string(), "Mcp-Method is not what method says; send the two equal");
+//! # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+//! ```
+//!
+//! Rules: H1–H9, H14, H16, L14.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+mod params;
+mod refusal;
+
+pub use refusal::{Mismatch, Refusal, Refused, Wrong};
+
+use crate::header::{self, Headers, Lines};
+use crate::json::{Text, Value};
+use crate::message::{Kind, Message, meta};
+use crate::mirror::name_key;
+use crate::schema::Declared;
+
+/// The protocol versions from before requests carried their own envelope.
+pub const LEGACY_VERSIONS: [&str; 5] = ["2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+/// Which of the two ways of speaking MCP a request follows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Era {
+    /// Every request carries its version and capabilities: 2026-07-28 and later.
+    Modern,
+    /// An `initialize` handshake and sessions: 2025-11-25 and earlier.
+    Legacy,
+}
+
+/// What an operator can choose.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Policy {
+    /// Also refuse what is merely careless: `Mcp-Name` where none belongs, unsafe integers, routing headers
+    /// on legacy requests.
+    pub strict: bool,
+    /// What an `Accept-Language` header means.
+    pub language_header: LanguageHeader,
+    /// What a declared argument without its header means.
+    pub on_missing_param: OnMissingParam,
+    /// The versions spoken behind, where the server behind cannot answer for itself (a stdio child).
+    pub supported_versions: Option<Vec<String>>,
+}
+
+/// What an `Accept-Language` header means. Rules: L14.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum LanguageHeader {
+    /// It must equal the preference in `_meta` where both are there.
+    #[default]
+    Compare,
+    /// The same, but a lone `*`, which some HTTP libraries add by themselves, is no header.
+    IgnoreWildcard,
+    /// Nothing.
+    Ignore,
+    /// Compared, and a preference in its own right where `_meta` has none.
+    Promote,
+}
+
+/// What a declared argument without its header means. Rules: H6.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum OnMissingParam {
+    /// A mismatch.
+    #[default]
+    Refuse,
+    /// Nothing: for mounts whose browser clients cannot send it.
+    Pass,
+}
+
+/// How far a check came.
+#[derive(Debug)]
+pub enum Agree<'a, 'p> {
+    /// All the way.
+    Done(Agreed<'a>),
+    /// To the arguments: the tool's schema decides.
+    NeedsSchema(Open<'a, 'p>),
+}
+
+/// A message whose headers say what it says. Only a finished check makes one.
+#[derive(Clone, Debug)]
+pub struct Agreed<'a> {
+    message: Message<'a>,
+    era: Era,
+    drops_routing_headers: bool,
+    promoted: Option<Cow<'a, [u8]>>,
+}
+
+impl<'a> Agreed<'a> {
+    /// The message.
+    #[must_use]
+    pub fn message(&self) -> &Message<'a> {
+        &self.message
+    }
+
+    /// Which way of speaking MCP it follows.
+    #[must_use]
+    pub fn era(&self) -> Era {
+        self.era
+    }
+
+    /// Whether `Mcp-Method`, `Mcp-Name` and `Mcp-Param-*` must be left behind, because nobody checked them.
+    ///
+    /// Rules: H16.
+    #[must_use]
+    pub fn drops_routing_headers(&self) -> bool {
+        self.drops_routing_headers
+    }
+
+    /// The caller's language preference as it was written, not yet read: the string in `_meta`, or a bare
+    /// header where the policy promotes it. Rules: L2, L14.
+    #[must_use]
+    pub fn accept_language(&self) -> Option<Cow<'_, str>> {
+        match preference(&self.message) {
+            Some(text) => text.decode(),
+            None => {
+                self.promoted.as_deref().and_then(|value| core::str::from_utf8(value).ok()).map(Cow::Borrowed)
+            }
+        }
+    }
+}
+
+/// A check that waits for the schema of the called tool.
+#[derive(Debug)]
+pub struct Open<'a, 'p> {
+    agreed: Agreed<'a>,
+    tool: Text<'a>,
+    params: Vec<(&'a str, &'a [u8])>,
+    mismatches: Vec<Mismatch>,
+    policy: &'p Policy,
+}
+
+impl<'a> Open<'a, '_> {
+    /// The tool whose schema is asked for, as its caller knows it.
+    #[must_use]
+    pub fn tool(&self) -> Cow<'a, str> {
+        self.tool.decode().unwrap_or(Cow::Borrowed(self.tool.as_written()))
+    }
+
+    /// The message, for a host that needs its envelope to ask for the schema.
+    #[must_use]
+    pub fn message(&self) -> &Message<'a> {
+        &self.agreed.message
+    }
+
+    /// Whether the request is refused whatever the schema says.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        !self.mismatches.is_empty()
+    }
+
+    /// Finishes the check with what the tool's schema declares, or without it where it could not be had:
+    /// then no `Mcp-Param-*` header is known, and none is checked.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`] with every mismatch, those found before included.
+    pub fn with(self, declared: Option<&Declared>) -> Result<Agreed<'a>, Refusal> {
+        let Self { agreed, params, mut mismatches, policy, .. } = self;
+        if let Some(declared) = declared.filter(|declared| !declared.is_empty()) {
+            params::check(declared, &agreed.message, &params, policy, &mut mismatches);
+        }
+        finish(agreed, mismatches, policy)
+    }
+}
+
+/// Checks headers against a message, as far as that goes without a schema.
+///
+/// # Errors
+///
+/// [`Refusal`] for the first of the steps above that fails.
+pub fn begin<'a, 'p>(
+    headers: &Headers<'a>,
+    message: Message<'a>,
+    policy: &'p Policy,
+) -> Result<Agree<'a, 'p>, Refusal> {
+    let era = era(headers, &message);
+    if era == Era::Modern && !matches!(message.kind(), Kind::Request | Kind::Notification) {
+        return Err(Refusal::new(&message, Refused::NotARequest(message.kind())));
+    }
+    refuse_repeated(headers, &message, era)?;
+    if era == Era::Modern && message.kind() == Kind::Request {
+        require_envelope(&message)?;
+    }
+
+    let mut mismatches = Vec::new();
+    if era == Era::Modern {
+        check_standard(headers, &message, policy, &mut mismatches);
+    }
+    let drops_routing_headers = headers.routes() && !names_modern_version(headers, &message);
+    if drops_routing_headers && policy.strict {
+        mismatches.push(Mismatch::new(routing_header(headers), None, Wrong::Unchecked));
+    }
+    let promoted = check_language(headers, &message, policy, &mut mismatches);
+
+    let tool = tool_to_check(headers, &message, era);
+    let agreed = Agreed { message, era, drops_routing_headers, promoted };
+    match tool {
+        Some(tool) => {
+            let params = headers.params().to_vec();
+            Ok(Agree::NeedsSchema(Open { agreed, tool, params, mismatches, policy }))
+        }
+        None => finish(agreed, mismatches, policy).map(Agree::Done),
+    }
+}
+
+/// The last two steps: all mismatches together, then the version.
+fn finish<'a>(agreed: Agreed<'a>, mismatches: Vec<Mismatch>, policy: &Policy) -> Result<Agreed<'a>, Refusal> {
+    let message = &agreed.message;
+    if !mismatches.is_empty() {
+        return Err(Refusal::new(message, Refused::Mismatch(mismatches)));
+    }
+    if let (Some(supported), Era::Modern) = (&policy.supported_versions, agreed.era)
+        && let Some(version) = body_version(message).and_then(Text::decode)
+        && !supported.iter().any(|spoken| *spoken == version)
+    {
+        let refused = Refused::Version { requested: version.into_owned(), supported: supported.clone() };
+        return Err(Refusal::new(message, refused));
+    }
+    Ok(agreed)
+}
+
+/// Which era a request belongs to. One sign of the modern one is enough, wherever it stands.
+fn era(headers: &Headers<'_>, message: &Message<'_>) -> Era {
+    let modern = message.meta(meta::PROTOCOL_VERSION).is_some()
+        || headers.version().iter().any(|version| !is_legacy(version))
+        || message.method().is_some_and(|method| method.is("server/discover"));
+    if modern { Era::Modern } else { Era::Legacy }
+}
+
+fn is_legacy(version: &[u8]) -> bool {
+    LEGACY_VERSIONS.iter().any(|legacy| legacy.as_bytes() == version)
+}
+
+fn body_version<'a>(message: &Message<'a>) -> Option<Text<'a>> {
+    message.meta(meta::PROTOCOL_VERSION)?.text()
+}
+
+fn names_modern_version(headers: &Headers<'_>, message: &Message<'_>) -> bool {
+    let in_body =
+        body_version(message).is_some_and(|version| !LEGACY_VERSIONS.iter().any(|legacy| version.is(legacy)));
+    in_body || headers.version().iter().any(|version| !is_legacy(version))
+}
+
+fn routing_header(headers: &Headers<'_>) -> String {
+    if !headers.method().is_empty() {
+        return header::METHOD.into();
+    }
+    match headers.params().first() {
+        Some((token, _)) if headers.name().is_empty() => [header::PARAM_PREFIX, token].concat(),
+        _ => header::NAME.into(),
+    }
+}
+
+/// Two copies of a routing header are refused, equal or not: two readers could take two different ones.
+fn refuse_repeated(headers: &Headers<'_>, message: &Message<'_>, era: Era) -> Result<(), Refusal> {
+    let version = headers.version();
+    let differ = version.iter().skip(1).any(|line| Some(line) != version.first());
+    let repeated = match era {
+        Era::Modern => [version.len() > 1, headers.method().len() > 1, headers.name().len() > 1],
+        Era::Legacy => [differ, false, false],
+    };
+    let names = [header::PROTOCOL_VERSION, header::METHOD, header::NAME];
+    let found = names.iter().zip(repeated).filter(|(_, repeated)| *repeated);
+    let mismatches: Vec<_> = found.map(|(name, _)| Mismatch::new(*name, None, Wrong::Repeated)).collect();
+    if mismatches.is_empty() { Ok(()) } else { Err(Refusal::new(message, Refused::Mismatch(mismatches))) }
+}
+
+fn require_envelope(message: &Message<'_>) -> Result<(), Refusal> {
+    let missing: Vec<_> = [meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES]
+        .into_iter()
+        .filter(|key| message.meta(key).is_none())
+        .collect();
+    if !missing.is_empty() {
+        return Err(Refusal::new(message, Refused::EnvelopeMissing(missing)));
+    }
+    if body_version(message).is_none() {
+        return Err(Refusal::new(message, Refused::VersionNotText));
+    }
+    Ok(())
+}
+
+/// `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name`. On a notification none is required.
+fn check_standard(
+    headers: &Headers<'_>,
+    message: &Message<'_>,
+    policy: &Policy,
+    mismatches: &mut Vec<Mismatch>,
+) {
+    let required = message.kind() == Kind::Request;
+    let mut check = |name: &'static str, argument: &'static str, wrong: Option<Wrong>| {
+        if let Some(wrong) = wrong.filter(|wrong| required || *wrong != Wrong::Missing) {
+            mismatches.push(Mismatch::new(name, Some(argument.into()), wrong));
+        }
+    };
+
+    // A notification may go without `_meta`; its version header then has nothing to agree with.
+    if required || message.meta(meta::PROTOCOL_VERSION).is_some() {
+        let argument = "params._meta[\"io.modelcontextprotocol/protocolVersion\"]";
+        check(header::PROTOCOL_VERSION, argument, one_spelling(headers.version(), body_version(message)));
+    }
+    check(header::METHOD, "method", one_spelling(headers.method(), message.method()));
+
+    let Some(method) = message.method() else { return };
+    match name_key(method) {
+        Some(key) => {
+            let argument = match key {
+                "uri" => "params.uri",
+                "taskId" => "params.taskId",
+                _ => "params.name",
+            };
+            let wrong = decoded(headers.name(), message.param(key).and_then(Value::text));
+            check(header::NAME, argument, wrong);
+        }
+        None if policy.strict && !headers.name().is_empty() && has_no_name(method) => {
+            mismatches.push(Mismatch::new(header::NAME, None, Wrong::NotHere));
+        }
+        None => {}
+    }
+}
+
+fn has_no_name(method: Text<'_>) -> bool {
+    method.is("server/discover") || method.decode().is_some_and(|method| method.ends_with("/list"))
+}
+
+/// A header that has one spelling for each value: plain where that is possible. Routers compare these as
+/// text, so an encoded spelling of a plain value would slip past them.
+fn one_spelling(lines: &Lines<'_>, body: Option<Text<'_>>) -> Option<Wrong> {
+    let wrong = decoded(lines, body);
+    let plain = body.and_then(Text::decode).filter(|body| header::travels_plain(body));
+    match (wrong, lines.first(), plain) {
+        (None, Some(value), Some(plain)) if value != plain.as_bytes() => Some(Wrong::Different),
+        (wrong, ..) => wrong,
+    }
+}
+
+/// A header that is compared after decoding.
+fn decoded(lines: &Lines<'_>, body: Option<Text<'_>>) -> Option<Wrong> {
+    match (lines.first(), body) {
+        (None, None) => None,
+        (None, Some(_)) => Some(Wrong::Missing),
+        (Some(_), None) => Some(Wrong::Unexpected),
+        (Some(value), Some(body)) => compare(value, body),
+    }
+}
+
+fn compare(value: &[u8], body: Text<'_>) -> Option<Wrong> {
+    if header::stands_for(value, body) {
+        return None;
+    }
+    Some(header::decode(value).err().map_or(Wrong::Different, Wrong::Undecodable))
+}
+
+fn preference<'a>(message: &Message<'a>) -> Option<Text<'a>> {
+    message.meta(meta::ACCEPT_LANGUAGE)?.text()
+}
+
+/// `Accept-Language` against `_meta`, before any grammar is looked at. Returns a bare header that counts.
+fn check_language<'a>(
+    headers: &Headers<'a>,
+    message: &Message<'a>,
+    policy: &Policy,
+    mismatches: &mut Vec<Mismatch>,
+) -> Option<Cow<'a, [u8]>> {
+    if policy.language_header == LanguageHeader::Ignore {
+        return None;
+    }
+    let header = headers.accept_language().joined()?;
+    if policy.language_header == LanguageHeader::IgnoreWildcard && *header == *b"*" {
+        return None;
+    }
+    match preference(message) {
+        Some(body) => {
+            if body.decode().is_none_or(|body| body.as_bytes() != &*header) {
+                let body = body.decode().unwrap_or(Cow::Borrowed(body.as_written()));
+                mismatches.push(Mismatch::language(&String::from_utf8_lossy(&header), &body));
+            }
+            None
+        }
+        None => (policy.language_header == LanguageHeader::Promote).then_some(header),
+    }
+}
+
+/// The tool whose schema is needed, where a declaration could be violated at all.
+fn tool_to_check<'a>(headers: &Headers<'_>, message: &Message<'a>, era: Era) -> Option<Text<'a>> {
+    if era == Era::Legacy || !message.method()?.is("tools/call") {
+        return None;
+    }
+    let calls = message.kind() == Kind::Request && message.arguments().next().is_some();
+    let tool = message.param("name")?.text()?;
+    (calls || !headers.params().is_empty()).then_some(tool)
+}

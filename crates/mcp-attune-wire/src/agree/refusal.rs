@@ -1,0 +1,222 @@
+//! What is refused, and in which words.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::header::{self, Undecodable};
+use crate::message::{Kind, Message};
+
+/// One header that does not say what the body says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mismatch {
+    /// The header, as the rules spell it.
+    pub header: Cow<'static, str>,
+    /// The place in the body that it mirrors, where there is one.
+    pub argument: Option<String>,
+    /// What is wrong.
+    pub wrong: Wrong,
+    /// Both language preferences, shortened: the one case in which values are told (L14).
+    values: Option<(String, String)>,
+}
+
+/// What is wrong with a header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Wrong {
+    /// The body has a value and the header is not there.
+    Missing,
+    /// The header is there and the body has no value that it could mirror.
+    Unexpected,
+    /// Both are there and differ.
+    Different,
+    /// The header says nothing that could be compared.
+    Undecodable(Undecodable),
+    /// The header is there twice.
+    Repeated,
+    /// The header does not belong to this method (`strict`).
+    NotHere,
+    /// An integer that not every reader keeps exactly (`strict`).
+    UnsafeInteger,
+    /// A routing header on a request that names no modern version (`strict`).
+    Unchecked,
+}
+
+impl Wrong {
+    /// The rule that asks for it.
+    #[must_use]
+    pub fn rule(self, header: &str) -> &'static str {
+        let language = header == header::ACCEPT_LANGUAGE;
+        let param = header.starts_with(header::PARAM_PREFIX);
+        match self {
+            _ if language => "L14",
+            Self::Repeated => "H2",
+            Self::Undecodable(_) => "H4",
+            Self::UnsafeInteger => "H7",
+            Self::Unchecked => "H16",
+            Self::Missing | Self::Unexpected | Self::Different if param => "H6",
+            Self::Different if header == header::PROTOCOL_VERSION => "H16",
+            Self::Missing | Self::Unexpected | Self::Different | Self::NotHere => "H1",
+        }
+    }
+}
+
+impl Mismatch {
+    pub(crate) fn new(header: impl Into<Cow<'static, str>>, argument: Option<String>, wrong: Wrong) -> Self {
+        Self { header: header.into(), argument, wrong, values: None }
+    }
+
+    pub(crate) fn language(header: &str, body: &str) -> Self {
+        let argument = "params._meta[\"io.modelcontextprotocol/acceptLanguage\"]";
+        let values = Some((shortened(header), shortened(body)));
+        Self {
+            header: header::ACCEPT_LANGUAGE.into(),
+            argument: Some(argument.into()),
+            wrong: Wrong::Different,
+            values,
+        }
+    }
+
+    /// The rule that asks for it: `H6`.
+    #[must_use]
+    pub fn rule(&self) -> &'static str {
+        self.wrong.rule(&self.header)
+    }
+}
+
+/// Values quoted in messages are escaped and shortened.
+fn shortened(value: &str) -> String {
+    const MOST: usize = 80;
+    let mut shown = String::new();
+    for char in value.chars() {
+        if shown.len() >= MOST {
+            shown.push('…');
+            break;
+        }
+        shown.extend(char.escape_debug());
+    }
+    shown
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let header = &self.header;
+        let argument = self.argument.as_deref().unwrap_or("the body");
+        if let Some((said, meant)) = &self.values {
+            return write!(
+                f,
+                "{header} says \"{said}\" and {argument} says \"{meant}\"; send the header equal to _meta to the \
+                 letter, or leave the header out"
+            );
+        }
+        match self.wrong {
+            Wrong::Missing => write!(f, "{header} is missing; send it with what {argument} says"),
+            Wrong::Unexpected => {
+                write!(
+                    f,
+                    "{header} is there, but {argument} has no value that it could mirror; leave the header out"
+                )
+            }
+            Wrong::Different => write!(f, "{header} is not what {argument} says; send the two equal"),
+            Wrong::Undecodable(undecodable) => write!(f, "{header} {undecodable}"),
+            Wrong::Repeated => write!(f, "{header} is there more than once; send it once"),
+            Wrong::NotHere => write!(f, "{header} does not belong to this method; leave the header out"),
+            Wrong::UnsafeInteger => {
+                write!(
+                    f,
+                    "{argument} is an integer outside ±(2^53−1), which not every reader keeps; send a smaller one"
+                )
+            }
+            Wrong::Unchecked => write!(
+                f,
+                "{header} is there, but the request names no protocol version that has it; \
+                 send MCP-Protocol-Version: 2026-07-28 and the same in _meta, or leave the header out"
+            ),
+        }
+    }
+}
+
+/// A request that is not let through, and the id that its answer carries.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refusal {
+    /// The request's id as written, where it has one.
+    pub id: Option<String>,
+    /// Why.
+    pub refused: Refused,
+}
+
+/// Why a request is not let through.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Refused {
+    /// A modern body that is neither a request nor a notification (H13).
+    NotARequest(Kind),
+    /// A modern request without these keys in its `_meta` (H14).
+    EnvelopeMissing(Vec<&'static str>),
+    /// A modern request whose version is no string (H14).
+    VersionNotText,
+    /// Headers that do not agree, all of them, at least one (H1, H2, H4–H7, H16, L14).
+    Mismatch(Vec<Mismatch>),
+    /// A version that is not spoken here (H14).
+    Version {
+        /// What the request asked for.
+        requested: String,
+        /// What is spoken.
+        supported: Vec<String>,
+    },
+}
+
+impl Refusal {
+    pub(crate) fn new(message: &Message<'_>, refused: Refused) -> Self {
+        let id = if message.kind() == Kind::Request { message.id() } else { None };
+        Self { id: id.map(|id| id.raw().into()), refused }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.refused.fmt(f)
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotARequest(kind) => f.write_str(match kind {
+                Kind::Batch => "a batch is not allowed; send each message in a request of its own",
+                Kind::Answer => "an answer is not allowed here; send requests and notifications",
+                Kind::Request | Kind::Notification | Kind::Other => {
+                    "this is no JSON-RPC 2.0 request or notification; send \"jsonrpc\": \"2.0\" and a \"method\", \
+                     and for a request an \"id\" that is a string or a number"
+                }
+            }),
+            Self::EnvelopeMissing(keys) => {
+                f.write_str("params._meta is missing ")?;
+                for (index, key) in keys.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { " and " })?;
+                    f.write_str(key)?;
+                }
+                f.write_str("; every request carries them")
+            }
+            Self::VersionNotText => {
+                f.write_str("params._meta[\"io.modelcontextprotocol/protocolVersion\"] is not a string; send one such as \"2026-07-28\"")
+            }
+            Self::Mismatch(mismatches) => match mismatches.as_slice() {
+                [] => f.write_str("the headers do not agree with the body"),
+                [only] => only.fmt(f),
+                [first, rest @ ..] => write!(f, "{first} (and {} more, see data.mismatches)", rest.len()),
+            },
+            Self::Version { requested, supported } => {
+                write!(f, "version \"{}\" is not spoken here; use ", shortened(requested))?;
+                for (index, version) in supported.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { " or " })?;
+                    f.write_str(version)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl core::error::Error for Refusal {}

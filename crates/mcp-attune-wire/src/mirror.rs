@@ -1,0 +1,152 @@
+//! What a client sends: the headers that mirror a message.
+//!
+//! 1. `MCP-Protocol-Version` from `_meta`, `Mcp-Method` from the method, `Mcp-Name` from the name, uri or
+//!    task id of the methods that have one.
+//! 2. `Accept-Language` from `_meta`, to the letter; where it could not stand in a header it is left out.
+//! 3. One `Mcp-Param-*` for each declared argument that is there and is a string, a number or a boolean.
+//!    Integers are written as plain decimals; those outside ±(2^53−1) are left out.
+//!
+//! Whatever this sends, [`agree`](crate::agree) accepts. A gateway uses it for its onward leg, so that the
+//! headers there are written anew from the body that is sent.
+//!
+//! ```
+//! use mcp_attune_wire::{message::Message, mirror, schema::Declared};
+//!
+//! let schema = br#"{"properties":{"city":{"type":"string","x-mcp-header":"City"}}}"#;
+//! let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{
+//!     "name":"get_weather","arguments":{"city":"Zürich"},
+//!     "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+//! let declared = Declared::read(schema)?;
+//! let headers = mirror::headers(&Message::parse(body.as_bytes())?, Some(&declared));
+//! let lines: Vec<_> = headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+//! assert_eq!(lines, [
+//!     "MCP-Protocol-Version: 2026-07-28",
+//!     "Mcp-Method: tools/call",
+//!     "Mcp-Name: get_weather",
+//!     "Mcp-Param-City: =?base64?WsO8cmljaA==?=",
+//! ]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Rules: H12, L16, G6.
+
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::header::{self, encode};
+use crate::json::{Text, Type, Value};
+use crate::message::{Message, meta};
+use crate::number::{Integer, integer};
+use crate::schema::Declared;
+
+/// The member of `params` that `Mcp-Name` mirrors, for the methods that have one.
+///
+/// Rules: H1.
+#[must_use]
+pub fn name_key(method: Text<'_>) -> Option<&'static str> {
+    match method.decode().as_deref() {
+        Some("tools/call" | "prompts/get") => Some("name"),
+        Some("resources/read") => Some("uri"),
+        Some("tasks/get" | "tasks/update" | "tasks/cancel") => Some("taskId"),
+        _ => None,
+    }
+}
+
+/// The headers that go with a message, in a fixed order: what a client sends beside `Content-Type`.
+///
+/// `declared` is what the tool's schema declares, for a `tools/call`; without it no argument is mirrored.
+#[must_use]
+pub fn headers<'d>(message: &Message<'_>, declared: Option<&'d Declared>) -> Vec<(&'d str, String)> {
+    let mut headers = Vec::with_capacity(4);
+    let mut send = |name, text: Option<Text<'_>>| {
+        if let Some(text) = text.and_then(Text::decode) {
+            headers.push((name, encode(&text).into_owned()));
+        }
+    };
+    send(header::PROTOCOL_VERSION, message.meta(meta::PROTOCOL_VERSION).and_then(Value::text));
+    send(header::METHOD, message.method());
+    let name = message.method().and_then(name_key).and_then(|key| message.param(key));
+    send(header::NAME, name.and_then(Value::text));
+
+    let language = message.meta(meta::ACCEPT_LANGUAGE).and_then(Value::text).and_then(Text::decode);
+    if let Some(language) = language.filter(|language| header::travels_plain(language)) {
+        headers.push((header::ACCEPT_LANGUAGE, language.into_owned()));
+    }
+    if let Some(declared) =
+        declared.filter(|_| message.method().is_some_and(|method| method.is("tools/call")))
+    {
+        for (declaration, value) in declared.iter().zip(declared.values(message)) {
+            if let Some(text) = value.and_then(travelling_text) {
+                headers.push((declaration.header(), encode(&text).into_owned()));
+            }
+        }
+    }
+    headers
+}
+
+/// The text that an argument has in a header, before it is encoded; `None` where it has none.
+pub(crate) fn travelling_text(value: Value<'_>) -> Option<Cow<'_, str>> {
+    match value.kind() {
+        Type::String => value.text()?.decode(),
+        Type::Boolean => Some(Cow::Borrowed(value.raw())),
+        Type::Number => match integer(value.raw()) {
+            Integer::Safe(integer) => Some(Cow::Owned(integer.to_string())),
+            Integer::Unsafe => None,
+            Integer::Not => Some(Cow::Borrowed(value.raw())),
+        },
+        Type::Null | Type::Object | Type::Array => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    fn sent(body: &str, schema: &str) -> Vec<String> {
+        let declared = Declared::read(schema.as_bytes()).unwrap();
+        let message = Message::parse(body.as_bytes()).unwrap();
+        headers(&message, Some(&declared))
+            .into_iter()
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect()
+    }
+
+    #[test]
+    fn leaves_out_what_has_no_text() {
+        let schema = r#"{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"integer","x-mcp-header":"B"},
+            "c":{"properties":{"d":{"type":"boolean","x-mcp-header":"D"}}}}}"#;
+        let call = |arguments: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","arguments":{arguments}}}}}"#
+            )
+        };
+        let params = |arguments| sent(&call(arguments), schema).split_off(2);
+        assert_eq!(params(r#"{"a":null,"b":9007199254740993,"c":{"d":[]}}"#), [""; 0]);
+        assert_eq!(params(r#"{"b":4.20e1,"c":{"d":false}}"#), ["Mcp-Param-B: 42", "Mcp-Param-D: false"]);
+        assert_eq!(params(r#"{"a":"","b":-0.0}"#), ["Mcp-Param-A: ", "Mcp-Param-B: 0"]);
+        assert_eq!(params(r#"{"a":"\ud83d"}"#), [""; 0]);
+    }
+
+    #[test]
+    fn mirrors_arguments_of_tool_calls_only() {
+        let schema = r#"{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}"#;
+        let body =
+            r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"p","arguments":{"a":"x"}}}"#;
+        assert_eq!(sent(body, schema), ["Mcp-Method: prompts/get", "Mcp-Name: p"]);
+    }
+
+    #[test]
+    fn sends_the_preference_to_the_letter_or_not_at_all() {
+        let body = |value: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{{"io.modelcontextprotocol/acceptLanguage":{value}}}}}}}"#
+            )
+        };
+        assert_eq!(sent(&body(r#""de-CH,  en;q=0.50""#), "{}")[1..], ["Accept-Language: de-CH,  en;q=0.50"]);
+        assert_eq!(sent(&body(r#"" de""#), "{}").len(), 1);
+        assert_eq!(sent(&body(r#""日本""#), "{}").len(), 1);
+        assert_eq!(sent(&body("7"), "{}").len(), 1);
+    }
+}

@@ -1,0 +1,133 @@
+//! What Attune answers itself: the only place that knows status codes, error codes and response headers.
+//!
+//! 1. A body that cannot be read in one way: 400, `-32700`.
+//! 2. A modern body that is no request or notification: 400, `-32600`.
+//! 3. An envelope that is not whole: 400, `-32602`.
+//! 4. Headers that do not agree: 400, `-32020`, the first in words and all of them in `data.mismatches`.
+//! 5. A version that is not spoken: 400, `-32022`, with what was asked for and what is spoken.
+//!
+//! Every refusal is `application/json`, also where the answer would have been a stream, and carries the
+//! request's id as it was written; where there is none it is left out.
+//!
+//! ```
+//! use mcp_attune_wire::{message::Message, reply::Reply};
+//!
+//! let unreadable = Message::parse(b"{\"a\":1,\"a\":2}").unwrap_err();
+//! let reply = Reply::from(&unreadable);
+//! assert_eq!((reply.status, reply.code), (400, -32700));
+//! ```
+//!
+//! Rules: H9, H13, H14.
+
+use alloc::string::String;
+use core::fmt::{self, Write};
+
+use crate::agree::{Mismatch, Refusal, Refused};
+use crate::json::Quoted;
+use crate::message::Unreadable;
+
+/// The body is no JSON that can be read in one way.
+pub const PARSE_ERROR: i32 = -32700;
+/// The body is no request.
+pub const INVALID_REQUEST: i32 = -32600;
+/// The envelope is not whole.
+pub const INVALID_PARAMS: i32 = -32602;
+/// The headers do not agree with the body.
+pub const HEADER_MISMATCH: i32 = -32020;
+/// The version is not spoken.
+pub const UNSUPPORTED_PROTOCOL_VERSION: i32 = -32022;
+
+/// An answer of our own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The JSON-RPC error code.
+    pub code: i32,
+    /// The value of `Content-Type`.
+    pub content_type: &'static str,
+    /// The JSON-RPC error.
+    pub body: String,
+}
+
+impl Reply {
+    fn error(code: i32, id: Option<&str>, message: &dyn fmt::Display, data: &dyn fmt::Display) -> Self {
+        let mut text = String::new();
+        let mut body = String::from("{\"jsonrpc\":\"2.0\"");
+        // Writing into a String does not fail.
+        let _ = write!(text, "{message}");
+        if let Some(id) = id {
+            let _ = write!(body, ",\"id\":{id}");
+        }
+        let _ = write!(body, ",\"error\":{{\"code\":{code},\"message\":{}{data}}}}}", Quoted(&text));
+        Self { status: 400, code, content_type: "application/json", body }
+    }
+}
+
+impl From<&Unreadable> for Reply {
+    fn from(unreadable: &Unreadable) -> Self {
+        Self::error(PARSE_ERROR, None, unreadable, &"")
+    }
+}
+
+impl From<&Refusal> for Reply {
+    fn from(refusal: &Refusal) -> Self {
+        let code = match &refusal.refused {
+            Refused::NotARequest(_) => INVALID_REQUEST,
+            Refused::EnvelopeMissing(_) | Refused::VersionNotText => INVALID_PARAMS,
+            Refused::Mismatch(_) => HEADER_MISMATCH,
+            Refused::Version { .. } => UNSUPPORTED_PROTOCOL_VERSION,
+        };
+        Self::error(code, refusal.id.as_deref(), refusal, &Data(&refusal.refused))
+    }
+}
+
+/// `error.data`, with the comma before it; nothing where there is nothing to add.
+struct Data<'a>(&'a Refused);
+
+impl fmt::Display for Data<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Refused::Mismatch(mismatches) => {
+                f.write_str(",\"data\":{\"mismatches\":[")?;
+                list(f, mismatches, entry)?;
+                f.write_str("]}")
+            }
+            Refused::EnvelopeMissing(keys) => {
+                f.write_str(",\"data\":{\"missing\":[")?;
+                list(f, keys, |f, key| Quoted(key).fmt(f))?;
+                f.write_str("]}")
+            }
+            Refused::Version { requested, supported } => {
+                write!(f, ",\"data\":{{\"requested\":{},\"supported\":[", Quoted(requested))?;
+                list(f, supported, |f, version| Quoted(version).fmt(f))?;
+                f.write_str("]}")
+            }
+            Refused::NotARequest(_) | Refused::VersionNotText => Ok(()),
+        }
+    }
+}
+
+fn entry(f: &mut fmt::Formatter<'_>, mismatch: &Mismatch) -> fmt::Result {
+    write!(f, "{{\"header\":{}", Quoted(&mismatch.header))?;
+    if let Some(argument) = &mismatch.argument {
+        write!(f, ",\"argument\":{}", Quoted(argument))?;
+    }
+    let mut wrong = String::new();
+    write!(wrong, "{mismatch}")?;
+    write!(f, ",\"rule\":{},\"wrong\":{}}}", Quoted(mismatch.rule()), Quoted(&wrong))
+}
+
+fn list<T>(
+    f: &mut fmt::Formatter<'_>,
+    items: &[T],
+    each: impl Fn(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
+) -> fmt::Result {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            f.write_char(',')?;
+        }
+        each(f, item)?;
+    }
+    Ok(())
+}
