@@ -1,0 +1,5 @@
+//! What the crate promises, seen from outside.
+
+mod cases;
+mod hostile;
+mod properties;
