@@ -1,2 +1,48 @@
-//! What the maintainers run.
-fn main() {}
+//! What the maintainers run: `cargo xtask COMMAND`.
+
+mod ci;
+mod cldr;
+mod report;
+mod shell;
+mod spec;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+
+  ci              everything that CI checks, in order, up to the first failure
+  spec [--check]  check the ledger of rules against the tests, and write docs/rules.md (or compare it)
+  cldr [--check]  write the tables of languages from Unicode's data (or compare them)
+  tidy            check what the compiler does not: style, links, paths and commands in documents";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if matches!(words.as_slice(), [] | ["help" | "--help" | "-h"]) {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let Some(command) = command(&words) else {
+        eprintln!("error: there is no command `cargo xtask {}`\n\n{USAGE}", words.join(" "));
+        return ExitCode::from(2);
+    };
+    match command() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => report::failure(&error),
+    }
+}
+
+/// The one list of commands. `tidy` asks it too, so a document cannot name a command that is gone.
+fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
+    Some(match words {
+        ["ci"] => ci::run,
+        ["spec"] => || spec::run(false),
+        ["spec", "--check"] => || spec::run(true),
+        ["cldr"] => || cldr::run(false),
+        ["cldr", "--check"] => || cldr::run(true),
+        ["tidy"] => tidy::run,
+        _ => return None,
+    })
+}

@@ -1,0 +1,85 @@
+//! Starting other programs, in the root of the workspace.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::report::hinted;
+
+/// The root of the workspace.
+pub(crate) fn root() -> &'static Path {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask)
+}
+
+/// The cargo that started us, so that every step uses one toolchain and one set of artefacts.
+pub(crate) fn cargo(arguments: &str) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(arguments.split_whitespace()).current_dir(root());
+    command
+}
+
+/// Any other program, found on the path.
+pub(crate) fn program(name: &str, arguments: &str) -> Command {
+    let mut command = Command::new(name);
+    command.args(arguments.split_whitespace()).current_dir(root());
+    command
+}
+
+/// Runs a command with its output on ours; fails with `hint` when the command does.
+pub(crate) fn run(command: &mut Command, hint: &str) -> Result<()> {
+    let line = describe(command);
+    println!("    $ {line}");
+    let status = command.status().with_context(|| format!("could not start `{line}`"))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(hinted(format!("`{line}` failed ({status})"), hint))
+}
+
+/// Runs a command and returns what it printed; its complaints go to our stderr.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let line = describe(command);
+    let output =
+        command.stderr(Stdio::inherit()).output().with_context(|| format!("could not start `{line}`"))?;
+    if !output.status.success() {
+        bail!("`{line}` failed ({})", output.status);
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("`{line}` printed something that is not UTF-8"))
+}
+
+/// Whether a command starts and succeeds; its output is thrown away.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// The command as one would type it: the program's name without its folder, then the arguments.
+fn describe(command: &Command) -> String {
+    let name = Path::new(command.get_program()).file_stem().unwrap_or_default();
+    std::iter::once(name)
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_shown_as_one_would_type_it() {
+        assert_eq!(describe(&program("/usr/bin/rustup", "target add wasm32")), "rustup target add wasm32");
+    }
+
+    #[test]
+    fn a_failed_command_is_an_error() {
+        assert!(run(&mut program("false", ""), "none").is_err());
+        assert!(output(&mut program("false", "")).is_err());
+        assert!(output(&mut program("no-such-program", "")).is_err());
+        assert!(!succeeds(&mut program("false", "")));
+        assert!(succeeds(&mut cargo("--version")));
+    }
+}

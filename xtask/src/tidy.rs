@@ -1,0 +1,75 @@
+//! `cargo xtask tidy`: the habits of the house that no compiler checks.
+
+mod crates;
+mod documents;
+mod source;
+mod words;
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::report::conclude;
+use crate::shell::root;
+
+/// What cargo, git and the fuzzer leave behind.
+const LEFTOVERS: &[&str] = &["target", ".git", "fuzz/artifacts", "fuzz/corpus", "fuzz/coverage"];
+
+/// Checks every text file of the tree.
+pub(crate) fn run() -> Result<()> {
+    let mut files = Vec::new();
+    collect(root(), "", &mut files)?;
+    files.sort();
+
+    let exists = |path: &str| root().join(path).exists();
+    let has_command = |name: &str| crate::command(&[name]).is_some();
+    let mut findings = Vec::new();
+    for (path, text) in &files {
+        findings.extend(words::check(path, text));
+        findings.extend(crates::check(path, text));
+        if path.ends_with(".rs") {
+            findings.extend(source::check(path, text));
+        }
+        if documents::is_document(path) {
+            findings.extend(documents::check(path, text, &exists, &has_command));
+        }
+    }
+    conclude("tidy", "each line above says where, what, and what to do", &findings)
+}
+
+/// Collects the text files under a folder, by their paths from the root, with `/` on every system.
+fn collect(folder: &Path, path: &str, files: &mut Vec<(String, String)>) -> Result<()> {
+    let entries = std::fs::read_dir(folder)
+        .with_context(|| format!("could not list the folder {}", folder.display()))?;
+    for entry in entries {
+        let entry = entry.with_context(|| format!("could not list the folder {}", folder.display()))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if path.is_empty() { name } else { format!("{path}/{name}") };
+        let kind = entry.file_type().with_context(|| format!("could not look at {path}"))?;
+        // Cargo marks its target folders, wherever they are, as caches.
+        if LEFTOVERS.contains(&path.as_str()) || entry.path().join("CACHEDIR.TAG").exists() {
+            continue;
+        }
+        if kind.is_dir() {
+            collect(&entry.path(), &path, files)?;
+        } else if kind.is_file() {
+            let bytes = std::fs::read(entry.path()).with_context(|| format!("could not read {path}"))?;
+            files.extend(String::from_utf8(bytes).ok().map(|text| (path, text)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collects_the_tree_without_what_tools_leave_behind() {
+        let mut files = Vec::new();
+        collect(root(), "", &mut files).unwrap();
+        assert!(files.iter().any(|(path, _)| path == "xtask/src/tidy.rs"));
+        assert!(files.iter().any(|(path, _)| path == ".ci/run"));
+        assert!(!files.iter().any(|(path, _)| path.starts_with("target/") || path.starts_with(".git/")));
+    }
+}
