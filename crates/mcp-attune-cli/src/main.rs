@@ -1,2 +1,34 @@
-//! The command line of Attune.
-fn main() {}
+//! The command line of Attune: one file for each command, in `commands/`.
+
+mod commands;
+mod exit;
+mod rules;
+mod text;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Attune: MCP servers that answer in the caller's language, format and time zone.
+#[derive(Parser)]
+#[command(name = "attune", version, after_help = "Examples:\n  $ attune explain L14")]
+struct Attune {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Explain(commands::explain::Explain),
+}
+
+fn main() -> ExitCode {
+    // What cannot be parsed ends here, with exit code 2; what is asked of --help and --version, with 0.
+    let attune = Attune::parse();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let result = match attune.command {
+        Command::Explain(explain) => explain.run(&mut out),
+    };
+    exit::code(result.and_then(|exit| Ok(out.flush().map(|()| exit)?)))
+}

@@ -1,0 +1,7 @@
+//! The commands, one file each.
+//!
+//! A command is a struct that derives [`clap::Args`], with an example in its `after_help` that a test runs, and
+//! `fn run(self, out: &mut impl Write) -> anyhow::Result<Exit>`: data goes to `out`, and an error says with
+//! [`hinted`](crate::exit::hinted) what to do about it.
+
+pub(crate) mod explain;

@@ -1,0 +1,85 @@
+//! How a command ends: 0 fine, 1 findings, 2 could not run; and how an error is told.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// How a command ended that could run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Everything is in order.
+    Fine,
+    /// The command did its work and found something: invalid, a mismatch, incomplete.
+    #[expect(dead_code, reason = "the first command that can find something is still to come")]
+    Findings,
+}
+
+/// An error that says what to do about it.
+#[derive(Debug)]
+struct Hinted {
+    what: String,
+    hint: String,
+}
+
+impl fmt::Display for Hinted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Hinted {}
+
+/// Makes an error that says what to do about it.
+pub(crate) fn hinted(what: impl Into<String>, hint: impl Into<String>) -> anyhow::Error {
+    Hinted { what: what.into(), hint: hint.into() }.into()
+}
+
+/// Tells an error, if there is one, and returns the exit code.
+pub(crate) fn code(result: anyhow::Result<Exit>) -> ExitCode {
+    match result {
+        Ok(Exit::Fine) => ExitCode::SUCCESS,
+        Ok(Exit::Findings) => ExitCode::from(1),
+        // Whoever reads our output may stop when they have seen enough, as `head` does.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprint!("{}", tell(&error));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn tell(error: &anyhow::Error) -> String {
+    let hint = error.chain().find_map(|cause| cause.downcast_ref::<Hinted>());
+    let hint = hint.map(|hinted| format!("hint: {}\n", hinted.hint)).unwrap_or_default();
+    format!("error: {error:#}\n{hint}")
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context;
+
+    use super::*;
+
+    #[test]
+    fn an_error_is_told_with_its_hint_when_it_has_one() {
+        assert_eq!(tell(&anyhow::anyhow!("no")), "error: no\n");
+        assert_eq!(tell(&hinted("no", "try yes")), "error: no\nhint: try yes\n");
+        let inner: anyhow::Result<()> = Err(hinted("no", "try yes"));
+        assert_eq!(tell(&inner.context("asked").unwrap_err()), "error: asked: no\nhint: try yes\n");
+    }
+
+    #[test]
+    fn a_broken_pipe_is_no_error_and_a_full_disk_is() {
+        let error =
+            |kind: io::ErrorKind| anyhow::Error::from(io::Error::from(kind)).context("could not write");
+        assert!(is_broken_pipe(&error(io::ErrorKind::BrokenPipe)));
+        assert!(!is_broken_pipe(&error(io::ErrorKind::StorageFull)));
+    }
+}

@@ -1,0 +1,66 @@
+//! What `--help` promises.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::{code, text};
+
+/// The help of a command, and of all commands below it.
+fn helps(command: &[String]) -> Vec<(String, String)> {
+    let output = Command::new(env!("CARGO_BIN_EXE_attune"))
+        .args(command)
+        .arg("--help")
+        .output()
+        .expect("attune starts");
+    assert_eq!(code(&output), 0, "attune {} --help", command.join(" "));
+    let help = text(&output.stdout).to_owned();
+    // The commands stand indented under `Commands:`, up to an empty line.
+    let below: Vec<String> = help
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        // A long description goes on below the name, further to the right.
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect();
+    let mut helps = vec![(format!("attune {}", command.join(" ")), help)];
+    for name in below {
+        helps.extend(self::helps(&[command, &[name]].concat()));
+    }
+    helps
+}
+
+/// The lines `$ attune …` under `Examples:`.
+fn examples(help: &str) -> impl Iterator<Item = &str> {
+    let lines = help.lines().skip_while(|line| *line != "Examples:").map(str::trim);
+    lines.filter_map(|line| line.strip_prefix("$ ")).filter(|line| line.starts_with("attune "))
+}
+
+/// Examples run in a shell, as they are pasted into one. They exit with 0, or with the code in their comment.
+#[test]
+#[cfg(unix)]
+fn every_example_in_help_runs() {
+    let binary = Path::new(env!("CARGO_BIN_EXE_attune")).parent().expect("a folder");
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (command, help) in helps(&[]) {
+        assert!(examples(&help).next().is_some(), "`{command} --help` has no example");
+        for example in examples(&help) {
+            let expected =
+                example.rsplit_once("# exit ").map_or(0, |(_, code)| code.parse().expect("a code"));
+            let output =
+                Command::new("sh").args(["-c", example]).env("PATH", &path).current_dir(&root).output();
+            let output = output.expect("sh starts");
+            assert_eq!(code(&output), expected, "{example}\n{}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
+fn help_of_every_command_is_found() {
+    let commands: Vec<String> = helps(&[]).into_iter().map(|(command, _)| command).collect();
+    assert_eq!(commands[..2], ["attune ", "attune explain"]);
+}

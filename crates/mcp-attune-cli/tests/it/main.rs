@@ -1,0 +1,25 @@
+//! The binary, run as a user runs it: what it prints, and how it ends.
+
+mod explain;
+mod help;
+
+use std::process::{Command, Output};
+
+/// Runs `attune` and shows everything that can be seen of it.
+fn attune(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_attune")).args(arguments).output().expect("attune starts");
+    format!(
+        "exit: {}\n--- stdout\n{}--- stderr\n{}",
+        code(&output),
+        text(&output.stdout),
+        text(&output.stderr)
+    )
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("attune ends by itself")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("attune prints UTF-8")
+}
