@@ -2,6 +2,7 @@
 
 mod ci;
 mod cldr;
+mod count;
 mod report;
 mod shell;
 mod spec;
@@ -15,7 +16,8 @@ Usage: cargo xtask COMMAND
   ci              everything that CI checks, in order, up to the first failure
   spec [--check]  check the ledger of rules against the tests, and write docs/rules.md (or compare it)
   cldr [--check]  write the tables of languages from Unicode's data (or compare them)
-  tidy            check what the compiler does not: style, links, paths and commands in documents";
+  tidy            check what the compiler does not: style, links, paths and commands in documents
+  count           count the instructions of what docs/performance.md lists";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +45,7 @@ fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
         ["cldr"] => || cldr::run(false),
         ["cldr", "--check"] => || cldr::run(true),
         ["tidy"] => tidy::run,
+        ["count"] => count::run,
         _ => return None,
     })
 }

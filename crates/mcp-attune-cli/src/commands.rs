@@ -5,3 +5,4 @@
 //! [`hinted`](crate::exit::hinted) what to do about it.
 
 pub(crate) mod explain;
+pub(crate) mod language;

@@ -12,7 +12,11 @@ use clap::{Parser, Subcommand};
 
 /// Attune: MCP servers that answer in the caller's language, format and time zone.
 #[derive(Parser)]
-#[command(name = "attune", version, after_help = "Examples:\n  $ attune explain L14")]
+#[command(
+    name = "attune",
+    version,
+    after_help = "Examples:\n  $ attune language negotiate --accept 'zh-TW, zh;q=0.9' --available en,zh-Hans,zh-Hant\n  $ attune explain L14"
+)]
 struct Attune {
     #[command(subcommand)]
     command: Command,
@@ -21,6 +25,7 @@ struct Attune {
 #[derive(Subcommand)]
 enum Command {
     Explain(commands::explain::Explain),
+    Language(commands::language::Language),
 }
 
 fn main() -> ExitCode {
@@ -29,6 +34,7 @@ fn main() -> ExitCode {
     let mut out = BufWriter::new(io::stdout().lock());
     let result = match attune.command {
         Command::Explain(explain) => explain.run(&mut out),
+        Command::Language(language) => language.run(&mut out),
     };
     exit::code(result.and_then(|exit| Ok(out.flush().map(|()| exit)?)))
 }

@@ -36,6 +36,8 @@ struct Entry {
     #[serde(default)]
     refused: Refused,
     state: Option<State>,
+    #[serde(default)]
+    still: String,
 }
 
 /// The tests that show a breach refused, or `n/a: why` where nothing can be.
@@ -74,6 +76,8 @@ pub(crate) struct Rule {
     pub(crate) kept: Vec<String>,
     pub(crate) refused: Vec<String>,
     pub(crate) nothing_to_refuse: Option<String>,
+    /// What of the rule is still to be built.
+    pub(crate) still: Option<String>,
 }
 
 impl Rule {
@@ -94,6 +98,7 @@ impl Rule {
             kept: entry.kept,
             refused,
             nothing_to_refuse,
+            still: Some(entry.still.trim().to_owned()).filter(|still| !still.is_empty()),
         }
     }
 }

@@ -1,4 +1,8 @@
-//! Text for a terminal.
+//! Text for a terminal, and JSON for a program.
+
+use std::io::Write;
+
+use serde::Serialize;
 
 /// How wide a terminal is at least.
 const WIDTH: usize = 80;
@@ -40,6 +44,12 @@ pub(crate) fn wrapped(text: &str) -> String {
 /// Whether a word begins an item of a list: `-`, or a number such as `1.`.
 fn is_marker(word: &str) -> bool {
     word == "-" || word.strip_suffix('.').is_some_and(|number| number.parse::<u8>().is_ok())
+}
+
+/// Prints a value as JSON, with a line break after it.
+pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value).map_err(std::io::Error::from)?;
+    Ok(writeln!(out)?)
 }
 
 /// A value as an error may quote it: escaped, and no longer than a line can bear.

@@ -6,6 +6,7 @@
 use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cmp::Ordering;
 use core::fmt;
 use core::ops::Range;
 
@@ -169,9 +170,11 @@ impl<'a> Text<'a> {
     /// Whether the decoded text is `other`.
     #[must_use]
     pub fn is(self, other: &str) -> bool {
-        match self.plain() {
-            Some(plain) => plain == other,
-            None => self.chars().eq(other.chars().map(Some)),
+        // An escape is longer than what it stands for, so only a longer text can hold one.
+        match self.raw.len().cmp(&other.len()) {
+            Ordering::Less => false,
+            Ordering::Equal => self.raw == other && self.plain().is_some(),
+            Ordering::Greater => self.chars().eq(other.chars().map(Some)),
         }
     }
 
@@ -351,20 +354,22 @@ const TOPS: u64 = 0x8080_8080_8080_8080;
 /// Eight bytes at a time for names and short values, then 32 at a time in a shape that compilers
 /// turn into vector instructions.
 #[inline]
-pub(crate) fn plain_until(bytes: &[u8], mut at: usize) -> usize {
-    for _ in 0..8 {
-        let Some(found) = special_in_word(bytes, at) else {
-            return by_byte(bytes, at);
-        };
+pub(crate) fn plain_until(bytes: &[u8], at: usize) -> usize {
+    match special_in_word(bytes, at) {
+        Some(found) if found < 8 => at + found,
+        Some(_) => plain_until_far(bytes, at + 8),
+        None => by_byte(bytes, at),
+    }
+}
+
+fn plain_until_far(bytes: &[u8], mut at: usize) -> usize {
+    for _ in 0..7 {
+        let Some(found) = special_in_word(bytes, at) else { return by_byte(bytes, at) };
         if found < 8 {
             return at + found;
         }
         at += 8;
     }
-    plain_until_far(bytes, at)
-}
-
-fn plain_until_far(bytes: &[u8], mut at: usize) -> usize {
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<32>) {
         let mut special = 0u8;
         for &byte in block {

@@ -131,3 +131,92 @@ fn list<T>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agree::{self, Agree, Policy};
+    use crate::header::Headers;
+    use crate::message::Message;
+    use crate::schema::Declared;
+    use alloc::format;
+    use serde_json::Value;
+
+    /// A call of `tool` whose arguments are a secret, with an id as written, refused by its headers.
+    fn refused(id: &str, lines: &[(&str, &str)]) -> Value {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0",{id}"method":"tools/call","params":{{"name":"tool","arguments":{{"key":"secret"}},"_meta":{{
+            "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},
+            "io.modelcontextprotocol/acceptLanguage":"de-CH"}}}}}}"#
+        );
+        let schema = br#"{"properties":{"key":{"type":"string","x-mcp-header":"Key"}}}"#;
+        let headers = Headers::new(lines.iter().map(|(name, value)| (*name, value.as_bytes())));
+        let policy = Policy::default();
+        let refusal = match agree::begin(&headers, Message::parse(body.as_bytes()).unwrap(), &policy) {
+            Ok(Agree::NeedsSchema(open)) => open.with(Some(&Declared::read(schema).unwrap())).unwrap_err(),
+            Ok(Agree::Done(agreed)) => panic!("{agreed:?}"),
+            Err(refusal) => refusal,
+        };
+        let reply = Reply::from(&refusal);
+        assert_eq!((reply.status, reply.content_type), (400, "application/json"));
+        assert!(!reply.body.contains("secret"), "{}", reply.body);
+        serde_json::from_str(&reply.body).unwrap()
+    }
+
+    const GOOD: [(&str, &str); 3] =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "tool")];
+
+    #[test]
+    fn carries_the_id_as_it_was_written() {
+        for id in ["7", "\"7\"", "\"\\u00e9\"", "1e2"] {
+            let answer = refused(&format!("\"id\":{id},"), &GOOD);
+            assert_eq!(answer["id"], serde_json::from_str::<Value>(id).unwrap());
+        }
+    }
+
+    #[test]
+    fn leaves_the_id_out_where_there_is_none() {
+        let lines = [("Mcp-Method", "tools/list")];
+        assert!(refused("", &lines).get("id").is_none());
+    }
+
+    #[test]
+    fn names_the_first_fault_and_lists_all() {
+        let lines = [GOOD[0], GOOD[1], ("Mcp-Name", "other")];
+        let error = &refused("\"id\":1,", &lines)["error"];
+        assert_eq!(
+            error["message"],
+            "Mcp-Name is not what params.name says; send the two equal (and 1 more, see data.mismatches)"
+        );
+        let mismatches = error["data"]["mismatches"].as_array().unwrap();
+        assert_eq!(mismatches.len(), 2);
+        assert_eq!(mismatches[1]["header"], "Mcp-Param-Key");
+        assert_eq!(mismatches[1]["argument"], "params.arguments.key");
+        assert_eq!(mismatches[1]["rule"], "H6");
+        assert_eq!(
+            mismatches[1]["wrong"],
+            "Mcp-Param-Key is missing; send it with what params.arguments.key says"
+        );
+    }
+
+    #[test]
+    fn shows_nothing_of_the_body() {
+        // `refused` looks for the secret; here each way of being wrong goes through it.
+        for value in ["", "other", "=?base64?c2VjcmV0?", "=?base64?c2Vjcm?=", "\u{e9}"] {
+            let lines = [GOOD[0], GOOD[1], GOOD[2], ("Mcp-Param-Key", value)];
+            refused("\"id\":1,", &lines);
+        }
+        let twice = [GOOD[0], GOOD[1], GOOD[2], ("Mcp-Param-Key", "secret"), ("Mcp-Param-Key", "secret")];
+        refused("\"id\":1,", &twice);
+    }
+
+    #[test]
+    fn names_both_preferences_and_what_to_send() {
+        let lines = [GOOD[0], GOOD[1], GOOD[2], ("Mcp-Param-Key", "secret"), ("Accept-Language", "fr\u{7}")];
+        assert_eq!(
+            refused("\"id\":1,", &lines)["error"]["message"],
+            "Accept-Language says \"fr\\u{7}\" and params._meta[\"io.modelcontextprotocol/acceptLanguage\"] says \
+             \"de-CH\"; send the header equal to _meta to the letter, or leave the header out"
+        );
+    }
+}

@@ -108,7 +108,10 @@ impl Name {
     /// Whether the name, its escapes decoded, is `wanted`.
     #[inline]
     pub(crate) fn is(&self, wanted: &Wanted<'_>, text: &str) -> bool {
-        self.mark == wanted.mark && self.text(text).is(wanted.name)
+        let name = self.text(text);
+        let escaped = self.len & ESCAPED != 0;
+        self.mark == wanted.mark
+            && if escaped { name.is(wanted.name) } else { name.as_written() == wanted.name }
     }
 
     /// The order of two names by their decoded characters.

@@ -178,7 +178,8 @@ impl Node {
     }
 
     fn child(&self, name: Text<'_>) -> Option<&Self> {
-        let order = |child: &str| match name.plain() {
+        let plain = name.plain();
+        let order = |child: &str| match plain {
             Some(name) => child.cmp(name),
             None => child.chars().map(u32::from).cmp(name.codes()),
         };

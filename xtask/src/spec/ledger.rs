@@ -38,6 +38,8 @@ pub(crate) struct Rule {
     pub(crate) kept: Option<Side>,
     pub(crate) refused: Option<Side>,
     pub(crate) state: Option<String>,
+    /// What of the rule is still to be built, where the rest is proven.
+    pub(crate) still: String,
 }
 
 /// One side of a proof.

@@ -55,6 +55,9 @@ fn section(page: &mut String, id: &str, rule: &Rule) {
         page.push_str("\n**Planned:** not built yet, so no test proves it.\n");
         return;
     }
+    if !rule.still.trim().is_empty() {
+        line(page, format_args!("\n**Still to come:** {}", one_line(&rule.still)));
+    }
     for (label, side) in [("Kept", &rule.kept), ("Refused", &rule.refused)] {
         match side {
             Some(Side::Text(text)) => line(page, format_args!("\n**{label}:** {}", one_line(text))),
@@ -79,7 +82,8 @@ fn state(rule: &Rule) -> String {
         Some(Side::Tests(tests)) => tests.len().to_string(),
         None => "0".to_owned(),
     };
-    format!("proven {}+{}", count(&rule.kept), count(&rule.refused))
+    let part = if rule.still.trim().is_empty() { "" } else { " in part" };
+    format!("proven{part} {}+{}", count(&rule.kept), count(&rule.refused))
 }
 
 /// A text that must stay on one line, whatever line breaks it was written with.
@@ -103,7 +107,7 @@ mod tests {
             "[words]\nonward_leg = \"\"\"a:\n\n1. b\n\"\"\"\n",
             "[H2]\ntitle = 'T | 2'\nlevel = 'may'\nsource = 'S2'\nsays = 'x2'\nwhy = 'y2'\nstate = 'planned'\n",
             "[L10]\ntitle = 'T10'\nlevel = 'must'\nsource = 'S10'\nsays = 'x10'\nwhy = 'y10'\n",
-            "example = \"\"\"\nGET /\n\"\"\"\nkept = ['wire::a', 'wire::b#c']\nrefused = 'n/a: never'\n",
+            "example = \"\"\"\nGET /\n\"\"\"\nkept = ['wire::a', 'wire::b#c']\nrefused = 'n/a: never'\nstill = 'z'\n",
             "[L9]\ntitle = 'T9'\nlevel = 'must'\nsource = 'S9'\nsays = 'x9'\nwhy = 'y9'\nstate = 'planned'\n",
         ))
         .unwrap();
@@ -113,13 +117,13 @@ mod tests {
         assert_eq!(
             index,
             "\n## Words\n\n**onward leg.** a:\n\n1. b\n\n## Index\n\n| rule | title | state |\n|---|---|---|\n\
-             | [L9](#l9) | T9 | planned |\n| [L10](#l10) | T10 | proven 2+n/a |\n| [H2](#h2) | T \\| 2 | planned |\n"
+             | [L9](#l9) | T9 | planned |\n| [L10](#l10) | T10 | proven in part 2+n/a |\n| [H2](#h2) | T \\| 2 | planned |\n"
         );
         let (_, l10) = rules.split_once("### L10.").unwrap();
         let (l10, rest) = l10.split_once("\n## H. Headers agree with the body\n").unwrap();
         assert_eq!(
             l10,
-            " T10\n\n*must*. Source: S10\n\nx10\n\n**Why.** y10\n\n**Example.**\n\nGET /\n\n\
+            " T10\n\n*must*. Source: S10\n\nx10\n\n**Why.** y10\n\n**Example.**\n\nGET /\n\n**Still to come:** z\n\n\
              **Kept:**\n\n- `wire::a`\n- `wire::b#c`\n\n**Refused:** n/a: never\n"
         );
         assert!(rest.contains("### H2. T | 2\n\n*may*. Source: S2\n\nx2\n\n**Why.** y2\n\n**Planned:**"));

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::rules::{Rule, Rules, State};
-use crate::text::wrapped;
+use crate::text::{json, wrapped};
 
 /// Explain a rule: what it asks, why, where it comes from, and what proves it
 #[derive(clap::Args)]
@@ -30,11 +30,6 @@ impl Explain {
         }
         Ok(Exit::Fine)
     }
-}
-
-fn json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, value).map_err(std::io::Error::from)?;
-    Ok(writeln!(out)?)
 }
 
 /// What a listing says about a rule.
@@ -71,6 +66,9 @@ fn print(out: &mut impl Write, rule: &Rule) -> anyhow::Result<()> {
     }
     if rule.state == State::Planned {
         return section(out, "State", "planned: not built yet, so no test proves it");
+    }
+    if let Some(still) = &rule.still {
+        section(out, "Still to come", still)?;
     }
     section(out, "Shown kept by", &items(&rule.kept))?;
     match &rule.nothing_to_refuse {
@@ -127,6 +125,7 @@ why = "One line that its author did not break, because in the ledger a short tex
 example = "`fr` is fine."
 kept = ["wire::a", "wire::it::cases::agree#b"]
 refused = ["wire::c"]
+still = "the other half"
 "#;
 
     fn sample() -> Rules {
@@ -158,6 +157,9 @@ refused = ["wire::c"]
 
         Example
           `fr` is fine.
+
+        Still to come
+          the other half
 
         Shown kept by
           - wire::a
@@ -223,7 +225,8 @@ refused = ["wire::c"]
             "wire::a"
           ],
           "refused": [],
-          "nothing_to_refuse": "it always answers"
+          "nothing_to_refuse": "it always answers",
+          "still": null
         }
         "#);
     }

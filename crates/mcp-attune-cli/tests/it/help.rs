@@ -62,5 +62,12 @@ fn every_example_in_help_runs() {
 #[test]
 fn help_of_every_command_is_found() {
     let commands: Vec<String> = helps(&[]).into_iter().map(|(command, _)| command).collect();
-    assert_eq!(commands[..2], ["attune ", "attune explain"]);
+    let expected = [
+        "attune ",
+        "attune explain",
+        "attune language",
+        "attune language check",
+        "attune language negotiate",
+    ];
+    assert_eq!(commands, expected);
 }

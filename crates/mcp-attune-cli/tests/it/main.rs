@@ -2,6 +2,8 @@
 
 mod explain;
 mod help;
+mod language;
+mod readme;
 
 use std::process::{Command, Output};
 

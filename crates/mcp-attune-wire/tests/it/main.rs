@@ -1,5 +1,6 @@
 //! What the crate promises, seen from outside.
 
+mod allocations;
 mod cases;
 mod hostile;
 mod properties;

@@ -1,0 +1,184 @@
+//! `attune language check|negotiate`: is a preference well formed, and which language does it get?
+
+use std::io::Write;
+
+use mcp_attune::language::{AcceptLanguage, Choice, Languages, Malformed, Tag, lookup, preference};
+use mcp_attune_wire::quality::Quality;
+use serde::Serialize;
+
+use crate::exit::{Exit, hinted};
+use crate::text::{json, quoted};
+
+/// Check a language preference, or see which language it gets
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune language check 'de-CH, de;q=0.9, en;q=0.5'\n  $ attune language negotiate --accept 'es-UY, en;q=0.5' --available en,es-ES,es-MX"
+)]
+pub(crate) struct Language {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Check(Check),
+    Negotiate(Negotiate),
+}
+
+impl Language {
+    pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        match self.command {
+            Command::Check(check) => check.run(out),
+            Command::Negotiate(negotiate) => negotiate.run(out),
+        }
+    }
+}
+
+/// Check whether a value is a well-formed preference: exit 0 if it is, 1 if not
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune language check 'da, en-gb;q=0.8, en;q=0.7'\n  $ attune language check 'en;q=1.5' # exit 1"
+)]
+struct Check {
+    /// The value, as it stands in `_meta` or in Accept-Language
+    #[arg(allow_hyphen_values = true)]
+    value: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Checked<'a> {
+    well_formed: bool,
+    ranges: Vec<Weighted<'a>>,
+    at: Option<usize>,
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Weighted<'a> {
+    range: &'a str,
+    quality: f64,
+}
+
+impl Check {
+    fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let read = AcceptLanguage::parse(&self.value);
+        if self.json {
+            let ranges = read.iter().flat_map(|accept| accept.ranges());
+            let ranges = ranges
+                .map(|(range, quality)| Weighted { range: range.as_str(), quality: number(quality) })
+                .collect();
+            let error = read.as_ref().err();
+            let checked = Checked {
+                well_formed: error.is_none(),
+                ranges,
+                at: error.map(|malformed| malformed.at()),
+                error: error.map(Malformed::to_string),
+            };
+            json(out, &checked)?;
+        } else {
+            match &read {
+                Ok(accept) if accept.is_empty() => writeln!(out, "well formed: no preference")?,
+                Ok(accept) => {
+                    writeln!(out, "well formed")?;
+                    for (range, quality) in accept.ranges() {
+                        writeln!(out, "  {:<5}  {}", quality.to_string(), range.as_str())?;
+                    }
+                }
+                Err(malformed) => {
+                    writeln!(out, "malformed {malformed}")?;
+                    write!(out, "{}", pointer(&self.value, malformed.at()))?;
+                }
+            }
+        }
+        Ok(if read.is_ok() { Exit::Fine } else { Exit::Findings })
+    }
+}
+
+/// The value with a mark under the byte in question, where it is short enough for a line.
+fn pointer(value: &str, at: usize) -> String {
+    const WIDEST: usize = 72;
+    let before = value.get(..at).map_or(0, |before| before.chars().count());
+    if value.chars().count() > WIDEST || value.chars().any(char::is_control) {
+        return String::new();
+    }
+    format!("  {value}\n  {}^\n", " ".repeat(before))
+}
+
+/// See which of the available languages a preference gets, and why
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune language negotiate --accept 'zh-TW, zh;q=0.9' --available en,zh-Hans,zh-Hant\n  $ attune language negotiate --accept nn --available en,nb --json"
+)]
+struct Negotiate {
+    /// The preference; a malformed one counts as absent
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    accept: String,
+    /// The languages that the server has
+    #[arg(long, value_name = "TAG,TAG,…", value_delimiter = ',', required = true)]
+    available: Vec<String>,
+    /// The language where nothing matches; without it, the first of --available
+    #[arg(long, value_name = "TAG")]
+    default: Option<String>,
+    /// Print JSON: language, why, quality, range
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Negotiated<'a> {
+    language: &'a str,
+    why: &'static str,
+    quality: Option<f64>,
+    range: Option<&'a str>,
+}
+
+impl Negotiate {
+    fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let languages = self.languages()?;
+        let (accept, malformed) = preference(Some(&self.accept));
+        if let Some(malformed) = malformed {
+            eprintln!("warning: the preference counts as absent, it is malformed {malformed}");
+        }
+        let Choice { language, why, quality, range, .. } = lookup(&accept, &languages);
+        if self.json {
+            let negotiated = Negotiated {
+                language: language.as_str(),
+                why: why.as_str(),
+                quality: quality.map(number),
+                range: range.map(|range| range.as_str()),
+            };
+            json(out, &negotiated)?;
+        } else {
+            writeln!(out, "{language}")?;
+        }
+        Ok(Exit::Fine)
+    }
+
+    /// The default stands first, wherever it came from.
+    fn languages(&self) -> anyhow::Result<Languages> {
+        let mut tags = self.available.iter().map(|tag| tag.trim()).filter(|tag| !tag.is_empty());
+        let named = self.default.as_deref().map(str::trim);
+        let hint = "separate the tags with commas: --available en,de-CH,zh-Hant";
+        let Some(default) = named.or_else(|| tags.next()) else {
+            return Err(hinted("--available names no language", hint));
+        };
+        for tag in [default].into_iter().chain(tags.clone()) {
+            if let Err(why) = Tag::parse(tag) {
+                let dashed = tag.replace('_', "-");
+                let hint = match Tag::parse(&dashed) {
+                    Ok(tag) => format!("did you mean {tag}?"),
+                    Err(_) => hint.to_owned(),
+                };
+                return Err(hinted(format!("{} is {why}", quoted(tag)), hint));
+            }
+        }
+        Languages::new(default, tags).map_err(|unusable| hinted(unusable.to_string(), hint))
+    }
+}
+
+fn number(quality: Quality) -> f64 {
+    f64::from(quality.thousandths()) / 1000.0
+}
