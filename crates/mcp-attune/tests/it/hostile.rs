@@ -1,0 +1,123 @@
+//! Input that means harm: long, deep, repeated, and not text at all. Nothing panics, and nothing takes long.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use mcp_attune::language::{AcceptLanguage, ContentLanguage, Languages, Malformed, Tag, Why, lookup};
+
+/// Far above what any of these takes in a debug build, and far below what quadratic work over megabytes would.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn in_time<T>(work: impl FnOnce() -> T) -> T {
+    #[expect(clippy::disallowed_methods, reason = "a test may look at the clock")]
+    let start = std::time::Instant::now();
+    let result = work();
+    assert!(start.elapsed() < PATIENCE, "took {:?}", start.elapsed());
+    result
+}
+
+/// A preference of as many bytes as one can have, made of one member after the other.
+fn filled(member: impl Fn(usize) -> String) -> AcceptLanguage {
+    let mut text = String::new();
+    for number in 0.. {
+        let next = member(number);
+        if text.len() + next.len() + 1 > AcceptLanguage::MAX_LEN {
+            break;
+        }
+        let _ = write!(text, "{next},");
+    }
+    assert!(text.len() > AcceptLanguage::MAX_LEN - 20);
+    AcceptLanguage::parse(&text).unwrap()
+}
+
+/// Three letters for every number below 17,576.
+fn letters(number: usize) -> String {
+    let letter = |number: usize| char::from(b'a' + u8::try_from(number % 26).unwrap());
+    [letter(number / 676), letter(number / 26), letter(number)].iter().collect()
+}
+
+fn many_languages(tag: impl Fn(usize) -> String) -> Languages {
+    Languages::new("en".to_owned(), (0..Languages::MAX - 1).map(tag)).unwrap()
+}
+
+#[test]
+fn refuses_ten_megabytes_at_once() {
+    for unit in ["en,", "en-", "a", ",", " ", ";q=0.5", "\0", "é"] {
+        let text = unit.repeat(10 * 1024 * 1024 / unit.len());
+        let fault = in_time(|| AcceptLanguage::parse(&text)).unwrap_err();
+        assert_eq!(fault, Malformed::TooLong { at: AcceptLanguage::MAX_LEN });
+        assert!(in_time(|| Tag::parse(&text)).is_err());
+        assert!(in_time(|| ContentLanguage::parse(&text)).is_err());
+    }
+}
+
+#[test]
+fn reads_as_many_bytes_as_allowed_and_not_one_more() {
+    let text = format!("en{}", ",".repeat(AcceptLanguage::MAX_LEN - 2));
+    assert!(AcceptLanguage::parse(&text).is_ok());
+    assert!(AcceptLanguage::parse(&(text + ",")).is_err());
+}
+
+#[test]
+fn bears_the_same_range_two_thousand_times() {
+    let accept = filled(|_| "a".to_owned());
+    assert_eq!(accept.ranges().count(), AcceptLanguage::MAX_LEN / 2);
+    let languages = many_languages(|number| format!("a{}", letters(number)));
+    let choice = in_time(|| lookup(&accept, &languages));
+    assert_eq!((choice.why, choice.language.as_str()), (Why::Default, "en"));
+    assert_eq!(in_time(|| accept.coarse()).as_str(), "");
+}
+
+#[test]
+fn bears_a_thousand_ranges_for_a_thousand_languages() {
+    let languages = many_languages(|number| format!("q{}", letters(number)));
+    for accept in [
+        filled(|number| format!("q{}", letters(9000 + number))),
+        filled(letters),
+        filled(|number| format!("ca-{}", letters(number))),
+        filled(|number| format!("hi-Latn-{}", letters(number))),
+        filled(|number| format!("nn-a{}", letters(number))),
+    ] {
+        in_time(|| lookup(&accept, &languages));
+        in_time(|| accept.coarse());
+    }
+}
+
+#[test]
+fn bears_a_thousand_languages_that_rank_equal() {
+    let languages = many_languages(|number| format!("es-x-{}", letters(number)));
+    let accept = filled(|number| format!("es-{}", letters(number)));
+    assert_eq!(in_time(|| lookup(&accept, &languages)).why, Why::Shortened);
+}
+
+#[test]
+fn bears_a_range_of_a_thousand_subtags() {
+    for subtag in ["-1", "-x", "-a1"] {
+        let text = format!("en{}", subtag.repeat(1000));
+        let accept = AcceptLanguage::parse(&text).unwrap();
+        let languages = Languages::new("fr", ["en", "en-x-1"]).unwrap();
+        assert_eq!(in_time(|| lookup(&accept, &languages)).why, Why::Shortened);
+        assert_eq!(accept.coarse().as_str(), "en");
+    }
+}
+
+#[test]
+fn refuses_what_is_no_ascii_text() {
+    for text in [
+        "é",
+        "日本語",
+        "en-é",
+        "en;q=０.5",
+        "\0",
+        "en\0",
+        "en,\0,de",
+        "\u{feff}en",
+        "en\u{2028}",
+        "e\u{301}n",
+        "🇨🇭",
+    ] {
+        assert!(AcceptLanguage::parse(text).is_err(), "{text:?}");
+        assert!(Tag::parse(text).is_err(), "{text:?}");
+        assert!(ContentLanguage::parse(text).is_err(), "{text:?}");
+    }
+}

@@ -1,0 +1,5 @@
+//! The rules of the crate from outside: data-driven cases, properties, and hostile input.
+
+mod cases;
+mod hostile;
+mod properties;
