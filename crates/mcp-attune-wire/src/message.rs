@@ -84,6 +84,42 @@ pub struct Message<'a> {
     kind: Kind,
     /// In the order they stand in the body, an object's members after the object's own entry began.
     members: Vec<Member>,
+    known: Known,
+}
+
+/// The members that say what kind of message it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    version: Option<Span>,
+    id: Option<Span>,
+    method: Option<Span>,
+    answers: bool,
+}
+
+impl Known {
+    fn note(&mut self, name: Text<'_>, value: Span) {
+        match name.decode().as_deref() {
+            Some("jsonrpc") => self.version = Some(value),
+            Some("id") => self.id = Some(value),
+            Some("method") => self.method = Some(value),
+            Some("result" | "error") => self.answers = true,
+            _ => {}
+        }
+    }
+
+    /// A message that could be taken for two kinds at once is none.
+    fn kind(self, text: &str) -> Kind {
+        let value = |span: Option<Span>| span.map(|span| Value::new(text, span));
+        if !value(self.version).and_then(Value::text).is_some_and(|version| version.is("2.0")) {
+            return Kind::Other;
+        }
+        match (value(self.method).map(Value::kind), value(self.id).map(Value::kind), self.answers) {
+            (Some(Type::String), Some(Type::String | Type::Number), false) => Kind::Request,
+            (Some(Type::String), None, false) => Kind::Notification,
+            (None, _, true) => Kind::Answer,
+            _ => Kind::Other,
+        }
+    }
 }
 
 impl<'a> Message<'a> {
@@ -96,34 +132,18 @@ impl<'a> Message<'a> {
     pub fn parse(body: &'a [u8]) -> Result<Self, Unreadable> {
         let mut scanner = Scanner::new(body)?;
         let mut members = Vec::new();
+        let mut known = Known::default();
         let first = scanner.peek()?;
         if first == b'{' {
             members.reserve(16);
-            read_message(&mut scanner, &mut members)?;
+            read_message(&mut scanner, &mut members, &mut known)?;
         } else {
             scanner.value()?;
         }
         scanner.finish()?;
         let text = scanner.text();
-        let mut message = Self { text, kind: Kind::Other, members };
-        message.kind = if first == b'[' { Kind::Batch } else { message.classify() };
-        Ok(message)
-    }
-
-    /// A message that could be taken for two kinds at once is none.
-    fn classify(&self) -> Kind {
-        if !self.member("jsonrpc").and_then(Value::text).is_some_and(|version| version.is("2.0")) {
-            return Kind::Other;
-        }
-        let id = self.member("id").map(Value::kind);
-        let method = self.member("method").map(Value::kind);
-        let answers = self.member("result").is_some() || self.member("error").is_some();
-        match (method, id, answers) {
-            (Some(Type::String), Some(Type::String | Type::Number), false) => Kind::Request,
-            (Some(Type::String), None, false) => Kind::Notification,
-            (None, _, true) => Kind::Answer,
-            _ => Kind::Other,
-        }
+        let kind = if first == b'[' { Kind::Batch } else { known.kind(text) };
+        Ok(Self { text, kind, members, known })
     }
 
     /// The whole body as text.
@@ -141,13 +161,13 @@ impl<'a> Message<'a> {
     /// The id as written: `7`, `"7"` and `7.0` stay three different texts.
     #[must_use]
     pub fn id(&self) -> Option<Value<'a>> {
-        self.member("id")
+        self.known.id.map(|id| Value::new(self.text, id))
     }
 
     /// The method, if it is a string.
     #[must_use]
     pub fn method(&self) -> Option<Text<'a>> {
-        self.member("method")?.text()
+        self.known.method.and_then(|method| Value::new(self.text, method).text())
     }
 
     /// A member of the message itself, such as `params` or a sibling `clientContext`.
@@ -236,11 +256,16 @@ impl fmt::Display for Overlap {
 
 impl core::error::Error for Overlap {}
 
-fn read_message(scanner: &mut Scanner<'_>, members: &mut Vec<Member>) -> Result<(), Unreadable> {
+fn read_message(
+    scanner: &mut Scanner<'_>,
+    members: &mut Vec<Member>,
+    known: &mut Known,
+) -> Result<(), Unreadable> {
     let wanted = Wanted::new("params");
     scanner.object(|scanner, name| {
         let is_params = name.is(&wanted, scanner.text()) && scanner.peek()? == b'{';
         let value = if is_params { read_params(scanner, members)? } else { scanner.value()? };
+        known.note(name.text(scanner.text()), value);
         members.push(Member { name, value, place: Place::Message });
         Ok(())
     })?;

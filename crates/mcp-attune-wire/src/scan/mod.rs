@@ -10,10 +10,14 @@
 //! Rules: H13.
 
 use alloc::vec::Vec;
-use core::cmp::Ordering;
-use core::fmt;
 
-use crate::json::{Span, Text, clamp, plain_until};
+mod fault;
+mod name;
+
+pub use fault::{Fault, Unreadable};
+pub(crate) use name::{Name, Wanted};
+
+use crate::json::{Span, clamp, plain_until};
 
 /// How many brackets may be open at once.
 pub const MAX_DEPTH: usize = 127;
@@ -23,136 +27,6 @@ const FEW: usize = 16;
 
 /// The longest text that is read at all: offsets are kept in 32 bits.
 const MAX_LENGTH: usize = i32::MAX as usize;
-
-/// Why bytes are not one JSON value that can be read in one way.
-///
-/// ```
-/// use mcp_attune_wire::message::{Fault, Message};
-///
-/// let twice = Message::parse(br#"{"method":"ping","m\u0065thod":"tools/call"}"#).unwrap_err();
-/// assert_eq!(twice.fault, Fault::RepeatedName);
-/// assert_eq!(twice.at, 17);
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum Fault {
-    /// Nothing but white space: `""`.
-    Empty,
-    /// Not JSON at this place: `{"a":}`.
-    Syntax,
-    /// The text ends inside a value: `{"a":1`.
-    Cut,
-    /// Bytes that are no UTF-8: `"\xff"`.
-    Utf8,
-    /// More than 127 brackets open at once.
-    TooDeep,
-    /// A member name twice in one object: `{"a":1,"\u0061":2}`.
-    RepeatedName,
-    /// Something after the value: `{} {}`.
-    Trailing,
-    /// Over 2 GiB.
-    TooLong,
-}
-
-/// A [`Fault`] and the byte where it was met.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Unreadable {
-    /// What is wrong.
-    pub fault: Fault,
-    /// The offset of the byte where it was met.
-    pub at: usize,
-}
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = self.at;
-        match self.fault {
-            Fault::Empty => f.write_str("the body is empty; send one JSON-RPC message"),
-            Fault::Syntax => write!(f, "the body is not JSON at byte {at}"),
-            Fault::Cut => write!(f, "the body ends inside a value, at byte {at}"),
-            Fault::Utf8 => write!(f, "the body is not UTF-8 at byte {at}"),
-            Fault::TooDeep => write!(f, "more than {MAX_DEPTH} brackets are open at byte {at}"),
-            Fault::RepeatedName => write!(
-                f,
-                "a member name stands twice in one object, the second time at byte {at}; each name may stand once"
-            ),
-            Fault::Trailing => {
-                write!(f, "something follows the message at byte {at}; send one message and nothing after it")
-            }
-            Fault::TooLong => f.write_str("the body is over 2 GiB"),
-        }
-    }
-}
-
-impl core::error::Error for Unreadable {}
-
-/// A member name of an object that is being read.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Name {
-    /// Equal names have equal marks; most different ones differ here already.
-    mark: u64,
-    start: u32,
-    /// The length as written, and in the highest bit whether it was written with escapes.
-    len: u32,
-}
-
-const ESCAPED: u32 = 1 << 31;
-
-impl Name {
-    pub(crate) fn text<'t>(&self, text: &'t str) -> Text<'t> {
-        let start = self.start as usize;
-        let end = start + (self.len & !ESCAPED) as usize;
-        Text::new(text.get(start..end).unwrap_or_default())
-    }
-
-    /// Whether the name, its escapes decoded, is `wanted`.
-    #[inline]
-    pub(crate) fn is(&self, wanted: &Wanted<'_>, text: &str) -> bool {
-        let name = self.text(text);
-        let escaped = self.len & ESCAPED != 0;
-        self.mark == wanted.mark
-            && if escaped { name.is(wanted.name) } else { name.as_written() == wanted.name }
-    }
-
-    /// The order of two names by their decoded characters.
-    fn order(&self, other: &Self, text: &str) -> Ordering {
-        let (one, two) = (self.text(text), other.text(text));
-        if (self.len | other.len) & ESCAPED == 0 {
-            one.as_written().cmp(two.as_written())
-        } else {
-            one.codes().cmp(two.codes())
-        }
-    }
-}
-
-/// A name to look for, made ready once.
-pub(crate) struct Wanted<'n> {
-    mark: u64,
-    name: &'n str,
-}
-
-impl<'n> Wanted<'n> {
-    pub(crate) fn new(name: &'n str) -> Self {
-        Self { mark: mark(name.as_bytes(), 0, name.len()), name }
-    }
-}
-
-/// The last eight bytes of a name, or all of a shorter one, with its length.
-#[inline]
-fn mark(bytes: &[u8], start: usize, end: usize) -> u64 {
-    let len = end - start;
-    let word = if len >= 8 {
-        bytes.get(..end).and_then(<[u8]>::last_chunk).map(|tail| u64::from_le_bytes(*tail))
-    } else {
-        let tail = bytes.get(start..).and_then(<[u8]>::first_chunk);
-        tail.map(|tail| u64::from_le_bytes(*tail) & !(u64::MAX << (8 * len)))
-    };
-    let short = || {
-        let bytes = bytes.get(start..end).unwrap_or_default();
-        bytes.iter().rev().fold(0, |word, byte| (word << 8) | u64::from(*byte))
-    };
-    word.unwrap_or_else(short) ^ (len as u64).rotate_right(16)
-}
 
 /// What an open bracket waits for: an array's next value, or an object's next member, with the count of
 /// names that were open before the object's own.
@@ -364,10 +238,9 @@ impl<'a> Scanner<'a> {
         let escaped = self.string()?;
         let end = self.at - 1;
         let name = if escaped {
-            self.escaped_name(start, end)
+            Name::escaped(self.text, start, end, &mut self.scratch)
         } else {
-            let mark = mark(self.text.as_bytes(), start, end);
-            Name { mark, start: clamp(start), len: clamp(end - start) }
+            Name::plain(self.text, start, end)
         };
         self.space();
         if self.byte() != Some(b':') {
@@ -385,15 +258,6 @@ impl<'a> Scanner<'a> {
         }
         self.names.push(name);
         Ok(name)
-    }
-
-    #[cold]
-    fn escaped_name(&mut self, start: usize, end: usize) -> Name {
-        let written = self.text.get(start..end).unwrap_or_default();
-        self.scratch.clear();
-        Text::new(written).decode_into(&mut self.scratch);
-        let mark = mark(&self.scratch, 0, self.scratch.len());
-        Name { mark, start: clamp(start), len: clamp(end - start) | ESCAPED }
     }
 
     #[inline]

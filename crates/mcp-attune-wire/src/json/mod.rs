@@ -1,0 +1,218 @@
+//! JSON as it was written: spans, values and strings that are read in place and never re-serialized.
+//!
+//! Everything here looks into text that has been read by [`Message::parse`](crate::message::Message::parse)
+//! (or another checked source), so that looking again costs no second check and changes no byte.
+
+use core::fmt;
+use core::ops::Range;
+
+mod skip;
+mod text;
+
+pub(crate) use skip::plain_until;
+use skip::{skip_string, skip_value};
+pub use text::Text;
+
+/// Where a value stands in a body, in bytes.
+///
+/// ```
+/// use mcp_attune_wire::message::Message;
+///
+/// let body = br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+/// let id = Message::parse(body).unwrap().id().unwrap().span();
+/// assert_eq!(&body[id.range()], b"7");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    /// `end` comes from a scanner that refuses texts over 2 GiB, so both fit.
+    pub(crate) fn new(start: usize, end: usize) -> Self {
+        Self { start: clamp(start), end: clamp(end) }
+    }
+
+    /// The offset of the first byte.
+    #[must_use]
+    pub fn start(self) -> usize {
+        self.start as usize
+    }
+
+    /// The offset after the last byte.
+    #[must_use]
+    pub fn end(self) -> usize {
+        self.end as usize
+    }
+
+    /// The bytes from start to end, for slicing the body.
+    #[must_use]
+    pub fn range(self) -> Range<usize> {
+        self.start()..self.end()
+    }
+
+    pub(crate) fn of(self, text: &str) -> &str {
+        text.get(self.range()).unwrap_or_default()
+    }
+}
+
+pub(crate) fn clamp(offset: usize) -> u32 {
+    u32::try_from(offset).unwrap_or(u32::MAX)
+}
+
+/// What a JSON value is, told from its first byte.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Type {
+    /// `{…}`
+    Object,
+    /// `[…]`
+    Array,
+    /// `"…"`
+    String,
+    /// `-12.5e3`
+    Number,
+    /// `true` or `false`
+    Boolean,
+    /// `null`
+    Null,
+}
+
+/// One JSON value as it stands in the body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Value<'a> {
+    raw: &'a str,
+    span: Span,
+}
+
+impl<'a> Value<'a> {
+    pub(crate) fn new(text: &'a str, span: Span) -> Self {
+        Self { raw: span.of(text), span }
+    }
+
+    /// The value's own text, byte for byte.
+    #[must_use]
+    pub fn raw(self) -> &'a str {
+        self.raw
+    }
+
+    /// Where it stands in the body.
+    #[must_use]
+    pub fn span(self) -> Span {
+        self.span
+    }
+
+    /// What kind of value it is.
+    #[must_use]
+    pub fn kind(self) -> Type {
+        match self.raw.as_bytes().first() {
+            Some(b'{') => Type::Object,
+            Some(b'[') => Type::Array,
+            Some(b'"') => Type::String,
+            Some(b't' | b'f') => Type::Boolean,
+            Some(b'n') | None => Type::Null,
+            Some(_) => Type::Number,
+        }
+    }
+
+    /// The string in it, if it is one.
+    #[must_use]
+    pub fn text(self) -> Option<Text<'a>> {
+        let inner = self.raw.strip_prefix('"')?.strip_suffix('"')?;
+        Some(Text::new(inner))
+    }
+
+    /// The members of an object, in the order they stand in; nothing for any other value.
+    #[must_use]
+    pub fn members(self) -> Members<'a> {
+        let open = self.kind() == Type::Object;
+        Members { text: self.raw, at: if open { 1 } else { self.raw.len() }, base: self.span.start() }
+    }
+}
+
+/// The members of an object that was read before: see [`Value::members`].
+pub struct Members<'a> {
+    text: &'a str,
+    at: usize,
+    base: usize,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (Text<'a>, Value<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let bytes = self.text.as_bytes();
+        let start = self.at + bytes.get(self.at..)?.iter().position(|byte| *byte == b'"')? + 1;
+        let end = skip_string(bytes, start);
+        let name = Text::new(self.text.get(start..end.saturating_sub(1))?);
+        let colon = end + bytes.get(end..)?.iter().position(|byte| *byte == b':')? + 1;
+        let from = colon + bytes.get(colon..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
+        let to = skip_value(bytes, from);
+        self.at = to;
+        let raw = self.text.get(from..to)?;
+        Some((name, Value { raw, span: Span::new(self.base + from, self.base + to) }))
+    }
+}
+
+/// Writes text as a JSON string, quotes included.
+pub(crate) struct Quoted<'a>(pub(crate) &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use fmt::Write;
+        f.write_char('"')?;
+        for char in self.0.chars() {
+            match char {
+                '"' => f.write_str("\\\"")?,
+                '\\' => f.write_str("\\\\")?,
+                '\n' => f.write_str("\\n")?,
+                '\r' => f.write_str("\\r")?,
+                '\t' => f.write_str("\\t")?,
+                '\0'..='\u{1f}' => write!(f, "\\u{:04x}", u32::from(char))?,
+                _ => f.write_char(char)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn value(text: &str) -> Value<'_> {
+        Value::new(text, Span::new(0, text.len()))
+    }
+
+    #[test]
+    fn walks_members_of_odd_but_legal_objects() {
+        let text = "{ \"a\" : 1 ,\n\"b\\\"\":[1,{\"x\":\"]}\"}] , \"c\":\"\\\\\",\"d\":{},\"e\":null}";
+        let members: Vec<_> =
+            value(text).members().map(|(name, value)| (name.as_written(), value.raw())).collect();
+        let expected =
+            [("a", "1"), ("b\\\"", "[1,{\"x\":\"]}\"}]"), ("c", "\"\\\\\""), ("d", "{}"), ("e", "null")];
+        assert_eq!(members, expected);
+        assert!(serde_json::from_str::<serde_json::Value>(text).is_ok());
+    }
+
+    #[test]
+    fn never_runs_past_text_that_was_not_checked() {
+        for text in [
+            "{",
+            "{\"",
+            "{\"a",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":\"",
+            "{\"a\":[",
+            "{\"a\":1",
+            "{\"\\",
+            "{}",
+            "[]",
+            "",
+        ] {
+            assert!(value(text).members().count() <= 1, "{text}");
+        }
+    }
+}

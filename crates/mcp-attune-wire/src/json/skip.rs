@@ -1,0 +1,127 @@
+//! Going over text quickly: to the next byte that matters, or to the end of a value that was checked before.
+
+/// The offset after the closing quote of a string whose inside begins at `at`, in checked text.
+pub(super) fn skip_string(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        at = plain_until(bytes, at);
+        match bytes.get(at) {
+            Some(b'\\') => at += 2,
+            Some(b'"') => return at + 1,
+            Some(_) => at += 1,
+            None => return bytes.len(),
+        }
+    }
+}
+
+/// The offset after the value that begins at `at`, in checked text.
+pub(super) fn skip_value(bytes: &[u8], mut at: usize) -> usize {
+    let mut open = 0usize;
+    while let Some(byte) = bytes.get(at) {
+        at = match byte {
+            b'"' => skip_string(bytes, at + 1),
+            b'{' | b'[' => {
+                open += 1;
+                at + 1
+            }
+            b'}' | b']' if open == 0 => return at,
+            b'}' | b']' => {
+                open -= 1;
+                at + 1
+            }
+            b',' | b' ' | b'\t' | b'\n' | b'\r' if open == 0 => return at,
+            _ => {
+                at += 1;
+                if open == 0 {
+                    continue;
+                }
+                at
+            }
+        };
+        if open == 0 {
+            return at;
+        }
+    }
+    bytes.len()
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const TOPS: u64 = 0x8080_8080_8080_8080;
+
+/// The first offset from `at` on whose byte is a quote, a backslash or a control character.
+///
+/// Eight bytes at a time for names and short values, then 32 at a time in a shape that compilers
+/// turn into vector instructions.
+#[inline]
+pub(crate) fn plain_until(bytes: &[u8], at: usize) -> usize {
+    match special_in_word(bytes, at) {
+        Some(found) if found < 8 => at + found,
+        Some(_) => plain_until_far(bytes, at + 8),
+        None => by_byte(bytes, at),
+    }
+}
+
+fn plain_until_far(bytes: &[u8], mut at: usize) -> usize {
+    for _ in 0..7 {
+        let Some(found) = special_in_word(bytes, at) else { return by_byte(bytes, at) };
+        if found < 8 {
+            return at + found;
+        }
+        at += 8;
+    }
+    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<32>) {
+        let mut special = 0u8;
+        for &byte in block {
+            special |= u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < 0x20);
+        }
+        if special != 0 {
+            break;
+        }
+        at += 32;
+    }
+    while let Some(found) = special_in_word(bytes, at) {
+        if found < 8 {
+            return at + found;
+        }
+        at += 8;
+    }
+    by_byte(bytes, at)
+}
+
+#[inline]
+fn special_in_word(bytes: &[u8], at: usize) -> Option<usize> {
+    let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk::<8>()?);
+    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    let found = (zero(word ^ (ONES * 0x22)) | zero(word ^ (ONES * 0x5C)) | control) & TOPS;
+    Some(found.trailing_zeros() as usize / 8)
+}
+
+fn by_byte(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(byte) = bytes.get(at) {
+        if matches!(byte, b'"' | b'\\' | 0..=0x1F) {
+            break;
+        }
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_first_special_byte_at_every_offset() {
+        for length in 0..120 {
+            for at in 0..length {
+                for special in [b'"', b'\\', 0x1f, 0] {
+                    let mut bytes = alloc::vec![b'a'; length];
+                    bytes[at] = special;
+                    assert_eq!(plain_until(&bytes, 0), at);
+                    bytes[at] = 0xC3;
+                    assert_eq!(plain_until(&bytes, 0), length);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Strings as they were written, escapes and all.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cmp::Ordering;
+
+/// The inside of a JSON string as written, its escapes not yet decoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Text<'a> {
+    raw: &'a str,
+}
+
+impl<'a> Text<'a> {
+    pub(crate) fn new(raw: &'a str) -> Self {
+        Self { raw }
+    }
+
+    /// What stands between the quotes, escapes and all.
+    #[must_use]
+    pub fn as_written(self) -> &'a str {
+        self.raw
+    }
+
+    /// The text itself, without copying, when it was written without escapes.
+    #[must_use]
+    pub fn plain(self) -> Option<&'a str> {
+        (!self.raw.as_bytes().contains(&b'\\')).then_some(self.raw)
+    }
+
+    /// The text itself, or `None` where an escape names half a surrogate pair, which is no character.
+    ///
+    /// ```
+    /// use mcp_attune_wire::message::Message;
+    ///
+    /// let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools\/list"}"#;
+    /// let message = Message::parse(body).unwrap();
+    /// assert_eq!(message.method().unwrap().decode().unwrap(), "tools/list");
+    /// ```
+    #[must_use]
+    pub fn decode(self) -> Option<Cow<'a, str>> {
+        match self.plain() {
+            Some(plain) => Some(Cow::Borrowed(plain)),
+            None => self.chars().collect::<Option<String>>().map(Cow::Owned),
+        }
+    }
+
+    /// Whether the decoded text is `other`.
+    #[must_use]
+    pub fn is(self, other: &str) -> bool {
+        // An escape is longer than what it stands for, so only a longer text can hold one.
+        match self.raw.len().cmp(&other.len()) {
+            Ordering::Less => false,
+            Ordering::Equal => self.raw == other && self.plain().is_some(),
+            Ordering::Greater => self.chars().eq(other.chars().map(Some)),
+        }
+    }
+
+    /// The decoded characters, `None` for half a surrogate pair.
+    pub fn chars(self) -> impl Iterator<Item = Option<char>> + use<'a> {
+        self.codes().map(char::from_u32)
+    }
+
+    /// The decoded code points, half a surrogate pair as its own number, so that two texts are equal
+    /// exactly when these are.
+    pub(crate) fn codes(self) -> Codes<'a> {
+        Codes { units: Units { rest: self.raw.chars() }, held: None }
+    }
+
+    /// Appends the decoded text as UTF-8, half a surrogate pair in the three bytes that WTF-8 gives it.
+    pub(crate) fn decode_into(self, out: &mut Vec<u8>) {
+        for code in self.codes() {
+            match char::from_u32(code) {
+                Some(char) => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+                None => out.extend_from_slice(&[
+                    0xE0 | low_bits(code >> 12, 0x0F),
+                    0x80 | low_bits(code >> 6, 0x3F),
+                    0x80 | low_bits(code, 0x3F),
+                ]),
+            }
+        }
+    }
+}
+
+fn low_bits(code: u32, mask: u8) -> u8 {
+    (code & u32::from(mask)) as u8
+}
+
+fn join(high: u16, low: u16) -> u32 {
+    0x1_0000 + ((u32::from(high) & 0x3FF) << 10) + (u32::from(low) & 0x3FF)
+}
+
+/// One escape or one plain character.
+enum Unit {
+    Char(char),
+    High(u16),
+    Low(u16),
+}
+
+struct Units<'a> {
+    rest: core::str::Chars<'a>,
+}
+
+impl Iterator for Units<'_> {
+    type Item = Unit;
+
+    fn next(&mut self) -> Option<Unit> {
+        let first = self.rest.next()?;
+        if first != '\\' {
+            return Some(Unit::Char(first));
+        }
+        Some(match self.rest.next()? {
+            'b' => Unit::Char('\u{8}'),
+            'f' => Unit::Char('\u{c}'),
+            'n' => Unit::Char('\n'),
+            'r' => Unit::Char('\r'),
+            't' => Unit::Char('\t'),
+            'u' => {
+                let mut code = 0u16;
+                for _ in 0..4 {
+                    let digit = self.rest.next().and_then(|c| c.to_digit(16)).unwrap_or(0);
+                    code = (code << 4) | (digit as u16 & 0xF);
+                }
+                match code {
+                    0xD800..=0xDBFF => Unit::High(code),
+                    0xDC00..=0xDFFF => Unit::Low(code),
+                    _ => Unit::Char(char::from_u32(u32::from(code)).unwrap_or_default()),
+                }
+            }
+            same => Unit::Char(same),
+        })
+    }
+}
+
+/// The decoded code points of a [`Text`].
+pub(crate) struct Codes<'a> {
+    units: Units<'a>,
+    held: Option<Unit>,
+}
+
+impl Iterator for Codes<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        Some(match self.held.take().or_else(|| self.units.next())? {
+            Unit::Char(char) => u32::from(char),
+            Unit::Low(low) => u32::from(low),
+            Unit::High(high) => match self.units.next() {
+                Some(Unit::Low(low)) => join(high, low),
+                next => {
+                    self.held = next;
+                    u32::from(high)
+                }
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes_escapes_and_names_half_a_pair() {
+        for (written, decoded) in [
+            (r"plain", Some("plain")),
+            (r#"\"\\\/\b\f\n\r\t"#, Some("\"\\/\u{8}\u{c}\n\r\t")),
+            (r"\u00e9\u4E16", Some("é世")),
+            (r"\ud83d\ude00!", Some("😀!")),
+            (r"\ud83d", None),
+            (r"\ude00", None),
+            (r"\ud83d\ud83d\ude00", None),
+            (r"\ud83dx", None),
+        ] {
+            let text = Text::new(written);
+            assert_eq!(text.decode().as_deref(), decoded, "{written}");
+            if let Some(decoded) = decoded {
+                assert!(text.is(decoded), "{written}");
+                let mut bytes = Vec::new();
+                text.decode_into(&mut bytes);
+                assert_eq!(bytes, decoded.as_bytes(), "{written}");
+            }
+        }
+    }
+
+    #[test]
+    fn tells_halves_of_pairs_apart() {
+        let bytes = |written| {
+            let mut bytes = Vec::new();
+            Text::new(written).decode_into(&mut bytes);
+            bytes
+        };
+        assert_eq!(bytes(r"\ud83d"), bytes(r"\uD83D"));
+        assert_ne!(bytes(r"\ud83d"), bytes(r"\ud83e"));
+        assert_ne!(bytes(r"\ud83d"), bytes("\u{fffd}"));
+    }
+}

@@ -1,0 +1,67 @@
+//! Why a text cannot be read in one way.
+
+use core::fmt;
+
+use super::MAX_DEPTH;
+
+/// Why bytes are not one JSON value that can be read in one way.
+///
+/// ```
+/// use mcp_attune_wire::message::{Fault, Message};
+///
+/// let twice = Message::parse(br#"{"method":"ping","m\u0065thod":"tools/call"}"#).unwrap_err();
+/// assert_eq!(twice.fault, Fault::RepeatedName);
+/// assert_eq!(twice.at, 17);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Fault {
+    /// Nothing but white space: `""`.
+    Empty,
+    /// Not JSON at this place: `{"a":}`.
+    Syntax,
+    /// The text ends inside a value: `{"a":1`.
+    Cut,
+    /// Bytes that are no UTF-8: `"\xff"`.
+    Utf8,
+    /// More than 127 brackets open at once.
+    TooDeep,
+    /// A member name twice in one object: `{"a":1,"\u0061":2}`.
+    RepeatedName,
+    /// Something after the value: `{} {}`.
+    Trailing,
+    /// Over 2 GiB.
+    TooLong,
+}
+
+/// A [`Fault`] and the byte where it was met.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Unreadable {
+    /// What is wrong.
+    pub fault: Fault,
+    /// The offset of the byte where it was met.
+    pub at: usize,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.at;
+        match self.fault {
+            Fault::Empty => f.write_str("the body is empty; send one JSON-RPC message"),
+            Fault::Syntax => write!(f, "the body is not JSON at byte {at}"),
+            Fault::Cut => write!(f, "the body ends inside a value, at byte {at}"),
+            Fault::Utf8 => write!(f, "the body is not UTF-8 at byte {at}"),
+            Fault::TooDeep => write!(f, "more than {MAX_DEPTH} brackets are open at byte {at}"),
+            Fault::RepeatedName => write!(
+                f,
+                "a member name stands twice in one object, the second time at byte {at}; each name may stand once"
+            ),
+            Fault::Trailing => {
+                write!(f, "something follows the message at byte {at}; send one message and nothing after it")
+            }
+            Fault::TooLong => f.write_str("the body is over 2 GiB"),
+        }
+    }
+}
+
+impl core::error::Error for Unreadable {}
