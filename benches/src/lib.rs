@@ -23,14 +23,12 @@ pub struct Plain<'a> {
 /// A `tools/call` of about `size` bytes: rows of small objects, as structured arguments are.
 #[must_use]
 pub fn rows(size: usize) -> Vec<u8> {
+    let room = size - call("\"rows\":[]").len();
     let mut rows = String::new();
-    let mut row = 0u32;
-    while rows.len() + 700 < size {
-        if row > 0 {
-            rows.push(',');
-        }
-        rows += &format!(
-            "{{\"id\":{row},\"place\":\"Zürich, platform {}\",\"price\":{}.{:02},\"open\":{},\"tags\":[\"a\",\"b\"],\
+    for row in 0u32.. {
+        let comma = if row > 0 { "," } else { "" };
+        let more = format!(
+            "{comma}{{\"id\":{row},\"place\":\"Zürich, platform {}\",\"price\":{}.{:02},\"open\":{},\"tags\":[\"a\",\"b\"],\
              \"note\":\"Take the second door on the left; mind the step.\",\"at\":\"2026-11-15T08:{:02}:00Z\"}}",
             row % 18,
             row * 7 % 90,
@@ -38,7 +36,10 @@ pub fn rows(size: usize) -> Vec<u8> {
             row.is_multiple_of(2),
             row % 60,
         );
-        row += 1;
+        if rows.len() + more.len() > room {
+            break;
+        }
+        rows += &more;
     }
     call(&format!("\"rows\":[{rows}]"))
 }
@@ -48,8 +49,8 @@ pub fn rows(size: usize) -> Vec<u8> {
 pub fn prose(size: usize) -> Vec<u8> {
     let sentence =
         "The train leaves at eight and reaches the valley before noon. \\\"Bring a coat\\\", they say.\\n";
-    let text = sentence.repeat(size.saturating_sub(700) / sentence.len());
-    call(&format!("\"document\":\"{text}\""))
+    let room = size - call("\"document\":\"\"").len();
+    call(&format!("\"document\":\"{}\"", sentence.repeat(room / sentence.len())))
 }
 
 /// A `tools/call` as SEP-2243 has it, with three arguments that headers mirror.
