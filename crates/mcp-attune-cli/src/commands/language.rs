@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use mcp_attune::language::{AcceptLanguage, Choice, Languages, Malformed, Tag, lookup, preference};
+use mcp_attune::language::{AcceptLanguage, Choice, Languages, Malformed, Range, Tag, lookup, preference};
 use mcp_attune_wire::quality::Quality;
 use serde::Serialize;
 
@@ -66,7 +66,7 @@ impl Check {
     fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let read = AcceptLanguage::parse(&self.value);
         if self.json {
-            let ranges = read.iter().flat_map(|accept| accept.ranges());
+            let ranges = read.iter().flat_map(AcceptLanguage::ranges);
             let ranges = ranges
                 .map(|(range, quality)| Weighted { range: range.as_str(), quality: number(quality) })
                 .collect();
@@ -148,7 +148,7 @@ impl Negotiate {
                 language: language.as_str(),
                 why: why.as_str(),
                 quality: quality.map(number),
-                range: range.map(|range| range.as_str()),
+                range: range.map(Range::as_str),
             };
             json(out, &negotiated)?;
         } else {

@@ -55,7 +55,7 @@ impl Case<'_> {
                 ("strict", _) => policy.strict = value == true,
                 ("on_missing_param", "pass") => policy.on_missing_param = OnMissingParam::Pass,
                 ("language_header", "ignore-wildcard") => {
-                    policy.language_header = LanguageHeader::IgnoreWildcard
+                    policy.language_header = LanguageHeader::IgnoreWildcard;
                 }
                 ("language_header", "ignore") => policy.language_header = LanguageHeader::Ignore,
                 ("language_header", "promote") => policy.language_header = LanguageHeader::Promote,
