@@ -12,6 +12,9 @@
 
 pub mod language;
 
+pub mod caller;
+pub mod plan;
+
 /// The examples of the README compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -138,6 +138,12 @@ impl<'a> Agreed<'a> {
         self.drops_routing_headers
     }
 
+    /// The message, when the check has done its part.
+    #[must_use]
+    pub fn into_message(self) -> Message<'a> {
+        self.message
+    }
+
     /// The caller's language preference as it was written, not yet read: the string in `_meta`, or a bare
     /// header where the policy promotes it. Rules: L2, L14.
     #[must_use]

@@ -122,6 +122,19 @@ impl<'a> Value<'a> {
         Some(Text::new(inner))
     }
 
+    /// The place right inside the opening bracket or quote, no byte wide: where a first member can be put.
+    #[must_use]
+    pub fn opening(self) -> Span {
+        let inside = self.span.start() + usize::from(!self.raw.is_empty());
+        Span::new(inside, inside)
+    }
+
+    /// The member of an object with this name.
+    #[must_use]
+    pub fn member(self, name: &str) -> Option<Self> {
+        self.members().find(|(found, _)| found.is(name)).map(|(_, value)| value)
+    }
+
     /// The members of an object, in the order they stand in; nothing for any other value.
     #[must_use]
     pub fn members(self) -> Members<'a> {

@@ -22,6 +22,10 @@
 use alloc::string::String;
 use core::fmt::{self, Write};
 
+mod cache;
+
+pub use cache::{private, vary_with};
+
 use crate::agree::{Mismatch, Refusal, Refused};
 use crate::json::Quoted;
 use crate::message::Unreadable;
@@ -34,6 +38,8 @@ pub const INVALID_REQUEST: i32 = -32600;
 pub const INVALID_PARAMS: i32 = -32602;
 /// The headers do not agree with the body.
 pub const HEADER_MISMATCH: i32 = -32020;
+/// Something failed on the way to the server or back.
+pub const INTERNAL_ERROR: i32 = -32603;
 /// The version is not spoken.
 pub const UNSUPPORTED_PROTOCOL_VERSION: i32 = -32022;
 
@@ -51,6 +57,23 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// A failure that is not the caller's: on the way to the server or back, or a limit. `status` is the HTTP status
+    /// that says which; `id` is the request's, as written.
+    ///
+    /// Rules: G4, G5.
+    #[must_use]
+    pub fn failed(status: u16, id: Option<&str>, message: &dyn fmt::Display) -> Self {
+        Self { status, ..Self::error(INTERNAL_ERROR, id, message, &"") }
+    }
+
+    /// A body that Attune does not take: too large (413), or encoded (415).
+    ///
+    /// Rules: G4, G10.
+    #[must_use]
+    pub fn not_taken(status: u16, message: &dyn fmt::Display) -> Self {
+        Self { status, ..Self::error(INVALID_REQUEST, None, message, &"") }
+    }
+
     fn error(code: i32, id: Option<&str>, message: &dyn fmt::Display, data: &dyn fmt::Display) -> Self {
         let mut text = String::new();
         let mut body = String::from("{\"jsonrpc\":\"2.0\"");

@@ -1,0 +1,220 @@
+//! What a caller gets: decided once, before the call goes on, and all that later messages of that call need.
+//!
+//! 1. A preference is honoured where the server's own language is known ([`Offer::languages`]); elsewhere nothing
+//!    is reported.
+//! 2. Every result to a well-formed preference reports the language that it is in. No text is translated yet, so
+//!    that is the server's default.
+//! 3. A message that reports a language already is left alone, and its report is what the header mirrors.
+//! 4. A message that cannot be read, or that no rule touches, stays as it came, byte for byte.
+//!
+//! Rules: L7, L21.
+
+use std::borrow::Cow;
+
+use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::message::{Kind, Message, meta};
+
+use crate::caller::Caller;
+use crate::language::{Languages, Tag, Why, lookup};
+
+/// What a server can do for its callers.
+#[derive(Clone, Debug, Default)]
+pub struct Offer {
+    /// The languages it has, its default first. None: no claim is made about language at all.
+    pub languages: Option<Languages>,
+}
+
+/// What one caller gets. Only [`negotiate`] makes one, and it cannot fail.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    chosen: Option<(Tag, Why)>,
+    report: Option<Tag>,
+    varies: bool,
+}
+
+/// Decides what a caller gets.
+///
+/// Rules: L7.
+#[must_use]
+pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
+    let wish = caller.preference().zip(offer.languages.as_ref());
+    let chosen = wish.map(|(preference, languages)| {
+        let choice = lookup(preference, languages);
+        (choice.language.clone(), choice.why)
+    });
+    let report = wish.map(|(_, languages)| languages.default_language().clone());
+    Plan { chosen, report, varies: offer.languages.is_some() }
+}
+
+impl Plan {
+    /// The language that was chosen, and why.
+    #[must_use]
+    pub fn chosen(&self) -> Option<(&Tag, Why)> {
+        self.chosen.as_ref().map(|(tag, why)| (tag, *why))
+    }
+
+    /// Whether the language of an answer could be another one for another caller.
+    ///
+    /// Rules: L17.
+    #[must_use]
+    pub fn varies(&self) -> bool {
+        self.varies
+    }
+
+    /// Whether messages may have to change on their way back.
+    #[must_use]
+    pub fn changes(&self) -> bool {
+        self.report.is_some()
+    }
+
+    /// One message of the answer, as the caller gets it.
+    #[must_use]
+    pub fn adapt<'m>(&self, message: &'m [u8]) -> Adapted<'m> {
+        let untouched = |language| Adapted { text: Cow::Borrowed(message), content_language: language };
+        let Ok(read) = Message::parse(message) else { return untouched(None) };
+        if read.kind() != Kind::Answer {
+            return untouched(None);
+        }
+        let result = read.member("result");
+        if let Some(language) = result.or_else(|| read.member("error")?.member("data")).and_then(reported) {
+            return untouched(Some(language));
+        }
+        let (Some(result), Some(tag)) = (result, &self.report) else { return untouched(None) };
+        match insert(&read, result, tag) {
+            Some(text) => {
+                Adapted { text: Cow::Owned(text.into_bytes()), content_language: Some(tag.to_string()) }
+            }
+            None => untouched(None),
+        }
+    }
+}
+
+/// A message as the caller gets it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Adapted<'m> {
+    /// The message: borrowed where nothing was changed.
+    pub text: Cow<'m, [u8]>,
+    /// The language that the message reports, for the header that mirrors it.
+    pub content_language: Option<String>,
+}
+
+/// The language that a result, or the data of an error, reports already.
+fn reported(holder: Value<'_>) -> Option<String> {
+    let language = holder.member("_meta")?.member(meta::CONTENT_LANGUAGE)?;
+    Some(language.text()?.decode()?.into_owned())
+}
+
+/// The message with the report spliced in, every other byte as it was.
+fn insert(message: &Message<'_>, result: Value<'_>, tag: &Tag) -> Option<String> {
+    let entry = format!("\"{}\":\"{tag}\"", meta::CONTENT_LANGUAGE);
+    let (place, text) = match result.member("_meta") {
+        Some(held) if held.kind() == Type::Object && held.member(meta::CONTENT_LANGUAGE).is_none() => {
+            (held, entry)
+        }
+        // A `_meta` that is no object, or a report that is no string, is the server's affair.
+        Some(_) => return None,
+        None if result.kind() == Type::Object => (result, format!("\"_meta\":{{{entry}}}")),
+        None => return None,
+    };
+    let comma = if place.members().next().is_some() { "," } else { "" };
+    message.splice(&[(place.opening(), &format!("{text}{comma}"))]).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_attune_wire::agree::{self, Agree, Policy};
+    use mcp_attune_wire::header::Headers;
+
+    fn plan(preference: Option<&str>, languages: Option<Languages>) -> Plan {
+        let meta =
+            preference.map(|value| format!("\"{}\":\"{value}\"", meta::ACCEPT_LANGUAGE)).unwrap_or_default();
+        let body =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{meta}}}}}}}"#);
+        let policy = Policy::default();
+        let message = Message::parse(body.as_bytes()).unwrap();
+        let Agree::Done(agreed) = agree::begin(&Headers::default(), message, &policy).unwrap() else {
+            panic!()
+        };
+        negotiate(&Caller::read(&agreed), &Offer { languages })
+    }
+
+    fn english() -> Option<Languages> {
+        Some(Languages::new("en", []).unwrap())
+    }
+
+    fn check(plan: &Plan, message: &str, expected: &str, language: Option<&str>) {
+        let adapted = plan.adapt(message.as_bytes());
+        assert_eq!(String::from_utf8_lossy(&adapted.text), expected);
+        assert_eq!(adapted.content_language.as_deref(), language, "{message}");
+        assert_eq!(matches!(adapted.text, Cow::Borrowed(_)), message == expected);
+    }
+
+    #[test]
+    fn reports_the_language_of_a_result_and_changes_nothing_else() {
+        let plan = plan(Some("de, en;q=0.5"), english());
+        let key = "\"io.modelcontextprotocol/contentLanguage\":\"en\"";
+        for (result, expected) in [
+            ("{}", format!("{{\"_meta\":{{{key}}}}}")),
+            ("{ \"a\" : 1.0 }", format!("{{\"_meta\":{{{key}}}, \"a\" : 1.0 }}")),
+            ("{\"_meta\":{}}", format!("{{\"_meta\":{{{key}}}}}")),
+            ("{\"_meta\": {\"x\":1}, \"z\":[]}", format!("{{\"_meta\": {{{key},\"x\":1}}, \"z\":[]}}")),
+        ] {
+            let answer = |result: &str| format!("{{\"jsonrpc\":\"2.0\", \"id\":1,\n\"result\":{result}}}");
+            check(&plan, &answer(result), &answer(&expected), Some("en"));
+        }
+    }
+
+    #[test]
+    fn leaves_alone_what_reports_a_language_already() {
+        let plan = plan(Some("de"), english());
+        let key = "\"io.modelcontextprotocol/contentLanguage\":\"de-CH\"";
+        let result = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{\"_meta\":{{{key}}}}}}}");
+        check(&plan, &result, &result, Some("de-CH"));
+        let error = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{{\"code\":1,\"data\":{{\"_meta\":{{{key}}}}}}}}}"
+        );
+        check(&plan, &error, &error, Some("de-CH"));
+    }
+
+    #[test]
+    fn leaves_alone_what_is_no_result() {
+        let plan = plan(Some("de"), english());
+        for message in [
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":7}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"_meta":null}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/contentLanguage":7}}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}"#,
+            "not json",
+            "",
+        ] {
+            check(&plan, message, message, None);
+        }
+    }
+
+    #[test]
+    fn claims_nothing_without_a_preference_or_without_a_language_of_its_own() {
+        let message = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+        for (preference, languages, varies) in [
+            (None, english(), true),
+            (Some("de;q=2"), english(), true),
+            (Some(""), english(), true),
+            (Some("de"), None, false),
+        ] {
+            let plan = plan(preference, languages);
+            check(&plan, message, message, None);
+            assert_eq!((plan.changes(), plan.varies()), (false, varies), "{preference:?}");
+        }
+    }
+
+    #[test]
+    fn says_what_was_chosen_and_why() {
+        let languages = Languages::new("en", ["de-CH"]).unwrap();
+        let plan = plan(Some("de"), Some(languages));
+        let (tag, why) = plan.chosen().unwrap();
+        assert_eq!((tag.as_str(), why), ("de-CH", Why::Covered));
+    }
+}
