@@ -26,7 +26,7 @@ use crate::language::{AcceptLanguage, Malformed, preference};
 /// assert_eq!(caller.preference().unwrap().as_str(), "de-CH, en;q=0.5");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Caller {
     preference: AcceptLanguage,
     malformed: Option<Malformed>,

@@ -158,7 +158,7 @@ impl<'a> Agreed<'a> {
 }
 
 /// A check that waits for the schema of the called tool.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Open<'a, 'p> {
     agreed: Agreed<'a>,
     tool: Text<'a>,

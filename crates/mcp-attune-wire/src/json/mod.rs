@@ -135,11 +135,41 @@ impl<'a> Value<'a> {
         self.members().find(|(found, _)| found.is(name)).map(|(_, value)| value)
     }
 
+    /// The values of an array, in the order they stand in; nothing for any other value.
+    #[must_use]
+    pub fn elements(self) -> Elements<'a> {
+        let open = self.kind() == Type::Array;
+        Elements { text: self.raw, at: if open { 1 } else { self.raw.len() }, base: self.span.start() }
+    }
+
     /// The members of an object, in the order they stand in; nothing for any other value.
     #[must_use]
     pub fn members(self) -> Members<'a> {
         let open = self.kind() == Type::Object;
         Members { text: self.raw, at: if open { 1 } else { self.raw.len() }, base: self.span.start() }
+    }
+}
+
+/// The values of an array that was read before: see [`Value::elements`].
+pub struct Elements<'a> {
+    text: &'a str,
+    at: usize,
+    base: usize,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Value<'a>;
+
+    fn next(&mut self) -> Option<Value<'a>> {
+        let bytes = self.text.as_bytes();
+        let skipped = |byte: &u8| byte.is_ascii_whitespace() || *byte == b',';
+        let from = self.at + bytes.get(self.at..)?.iter().position(|byte| !skipped(byte))?;
+        if bytes.get(from) == Some(&b']') {
+            return None;
+        }
+        let to = skip_value(bytes, from);
+        self.at = to.max(from + 1);
+        Some(Value { raw: self.text.get(from..to)?, span: Span::new(self.base + from, self.base + to) })
     }
 }
 
@@ -207,6 +237,16 @@ mod tests {
             [("a", "1"), ("b\\\"", "[1,{\"x\":\"]}\"}]"), ("c", "\"\\\\\""), ("d", "{}"), ("e", "null")];
         assert_eq!(members, expected);
         assert!(serde_json::from_str::<serde_json::Value>(text).is_ok());
+    }
+
+    #[test]
+    fn walks_elements_of_odd_but_legal_arrays() {
+        let text = "[ 1 ,[2,\"]\"],\n{\"a\":[3]} ,\"x,y\", null]";
+        let elements: Vec<_> = value(text).elements().map(Value::raw).collect();
+        assert_eq!(elements, ["1", "[2,\"]\"]", "{\"a\":[3]}", "\"x,y\"", "null"]);
+        for text in ["[]", "[ ]", "{}", "7", "["] {
+            assert_eq!(value(text).elements().count(), 0, "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,121 @@
+//! A small Swiss travel service over MCP, to try Attune with.
+//!
+//! It is what a good server looks like today: English titles, results as text and as structured content, times in
+//! UTC unless a zone is asked for. It knows nothing of languages, formats or the caller's context, so that one sees
+//! what Attune adds in front of it. The sample data never changes: no clock, no randomness.
+//!
+//! | what | name | shows |
+//! |---|---|---|
+//! | tool | `get_weather` | prose and structured content, `outputSchema`, an optional `tz` |
+//! | tool | `find_connections` | a list of objects |
+//! | tool | `book_seat` | elicitation: `input_required` for modern callers, `elicitation/create` for legacy ones |
+//! | tool | `build_report` | progress and cancellation |
+//! | tool | `execute_sql` | `x-mcp-header` on a string, an integer, a boolean and a nested property |
+//! | tool | `sales_report` | dates, numbers and money |
+//! | tool | `local_time` | time zones |
+//! | resource | `map://features/alpine-valley-1` | JSON |
+//! | template | `map://features/{id}` | a resource that is not listed |
+//! | prompt | `plan_trip` | arguments |
+//!
+//! # Both eras
+//!
+//! A request that names 2026-07-28 in its header and its `_meta` is served by itself. A client that begins with
+//! `initialize` gets a session, kept in memory.
+//!
+//! # What the server checks, and what it does not
+//!
+//! All of it is done by rmcp, before a tool runs:
+//!
+//! - `Host` must be a loopback name or one of [`Options::allowed_hosts`]: 403. `Origin` is not compared: a page on
+//!   another origin fails at its CORS preflight, and a gateway in front decides for itself.
+//! - `Accept` must name both `application/json` and `text/event-stream`: 406. `Content-Type` must be JSON: 415.
+//! - `MCP-Protocol-Version` must be a known version (400), and equal to the one in `_meta` (400, `-32020`).
+//! - Modern requests must have `Mcp-Method`, and `Mcp-Name` where the method has a name, equal to the body
+//!   (400, `-32020`), and the `_meta` keys of the envelope (400, `-32602`).
+//!
+//! Nothing compares `Mcp-Param-*`: rmcp would, for a server that implements `ServerHandler::get_tool`, and
+//! [`Travel`] leaves it out.
+//!
+//! # Example
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! println!("http://{}/mcp", listener.local_addr()?);
+//! mcp_attune_demo::serve(listener, mcp_attune_demo::Options::default(), std::future::ready(())).await
+//! # })?;
+//! # Ok::<(), std::io::Error>(())
+//! ```
+#![cfg_attr(
+    not(test),
+    warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
+mod data;
+mod prompts;
+mod resources;
+mod tools;
+
+mod server;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
+
+pub use server::Travel;
+
+/// How the demo behaves.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How long `build_report` takes for each page.
+    pub step_delay: Duration,
+    /// Whether modern calls without progress are answered as one JSON document. Off, every answer is a stream.
+    pub json_answers: bool,
+    /// The hosts that requests may name, with or without a port. Empty, any host is allowed.
+    pub allowed_hosts: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            step_delay: Duration::from_millis(150),
+            json_answers: true,
+            allowed_hosts: ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+/// The demo as a tower service: put it behind any path, or under a layer.
+///
+/// Clones share their legacy sessions. Cancelling `config.cancellation_token` of the service ends them all, and every
+/// open stream with them.
+pub fn service(options: Options) -> StreamableHttpService<Travel, LocalSessionManager> {
+    let config = StreamableHttpServerConfig::default()
+        .with_json_response(options.json_answers)
+        .with_allowed_hosts(options.allowed_hosts)
+        .disable_allowed_origins();
+    let travel = Travel::new(options.step_delay);
+    StreamableHttpService::new(move || Ok(travel.clone()), Arc::default(), config)
+}
+
+/// Serves the demo at `/mcp` until `shutdown` is ready. Streams that are still open then end at once.
+pub async fn serve(
+    listener: TcpListener,
+    options: Options,
+    shutdown: impl Future<Output = ()> + Send + 'static,
+) -> io::Result<()> {
+    let service = service(options);
+    let streams = service.config.cancellation_token.clone();
+    let router = Router::new().route_service("/mcp", service);
+    axum::serve(listener, router)
+        .with_graceful_shutdown(async move {
+            shutdown.await;
+            streams.cancel();
+        })
+        .await
+}

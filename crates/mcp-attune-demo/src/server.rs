@@ -1,0 +1,168 @@
+//! The rmcp handler: which request goes where.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, GetPromptRequestParams,
+    GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+
+use crate::{prompts, resources, tools};
+
+/// How long a client may keep a listing. The lists never change; an hour is enough to see that they are kept.
+const FRESH_MS: u64 = 3_600_000;
+
+/// The travel service: an rmcp server handler, cheap to clone.
+///
+/// It does not implement `get_tool`. With it rmcp would compare `Mcp-Param-*` headers by itself, and nobody could see
+/// what a gateway in front adds.
+#[derive(Debug, Clone)]
+pub struct Travel {
+    step_delay: Duration,
+}
+
+impl Travel {
+    /// A travel service whose `build_report` takes `step_delay` for each page.
+    pub fn new(step_delay: Duration) -> Self {
+        Self { step_delay }
+    }
+}
+
+impl ServerHandler for Travel {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
+        ServerConfig::new(capabilities).with_server_info(identity()).with_instructions(
+            "Travel in Switzerland: weather, train connections, seats and maps. All data are samples; the \
+             service believes that it is 22 February 2026.",
+        )
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let Envelope { ttl_ms, cache_scope, meta } = Envelope::of(&context);
+        Ok(ListToolsResult { tools: tools::list(), ttl_ms, cache_scope, meta, ..Default::default() })
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let mut response = tools::call(request, &context, self.step_delay).await?;
+        match &mut response {
+            CallToolResponse::Complete(result) => result.meta = Envelope::of(&context).meta,
+            CallToolResponse::InputRequired(result) => result.meta = Envelope::of(&context).meta,
+            _ => {}
+        }
+        Ok(response)
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let Envelope { ttl_ms, cache_scope, meta } = Envelope::of(&context);
+        let resources = resources::list();
+        Ok(ListResourcesResult { resources, ttl_ms, cache_scope, meta, ..Default::default() })
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let Envelope { ttl_ms, cache_scope, meta } = Envelope::of(&context);
+        let resource_templates = resources::templates();
+        Ok(ListResourceTemplatesResult {
+            resource_templates,
+            ttl_ms,
+            cache_scope,
+            meta,
+            ..Default::default()
+        })
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let mut result = resources::read(&request.uri)?;
+        Envelope { ttl_ms: result.ttl_ms, cache_scope: result.cache_scope, meta: result.meta } =
+            Envelope::of(&context);
+        Ok(result.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let Envelope { ttl_ms, cache_scope, meta } = Envelope::of(&context);
+        Ok(ListPromptsResult { prompts: prompts::list(), ttl_ms, cache_scope, meta, ..Default::default() })
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut result = prompts::get(&request.name, &request.arguments.unwrap_or_default())?;
+        result.meta = Envelope::of(&context).meta;
+        Ok(result.into())
+    }
+}
+
+/// Whether this request is of the stateless era, 2026-07-28 and later.
+pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context
+        .protocol_version()
+        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+/// What a modern answer says about itself, and a legacy one does not: how long it holds, and who answered.
+#[derive(Default)]
+struct Envelope {
+    ttl_ms: Option<u64>,
+    cache_scope: Option<CacheScope>,
+    meta: Option<MetaObject>,
+}
+
+impl Envelope {
+    fn of(context: &RequestContext<RoleServer>) -> Self {
+        static META: LazyLock<MetaObject> = LazyLock::new(|| {
+            let mut meta = MetaObject::default();
+            if let Ok(identity) = serde_json::to_value(identity()) {
+                meta.insert("io.modelcontextprotocol/serverInfo".to_owned(), identity);
+            }
+            meta
+        });
+        if !is_modern(context) {
+            return Self::default();
+        }
+        Self { ttl_ms: Some(FRESH_MS), cache_scope: Some(CacheScope::Public), meta: Some(META.clone()) }
+    }
+}
+
+fn identity() -> Implementation {
+    Implementation::new("swiss-travel", env!("CARGO_PKG_VERSION"))
+        .with_title("Swiss travel service")
+        .with_description("Weather, train connections, seats and maps, with sample data")
+}

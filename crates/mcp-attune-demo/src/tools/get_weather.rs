@@ -1,0 +1,109 @@
+//! `get_weather`: prose for people and structured content for programs, as servers send them today.
+
+use std::sync::Arc;
+
+use rmcp::model::{CallToolResult, JsonObject, Tool};
+use rmcp::object;
+use serde::{Deserialize, Serialize};
+
+use super::{Problem, answer_with_text, arguments, city, read_only, zone};
+use crate::data::{self, Weather};
+
+pub(crate) const NAME: &str = "get_weather";
+const TITLE: &str = "Current weather";
+
+pub(crate) fn definition() -> Tool {
+    let input = object!({
+        "type": "object",
+        "properties": {
+            "location": {
+                "type": "string",
+                "title": "Location",
+                "description": "A Swiss city, for example Bern"
+            },
+            "tz": {
+                "type": "string",
+                "title": "Time zone",
+                "description": "The IANA time zone for the time of observation; UTC if left out"
+            }
+        },
+        "required": ["location"]
+    });
+    let output = object!({
+        "type": "object",
+        "properties": {
+            "location": { "type": "string", "description": "The city" },
+            "observed_at": { "type": "string", "format": "date-time", "description": "When it was measured" },
+            "temperature_c": { "type": "integer", "description": "Temperature in °C" },
+            "feels_like_c": { "type": "integer", "description": "Temperature with wind chill in °C" },
+            "conditions": { "type": "string", "description": "The sky in a few words" },
+            "humidity_percent": { "type": "integer", "description": "Relative humidity" },
+            "precipitation_probability": {
+                "type": "number", "minimum": 0, "maximum": 1, "description": "Rain or snow in the next 2 hours"
+            },
+            "wind_speed_kmh": { "type": "integer", "description": "Wind speed in km/h" },
+            "wind_direction": { "type": "string", "description": "Where the wind comes from" },
+            "uv_index": { "type": "integer", "description": "UV index" },
+            "forecast": {
+                "type": "array",
+                "description": "The days to come",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "date": { "type": "string", "format": "date" },
+                        "temperature_c": { "type": "integer" },
+                        "conditions": { "type": "string" }
+                    },
+                    "required": ["date", "temperature_c", "conditions"]
+                }
+            },
+            "source": { "type": "string", "description": "Where the data come from" }
+        },
+        "required": ["location", "temperature_c", "conditions", "humidity_percent", "precipitation_probability"]
+    });
+    Tool::new(NAME, "Gives the current weather in a Swiss city, and a short forecast", input)
+        .with_title(TITLE)
+        .with_raw_output_schema(Arc::new(output))
+        .with_annotations(read_only(TITLE))
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    location: String,
+    tz: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    location: &'static str,
+    observed_at: String,
+    #[serde(flatten)]
+    weather: Weather,
+}
+
+pub(crate) fn call(given: JsonObject) -> Result<CallToolResult, Problem> {
+    let Arguments { location, tz } = arguments(given)?;
+    let city = city(&location)?;
+    let observed_at = data::written(&data::now().to_zoned(zone(tz.as_deref())?));
+    let text = prose(city.name, &city.weather);
+    answer_with_text(text, &Report { location: city.name, observed_at, weather: city.weather })
+}
+
+fn prose(name: &str, weather: &Weather) -> String {
+    let [.., thursday] = weather.forecast;
+    let trend = if thursday.temperature_c > weather.temperature_c { "gradually warming" } else { "cooling" };
+    let burn = if weather.uv_index < 3 { "low" } else { "moderate" };
+    format!(
+        "Current temperature in {name}: {}°C. Humidity is {}%. There is a {:.0}% chance of precipitation in the next \
+         2 hours. The forecast shows {trend} trends over the coming week, with temperatures reaching {}°C by \
+         Thursday. UV index is {} ({burn}). Wind speed is {} km/h from the {}. This is typical February weather for \
+         the region...",
+        weather.temperature_c,
+        weather.humidity_percent,
+        weather.precipitation_probability * 100.0,
+        thursday.temperature_c,
+        weather.uv_index,
+        weather.wind_speed_kmh,
+        weather.wind_direction,
+    )
+}

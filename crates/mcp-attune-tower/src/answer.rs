@@ -1,0 +1,144 @@
+//! The answer of the service, as the caller gets it.
+//!
+//! Rules: G2, G4, G5, G10, L15, L17, L21.
+
+use bytes::Bytes;
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Response, response};
+use mcp_attune::plan::Plan;
+use mcp_attune_wire::reply::{Reply, private, vary_with};
+
+use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
+use crate::decide::Watch;
+use crate::failed::Failed;
+use crate::settings::Limits;
+use crate::stream::Events;
+
+/// What is known of the request that is answered.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) plan: Plan,
+    pub(crate) id: Option<String>,
+    /// Whether the caller stated a preference that counts.
+    pub(crate) preferred: bool,
+    /// Whether the request had an `Accept-Language` header.
+    pub(crate) told: bool,
+    /// What is looked for in the answer.
+    pub(crate) watch: Watch,
+}
+
+pub(crate) async fn adapt<R>(
+    response: Response<R>,
+    asked: Asked,
+    limits: Limits,
+) -> Result<Response<Body>, Reply>
+where
+    R: http_body::Body<Data = Bytes> + Send + 'static,
+    R::Error: Into<BoxError>,
+{
+    let (mut parts, body) = response.into_parts();
+    let encoded = parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
+    if encoded {
+        tracing::warn!("the answer is encoded although that was not asked for; it passes untouched");
+        return Ok(Response::from_parts(parts, boxed(body)));
+    }
+    match kind(&parts) {
+        Kind::Stream => {
+            parts.headers.remove(header::CONTENT_LANGUAGE);
+            parts.headers.remove(header::CONTENT_LENGTH);
+            caches(&mut parts.headers, &asked, false);
+            let events = Events::new(body, asked, limits.event);
+            Ok(Response::from_parts(parts, boxed(events)))
+        }
+        Kind::Json if asked.preferred || asked.watch.learns => {
+            let id = asked.id.as_deref();
+            let body = collect(body, limits.answer).await.map_err(|incomplete| match incomplete {
+                Incomplete::TooLarge => {
+                    let what = format_args!(
+                        "the answer is over {} bytes, more than the limit allows",
+                        limits.answer
+                    );
+                    Reply::failed(502, id, &what)
+                }
+                Incomplete::Broken(error) => {
+                    let failed = Failed::of(&error);
+                    Reply::failed(failed.status, id, &failed)
+                }
+            })?;
+            asked.watch.see(&body);
+            let adapted = asked.plan.adapt(&body);
+            let language = adapted.content_language;
+            if let Some(language) = &language {
+                mirror(&mut parts.headers, language);
+            }
+            caches(&mut parts.headers, &asked, language.is_some());
+            let body = match adapted.text {
+                std::borrow::Cow::Borrowed(_) => body,
+                std::borrow::Cow::Owned(changed) => Bytes::from(changed),
+            };
+            if parts.headers.contains_key(header::CONTENT_LENGTH) {
+                parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+            }
+            Ok(Response::from_parts(parts, full(body)))
+        }
+        Kind::Json | Kind::Other => {
+            caches(&mut parts.headers, &asked, false);
+            Ok(Response::from_parts(parts, boxed(body)))
+        }
+    }
+}
+
+enum Kind {
+    Json,
+    Stream,
+    Other,
+}
+
+fn kind(parts: &response::Parts) -> Kind {
+    let value =
+        parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        Kind::Json
+    } else if essence.eq_ignore_ascii_case("text/event-stream") {
+        Kind::Stream
+    } else {
+        Kind::Other
+    }
+}
+
+/// One `Content-Language` line that says what the message says.
+fn mirror(headers: &mut HeaderMap, language: &str) {
+    let lines: Vec<_> = headers.get_all(header::CONTENT_LANGUAGE).iter().collect();
+    if lines.iter().any(|line| *line != language) {
+        tracing::warn!(
+            language,
+            "the server's Content-Language is not what its message says; the message counts"
+        );
+    }
+    if let Ok(value) = HeaderValue::from_str(language) {
+        headers.insert(header::CONTENT_LANGUAGE, value);
+    }
+}
+
+/// What caches are told about an answer whose language could be another one for another caller.
+fn caches(headers: &mut HeaderMap, asked: &Asked, reported: bool) {
+    if !asked.plan.varies() && !reported {
+        return;
+    }
+    let vary = vary_with(texts(headers, &header::VARY), header::ACCEPT_LANGUAGE.as_str());
+    if let Some(value) = vary.and_then(|value| value.parse().ok()) {
+        headers.insert(header::VARY, value);
+    }
+    // A shared cache sees the header alone, and could not tell this answer from another.
+    if asked.preferred && !asked.told {
+        let value = private(texts(headers, &header::CACHE_CONTROL));
+        if let Ok(value) = value.parse() {
+            headers.insert(header::CACHE_CONTROL, value);
+        }
+    }
+}
+
+fn texts<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> + use<'h> {
+    headers.get_all(name).iter().filter_map(|value| value.to_str().ok())
+}

@@ -1,0 +1,116 @@
+//! Bodies: one type for all of them, and reading one up to a bound.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Body as _, Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+
+/// Whatever a body or a service fails with.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A body of any origin.
+#[derive(Debug)]
+pub struct Body(UnsyncBoxBody<Bytes, BoxError>);
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        Pin::new(&mut self.0).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.0.size_hint()
+    }
+}
+
+/// A body that is all there.
+pub fn full(bytes: impl Into<Bytes>) -> Body {
+    Body(Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync())
+}
+
+/// Any body, boxed.
+pub fn boxed<B>(body: B) -> Body
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    Body(body.map_err(Into::into).boxed_unsync())
+}
+
+/// Why a body could not be had whole.
+#[derive(Debug)]
+pub(crate) enum Incomplete {
+    TooLarge,
+    Broken(BoxError),
+}
+
+/// Reads a body whole, up to a bound. What announces itself as larger is not read at all.
+pub(crate) async fn collect<B>(body: B, limit: usize) -> Result<Bytes, Incomplete>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let mut body = std::pin::pin!(body);
+    if body.size_hint().lower() > limit as u64 {
+        return Err(Incomplete::TooLarge);
+    }
+    let mut first: Option<Bytes> = None;
+    let mut more = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Incomplete::Broken(error.into()))?;
+        let Ok(data) = frame.into_data() else { continue };
+        let held = first.as_ref().map_or(0, Bytes::len).max(more.len());
+        if held + data.len() > limit {
+            return Err(Incomplete::TooLarge);
+        }
+        // A body in one piece, which most are, is not copied.
+        match first.take() {
+            None if more.is_empty() => first = Some(data),
+            None => more.extend_from_slice(&data),
+            Some(before) => {
+                more.extend_from_slice(&before);
+                more.extend_from_slice(&data);
+            }
+        }
+    }
+    Ok(first.unwrap_or_else(|| more.freeze()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::StreamBody;
+
+    fn pieces(pieces: &'static [&'static str]) -> impl http_body::Body<Data = Bytes, Error = BoxError> {
+        let frames = pieces.iter().map(|piece| Ok(Frame::data(Bytes::from_static(piece.as_bytes()))));
+        StreamBody::new(tokio_stream::iter(frames))
+    }
+
+    #[tokio::test]
+    async fn reads_a_body_in_any_number_of_pieces() {
+        for (given, expected) in
+            [(&[][..], ""), (&["abc"], "abc"), (&["ab", "c"], "abc"), (&["", "a", "", "bc"], "abc")]
+        {
+            assert_eq!(collect(pieces(given), 3).await.unwrap(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn stops_at_the_bound() {
+        assert!(matches!(collect(pieces(&["ab", "cd"]), 3).await, Err(Incomplete::TooLarge)));
+        assert!(matches!(collect(full("abcd"), 3).await, Err(Incomplete::TooLarge)));
+        assert!(collect(full("abc"), 3).await.is_ok());
+    }
+}

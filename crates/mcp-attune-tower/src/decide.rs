@@ -1,0 +1,220 @@
+//! What is decided about a request before it goes on: message → agree → caller → plan.
+//!
+//! Rules: H1–H11, H13, H14, H16, H17, L2, L7, L14.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response, header, request};
+use mcp_attune::caller::Caller;
+use mcp_attune::plan::{Plan, negotiate};
+use mcp_attune_wire::agree::{self, Agree, Agreed, Open};
+use mcp_attune_wire::header::Headers;
+use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::reply::Reply;
+use mcp_attune_wire::schema::Declared;
+use tower_service::Service;
+
+use crate::body::{Body, BoxError, collect, full};
+use crate::forward::Forward;
+use crate::layer::{Mount, call};
+use crate::listing::{self, Listing, Page};
+use crate::schemas::{Identity, Known, MAX_PAGES, Schemas};
+use crate::settings::{Limits, Settings};
+use crate::sse::{Piece, Splitter, data};
+
+/// What is decided.
+pub(crate) struct Decided {
+    pub(crate) plan: Plan,
+    pub(crate) caller: Caller,
+    pub(crate) forward: Forward,
+    /// None where the message could not be read, and passes for being reported only.
+    pub(crate) kind: Option<Kind>,
+    pub(crate) id: Option<String>,
+    pub(crate) watch: Watch,
+}
+
+/// What is looked for in the answer on its way back.
+#[derive(Clone, Debug)]
+pub(crate) struct Watch {
+    schemas: Arc<Schemas>,
+    identity: Identity,
+    /// Whether the answer is a listing from its first page on.
+    pub(crate) learns: bool,
+}
+
+impl Watch {
+    /// Looks at one message of the answer.
+    pub(crate) fn see(&self, message: &[u8]) {
+        const CHANGED: &[u8] = b"notifications/tools/list_changed";
+        if self.learns {
+            self.schemas.learn(self.identity, message);
+        } else if message.len() < 4096 && message.windows(CHANGED.len()).any(|window| window == CHANGED) {
+            self.schemas.forget(self.identity);
+        }
+    }
+}
+
+/// Decides, or says what to answer instead. In report mode what would be refused passes as it came.
+pub(crate) async fn decide<S, R>(
+    inner: S,
+    mount: &Mount,
+    parts: &request::Parts,
+    body: &Bytes,
+) -> Result<Decided, Reply>
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    R: http_body::Body<Data = Bytes> + Send,
+    R::Error: Into<BoxError>,
+{
+    let settings = &mount.settings;
+    let identity = mount.schemas.identity(parts);
+    let watch = |learns| Watch { schemas: mount.schemas.clone(), identity, learns };
+    let message = match Message::parse(body) {
+        Ok(message) => message,
+        Err(unreadable) => return report_or(settings, Reply::from(&unreadable), watch(false)),
+    };
+    let kind = message.kind();
+    let id = message.id().filter(|_| kind == Kind::Request).map(|id| id.raw().to_owned());
+    let lists =
+        message.method().is_some_and(|method| method.is("tools/list")) && message.param("cursor").is_none();
+    let headers = Headers::new(parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
+    let agreed = match agree::begin(&headers, message, &settings.policy) {
+        Ok(Agree::Done(agreed)) => Ok((agreed, None)),
+        Ok(Agree::NeedsSchema(open)) => with_schema(inner, mount, parts, identity, open).await,
+        Err(refusal) => Err(Reply::from(&refusal)),
+    };
+    let (agreed, declared) = match agreed {
+        Ok(agreed) => agreed,
+        Err(refused) => return report_or(settings, refused, watch(false)),
+    };
+    let caller = Caller::read(&agreed);
+    if let Some(malformed) = caller.malformed() {
+        tracing::debug!(%malformed, "a malformed language preference counts as absent");
+    }
+    let plan = negotiate(&caller, &settings.offer);
+    if let Some((language, why)) = plan.chosen() {
+        tracing::debug!(%language, %why, "language chosen");
+    }
+    let forward = Forward::new(&agreed, declared.as_deref());
+    Ok(Decided { plan, caller, forward, kind: Some(kind), id, watch: watch(lists) })
+}
+
+type WithSchema<'a> = Result<(Agreed<'a>, Option<Arc<Declared>>), Reply>;
+
+/// Finishes a check that depends on the called tool's schema. A refusal rests on a recent listing only.
+async fn with_schema<'a, S, R>(
+    inner: S,
+    mount: &Mount,
+    parts: &request::Parts,
+    identity: Identity,
+    open: Open<'a, '_>,
+) -> WithSchema<'a>
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    R: http_body::Body<Data = Bytes> + Send,
+    R::Error: Into<BoxError>,
+{
+    let schemas = &mount.schemas;
+    let tool = open.tool();
+    if open.is_refused() {
+        // Refused whatever the schema says: what is known completes the list of faults, and nobody is asked.
+        let declared = schemas.cached(identity, &tool);
+        return finish(open, declared);
+    }
+    let asked = open.message().clone();
+    // The service may not be shared between threads, so everyone who lists has one of their own.
+    let list = {
+        let (asked, limits) = (&asked, mount.settings.limits);
+        move || list(inner.clone(), parts, asked, limits)
+    };
+    let declared = match schemas.of(identity, &tool, list.clone()).await {
+        Known::Listed(declared) => declared,
+        Known::Unknown if schemas.refuses_unknown() => {
+            let id = asked.id().map(mcp_attune_wire::json::Value::raw);
+            let what = "the tools could not be listed, so the headers of this call cannot be checked; try again later";
+            return Err(Reply::failed(503, id, &what));
+        }
+        Known::Unknown => None,
+    };
+    let first = finish(open.clone(), declared);
+    if first.is_ok() {
+        return first;
+    }
+    match schemas.recheck(identity, &tool, list).await {
+        Known::Listed(declared) => finish(open, declared),
+        Known::Unknown => first,
+    }
+}
+
+fn finish<'a>(open: Open<'a, '_>, declared: Option<Arc<Declared>>) -> WithSchema<'a> {
+    match open.with(declared.as_deref()) {
+        Ok(agreed) => Ok((agreed, declared)),
+        Err(refusal) => Err(Reply::from(&refusal)),
+    }
+}
+
+fn report_or(settings: &Settings, refused: Reply, watch: Watch) -> Result<Decided, Reply> {
+    tracing::warn!(code = refused.code, answer = refused.body, enforced = !settings.report_only, "refused");
+    if !settings.report_only {
+        return Err(refused);
+    }
+    let caller = Caller::default();
+    let plan = negotiate(&caller, &settings.offer);
+    Ok(Decided { plan, caller, forward: Forward::default(), kind: None, id: None, watch })
+}
+
+/// Lists the tools in the name of a caller, page by page; none where that cannot be done.
+async fn list<S, R>(
+    inner: S,
+    parts: &request::Parts,
+    message: &Message<'_>,
+    limits: Limits,
+) -> Option<(Listing, bool)>
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    R: http_body::Body<Data = Bytes> + Send,
+    R::Error: Into<BoxError>,
+{
+    let mut listing = Listing::default();
+    let mut cursors: Vec<String> = Vec::new();
+    for _ in 0..MAX_PAGES {
+        let mut request = Request::new(full(listing::request(message, cursors.last().map(String::as_str))));
+        *request.method_mut() = parts.method.clone();
+        *request.uri_mut() = parts.uri.clone();
+        *request.headers_mut() = listing::headers(&parts.headers);
+        *request.extensions_mut() = parts.extensions.clone();
+        let response = call(inner.clone(), request).await.ok()?;
+        let stream = response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let body = collect(response.into_body(), limits.answer).await.ok()?;
+        let page = if stream { page_of_stream(&body)? } else { Page::read(&body)? };
+        listing.add(&page);
+        match page.next {
+            None => return Some((listing, page.public)),
+            Some(cursor) if cursors.contains(&cursor) => {
+                tracing::warn!("the server repeats a cursor of its listing");
+                return None;
+            }
+            Some(cursor) => cursors.push(cursor),
+        }
+    }
+    tracing::warn!("the server's listing has more than {MAX_PAGES} pages");
+    None
+}
+
+fn page_of_stream(body: &[u8]) -> Option<Page> {
+    let pieces = Splitter::new(usize::MAX).push(body).ok()?;
+    pieces.iter().find_map(|piece| match piece {
+        Piece::Event(event) => Page::read(&data(event)?),
+        Piece::Raw(_) => None,
+    })
+}

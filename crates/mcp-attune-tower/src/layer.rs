@@ -1,0 +1,175 @@
+//! The layer: one request in, one answer out, in the order of the rules.
+//!
+//! 1. What is no POST is relayed: GET streams, DELETE, whatever else.
+//! 2. The body is read up to its bound and parsed once; it is forwarded as it came.
+//! 3. Headers and body must agree; a refusal never reaches the service.
+//! 4. The caller goes into the request's extensions, and the mirrored headers are written anew.
+//! 5. A JSON answer to a request with a preference is held back, because its header depends on it. Events of a
+//!    stream are adapted one by one and never wait for each other.
+//!
+//! Rules: G1, G2, G4, G5, G6, G10, L7, L15, L17, L21.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode, header};
+use mcp_attune_wire::message::Kind;
+use mcp_attune_wire::reply::Reply;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::answer;
+use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
+use crate::decide::{self, Decided};
+use crate::failed::Failed;
+use crate::schemas::Schemas;
+use crate::settings::Settings;
+
+/// Puts the rules of Attune around a service that speaks MCP over HTTP.
+#[derive(Clone, Debug)]
+pub struct AttuneLayer {
+    mount: Arc<Mount>,
+}
+
+/// What all requests of one mount share.
+#[derive(Debug)]
+pub(crate) struct Mount {
+    pub(crate) settings: Settings,
+    pub(crate) schemas: Arc<Schemas>,
+}
+
+impl Default for AttuneLayer {
+    fn default() -> Self {
+        Self::new(Settings::default())
+    }
+}
+
+impl AttuneLayer {
+    /// A layer with these settings.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let schemas = Arc::new(Schemas::new(settings.schemas.clone()));
+        Self { mount: Arc::new(Mount { settings, schemas }) }
+    }
+}
+
+impl<S> Layer<S> for AttuneLayer {
+    type Service = Attune<S>;
+
+    fn layer(&self, inner: S) -> Attune<S> {
+        Attune { inner, mount: self.mount.clone() }
+    }
+}
+
+/// A service with the rules of Attune around it. It never fails: what goes wrong is an answer.
+#[derive(Clone, Debug)]
+pub struct Attune<S> {
+    inner: S,
+    mount: Arc<Mount>,
+}
+
+impl<S, B, R> Service<Request<B>> for Attune<S>
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
+    R::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    /// Always: the service inside is asked when its turn comes, so that a refusal needs none of its room.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (inner, mount) = (self.inner.clone(), self.mount.clone());
+        Box::pin(async move { Ok(handle(inner, &mount, request).await) })
+    }
+}
+
+async fn handle<S, B, R>(inner: S, mount: &Mount, request: Request<B>) -> Response<Body>
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
+    R::Error: Into<BoxError>,
+{
+    let (parts, body) = request.into_parts();
+    if parts.method != Method::POST {
+        return match call(inner, Request::from_parts(parts, boxed(body))).await {
+            Ok(response) => response.map(boxed),
+            Err(failed) => reply(&Reply::failed(failed.status, None, &failed)),
+        };
+    }
+    if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity") {
+        return reply(&Reply::not_taken(415, &"the body is encoded; send it without Content-Encoding"));
+    }
+    let settings = &mount.settings;
+    let limit = settings.limits.body;
+    let body = match collect(body, limit).await {
+        Ok(body) => body,
+        Err(Incomplete::TooLarge) => {
+            return reply(&Reply::not_taken(
+                413,
+                &format_args!("the body is over {limit} bytes; send a smaller one"),
+            ));
+        }
+        Err(Incomplete::Broken(error)) => {
+            tracing::debug!(%error, "the caller's body broke off");
+            return reply(&Reply::not_taken(400, &"the body broke off; send it again"));
+        }
+    };
+    let decided = match decide::decide(inner.clone(), mount, &parts, &body).await {
+        Ok(decided) => decided,
+        Err(refused) => return reply(&refused),
+    };
+    let Decided { plan, caller, forward, kind, id, watch } = decided;
+    let mut parts = parts;
+    let preferred = caller.preference().is_some();
+    let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
+    forward.apply(&mut parts.headers, preferred || watch.learns);
+    parts.extensions.insert(caller);
+
+    let response = match call(inner, Request::from_parts(parts, full(body))).await {
+        Ok(response) => response,
+        Err(failed) => return reply(&Reply::failed(failed.status, id.as_deref(), &failed)),
+    };
+    if kind != Some(Kind::Request) {
+        return response.map(boxed);
+    }
+    let asked = answer::Asked { plan, id, preferred, told, watch };
+    answer::adapt(response, asked, settings.limits).await.unwrap_or_else(|refused| reply(&refused))
+}
+
+/// Calls the service inside when it is ready.
+pub(crate) async fn call<S, R>(mut inner: S, request: Request<Body>) -> Result<Response<R>, Failed>
+where
+    S: Service<Request<Body>, Response = Response<R>>,
+    S::Error: Into<BoxError>,
+{
+    let failed = |error: S::Error| Failed::of(&error.into());
+    poll_fn(|cx| inner.poll_ready(cx)).await.map_err(failed)?;
+    inner.call(request).await.map_err(failed)
+}
+
+/// An answer of our own, as HTTP.
+pub(crate) fn reply(reply: &Reply) -> Response<Body> {
+    let mut response = Response::new(full(reply.body.clone()));
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    let content_type = header::HeaderValue::from_static(reply.content_type);
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response
+}

@@ -1,0 +1,79 @@
+//! The rules of Attune as a tower layer, around any service that speaks MCP over HTTP.
+//!
+//! 1. A POST is read once, up to its bound, and must agree with its headers; a refusal never reaches the service.
+//! 2. The [`Caller`](mcp_attune::caller::Caller) is in the request's extensions.
+//! 3. Answers are adapted message by message, JSON and events alike, and say their language where one is claimed.
+//! 4. What is no POST passes as it came.
+//!
+//! The layer waits (for schemas) on tokio's clock, so it runs inside a tokio runtime.
+//!
+//! Around a plain axum handler, which learns who is calling:
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! use axum::{Extension, Router, routing::post};
+//! use mcp_attune::caller::Caller;
+//! use mcp_attune_tower::AttuneLayer;
+//! # use tower::ServiceExt;
+//!
+//! async fn mcp(Extension(caller): Extension<Caller>) -> String {
+//!     let wish = caller.preference().map_or("nothing", |preference| preference.as_str());
+//!     format!("You prefer {wish}.")
+//! }
+//! let app: Router = Router::new().route("/mcp", post(mcp)).layer(AttuneLayer::default());
+//! # let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/acceptLanguage":"rm"}}}"#;
+//! # let answer = app.oneshot(http::Request::post("/mcp").body(body.to_string()).unwrap()).await.unwrap();
+//! # assert_eq!(axum::body::to_bytes(answer.into_body(), 99).await.unwrap(), "You prefer rm.");
+//! # }
+//! ```
+//!
+//! Around an rmcp server:
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! use mcp_attune::language::Languages;
+//! use mcp_attune_tower::{AttuneLayer, Settings};
+//! use tower::{Layer, ServiceExt};
+//!
+//! let rmcp = mcp_attune_demo::service(mcp_attune_demo::Options::default()); // a StreamableHttpService
+//! let mut settings = Settings::default();
+//! settings.offer.languages = Some(Languages::new("en", []).unwrap());
+//! let service = AttuneLayer::new(settings).layer(rmcp);
+//! # let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/acceptLanguage":"de""#;
+//! # let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{meta}}}}}}}"#);
+//! # let request = http::Request::post("/mcp").header("host", "localhost").header("content-type", "application/json")
+//! #     .header("accept", "application/json, text/event-stream").header("mcp-protocol-version", "2026-07-28")
+//! #     .header("mcp-method", "tools/list").body(mcp_attune_tower::full(body)).unwrap();
+//! # let answer = service.oneshot(request).await.unwrap();
+//! # assert_eq!(answer.headers()["content-language"], "en");
+//! # }
+//! ```
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice
+    )
+)]
+
+pub mod sse;
+
+mod answer;
+mod body;
+mod decide;
+mod failed;
+mod forward;
+mod layer;
+mod listing;
+mod schemas;
+mod settings;
+mod stream;
+
+pub use body::{Body, BoxError, boxed, full};
+pub use failed::Failed;
+pub use layer::{Attune, AttuneLayer};
+pub use schemas::SchemaSettings;
+pub use settings::{Limits, Settings};

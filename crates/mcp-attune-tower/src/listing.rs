@@ -1,0 +1,151 @@
+//! A tool listing, as far as headers are concerned: which tools declare any, and what.
+//!
+//! Rules: H5, H10, H11.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use http::header::{self, HeaderMap, HeaderValue};
+use mcp_attune_wire::header::{METHOD, NAME, PARAM_PREFIX};
+use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::schema::Declared;
+
+/// Our own request's id. It never meets an id of the caller's: each is an HTTP exchange of its own.
+const ID: &str = "attune-schemas";
+
+/// The tools of a listing that declare headers.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Listing {
+    tools: HashMap<String, Arc<Declared>>,
+}
+
+impl Listing {
+    /// What a tool declares; none where it is not listed or declares nothing, which come to the same.
+    pub(crate) fn declared(&self, tool: &str) -> Option<Arc<Declared>> {
+        self.tools.get(tool).cloned()
+    }
+
+    /// How much memory it takes, counted in declarations.
+    pub(crate) fn weight(&self) -> usize {
+        1 + self.tools.values().map(|declared| declared.iter().len()).sum::<usize>()
+    }
+
+    /// Adds the tools of a page.
+    pub(crate) fn add(&mut self, page: &Page) {
+        self.tools.extend(page.tools.iter().cloned());
+    }
+}
+
+/// One page of a listing.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    tools: Vec<(String, Arc<Declared>)>,
+    /// Where the next page begins, as written.
+    pub(crate) next: Option<String>,
+    /// Whether every caller gets the same.
+    pub(crate) public: bool,
+}
+
+impl Page {
+    /// Reads the answer to a `tools/list`; none where it is no such answer.
+    pub(crate) fn read(answer: &[u8]) -> Option<Self> {
+        let message = Message::parse(answer).ok().filter(|message| message.kind() == Kind::Answer)?;
+        let result = message.member("result")?;
+        let listed = result.member("tools").filter(|tools| tools.kind() == Type::Array)?;
+        let mut tools = Vec::new();
+        for tool in listed.elements() {
+            let Some(name) = tool.member("name").and_then(Value::text).and_then(Text::decode) else {
+                continue;
+            };
+            let Some(schema) = tool.member("inputSchema") else { continue };
+            match Declared::read(schema.raw().as_bytes()) {
+                Ok(declared) if declared.is_empty() => {}
+                Ok(declared) => tools.push((name.into_owned(), Arc::new(declared))),
+                Err(invalid) => tracing::warn!(tool = %name, %invalid, "the tool declares no headers"),
+            }
+        }
+        let next = result.member("nextCursor").filter(|cursor| cursor.kind() == Type::String);
+        let scope = result.member("cacheScope").and_then(Value::text);
+        let next = next.map(|cursor| cursor.raw().to_owned());
+        Some(Self { tools, next, public: scope.is_some_and(|scope| scope.is("public")) })
+    }
+}
+
+/// The body of a `tools/list` in the name of whoever sent `message`: their envelope, without their progress token.
+pub(crate) fn request(message: &Message<'_>, cursor: Option<&str>) -> String {
+    let mut meta = String::new();
+    for (name, value) in message.param("_meta").into_iter().flat_map(Value::members) {
+        if !name.is("progressToken") {
+            let comma = if meta.is_empty() { "" } else { "," };
+            meta += &format!("{comma}\"{}\":{}", name.as_written(), value.raw());
+        }
+    }
+    let cursor = cursor.map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
+    format!(
+        r#"{{"jsonrpc":"2.0","id":"{ID}","method":"tools/list","params":{{"_meta":{{{meta}}}{cursor}}}}}"#
+    )
+}
+
+/// The headers of a `tools/list` in the name of whoever sent `headers`: their credentials, our routing.
+pub(crate) fn headers(headers: &HeaderMap) -> HeaderMap {
+    let mut own = headers.clone();
+    for name in
+        [NAME, header::CONTENT_LENGTH.as_str(), header::TRANSFER_ENCODING.as_str(), header::EXPECT.as_str()]
+    {
+        own.remove(name);
+    }
+    let start = PARAM_PREFIX.to_ascii_lowercase();
+    let params: Vec<_> = own.keys().filter(|name| name.as_str().starts_with(&start)).cloned().collect();
+    for name in params {
+        own.remove(name);
+    }
+    own.insert(METHOD.parse().unwrap_or(header::FROM), HeaderValue::from_static("tools/list"));
+    own.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_tools_that_declare_headers() {
+        let answer =
+            br#"{"jsonrpc":"2.0","id":1,"result":{"cacheScope":"public","nextCursor":"a\"b","tools":[
+            {"name":"plain","inputSchema":{}},
+            {"name":"bad","inputSchema":{"properties":{"a":{"x-mcp-header":"A"}}}},
+            {"name":"g\u00f6t","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}},
+            {"inputSchema":{}}, 7]}}"#;
+        let page = Page::read(answer).unwrap();
+        assert_eq!(page.tools.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["göt"]);
+        assert_eq!((page.next.as_deref(), page.public), (Some("\"a\\\"b\""), true));
+    }
+
+    #[test]
+    fn what_is_no_listing_is_none() {
+        for answer in [
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"tools":7}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#,
+            "[]",
+            "",
+        ] {
+            assert!(Page::read(answer.as_bytes()).is_none(), "{answer}");
+        }
+    }
+
+    #[test]
+    fn asks_with_the_callers_envelope_but_not_their_progress_token() {
+        let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{
+            "progressToken":7,"a\u0062":{"c" : 1.0},"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+        let message = Message::parse(body).unwrap();
+        let asked = request(&message, Some("\"x\""));
+        assert_eq!(
+            asked,
+            r#"{"jsonrpc":"2.0","id":"attune-schemas","method":"tools/list","params":{"_meta":{"a\u0062":{"c" : 1.0},"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"cursor":"x"}}"#
+        );
+        assert!(Message::parse(asked.as_bytes()).is_ok());
+    }
+}

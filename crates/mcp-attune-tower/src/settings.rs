@@ -1,0 +1,40 @@
+//! What whoever mounts the layer can choose.
+
+use mcp_attune::plan::Offer;
+use mcp_attune_wire::agree::Policy;
+
+use crate::schemas::SchemaSettings;
+
+/// The settings of one mount.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Settings {
+    /// How headers are checked.
+    pub policy: Policy,
+    /// Let every request pass, and only say what would have been refused. Rules: H17.
+    pub report_only: bool,
+    /// What the server can do for its callers.
+    pub offer: Offer,
+    /// How large things may be.
+    pub limits: Limits,
+    /// How the schemas behind `Mcp-Param-*` are kept.
+    pub schemas: SchemaSettings,
+}
+
+/// How large things may be, in bytes. Rules: G4.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// A request's body.
+    pub body: usize,
+    /// An answer that is held back because its header depends on it.
+    pub answer: usize,
+    /// One event of a stream.
+    pub event: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { body: 4 << 20, answer: 64 << 20, event: 8 << 20 }
+    }
+}

@@ -1,0 +1,304 @@
+//! Server-sent events, taken apart without changing them.
+//!
+//! 1. A line ends with LF, CRLF or CR; an event ends with an empty line.
+//! 2. What comes out, put together again, is what went in, whatever pieces it came in.
+//! 3. An event leaves as soon as its last byte is there; a comment does not wait for an event.
+//! 4. An event that grows over its bound is an error, not a larger buffer.
+//!
+//! Rules: G2, G4.
+
+use bytes::{Bytes, BytesMut};
+
+/// One piece of a stream, complete in itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Piece {
+    /// Comments, keep-alives, the second half of a line end: to be passed on as they are.
+    Raw(Bytes),
+    /// An event with everything that belongs to it, its empty line included.
+    Event(Bytes),
+}
+
+/// An event that is larger than it may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooLarge;
+
+impl std::fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an event of the stream is larger than the limit allows")
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
+/// Takes a stream apart, piece by piece.
+///
+/// ```
+/// use mcp_attune_tower::sse::{Piece, Splitter};
+///
+/// let mut splitter = Splitter::new(1024);
+/// assert_eq!(splitter.push(b"data: 1\n")?, []);
+/// assert_eq!(splitter.push(b"\n: ping\n")?, [
+///     Piece::Event("data: 1\n\n".into()),
+///     Piece::Raw(": ping\n".into()),
+/// ]);
+/// # Ok::<(), mcp_attune_tower::sse::TooLarge>(())
+/// ```
+#[derive(Debug)]
+pub struct Splitter {
+    limit: usize,
+    /// What has come and not left yet: the lines of one unfinished event, or of a comment.
+    held: BytesMut,
+    /// Where the line begins that is being read.
+    line: usize,
+    /// How far `held` has been looked at.
+    seen: usize,
+    /// Whether a line that is no comment is held.
+    fields: bool,
+    /// Whether the byte before was a CR that ended a line: an LF right after it belongs to it.
+    after_cr: bool,
+}
+
+impl Splitter {
+    /// A splitter for a stream whose events may have `limit` bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self { limit, held: BytesMut::new(), line: 0, seen: 0, fields: false, after_cr: false }
+    }
+
+    /// Takes the next bytes and returns the pieces that they complete.
+    ///
+    /// # Errors
+    ///
+    /// [`TooLarge`], after which the stream cannot be read on.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Piece>, TooLarge> {
+        self.held.extend_from_slice(bytes);
+        let mut pieces = Vec::new();
+        while let Some(byte) = self.held.get(self.seen).copied() {
+            if std::mem::take(&mut self.after_cr) && byte == b'\n' {
+                self.second_half(&mut pieces);
+                continue;
+            }
+            self.seen += 1;
+            match byte {
+                b'\n' => self.end_line(1, &mut pieces),
+                b'\r' => {
+                    self.after_cr = true;
+                    self.end_line(1, &mut pieces);
+                }
+                _ => {}
+            }
+        }
+        if self.held.len() > self.limit { Err(TooLarge) } else { Ok(pieces) }
+    }
+
+    /// What is left when the stream ends: an unfinished event, which goes on as it came.
+    pub fn finish(&mut self) -> Option<Bytes> {
+        (!self.held.is_empty()).then(|| self.held.split().freeze())
+    }
+
+    /// The LF of a CRLF whose line has ended already.
+    fn second_half(&mut self, pieces: &mut Vec<Piece>) {
+        self.seen += 1;
+        self.line = self.seen;
+        if self.seen == 1 {
+            // The line left with its CR.
+            match pieces.last_mut() {
+                Some(Piece::Raw(last) | Piece::Event(last)) => {
+                    let mut joined = BytesMut::from(last.as_ref());
+                    joined.extend_from_slice(b"\n");
+                    *last = joined.freeze();
+                    let _ = self.held.split_to(1);
+                }
+                None => pieces.push(Piece::Raw(self.held.split_to(1).freeze())),
+            }
+            (self.seen, self.line) = (0, 0);
+        }
+    }
+
+    /// A line ends at `seen`, with an end of so many bytes.
+    fn end_line(&mut self, end: usize, pieces: &mut Vec<Piece>) {
+        let line = self.held.get(self.line..self.seen - end).unwrap_or_default();
+        let (empty, comment) = (line.is_empty(), line.first() == Some(&b':'));
+        self.line = self.seen;
+        self.fields |= !empty && !comment;
+        if empty || !self.fields {
+            let bytes = self.held.split_to(self.seen).freeze();
+            let event = std::mem::take(&mut self.fields);
+            (self.line, self.seen) = (0, 0);
+            pieces.push(if event { Piece::Event(bytes) } else { Piece::Raw(bytes) });
+        }
+    }
+}
+
+/// The data of an event: the values of its `data` lines, joined with LF.
+#[must_use]
+pub fn data(event: &[u8]) -> Option<Vec<u8>> {
+    let mut data: Option<Vec<u8>> = None;
+    for value in lines(event).filter_map(data_of) {
+        match &mut data {
+            None => data = Some(value.to_vec()),
+            Some(data) => {
+                data.push(b'\n');
+                data.extend_from_slice(value);
+            }
+        }
+    }
+    data
+}
+
+/// The event with other data: one `data` line for each line of it where the first one stood, all else as it was.
+#[must_use]
+pub fn with_data(event: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(event.len() + data.len());
+    let mut written = false;
+    let mut at = 0;
+    while let Some((line, end)) = next_line(event, at) {
+        let whole = event.get(at..end).unwrap_or_default();
+        if data_of(line).is_none() {
+            out.extend_from_slice(whole);
+        } else if !std::mem::replace(&mut written, true) {
+            let ending = whole.get(line.len()..).unwrap_or(b"\n");
+            for value in data.split(|byte| *byte == b'\n') {
+                out.extend_from_slice(b"data: ");
+                out.extend_from_slice(value);
+                out.extend_from_slice(ending);
+            }
+        }
+        at = end;
+    }
+    out
+}
+
+/// The value of a `data` line: one space after the colon is not part of it.
+fn data_of(line: &[u8]) -> Option<&[u8]> {
+    match line.strip_prefix(b"data")? {
+        [] => Some(&[]),
+        [b':', b' ', value @ ..] | [b':', value @ ..] => Some(value),
+        _ => None,
+    }
+}
+
+fn lines(event: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let (line, end) = next_line(event, at)?;
+        at = end;
+        Some(line)
+    })
+}
+
+/// The line that begins at `at`, without its end, and where the next one begins.
+fn next_line(event: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let rest = event.get(at..).filter(|rest| !rest.is_empty())?;
+    // A byte order mark may stand before the first line.
+    let mark = if at == 0 && rest.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let length = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
+    let ending = match rest.get(length..) {
+        Some([b'\r', b'\n', ..]) => 2,
+        Some([_, ..]) => 1,
+        _ => 0,
+    };
+    Some((rest.get(mark..length).unwrap_or_default(), at + length + ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STREAMS: &[&str] = &[
+        "data: {\"a\":1}\n\ndata: 2\n\n",
+        "event: message\r\nid: 7\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\n: ping\r\n\r\ndata: x\r\n\r\n",
+        "data: one\r\rdata:two\rdata\rretry: 5\r\r",
+        ": comment\n:\n\n\n\ndata: 1\n\n",
+        "id\ndata\n\nunfinished: yes\ndata: 3",
+        "data: mixed\r\n\ndata: ends\n\r\n\r\rdata: z\r\n\r",
+        "\u{feff}data: mark\n\n",
+        "",
+        "\n",
+    ];
+
+    fn split(stream: &[u8], at: &[usize]) -> (Vec<Piece>, Vec<u8>) {
+        let mut splitter = Splitter::new(1 << 20);
+        let mut pieces = Vec::new();
+        let mut from = 0;
+        for to in at.iter().copied().chain([stream.len()]) {
+            pieces.extend(splitter.push(&stream[from..to]).unwrap());
+            from = to;
+        }
+        let rest = splitter.finish();
+        let mut whole = Vec::new();
+        for piece in &pieces {
+            let (Piece::Raw(bytes) | Piece::Event(bytes)) = piece;
+            whole.extend_from_slice(bytes);
+        }
+        whole.extend_from_slice(rest.as_deref().unwrap_or_default());
+        (pieces, whole)
+    }
+
+    fn events(pieces: &[Piece]) -> Vec<Option<Vec<u8>>> {
+        pieces
+            .iter()
+            .filter_map(|piece| if let Piece::Event(bytes) = piece { Some(data(bytes)) } else { None })
+            .collect()
+    }
+
+    #[test]
+    fn split_at_every_offset_gives_the_same_bytes_and_the_same_events() {
+        for stream in STREAMS {
+            let stream = stream.as_bytes();
+            let expected = events(&split(stream, &[]).0);
+            for one in 0..=stream.len() {
+                for two in one..=stream.len() {
+                    let (pieces, whole) = split(stream, &[one, two]);
+                    assert_eq!(whole, stream);
+                    assert_eq!(events(&pieces), expected, "{one} {two} {}", String::from_utf8_lossy(stream));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reads_data_as_the_standard_says() {
+        for (event, expected) in [
+            ("data: a\n\n", Some("a")),
+            ("data:a\n\n", Some("a")),
+            ("data:  a\n\n", Some(" a")),
+            ("data\n\n", Some("")),
+            ("data: a\ndata: b\n\n", Some("a\nb")),
+            ("data: a\r\ndata:b\r\r\n", Some("a\nb")),
+            ("database: a\nid: data\n\n", None),
+            ("\u{feff}data: a\n\n", Some("a")),
+        ] {
+            assert_eq!(data(event.as_bytes()).as_deref(), expected.map(str::as_bytes), "{event}");
+        }
+    }
+
+    #[test]
+    fn replaces_data_and_keeps_the_rest() {
+        for (event, data, expected) in [
+            ("data: a\n\n", "b", "data: b\n\n"),
+            ("id: 1\ndata: a\ndata: b\nretry: 3\n\n", "c", "id: 1\ndata: c\nretry: 3\n\n"),
+            (": note\r\ndata:a\r\n\r\n", "c\nd", ": note\r\ndata: c\r\ndata: d\r\n\r\n"),
+        ] {
+            assert_eq!(String::from_utf8_lossy(&with_data(event.as_bytes(), data.as_bytes())), expected);
+        }
+    }
+
+    #[test]
+    fn an_event_and_a_comment_leave_with_their_last_byte() {
+        let mut splitter = Splitter::new(100);
+        assert_eq!(splitter.push(b"data: 1\r\n\r").unwrap(), [Piece::Event("data: 1\r\n\r".into())]);
+        assert_eq!(splitter.push(b"\n").unwrap(), [Piece::Raw("\n".into())]);
+        assert_eq!(splitter.push(b":\n").unwrap(), [Piece::Raw(":\n".into())]);
+        assert_eq!(splitter.push(b": x").unwrap(), []);
+        assert_eq!(splitter.push(b"\r").unwrap(), [Piece::Raw(": x\r".into())]);
+    }
+
+    #[test]
+    fn refuses_an_event_over_its_bound() {
+        let mut splitter = Splitter::new(10);
+        assert!(splitter.push(b"data: 1\n\ndata: 2\n\n").is_ok());
+        assert!(splitter.push(b"data: 12").is_ok());
+        assert_eq!(splitter.push(b"345"), Err(TooLarge));
+    }
+}

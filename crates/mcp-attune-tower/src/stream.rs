@@ -1,0 +1,100 @@
+//! The events of one answer, each adapted as it passes.
+//!
+//! Rules: G2, G4, G5.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body, Frame};
+use mcp_attune_wire::reply::Reply;
+use pin_project_lite::pin_project;
+
+use crate::answer::Asked;
+use crate::body::BoxError;
+use crate::failed::Failed;
+use crate::sse::{Piece, Splitter, data, with_data};
+
+pin_project! {
+    /// A stream of events: each goes on as soon as it is whole, changed where the plan says so.
+    pub(crate) struct Events<B> {
+        #[pin]
+        inner: B,
+        splitter: Splitter,
+        asked: Asked,
+        ready: VecDeque<Bytes>,
+        ended: bool,
+    }
+}
+
+impl<B> Events<B> {
+    /// `asked` is what the stream answers.
+    pub(crate) fn new(inner: B, asked: Asked, limit: usize) -> Self {
+        Self { inner, splitter: Splitter::new(limit), asked, ready: VecDeque::new(), ended: false }
+    }
+}
+
+impl<B> Body for Events<B>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let mut this = self.project();
+        loop {
+            if let Some(bytes) = this.ready.pop_front() {
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+            if *this.ended {
+                return Poll::Ready(None);
+            }
+            let failed = match ready!(this.inner.as_mut().poll_frame(cx)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(bytes) => match this.splitter.push(&bytes) {
+                        Ok(pieces) => {
+                            this.ready.extend(pieces.into_iter().map(|piece| adapted(this.asked, piece)));
+                            continue;
+                        }
+                        Err(error) => Failed { status: 502, what: error.to_string() },
+                    },
+                    // Trailers: nothing after them.
+                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                },
+                Some(Err(error)) => Failed::of(&error.into()),
+                None => {
+                    *this.ended = true;
+                    this.ready.extend(this.splitter.finish());
+                    continue;
+                }
+            };
+            // What was held of an unfinished event is dropped: half a message helps nobody.
+            *this.ended = true;
+            let reply = Reply::failed(failed.status, this.asked.id.as_deref(), &failed);
+            this.ready.push_back(format!("data: {}\n\n", reply.body).into());
+        }
+    }
+}
+
+/// A piece as the caller gets it: the same bytes, unless the message in it changed.
+fn adapted(asked: &Asked, piece: Piece) -> Bytes {
+    let event = match piece {
+        Piece::Raw(bytes) => return bytes,
+        Piece::Event(bytes) => bytes,
+    };
+    let Some(message) = data(&event) else { return event };
+    asked.watch.see(&message);
+    if !asked.plan.changes() {
+        return event;
+    }
+    match asked.plan.adapt(&message).text {
+        std::borrow::Cow::Borrowed(_) => event,
+        std::borrow::Cow::Owned(changed) => with_data(&event, &changed).into(),
+    }
+}

@@ -1,0 +1,120 @@
+//! What reaches the service, and what does not.
+
+use mcp_attune::caller::Caller;
+use mcp_attune_tower::{Settings, full};
+
+use crate::{META, error, json, listing, post, preference, send, text};
+
+const OK: &str = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+
+#[tokio::test]
+async fn forwards_the_body_as_it_came() {
+    let body = format!(
+        "{{ \"jsonrpc\":\"2.0\",\t\"id\":1.0e0,\"method\":\"x\\/y\",\"params\":{{\"n\":1234567890123456789012, \"_meta\":{{{META}}}}},\"zz\":[ ]}}\n"
+    );
+    let headers =
+        [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "x/y"), ("x-odd", "a"), ("x-odd", "b")];
+    let (response, seen) = send(Settings::default(), post(&headers, &body), json(OK)).await;
+    assert_eq!(text(response).await, OK);
+    let [(parts, sent)] = seen.as_slice() else { panic!("{seen:?}") };
+    assert_eq!(*sent, body);
+    assert_eq!(parts.headers.get_all("x-odd").iter().collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(parts.headers["mcp-method"], "x/y");
+}
+
+#[tokio::test]
+async fn a_refusal_never_reaches_the_service() {
+    let meta = preference("de");
+    for (request, expected) in [
+        (listing("", &[("mcp-name", "x"), ("mcp-name", "y")]), (400, -32020)),
+        (listing(&meta, &[("accept-language", "fr")]), (400, -32020)),
+        (post(&[], "{"), (400, -32700)),
+        (post(&[], r#"{"a":1,"a":2}"#), (400, -32700)),
+        (post(&[("mcp-protocol-version", "2026-07-28")], "[]"), (400, -32600)),
+        (post(&[("content-encoding", "gzip")], "{}"), (415, -32600)),
+    ] {
+        let (response, seen) = send(Settings::default(), request, json(OK)).await;
+        let (status, code, _) = error(response).await;
+        assert_eq!((status, code), expected);
+        assert!(seen.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_body_over_its_bound_is_413() {
+    let mut settings = Settings::default();
+    settings.limits.body = 10;
+    let (response, seen) = send(settings, post(&[], "12345678901"), json(OK)).await;
+    assert_eq!(error(response).await.0, 413);
+    assert!(seen.is_empty());
+}
+
+#[tokio::test]
+async fn report_lets_everything_pass_as_it_came() {
+    let mut settings = Settings::default();
+    settings.report_only = true;
+    for body in ["{", r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#] {
+        let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "wrong")];
+        let (response, seen) = send(settings.clone(), post(&headers, body), json(OK)).await;
+        assert_eq!(text(response).await, OK);
+        assert_eq!(seen[0].1, body);
+        assert_eq!(seen[0].0.headers["mcp-method"], "wrong");
+    }
+}
+
+#[tokio::test]
+async fn mirrored_headers_are_written_anew() {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"prompts/get","params":{{"name":"plan","_meta":{{{META}{}}}}}}}"#,
+        preference("de, en")
+    );
+    let headers = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "prompts/get"),
+        ("mcp-name", "=?base64?cGxhbg==?="),
+        ("mcp-param-unknown", "stays"),
+    ];
+    let (_, seen) = send(Settings::default(), post(&headers, &body), json(OK)).await;
+    let sent = &seen[0].0.headers;
+    assert_eq!(sent["mcp-name"], "plan");
+    assert_eq!(sent["accept-language"], "de, en");
+    assert_eq!(sent["accept-encoding"], "identity");
+    assert_eq!(sent["mcp-param-unknown"], "stays");
+}
+
+#[tokio::test]
+async fn routing_headers_of_legacy_requests_are_left_behind() {
+    let headers = [
+        ("mcp-protocol-version", "2025-11-25"),
+        ("mcp-method", "a"),
+        ("mcp-name", "b"),
+        ("mcp-param-c", "d"),
+    ];
+    let body = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#;
+    let (_, seen) = send(Settings::default(), post(&headers, body), json(OK)).await;
+    let sent = &seen[0].0.headers;
+    assert_eq!(sent["mcp-protocol-version"], "2025-11-25");
+    for name in ["mcp-method", "mcp-name", "mcp-param-c"] {
+        assert!(!sent.contains_key(name), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn the_caller_is_in_the_extensions() {
+    let (_, seen) = send(Settings::default(), listing(&preference("gsw, de;q=0.5"), &[]), json(OK)).await;
+    let caller = seen[0].0.extensions.get::<Caller>().unwrap();
+    assert_eq!(caller.preference().unwrap().as_str(), "gsw, de;q=0.5");
+}
+
+#[tokio::test]
+async fn what_is_no_post_is_relayed() {
+    for method in ["GET", "DELETE", "OPTIONS", "PUT"] {
+        let mut request = http::Request::new(full("odd body"));
+        *request.method_mut() = method.parse().unwrap();
+        request.headers_mut().insert("last-event-id", "7".parse().unwrap());
+        let (response, seen) = send(Settings::default(), request, json("untouched")).await;
+        assert_eq!(text(response).await, "untouched");
+        assert_eq!((seen[0].0.method.as_str(), seen[0].1.as_str()), (method, "odd body"));
+        assert_eq!(seen[0].0.headers["last-event-id"], "7");
+    }
+}
