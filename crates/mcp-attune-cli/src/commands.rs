@@ -4,5 +4,8 @@
 //! `fn run(self, out: &mut impl Write) -> anyhow::Result<Exit>`: data goes to `out`, and an error says with
 //! [`hinted`](crate::exit::hinted) what to do about it.
 
+pub(crate) mod config;
+pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod language;
+pub(crate) mod serve;

@@ -3,6 +3,7 @@
 mod commands;
 mod exit;
 mod rules;
+mod running;
 mod text;
 
 use std::io::{self, BufWriter, Write};
@@ -24,8 +25,11 @@ struct Attune {
 
 #[derive(Subcommand)]
 enum Command {
+    Config(commands::config::Config),
+    Demo(commands::demo::Demo),
     Explain(commands::explain::Explain),
     Language(commands::language::Language),
+    Serve(commands::serve::Serve),
 }
 
 fn main() -> ExitCode {
@@ -33,8 +37,11 @@ fn main() -> ExitCode {
     let attune = Attune::parse();
     let mut out = BufWriter::new(io::stdout().lock());
     let result = match attune.command {
+        Command::Config(config) => config.run(&mut out),
+        Command::Demo(demo) => demo.run(&mut out),
         Command::Explain(explain) => explain.run(&mut out),
         Command::Language(language) => language.run(&mut out),
+        Command::Serve(serve) => serve.run(&mut out),
     };
     exit::code(result.and_then(|exit| Ok(out.flush().map(|()| exit)?)))
 }

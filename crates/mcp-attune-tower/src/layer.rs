@@ -129,7 +129,9 @@ where
         }
         Err(Incomplete::Broken(error)) => {
             tracing::debug!(%error, "the caller's body broke off");
-            return reply(&Reply::not_taken(400, &"the body broke off; send it again"));
+            let failed = error.downcast_ref::<Failed>();
+            let what = failed.map_or("the body broke off; send it again", |failed| failed.what.as_str());
+            return reply(&Reply::not_taken(failed.map_or(400, |failed| failed.status), &what));
         }
     };
     let decided = match decide::decide(inner.clone(), mount, &parts, &body).await {

@@ -64,10 +64,16 @@ fn help_of_every_command_is_found() {
     let commands: Vec<String> = helps(&[]).into_iter().map(|(command, _)| command).collect();
     let expected = [
         "attune ",
+        "attune config",
+        "attune config check",
+        "attune config schema",
+        "attune config example",
+        "attune demo",
         "attune explain",
         "attune language",
         "attune language check",
         "attune language negotiate",
+        "attune serve",
     ];
     assert_eq!(commands, expected);
 }

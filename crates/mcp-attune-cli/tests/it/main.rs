@@ -1,9 +1,11 @@
 //! The binary, run as a user runs it: what it prints, and how it ends.
 
+mod config;
 mod explain;
 mod help;
 mod language;
 mod readme;
+mod serving;
 
 use std::process::{Command, Output};
 

@@ -1,0 +1,106 @@
+//! `attune demo`: a small server, and the gateway in front of it.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use mcp_attune::language::Tag;
+use mcp_attune_demo::Options;
+use mcp_attune_gateway::config::{Config, Upstream};
+use mcp_attune_gateway::gateway::Gateway;
+use tokio::net::TcpListener;
+
+use crate::exit::{Exit, hinted};
+use crate::running::{log, runtime, stopped};
+
+/// Serve a small Swiss travel service, with the rules of Attune around it
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune demo --help\n\nThe demo, and then the same server without Attune:\n  attune demo\n  attune demo --bare"
+)]
+pub(crate) struct Demo {
+    /// Where callers connect
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8808")]
+    listen: SocketAddr,
+    /// Where health is told
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8809")]
+    admin: SocketAddr,
+    /// Serve the server alone, to compare
+    #[arg(long)]
+    bare: bool,
+}
+
+impl Demo {
+    pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        log("warn");
+        runtime()?.block_on(async move {
+            if self.bare {
+                let listener = bind(self.listen).await?;
+                let address = listener.local_addr()?;
+                writeln!(out, "The demo server, without Attune, is at http://{address}/mcp")?;
+                out.flush()?;
+                mcp_attune_demo::serve(listener, Options::default(), stopped()).await?;
+                return Ok(Exit::Fine);
+            }
+            let inner = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
+            let behind = inner.local_addr()?;
+            let server = tokio::spawn(mcp_attune_demo::serve(inner, Options::default(), stopped()));
+            let mut config = Config::default();
+            config.server.listen = self.listen;
+            config.server.admin = self.admin;
+            config.default_language = Some(Tag::parse("en").map_err(|why| anyhow::anyhow!("{why}"))?);
+            let upstream =
+                Upstream::http(&format!("http://{behind}/mcp")).map_err(|why| anyhow::anyhow!("{why}"))?;
+            for mount in &mut config.mounts {
+                mount.upstream = Some(upstream.clone());
+            }
+            let gateway = Gateway::bind(config).await.map_err(|why| {
+                hinted(
+                    why.to_string(),
+                    "another program may hold the address: choose others with --listen and --admin",
+                )
+            })?;
+            write!(out, "{}", welcome(gateway.address()?, gateway.admin_address()?))?;
+            out.flush()?;
+            gateway.run(None, stopped()).await;
+            server.await??;
+            Ok(Exit::Fine)
+        })
+    }
+}
+
+async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|why| {
+        hinted(
+            format!("cannot listen on {address}: {why}"),
+            "another program may hold it: choose another with --listen",
+        )
+    })
+}
+
+/// What to try, ready to be pasted into another terminal.
+fn welcome(address: SocketAddr, admin: SocketAddr) -> String {
+    let call = |headers: &str, language: &str| {
+        format!(
+            "curl -si http://{address}/mcp -H 'Content-Type: application/json' \\\n  \
+             -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \\\n  \
+             -H 'Mcp-Method: tools/call' -H 'Mcp-Name: execute_sql' {headers}\\\n  \
+             -d '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"execute_sql\",\
+             \"arguments\":{{\"query\":\"SELECT 1\",\"region\":\"eu-west1\"}},\"_meta\":{{\
+             \"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
+             \"io.modelcontextprotocol/clientCapabilities\":{{}}{language}}}}}}}'"
+        )
+    };
+    format!(
+        "A small Swiss travel service, with Attune in front of it, is at http://{address}/mcp\n\
+         Health is at http://{admin}/healthz. Stop it with Ctrl-C.\n\n\
+         Try, in another terminal:\n\n\
+         # A header that does not say what the body says: 400, and why.\n{}\n\n\
+         # The same, agreeing, from a caller who prefers German: the answer says which language it is in.\n{}\n\n\
+         # Why was that refused?\nattune explain H6\n",
+        call("-H 'Mcp-Param-Region: us-west1' ", ""),
+        call(
+            "-H 'Mcp-Param-Region: eu-west1' ",
+            ",\"io.modelcontextprotocol/acceptLanguage\":\"de-CH, en;q=0.5\""
+        ),
+    )
+}

@@ -1,0 +1,104 @@
+//! `attune serve`: the gateway in front of a server.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use mcp_attune::language::Tag;
+use mcp_attune_gateway::config::{Config, Unusable, Upstream};
+use mcp_attune_gateway::gateway::{Gateway, NotStarted};
+
+use crate::exit::{Exit, hinted};
+use crate::running::{self, runtime, stopped};
+
+/// Serve an MCP server to callers, with the rules of Attune around it
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune serve --help\n\nIn front of a server that runs already:\n  attune serve --upstream http://127.0.0.1:9000/mcp\nWith everything from a file (see `attune config example`):\n  attune serve --config attune.toml"
+)]
+pub(crate) struct Serve {
+    /// The configuration; without it, ./attune.toml where there is one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where callers connect
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+    /// Where health is told
+    #[arg(long, value_name = "ADDR")]
+    admin: Option<SocketAddr>,
+    /// The server behind
+    #[arg(long, value_name = "URL")]
+    upstream: Option<String>,
+    /// The language of the server's own texts; without it no language is claimed
+    #[arg(long, value_name = "TAG")]
+    default_language: Option<String>,
+}
+
+/// The file that is read where none is named.
+const USUAL: &str = "attune.toml";
+
+impl Serve {
+    pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let file = self.config.clone().or_else(|| Some(PathBuf::from(USUAL)).filter(|file| file.exists()));
+        let config = self.config(file.as_deref())?;
+        running::log(&format!("{:?}", config.log).to_lowercase());
+        runtime()?.block_on(async move {
+            let path =
+                config.mounts.first().map_or_else(|| "/mcp".to_owned(), |mount| mount.path.to_string());
+            let gateway = Gateway::bind(config).await.map_err(not_started)?;
+            writeln!(out, "Attune serves http://{}{path}", gateway.address()?)?;
+            writeln!(out, "Health is at http://{}/healthz", gateway.admin_address()?)?;
+            out.flush()?;
+            // What the command line said would be gone after a reload, so only a plain file is followed.
+            let follow = file.filter(|_| !self.overrides());
+            gateway.run(follow, stopped()).await;
+            Ok(Exit::Fine)
+        })
+    }
+
+    fn overrides(&self) -> bool {
+        self.listen.is_some()
+            || self.admin.is_some()
+            || self.upstream.is_some()
+            || self.default_language.is_some()
+    }
+
+    /// The file, with what the command line says on top.
+    fn config(&self, file: Option<&std::path::Path>) -> anyhow::Result<Config> {
+        let mut config = match file {
+            Some(file) => Config::load(file).map_err(|unusable| match unusable {
+                Unusable::Wrong(findings) => hinted(
+                    format!("{} cannot be used\n{findings}", file.display()),
+                    "mend it, and try `attune config check`",
+                ),
+                other => hinted(format!("{}: {other}", file.display()), "is it the right file?"),
+            })?,
+            None => Config::default(),
+        };
+        config.server.listen = self.listen.unwrap_or(config.server.listen);
+        config.server.admin = self.admin.unwrap_or(config.server.admin);
+        if let Some(tag) = &self.default_language {
+            let tag = Tag::parse(tag)
+                .map_err(|why| hinted(format!("{tag} is {why}"), "such as --default-language en"))?;
+            config.default_language = Some(tag);
+        }
+        if let Some(url) = &self.upstream {
+            let hint = "such as --upstream http://127.0.0.1:9000/mcp";
+            let [mount] = config.mounts.as_mut_slice() else {
+                return Err(hinted("--upstream is for one server, and the file has several mounts", hint));
+            };
+            let upstream = Upstream::http(url).map_err(|why| hinted(format!("{url} {why}"), hint))?;
+            mount.upstream = Some(upstream);
+        }
+        Ok(config)
+    }
+}
+
+fn not_started(why: NotStarted) -> anyhow::Error {
+    let hint = match &why {
+        NotStarted::Listen { .. } => "another program may hold it: choose another with --listen and --admin",
+        NotStarted::Tls { .. } => "name PEM files with `tls = { cert = …, key = … }`",
+        _ => "name the server with --upstream URL, or in the file under [upstream]",
+    };
+    hinted(why.to_string(), hint)
+}

@@ -1,0 +1,150 @@
+//! `attune demo` and `attune serve`, started as a user starts them.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use crate::attune;
+
+/// A server that is stopped when its test is over.
+struct Served {
+    child: Child,
+    out: BufReader<ChildStdout>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Served {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_attune"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("attune starts");
+        let out = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { child, out }
+    }
+
+    /// The next line with this text in it, and the address in the line.
+    fn address(&mut self, text: &str) -> String {
+        let mut line = String::new();
+        while !line.contains(text) {
+            line.clear();
+            assert_ne!(self.out.read_line(&mut line).expect("a line"), 0, "{text} was not said");
+        }
+        let start = line.find("http://").expect("an address") + "http://".len();
+        line[start..].split(['/', '\n']).next().unwrap_or_default().to_owned()
+    }
+
+    /// What it prints up to a line that begins so.
+    fn until(&mut self, start: &str) -> String {
+        let mut all = String::new();
+        for line in self.out.by_ref().lines() {
+            let line = line.expect("a line");
+            if line.starts_with(start) {
+                break;
+            }
+            all += &format!("{line}\n");
+        }
+        all
+    }
+
+    /// Asks it to stop, and waits until it has.
+    fn stop(mut self) -> Option<i32> {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut tcp = TcpStream::connect(address).expect("it listens");
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    tcp.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    tcp.read_to_string(&mut answer).expect("it answers");
+    answer
+}
+
+const FREE: [&str; 4] = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+
+#[test]
+fn the_demo_starts_says_what_to_try_and_stops_when_asked() {
+    let mut demo = Served::start(&[&["demo"], &FREE[..]].concat());
+    let address = demo.address("is at");
+    let admin = demo.address("Health");
+    assert!(get(&admin, "/healthz").contains("\r\n\r\nok"), "health");
+    let tries = demo.until("# Why");
+    let curls: Vec<_> = tries.split("curl ").skip(1).collect();
+    assert_eq!(curls.len(), 2, "{tries}");
+    // curl itself may not be here, so its request is made by hand from what was printed.
+    for (curl, expected) in curls.iter().zip(["400 Bad Request", "200 OK"]) {
+        let answer = paste(&address, curl);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {expected}")), "{curl}\n{answer}");
+    }
+    assert_eq!(demo.stop(), Some(0));
+}
+
+/// Does what the printed curl command would do.
+fn paste(address: &str, curl: &str) -> String {
+    let quoted: Vec<&str> = curl.split('\'').skip(1).step_by(2).collect();
+    let (body, headers) = quoted.split_last().expect("a body");
+    let mut request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n",
+        body.len()
+    );
+    for header in headers {
+        request += &format!("{header}\r\n");
+    }
+    let mut tcp = TcpStream::connect(address).expect("it listens");
+    tcp.write_all(format!("{request}\r\n{body}").as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    tcp.read_to_string(&mut answer).expect("it answers");
+    answer
+}
+
+#[test]
+fn serve_puts_the_rules_in_front_of_a_server() {
+    let mut bare = Served::start(&["demo", "--bare", "--listen", "127.0.0.1:0"]);
+    let behind = bare.address("without Attune");
+    let url = format!("http://{behind}/mcp");
+    let mut gateway =
+        Served::start(&[&["serve", "--upstream", &url, "--default-language", "en"], &FREE[..]].concat());
+    let address = gateway.address("serves");
+    assert!(get(&address, "/mcp").contains("x-request-id: "), "the gateway answers");
+    assert!(!get(&behind, "/mcp").contains("x-request-id: "), "the bare server does not");
+    assert_eq!(gateway.stop(), Some(0));
+    assert_eq!(bare.stop(), Some(0));
+}
+
+#[test]
+fn serve_says_what_it_needs() {
+    insta::assert_snapshot!(attune(&["serve", "--config", "/nowhere/attune.toml"]), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: /nowhere/attune.toml: No such file or directory (os error 2)
+    hint: is it the right file?
+    ");
+    insta::assert_snapshot!(attune(&["serve", "--listen", "127.0.0.1:0"]), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: the mount default names no server behind
+    hint: name the server with --upstream URL, or in the file under [upstream]
+    ");
+    insta::assert_snapshot!(attune(&["serve", "--upstream", "ftp://x"]), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: ftp://x is neither http nor https
+    hint: such as --upstream http://127.0.0.1:9000/mcp
+    ");
+}

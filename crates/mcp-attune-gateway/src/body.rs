@@ -1,0 +1,169 @@
+//! The one body type of the gateway, and a body that does not wait for ever.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use http_body_util::combinators::UnsyncBoxBody;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// Any error.
+pub type BoxError = Box<dyn Error + Send + Sync>;
+
+/// A body on its way through: of a request or of an answer, whole or a stream.
+pub type Body = UnsyncBoxBody<Bytes, BoxError>;
+
+/// A time-out for waiting, cheap for what rarely waits: the timer is armed by the first wait, and when it rings
+/// it looks whether something came in between before it says that nothing did.
+#[derive(Debug)]
+pub(crate) struct Idle {
+    limit: Duration,
+    /// Since when nothing came; `None` right after something did.
+    since: Option<Instant>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Idle {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { limit, since: None, timer: None }
+    }
+
+    /// Something came.
+    pub(crate) fn touch(&mut self) {
+        self.since = None;
+    }
+
+    /// Ready when nothing came for the whole limit, counted from the first of the polls that found nothing:
+    /// the time in which nobody asked does not count.
+    pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        let end = since + self.limit;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
+        while timer.deadline() < end {
+            ready!(timer.as_mut().poll(cx));
+            timer.as_mut().reset(end);
+        }
+        timer.as_mut().poll(cx)
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A body whose frames must not be further apart than a limit. Its errors are of one small type.
+    pub(crate) struct Timed<B, E> {
+        #[pin]
+        inner: B,
+        idle: Idle,
+        stalled: E,
+        broken: E,
+    }
+}
+
+impl<B, E> Timed<B, E> {
+    /// `stalled` is what a pause above the limit means, `broken` any error of the body itself.
+    pub(crate) fn new(inner: B, limit: Duration, stalled: E, broken: E) -> Self {
+        Self { inner, idle: Idle::new(limit), stalled, broken }
+    }
+}
+
+impl<B, E> http_body::Body for Timed<B, E>
+where
+    B: http_body::Body,
+    B::Error: Into<BoxError>,
+    E: Error + Copy + Send + Sync + 'static,
+{
+    type Data = B::Data;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let this = self.project();
+        match this.inner.poll_frame(cx) {
+            Poll::Ready(Some(Err(error))) => {
+                tracing::debug!(error = %Chain(&*error.into()), "{}", this.broken);
+                Poll::Ready(Some(Err(Box::new(*this.broken))))
+            }
+            Poll::Ready(frame) => {
+                this.idle.touch();
+                Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+            }
+            Poll::Pending => {
+                ready!(this.idle.poll_over(cx));
+                Poll::Ready(Some(Err(Box::new(*this.stalled))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// An error with all that caused it, for the log.
+pub(crate) struct Chain<'a>(pub(crate) &'a (dyn Error + 'static));
+
+impl std::fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut cause = self.0.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::poll_fn;
+    use tokio::time::{advance, timeout};
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    async fn is_over(idle: &mut Idle) -> bool {
+        timeout(Duration::ZERO, poll_fn(|cx| idle.poll_over(cx))).await.is_ok()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn is_over_when_nothing_came_for_the_limit() {
+        let mut idle = Idle::new(LIMIT);
+        assert!(!is_over(&mut idle).await);
+        advance(LIMIT / 2).await;
+        assert!(!is_over(&mut idle).await);
+        advance(LIMIT / 2).await;
+        assert!(is_over(&mut idle).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn starts_anew_when_something_came() {
+        let mut idle = Idle::new(LIMIT);
+        for _ in 0..5 {
+            assert!(!is_over(&mut idle).await);
+            advance(LIMIT * 2 / 3).await;
+            idle.touch();
+        }
+        assert!(!is_over(&mut idle).await);
+        advance(LIMIT).await;
+        assert!(is_over(&mut idle).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn does_not_count_the_time_in_which_nobody_asked() {
+        let mut idle = Idle::new(LIMIT);
+        advance(LIMIT * 3).await;
+        assert!(!is_over(&mut idle).await);
+        idle.touch();
+        advance(LIMIT * 3).await;
+        assert!(!is_over(&mut idle).await);
+    }
+}

@@ -1,0 +1,123 @@
+//! Settings that are one of a few words.
+
+use super::findings::Problem;
+
+/// A setting that is one of a few words.
+pub(super) trait Choice: Copy + PartialEq + 'static {
+    /// Every word, with what it means.
+    const ALL: &'static [(&'static str, Self)];
+}
+
+/// Reads one of the words.
+pub(super) fn choose<C: Choice>(text: &str) -> Result<C, Problem> {
+    if let Some((_, choice)) = C::ALL.iter().find(|(word, _)| *word == text) {
+        return Ok(*choice);
+    }
+    let words = C::ALL.iter().map(|(word, _)| *word);
+    let hint = match nearest(text, words.clone()) {
+        Some(word) => format!("did you mean \"{word}\"?"),
+        None => format!("write {}", either(words.map(|word| format!("\"{word}\"")))),
+    };
+    Err(Problem::new(format!("is none of its {} values", C::ALL.len()), hint))
+}
+
+/// The name that somebody meant who wrote this one.
+pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // Nobody mistypes a name into one of twice its length.
+    const LONGEST: usize = 40;
+    let length = name.chars().count();
+    if length > LONGEST {
+        return None;
+    }
+    let name = name.to_lowercase().replace('-', "_");
+    let far = |other: &str| strsim::damerau_levenshtein(&name, &other.to_lowercase().replace('-', "_"));
+    let near = names.map(|other| (far(other), other)).filter(|(far, _)| *far <= length.div_ceil(3).min(3));
+    near.min_by_key(|(far, _)| *far).map(|(_, other)| other)
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub(super) fn either(words: impl Iterator<Item = String>) -> String {
+    let mut words: Vec<String> = words.collect();
+    let last = words.pop().unwrap_or_default();
+    if words.is_empty() { last } else { format!("{} or {last}", words.join(", ")) }
+}
+
+/// Declares a setting whose first word is the default.
+macro_rules! choices {
+    ($(#[$doc:meta])* $vis:vis $name:ident { $(#[$first_doc:meta])* $first:ident = $first_word:literal, $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        $vis enum $name {
+            $(#[$first_doc])*
+            #[default]
+            $first,
+            $($(#[$variant_doc])* $variant,)*
+        }
+
+        impl $name {
+            /// The word for it in a file.
+            #[must_use]
+            #[allow(dead_code, reason = "not every setting is printed")]
+            $vis fn as_str(self) -> &'static str {
+                match self {
+                    Self::$first => $first_word,
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+
+        impl $crate::config::choice::Choice for $name {
+            const ALL: &'static [(&'static str, Self)] =
+                &[($first_word, Self::$first), $(($word, Self::$variant),)*];
+        }
+    };
+}
+pub(super) use choices;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    choices! {
+        /// A setting.
+        Setting {
+            /// The default.
+            Pass = "pass",
+            /// The other.
+            Refuse = "refuse",
+        }
+    }
+
+    #[test]
+    fn reads_the_words_and_nothing_else() {
+        assert_eq!(choose("pass"), Ok(Setting::default()));
+        assert_eq!(choose("refuse"), Ok(Setting::Refuse));
+        assert_eq!((Setting::Pass.as_str(), Setting::Refuse.as_str()), ("pass", "refuse"));
+        for (text, hint) in [
+            ("Pass", "did you mean \"pass\"?"),
+            ("refuses", "did you mean \"refuse\"?"),
+            ("", "write \"pass\" or \"refuse\""),
+            ("drop", "write \"pass\" or \"refuse\""),
+        ] {
+            let problem = choose::<Setting>(text).unwrap_err();
+            assert_eq!((&*problem.what, &*problem.hint), ("is none of its 2 values", hint), "{text}");
+        }
+    }
+
+    #[test]
+    fn finds_the_name_that_was_meant() {
+        let names = ["listen", "admin", "allowed_hosts", "allowed_origins", "tls"];
+        for (name, meant) in [
+            ("lisen", Some("listen")),
+            ("allowed-hosts", Some("allowed_hosts")),
+            ("allowedHosts", Some("allowed_hosts")),
+            ("TLS", Some("tls")),
+            ("ssl", None),
+            ("x", None),
+            ("", None),
+            (&"listen".repeat(999), None),
+        ] {
+            assert_eq!(nearest(name, names.into_iter()), meant, "{name}");
+        }
+    }
+}

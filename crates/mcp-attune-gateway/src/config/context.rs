@@ -1,0 +1,62 @@
+//! `[context]`: what of a caller's context goes on to the server behind.
+
+use super::choice::{choices, choose};
+use super::reader::Reader;
+
+/// What of a caller's context goes on to the server behind. Rules: C10.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Context {
+    /// The fields that go on; none by default.
+    pub forward: Vec<Field>,
+    /// Where they go.
+    pub forward_as: ForwardAs,
+    /// How exact the caller's coordinates may be, wherever they go.
+    pub coordinates: Coordinates,
+}
+
+choices! {
+    /// A field of the caller's context. Rules: C2.
+    pub Field {
+        /// The time zone.
+        Timezone = "timezone",
+        /// The locale.
+        Locale = "locale",
+        /// The time at the caller.
+        CurrentTimestamp = "currentTimestamp",
+        /// The place.
+        UserLocation = "userLocation",
+    }
+}
+
+choices! {
+    /// Where the context goes in a request. Rules: C10.
+    pub ForwardAs {
+        /// Under `_meta`, where no server minds it.
+        Meta = "meta",
+        /// Beside `params`; strict servers refuse such a request.
+        Sibling = "sibling",
+    }
+}
+
+choices! {
+    /// How exact the caller's coordinates may be.
+    pub Coordinates {
+        /// They go nowhere.
+        Off = "off",
+        /// Rounded, to about ten kilometres.
+        Coarse = "coarse",
+        /// As the caller sent them.
+        Exact = "exact",
+    }
+}
+
+impl Context {
+    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
+        Self {
+            forward: reader.list("forward", &base.forward, choose),
+            forward_as: reader.choice("forward_as", base.forward_as),
+            coordinates: reader.choice("coordinates", base.coordinates),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The line that a finding is about, without what is secret in it.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::findings::floor;
+
+/// How much of a line is shown before the place in question, and how much from there on.
+const BEFORE: usize = 50;
+const AFTER: usize = 60;
+
+/// What stands in the place of a secret.
+const MASK: char = '…';
+
+/// Parts of a text that are not shown.
+#[derive(Debug, Default)]
+pub(super) struct Masks(Vec<Range<usize>>);
+
+impl Masks {
+    pub(super) fn add(&mut self, at: Range<usize>) {
+        self.0.push(at);
+    }
+
+    /// Brings the parts in order and joins those that overlap, so that they can be searched.
+    pub(super) fn sort(&mut self) {
+        self.0.sort_by_key(|at| at.start);
+        let mut joined: Vec<Range<usize>> = Vec::with_capacity(self.0.len());
+        for next in self.0.drain(..) {
+            match joined.last_mut() {
+                Some(last) if next.start < last.end => last.end = last.end.max(next.end),
+                _ => joined.push(next),
+            }
+        }
+        self.0 = joined;
+    }
+
+    /// The part in which a byte lies.
+    fn around(&self, offset: usize) -> Option<&Range<usize>> {
+        let next = self.0.partition_point(|at| at.end <= offset);
+        self.0.get(next).filter(|at| at.contains(&offset))
+    }
+}
+
+/// A part of one line, with a mark under the place in question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Excerpt {
+    text: String,
+    indent: usize,
+    width: usize,
+}
+
+impl Excerpt {
+    /// Cuts the excerpt out; what it costs does not depend on how long the line is.
+    pub(super) fn new(text: &str, line_start: usize, at: Range<usize>, masks: &Masks) -> Self {
+        let start = floor(text, at.start).max(line_start);
+        let end = floor(text, at.end).max(start);
+        let before = text.get(line_start..start).unwrap_or_default();
+        let from = before.char_indices().rev().nth(BEFORE - 1).map_or(0, |(index, _)| index);
+        let mut excerpt = Self { text: String::new(), indent: 0, width: 0 };
+        if from > 0 {
+            excerpt.text.push_str("… ");
+            excerpt.indent = 2;
+        }
+        let from = line_start + from;
+        let rest = text.get(start..).unwrap_or_default();
+        let until = rest.char_indices().take_while(|(_, c)| *c != '\n' && *c != '\r');
+        let until = until.take(AFTER).last().map_or(start, |(index, c)| start + index + c.len_utf8());
+        for (index, c) in text.get(from..until).unwrap_or_default().char_indices() {
+            let offset = from + index;
+            let shown = match masks.around(offset) {
+                // A secret is one sign long, however long it is.
+                Some(mask) if offset > mask.start && offset > from => continue,
+                Some(_) => MASK,
+                None if c.is_control() => ' ',
+                None => c,
+            };
+            excerpt.text.push(shown);
+            excerpt.indent += usize::from(offset < start);
+            excerpt.width += usize::from((start..end).contains(&offset));
+        }
+        if text.get(until..).is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['\n', '\r'])) {
+            excerpt.text.push_str(" …");
+        }
+        excerpt
+    }
+
+    pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, line: usize) -> fmt::Result {
+        let number = line.to_string();
+        let gutter = " ".repeat(number.len());
+        writeln!(f, "  {number} | {}", self.text.trim_end())?;
+        writeln!(f, "  {gutter} | {}{}", " ".repeat(self.indent), "^".repeat(self.width.max(1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, at: Range<usize>, masks: &[Range<usize>]) -> String {
+        struct Shown(Excerpt);
+        impl fmt::Display for Shown {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.write(f, 7)
+            }
+        }
+        let mut all = Masks::default();
+        masks.iter().cloned().for_each(|mask| all.add(mask));
+        all.sort();
+        let line_start = text[..at.start.min(text.len())].rfind('\n').map_or(0, |index| index + 1);
+        Shown(Excerpt::new(text, line_start, at, &all)).to_string()
+    }
+
+    #[test]
+    fn marks_the_place() {
+        assert_eq!(
+            shown("a = 1\nkey = \"ü\" # x\nb", 12..16, &[]),
+            "  7 | key = \"ü\" # x\n    |       ^^^\n"
+        );
+    }
+
+    #[test]
+    fn the_end_of_the_text_can_be_marked() {
+        assert_eq!(shown("a =", 3..3, &[]), "  7 | a =\n    |    ^\n");
+        assert_eq!(shown("", 0..0, &[]), "  7 | \n    | ^\n");
+    }
+
+    #[test]
+    fn marks_of_several_lines_end_with_the_line() {
+        assert_eq!(shown("a = [\n1]", 4..8, &[]), "  7 | a = [\n    |     ^\n");
+    }
+
+    #[test]
+    fn secrets_are_one_sign_long_wherever_they_stand() {
+        let text = "k = [\"secret\", 1]";
+        assert_eq!(shown(text, 5..13, &[5..13, 6..9]), "  7 | k = […, 1]\n    |      ^\n");
+        assert_eq!(shown(text, 15..16, &[5..13, 5..6]), "  7 | k = […, 1]\n    |         ^\n");
+        assert_eq!(shown("k = '''a\nsecret'''", 9..10, &[4..18, 4..5]), "  7 | …\n    | ^\n");
+    }
+
+    #[test]
+    fn tabs_and_signs_of_control_are_blanks() {
+        assert_eq!(shown("\ta = \u{1b}", 1..2, &[]), "  7 |  a =\n    |  ^\n");
+    }
+
+    #[test]
+    fn long_lines_are_cut_on_both_sides() {
+        let text = format!("{}x{}", "é".repeat(999), "ü".repeat(999));
+        let expected =
+            format!("  7 | … {}x{} …\n    | {}^\n", "é".repeat(50), "ü".repeat(59), " ".repeat(52));
+        assert_eq!(shown(&text, 1998..1999, &[]), expected);
+    }
+}

@@ -1,0 +1,151 @@
+//! `[headers]`: what happens when headers and body disagree, and who a caller is.
+
+use std::time::Duration;
+
+use http::HeaderName;
+use mcp_attune_wire::agree::{LanguageHeader, OnMissingParam, Policy};
+
+use super::choice::{Choice, choices};
+use super::findings::Problem;
+use super::limits::{some_time, time};
+use super::reader::{Reader, flag};
+
+/// What happens when headers and body disagree, and which headers make a caller who it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Headers {
+    /// Whether a request whose headers disagree with its body is refused.
+    pub agree: Agreement,
+    /// Also refuse what is merely careless.
+    pub strict: bool,
+    /// What an `Accept-Language` header means.
+    pub language_header: LanguageHeader,
+    /// What happens where a schema could not be had because of a fault.
+    pub on_unknown: OnUnknown,
+    /// What a declared argument without its header means.
+    pub on_missing_param: OnMissingParam,
+    /// How long a schema is kept at least.
+    pub schema_ttl: Duration,
+    /// How old a schema may be that a request is refused by.
+    pub schema_recheck: Duration,
+    /// How long a listing for a schema may take.
+    pub schema_budget: Duration,
+    /// The headers that, beside `Authorization` and `Cookie`, tell one caller from another.
+    pub identity_headers: Vec<HeaderName>,
+}
+
+choices! {
+    /// What happens to a request whose headers disagree with its body. Rules: H1.
+    pub Agreement {
+        /// It is refused.
+        Enforce = "enforce",
+        /// It goes on, and is logged and counted.
+        Report = "report",
+    }
+}
+
+choices! {
+    /// What happens to a call whose schema could not be had because of a fault. Rules: H10.
+    pub OnUnknown {
+        /// It goes on unchecked.
+        Pass = "pass",
+        /// It is refused.
+        Refuse = "refuse",
+    }
+}
+
+impl Choice for LanguageHeader {
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("compare", Self::Compare),
+        ("ignore-wildcard", Self::IgnoreWildcard),
+        ("ignore", Self::Ignore),
+        ("promote", Self::Promote),
+    ];
+}
+
+impl Choice for OnMissingParam {
+    const ALL: &'static [(&'static str, Self)] = &[("refuse", Self::Refuse), ("pass", Self::Pass)];
+}
+
+impl Default for Headers {
+    fn default() -> Self {
+        Self {
+            agree: Agreement::default(),
+            strict: false,
+            language_header: LanguageHeader::default(),
+            on_unknown: OnUnknown::default(),
+            on_missing_param: OnMissingParam::default(),
+            schema_ttl: Duration::from_secs(30),
+            schema_recheck: Duration::from_secs(1),
+            schema_budget: Duration::from_secs(2),
+            identity_headers: vec![HeaderName::from_static("x-api-key")],
+        }
+    }
+}
+
+impl Headers {
+    /// What of this the header checks need to know.
+    ///
+    /// ```
+    /// use mcp_attune_gateway::config::Headers;
+    ///
+    /// assert!(!Headers::default().policy().strict);
+    /// ```
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        let mut policy = Policy::default();
+        policy.strict = self.strict;
+        policy.language_header = self.language_header;
+        policy.on_missing_param = self.on_missing_param;
+        policy
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
+        Self {
+            agree: reader.choice("agree", base.agree),
+            strict: reader.read("strict", base.strict, flag),
+            language_header: reader.choice("language_header", base.language_header),
+            on_unknown: reader.choice("on_unknown", base.on_unknown),
+            on_missing_param: reader.choice("on_missing_param", base.on_missing_param),
+            schema_ttl: reader.read("schema_ttl", base.schema_ttl, time),
+            schema_recheck: reader.read("schema_recheck", base.schema_recheck, time),
+            schema_budget: reader.read("schema_budget", base.schema_budget, some_time),
+            identity_headers: reader.list("identity_headers", &base.identity_headers, header_name),
+        }
+    }
+}
+
+fn header_name(text: &str) -> Result<HeaderName, Problem> {
+    let hint = "write letters, digits and hyphens, such as \"X-Api-Key\"";
+    HeaderName::from_bytes(text.as_bytes()).map_err(|_| Problem::new("is no name of a header", hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_names_are_tokens() {
+        for text in ["X-Api-Key", "x", "a!#$%&'*+-.^_`|~9"] {
+            assert!(header_name(text).is_ok(), "{text}");
+        }
+        for text in ["", "X Api", "X:Y", "é", "a\n", "(a)", "\"a\""] {
+            assert_eq!(header_name(text).unwrap_err().what, "is no name of a header", "{text}");
+        }
+        assert!(header_name(&"a".repeat(99_999)).is_err());
+    }
+
+    #[test]
+    fn the_policy_is_what_was_configured() {
+        let headers = Headers {
+            strict: true,
+            language_header: LanguageHeader::Promote,
+            on_missing_param: OnMissingParam::Pass,
+            ..Headers::default()
+        };
+        let policy = headers.policy();
+        assert!(policy.strict);
+        assert_eq!(policy.language_header, LanguageHeader::Promote);
+        assert_eq!(policy.on_missing_param, OnMissingParam::Pass);
+    }
+}

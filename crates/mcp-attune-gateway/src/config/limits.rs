@@ -1,0 +1,172 @@
+//! `[limits]`: how much, how many and how long.
+
+use std::time::Duration;
+
+use super::findings::Problem;
+use super::reader::{Reader, Value, number, text, wrong_type};
+use super::units;
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// How much, how many and how long. Rules: G4.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The body of a request, in bytes.
+    pub body: usize,
+    /// An answer that is held back while it is adapted, in bytes.
+    pub answer: usize,
+    /// One event of a stream, in bytes.
+    pub event: usize,
+    /// The header lines of a request.
+    pub headers: usize,
+    /// The header lines of a request, in bytes.
+    pub header_bytes: usize,
+    /// Connections at one time.
+    pub connections: usize,
+    /// Calls at one time.
+    pub calls: usize,
+    /// How long the server behind may take to begin its answer.
+    pub upstream_first_byte: Duration,
+    /// How long a stream may be silent.
+    pub stream_idle: Duration,
+    /// How long calls may go on when the gateway stops.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body: 4 * MIB,
+            answer: 64 * MIB,
+            event: 8 * MIB,
+            headers: 128,
+            header_bytes: 64 * KIB,
+            connections: 10_000,
+            calls: 4096,
+            upstream_first_byte: Duration::from_secs(60),
+            stream_idle: Duration::from_secs(5 * 60),
+            drain: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Limits {
+    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
+        let bytes = |value: &Value<'_>| size(value, 1, MOST_BYTES);
+        Self {
+            body: reader.read("body", base.body, bytes),
+            answer: reader.read("answer", base.answer, bytes),
+            event: reader.read("event", base.event, bytes),
+            headers: reader.read("headers", base.headers, |value| count(value, 10_000)),
+            // HTTP libraries read headers through a buffer of at least this size.
+            header_bytes: reader
+                .read("header_bytes", base.header_bytes, |value| size(value, 8 << 10, 16 << 20)),
+            connections: reader.read("connections", base.connections, |value| count(value, 1_000_000)),
+            calls: reader.read("calls", base.calls, |value| count(value, 1_000_000)),
+            upstream_first_byte: reader.read("upstream_first_byte", base.upstream_first_byte, some_time),
+            stream_idle: reader.read("stream_idle", base.stream_idle, some_time),
+            drain: reader.read("drain", base.drain, time),
+        }
+    }
+}
+
+/// No machine that runs this has more.
+const MOST_BYTES: u64 = 1 << 40;
+
+/// A size in bytes, within bounds.
+fn size(value: &Value<'_>, least: u64, most: u64) -> Result<usize, Problem> {
+    let bytes = match value {
+        Value::String(text) => i128::from(units::size(text)?),
+        Value::Integer(_) => number(value, "a size")?,
+        other => return Err(wrong_type(other, "a size, such as \"4 MiB\"")),
+    };
+    let outside = || Problem::new("is out of bounds", format!("write {} to {}", shown(least), shown(most)));
+    let bytes = u64::try_from(bytes).ok().filter(|bytes| (least..=most).contains(bytes));
+    bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(outside)
+}
+
+/// A size as people write it.
+fn shown(bytes: u64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let fits = units.into_iter().find(|(shift, _)| bytes != 0 && bytes.is_multiple_of(1 << shift));
+    fits.map_or_else(|| format!("\"{bytes} B\""), |(shift, unit)| format!("\"{} {unit}\"", bytes >> shift))
+}
+
+/// How many of something: at least one.
+pub(super) fn count(value: &Value<'_>, most: usize) -> Result<usize, Problem> {
+    let outside = || Problem::new("is out of bounds", format!("write a number from 1 to {most}"));
+    let count = usize::try_from(number(value, "an integer")?).map_err(|_| outside())?;
+    (1..=most).contains(&count).then_some(count).ok_or_else(outside)
+}
+
+/// How long.
+pub(super) fn time(value: &Value<'_>) -> Result<Duration, Problem> {
+    if let Value::Integer(integer) = value {
+        return Err(Problem::new(
+            "has no unit",
+            format!("write \"{} s\", or ms, min or h", integer.as_str()),
+        ));
+    }
+    units::duration(text(value)?)
+}
+
+/// How long, and not no time at all.
+pub(super) fn some_time(value: &Value<'_>) -> Result<Duration, Problem> {
+    let none = Problem::new("is no time at all", "write at least \"1 ms\"");
+    time(value).and_then(|time| if time.is_zero() { Err(none) } else { Ok(time) })
+}
+
+#[cfg(test)]
+mod tests {
+    use toml::de::DeValue;
+
+    use super::*;
+
+    fn value(text: &str) -> DeValue<'_> {
+        DeValue::parse(text).unwrap().into_inner()
+    }
+
+    #[test]
+    fn sizes_are_bytes_or_have_a_unit_and_keep_within_bounds() {
+        for (text, expected) in [
+            ("4096", Ok(4096)),
+            ("0x1000", Ok(4096)),
+            ("'4 KiB'", Ok(4096)),
+            ("1", Ok(1)),
+            ("0", Err("is out of bounds")),
+            ("-1", Err("is out of bounds")),
+            ("'8 GiB'", Err("is out of bounds")),
+            ("99999999999999999999999999999999999999999999", Err("is out of bounds")),
+            ("1.5", Err("is a float, not a size, such as \"4 MiB\"")),
+            ("true", Err("is a boolean, not a size, such as \"4 MiB\"")),
+        ] {
+            let size = size(&value(text), 1, 4 << 30);
+            assert_eq!(
+                size.as_ref().map_err(|problem| &*problem.what),
+                expected.as_ref().map_err(|what| *what)
+            );
+        }
+        assert_eq!(size(&value("1"), 8 << 10, 16 << 20).unwrap_err().hint, "write \"8 KiB\" to \"16 MiB\"");
+        assert_eq!(size(&value("0"), 1, 1500).unwrap_err().hint, "write \"1 B\" to \"1500 B\"");
+    }
+
+    #[test]
+    fn counts_begin_with_one() {
+        assert_eq!(count(&value("1"), 9), Ok(1));
+        assert_eq!(count(&value("9"), 9), Ok(9));
+        for text in ["0", "10", "-5", "99999999999999999999999999999999999999999999"] {
+            assert_eq!(count(&value(text), 9).unwrap_err().what, "is out of bounds", "{text}");
+        }
+        assert_eq!(count(&value("'9'"), 9).unwrap_err().what, "is a string, not an integer");
+    }
+
+    #[test]
+    fn times_need_a_unit() {
+        assert_eq!(time(&value("60")).unwrap_err().hint, "write \"60 s\", or ms, min or h");
+        assert_eq!(time(&value("'0 s'")), Ok(Duration::ZERO));
+        assert_eq!(some_time(&value("'0 s'")).unwrap_err().what, "is no time at all");
+        assert_eq!(some_time(&value("'1 s'")), Ok(Duration::from_secs(1)));
+    }
+}

@@ -1,0 +1,251 @@
+//! `attune.toml`: what an operator can choose, checked as a whole.
+//!
+//! 1. A file of more than [`Config::MAX_LEN`] bytes is refused.
+//! 2. What is no TOML is a finding, and nothing else is looked for: what its keys are is then anybody's guess. Only
+//!    a key that comes twice leaves no doubt about the others.
+//! 3. Every key that is unknown, every value that is wrong and every contradiction is a finding, with line,
+//!    column and a hint; all of them are told at once.
+//! 4. A [`Config`] exists only for a file without findings, and holds values that need no further checking.
+//!
+//! One server behind the gateway is described by the tables at the top. Several are described by one table
+//! `[mounts.NAME]` each, with a `path` and the same tables from `[upstream]` down. Then `[headers]`, `[locales]`,
+//! `[content]` and `[context]` at the top are what each mount begins with, key by key; `[upstream]` and `[tools]`
+//! belong to one server, and stand in its mount.
+//!
+//! Caveat: paths are kept as they are written. Whether a file exists is for those to find who read it.
+//!
+//! ```
+//! use mcp_attune_gateway::config::Config;
+//!
+//! let config = Config::parse("[upstream]\nurl = 'http://127.0.0.1:9000/mcp'\n", "attune.toml")?;
+//! assert_eq!(config.server.listen.port(), 8808);
+//!
+//! let findings = Config::parse("[server]\nlisen = '127.0.0.1:80'\n", "attune.toml").unwrap_err();
+//! assert_eq!(
+//!     findings.to_string(),
+//!     "attune.toml:2:1: there is no key `lisen` in [server]\n  \
+//!        2 | lisen = …\n    \
+//!          | ^^^^^\n\
+//!      hint: did you mean `listen`?\n"
+//! );
+//! # Ok::<(), mcp_attune_gateway::config::Findings>(())
+//! ```
+
+mod choice;
+mod context;
+mod excerpt;
+mod findings;
+mod headers;
+mod limits;
+mod locales;
+mod mount;
+mod reader;
+mod schema;
+mod server;
+mod session;
+mod tools;
+mod units;
+mod upstream;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use mcp_attune::language::Tag;
+use toml::de::DeTable;
+
+pub use context::{Context, Coordinates, Field, ForwardAs};
+pub use findings::{Finding, Findings};
+pub use headers::{Agreement, Headers, OnUnknown};
+pub use limits::Limits;
+pub use locales::{Content, LocalePath, Locales, Translate};
+pub use mount::{Mount, MountPath};
+pub use schema::schema;
+pub use server::{Origin, Server, Tls};
+pub use session::{Key, Session};
+pub use tools::{Binding, End, FieldBinding, IntervalBinding, Part, Source, Tool, Written};
+pub use upstream::{BadUrl, Child, Env, Target, UnknownPaths, Upstream};
+
+use mcp_attune_wire::agree::{LanguageHeader, OnMissingParam};
+
+use choice::choices;
+use findings::{Notes, Problem};
+use reader::{Reader, text};
+
+/// The whole configuration, checked.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// The language of what has no translation; without it Attune claims no language of its own. Rules: L7.
+    pub default_language: Option<Tag>,
+    /// How much is logged.
+    pub log: Log,
+    /// Where the gateway listens, and for whom.
+    pub server: Server,
+    /// How much, how many and how long.
+    pub limits: Limits,
+    /// The keys that seal session ids.
+    pub session: Session,
+    /// The servers behind: at least one, each at a path of its own.
+    pub mounts: Vec<Mount>,
+}
+
+choices! {
+    /// How much is logged: this and everything graver.
+    pub Log {
+        /// What happens.
+        Info = "info",
+        /// Nothing.
+        Off = "off",
+        /// What failed.
+        Error = "error",
+        /// What may be wrong.
+        Warn = "warn",
+        /// What was decided, and why.
+        Debug = "debug",
+        /// Everything.
+        Trace = "trace",
+    }
+}
+
+/// Why there is no configuration.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Unusable {
+    /// The file could not be read.
+    Unreadable(io::Error),
+    /// The file was read, and something is wrong with it.
+    Wrong(Findings),
+}
+
+impl std::fmt::Display for Unusable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unreadable(error) => error.fmt(f),
+            Self::Wrong(findings) => findings.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Unusable {}
+
+impl Default for Config {
+    /// What an empty file says.
+    fn default() -> Self {
+        Self {
+            default_language: None,
+            log: Log::default(),
+            server: Server::default(),
+            limits: Limits::default(),
+            session: Session::default(),
+            mounts: vec![Mount::default()],
+        }
+    }
+}
+
+impl Config {
+    /// How many bytes a file may have.
+    pub const MAX_LEN: usize = 1 << 20;
+
+    /// Reads and checks a configuration; `file` is the name that findings give it.
+    ///
+    /// # Errors
+    ///
+    /// [`Findings`] with everything that is wrong.
+    pub fn parse(text: &str, file: &str) -> Result<Self, Findings> {
+        if text.len() > Self::MAX_LEN {
+            let problem = Problem::new("the file is larger than 1 MiB", "is it the right file?");
+            return Err(Findings::one(file, (1, 1), problem));
+        }
+        let mut notes = Notes::default();
+        let (table, errors) = DeTable::parse_recoverable(text);
+        if !errors.is_empty() && may_hold_secrets(text) {
+            notes.hide_lines();
+        }
+        // A key that comes twice leaves no doubt about the others.
+        let is_readable = errors.iter().all(|error| error.message().trim() == TWICE);
+        for error in errors {
+            let what = format!("this is no TOML: {}", error.message().trim());
+            let hint = if error.message().trim() == TWICE { "take one of them out" } else { TOML_HINT };
+            notes.add(error.span().unwrap_or(text.len()..text.len()), Problem::new(what, hint));
+        }
+        let config =
+            if is_readable { reader::root(table.get_ref(), &mut notes, Self::read) } else { Self::default() };
+        notes.finish(text, file).map_or(Ok(config), Err)
+    }
+
+    /// Reads a file and checks it.
+    ///
+    /// # Errors
+    ///
+    /// [`Unusable`] where the file cannot be read, or something is wrong with it.
+    pub fn load(path: &Path) -> Result<Self, Unusable> {
+        let mut bytes = Vec::new();
+        let most = u64::try_from(Self::MAX_LEN + 1).unwrap_or(u64::MAX);
+        File::open(path)
+            .and_then(|file| file.take(most).read_to_end(&mut bytes))
+            .map_err(Unusable::Unreadable)?;
+        Self::from_bytes(&bytes, &path.display().to_string()).map_err(Unusable::Wrong)
+    }
+
+    fn from_bytes(bytes: &[u8], file: &str) -> Result<Self, Findings> {
+        let error = match std::str::from_utf8(bytes) {
+            Ok(text) => return Self::parse(text, file),
+            // The limit may have cut the last character in two.
+            Err(_) if bytes.len() > Self::MAX_LEN => return Self::parse(&" ".repeat(bytes.len()), file),
+            Err(error) => error,
+        };
+        let fine = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let fine = String::from_utf8_lossy(fine);
+        let problem = Problem::new("this is no UTF-8", "save the file as UTF-8");
+        Err(Findings::one(file, findings::place(&fine, fine.len()), problem))
+    }
+
+    /// A complete file with comments: every key, with its default or, where it has none, an example.
+    ///
+    /// ```
+    /// use mcp_attune_gateway::config::Config;
+    ///
+    /// assert!(Config::parse(Config::example(), "attune.toml").is_ok());
+    /// ```
+    #[must_use]
+    pub fn example() -> &'static str {
+        include_str!("example.toml")
+    }
+
+    fn read(reader: &mut Reader<'_, '_, '_>) -> Self {
+        let base = Self::default();
+        reader.mask("session");
+        Self {
+            default_language: reader.optional("default_language", |value| language(text(value)?)),
+            log: reader.choice("log", base.log),
+            server: reader.table("server", base.server, Server::read),
+            limits: reader.table("limits", base.limits, Limits::read),
+            session: reader.table("session", base.session, Session::read),
+            mounts: mount::read(reader),
+        }
+    }
+}
+
+/// What the parser says of a key that comes twice.
+const TWICE: &str = "duplicate key";
+
+const TOML_HINT: &str = "see https://toml.io for how it is written; strings stand in quotes";
+
+/// Whether a line of a file that cannot be read might show a key or a variable that is nobody's business.
+fn may_hold_secrets(text: &str) -> bool {
+    let lines = text.lines().map(str::trim_start).filter(|line| !line.starts_with('#'));
+    lines.into_iter().any(|line| ["session", "keys", "env"].iter().any(|word| line.contains(word)))
+}
+
+fn language(text: &str) -> Result<Tag, Problem> {
+    Tag::parse(text).map_err(|why| {
+        let why = why.to_string();
+        let (what, hint) = why.split_once("; ").unwrap_or((&why, "write one by BCP 47"));
+        let hint = match Tag::parse(&text.replace('_', "-")) {
+            Ok(tag) => format!("did you mean \"{tag}\"?"),
+            Err(_) => hint.to_owned(),
+        };
+        Problem::new(format!("is {what}"), hint)
+    })
+}

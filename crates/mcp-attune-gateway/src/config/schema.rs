@@ -1,0 +1,332 @@
+//! The JSON Schema of `attune.toml`, for editors and for those who write the file by program.
+//!
+//! It knows the same keys as the parser, which a test makes sure of. What a schema cannot say, such as that two
+//! mounts have different paths, only the parser checks.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde_json::{Map, Value, json};
+
+use super::choice::Choice;
+use super::context::{Coordinates, Field, ForwardAs};
+use super::headers::{Agreement, OnUnknown};
+use super::locales::Translate;
+use super::tools::{End, Side, Source, Written};
+use super::upstream::UnknownPaths;
+use super::{LanguageHeader, Log, OnMissingParam};
+
+/// The JSON Schema of the configuration, draft 2020-12.
+///
+/// ```
+/// let schema = mcp_attune_gateway::config::schema();
+/// assert_eq!(schema["properties"]["server"]["properties"]["listen"]["default"], "127.0.0.1:8808");
+/// ```
+#[must_use]
+pub fn schema() -> Value {
+    let mut properties = vec![
+        ("default_language", text("The language of what has no translation, a BCP 47 tag.")),
+        ("log", choice::<Log>("How much is logged.").default("info")),
+        ("server", server()),
+        ("limits", limits()),
+        ("session", session()),
+    ];
+    let mut one = vec![("upstream", upstream()), ("tools", tools())];
+    properties.append(&mut one);
+    properties.extend(settings());
+    properties.push(("mounts", mounts()));
+    let mut root = table("The configuration of the Attune gateway.", properties);
+    let rules = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "attune.toml",
+        "not": { "required": ["mounts"], "anyOf": [{ "required": ["upstream"] }, { "required": ["tools"] }] },
+    });
+    root.join(rules);
+    root
+}
+
+/// The tables at the top in which a key is at home, as a hint can name them.
+pub(super) fn homes(key: &str) -> Option<String> {
+    static HOMES: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
+    let homes = HOMES.get_or_init(|| {
+        let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (table, schema) in properties(&schema()) {
+            for (key, _) in properties(schema) {
+                homes.entry(key.clone()).or_default().push(format!("[{table}]"));
+            }
+        }
+        homes
+    });
+    homes.get(key).map(|tables| super::choice::either(tables.iter().cloned()))
+}
+
+fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+}
+
+fn server() -> Value {
+    let tls = [
+        ("cert", path("The chain of certificates, a PEM file.")),
+        ("key", path("The private key, a PEM file.")),
+    ];
+    table(
+        "Where the gateway listens, and for whom.",
+        [
+            ("listen", text("Where callers connect: an IP address and a port.").default("127.0.0.1:8808")),
+            ("admin", text("Where metrics, health and the console are.").default("127.0.0.1:8809")),
+            (
+                "allowed_hosts",
+                list(&name(), "The values of Host that are answered beside loopback.").default(["localhost"]),
+            ),
+            ("allowed_origins", list(&name(), "The web pages that may call.").default([""; 0])),
+            (
+                "tls",
+                table("The certificate to answer HTTPS with.", tls).with("required", json!(["cert", "key"])),
+            ),
+        ],
+    )
+}
+
+fn limits() -> Value {
+    let most = |most: u64, description: &str| json!({ "type": "integer", "minimum": 1, "maximum": most, "description": description });
+    table(
+        "How much, how many and how long.",
+        [
+            ("body", size("The body of a request.").default("4 MiB")),
+            ("answer", size("An answer that is held back while it is adapted.").default("64 MiB")),
+            ("event", size("One event of a stream.").default("8 MiB")),
+            ("headers", most(10_000, "The header lines of a request.").default(128)),
+            ("header_bytes", size("The header lines of a request, together.").default("64 KiB")),
+            ("connections", most(1_000_000, "Connections at one time.").default(10_000)),
+            ("calls", most(1_000_000, "Calls at one time.").default(4096)),
+            ("upstream_first_byte", duration("Until the server behind begins to answer.").default("60 s")),
+            ("stream_idle", duration("How long a stream may be silent.").default("5 min")),
+            ("drain", duration("For calls to end when the gateway stops.").default("30 s")),
+        ],
+    )
+}
+
+fn session() -> Value {
+    let key = json!({ "type": "string", "pattern": "^[A-Za-z0-9+/_-]{43}=?$", "description": "32 bytes in base64." });
+    let keys = list(&key, "The first seals, all open. Without keys one is made at each start.");
+    table("The keys that seal session ids.", [("keys", keys.with("minItems", json!(1)))])
+}
+
+fn upstream() -> Value {
+    let env = json!({
+        "type": "object", "additionalProperties": { "type": "string" },
+        "description": "What is added to the environment of the command.",
+    });
+    let command = json!({
+        "type": "array", "items": { "type": "string" }, "minItems": 1,
+        "description": "A program that speaks MCP on its standard input and output, and its arguments.",
+    });
+    let children = json!({
+        "type": "integer", "minimum": 1, "maximum": 10_000,
+        "description": "How many of the command may run at one time.",
+    });
+    let url = text("The URL of the server behind.").with("pattern", json!("^[Hh][Tt][Tt][Pp][Ss]?://"));
+    let rule = json!({
+        "oneOf": [{ "required": ["url"] }, { "required": ["command"] }],
+        "dependentRequired": { "env": ["command"], "children": ["command"], "child_idle": ["command"] },
+    });
+    let mut upstream = table(
+        "The server behind: a url or a command.",
+        [
+            ("url", url),
+            ("command", command),
+            ("env", env),
+            ("children", children.default(16)),
+            ("child_idle", duration("How long a command without work is kept.").default("10 min")),
+            ("unknown_paths", choice::<UnknownPaths>("Paths beside the endpoint.").default("pass")),
+        ],
+    );
+    upstream.join(rule);
+    upstream
+}
+
+/// What a mount can have of its own or from the top.
+fn settings() -> [(&'static str, Value); 4] {
+    [("headers", headers()), ("locales", locales()), ("content", content()), ("context", context())]
+}
+
+fn headers() -> Value {
+    let header = json!({ "type": "string", "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" });
+    let identity = list(&header, "The headers that tell callers apart, beside Authorization and Cookie.");
+    table(
+        "What happens when headers and body disagree, and who a caller is.",
+        [
+            (
+                "agree",
+                choice::<Agreement>("A request whose headers disagree with its body.").default("enforce"),
+            ),
+            ("strict", flag("Refuse what is merely careless too.").default(false)),
+            ("language_header", choice::<LanguageHeader>("What Accept-Language means.").default("compare")),
+            ("on_unknown", choice::<OnUnknown>("A call whose schema a fault keeps from us.").default("pass")),
+            (
+                "on_missing_param",
+                choice::<OnMissingParam>("A declared argument without its header.").default("refuse"),
+            ),
+            ("schema_ttl", duration("How long a schema is kept at least.").default("30 s")),
+            ("schema_recheck", duration("How old a schema may be that refuses a request.").default("1 s")),
+            ("schema_budget", duration("How long fetching a schema may take.").default("2 s")),
+            ("identity_headers", identity.default(["X-Api-Key"])),
+        ],
+    )
+}
+
+fn locales() -> Value {
+    let path = path("The file of each locale, with ${locale} where its tag goes.");
+    let path = path.with("pattern", json!("\\$\\{locale\\}")).default("locales/${locale}.json");
+    let translate = list(&choice::<Translate>("A kind of text."), "Which texts are translated.");
+    table(
+        "Where translations are, and what they may replace.",
+        [("path", path), ("translate", translate.default(["display"]))],
+    )
+}
+
+fn content() -> Value {
+    table(
+        "Whether results are adapted to what callers declare.",
+        [
+            ("enabled", flag("Adapt results to the features that a caller declares.").default(false)),
+            ("announce", flag("Tell callers so.").default(false)),
+        ],
+    )
+}
+
+fn context() -> Value {
+    let forward = list(&choice::<Field>("A field of the context."), "The fields that go on.");
+    table(
+        "What of a caller's context goes on to the server behind.",
+        [
+            ("forward", forward.default([""; 0])),
+            ("forward_as", choice::<ForwardAs>("Where they go.").default("meta")),
+            ("coordinates", choice::<Coordinates>("How exact coordinates may be.").default("off")),
+        ],
+    )
+}
+
+fn tools() -> Value {
+    let properties = [
+        ("templates", path("The templates of its results, without their suffixes.")),
+        ("hints", path("The hints for callers that can sample.")),
+        ("low_priority", list(&name(), "The fields that a compact result does without.").default([""; 0])),
+        ("language_argument", text("The argument that takes the negotiated language.")),
+        ("context", map("The arguments that the context fills.", &binding())),
+    ];
+    map("The tools that there is something to say about, by name.", &table("One tool.", properties))
+}
+
+fn binding() -> Value {
+    let default = json!({
+        "type": ["string", "number", "boolean"],
+        "description": "What the argument is where the context does not say.",
+    });
+    let mut binding = table(
+        "What fills an argument: `from` a field, or an end of an `interval`.",
+        [
+            ("from", choice::<Source>("A field of the context.")),
+            ("hide", flag("Take the argument out of the schema that callers see.").default(false)),
+            ("default", default),
+            ("interval", text("The new argument that names the interval.")),
+            ("part", choice::<Side>("Which end of the interval.")),
+            ("as", choice::<Written>("How it is written.").default("date-time")),
+            ("end", choice::<End>("Whether the end belongs to the interval.").default("exclusive")),
+        ],
+    );
+    binding.join(json!({
+        "oneOf": [{ "required": ["from"] }, { "required": ["interval", "part"] }],
+        "dependentRequired": {
+            "hide": ["from"], "default": ["from"],
+            "part": ["interval"], "as": ["interval"], "end": ["interval"],
+        },
+    }));
+    binding
+}
+
+fn mounts() -> Value {
+    let path =
+        text("Where callers find the server.").with("pattern", json!("^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$"));
+    let mut properties = vec![("path", path), ("upstream", upstream()), ("tools", tools())];
+    properties.extend(settings());
+    let mount = table("One of several servers.", properties).with("required", json!(["path", "upstream"]));
+    map("Several servers behind one gateway, by name.", &mount)
+        .with("minProperties", json!(1))
+        .with("propertyNames", json!({ "pattern": "^[A-Za-z0-9_-]{1,64}$" }))
+}
+
+fn table<'k>(description: &str, properties: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+    let properties: Map<String, Value> =
+        properties.into_iter().map(|(key, schema)| (key.to_owned(), schema)).collect();
+    json!({
+        "type": "object", "description": description, "properties": properties, "additionalProperties": false,
+    })
+}
+
+fn map(description: &str, each: &Value) -> Value {
+    json!({ "type": "object", "description": description, "additionalProperties": each })
+}
+
+fn list(each: &Value, description: &str) -> Value {
+    json!({ "type": "array", "items": each, "uniqueItems": true, "description": description })
+}
+
+fn text(description: &str) -> Value {
+    name().with("description", json!(description))
+}
+
+fn path(description: &str) -> Value {
+    text(description)
+}
+
+fn name() -> Value {
+    json!({ "type": "string", "minLength": 1 })
+}
+
+fn flag(description: &str) -> Value {
+    json!({ "type": "boolean", "description": description })
+}
+
+fn choice<C: Choice>(description: &str) -> Value {
+    let words: Vec<&str> = C::ALL.iter().map(|(word, _)| *word).collect();
+    json!({ "enum": words, "description": description })
+}
+
+fn duration(description: &str) -> Value {
+    json!({ "type": "string", "pattern": "^[0-9]+ ?(ms|s|min|h)$", "description": description })
+}
+
+fn size(description: &str) -> Value {
+    json!({
+        "anyOf": [
+            { "type": "integer", "minimum": 1 },
+            { "type": "string", "pattern": "^[0-9]+ ?(B|KiB|MiB|GiB)$" },
+        ],
+        "description": description,
+    })
+}
+
+/// Adds to a schema.
+trait Add: Sized {
+    fn with(self, key: &str, value: Value) -> Self;
+
+    fn join(&mut self, more: Value);
+
+    fn default(self, value: impl Into<Value>) -> Self {
+        self.with("default", value.into())
+    }
+}
+
+impl Add for Value {
+    fn with(mut self, key: &str, value: Value) -> Self {
+        self.join(Value::Object(Map::from_iter([(key.to_owned(), value)])));
+        self
+    }
+
+    fn join(&mut self, more: Value) {
+        if let (Self::Object(schema), Self::Object(mut more)) = (self, more) {
+            schema.append(&mut more);
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! `[server]`: where the gateway listens, and for whom.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use http::Uri;
+use http::uri::Authority;
+
+use super::findings::Problem;
+use super::reader::{Reader, Value, some_text, text};
+
+/// Where the gateway listens, and for whom.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Server {
+    /// Where callers connect.
+    pub listen: SocketAddr,
+    /// Where metrics, health and the console are; never the same as `listen`.
+    pub admin: SocketAddr,
+    /// The values of `Host` that are answered beside loopback: a name, and a port where it matters.
+    pub allowed_hosts: Vec<Authority>,
+    /// The web pages that may call: CORS is on for these.
+    pub allowed_origins: Vec<Origin>,
+    /// The certificate to answer HTTPS with; without one, plain HTTP.
+    pub tls: Option<Tls>,
+}
+
+/// A certificate and its key, in PEM files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Tls {
+    /// The chain of certificates.
+    pub cert: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
+}
+
+/// The origin of a web page, as browsers write it: scheme, host in lower case, and the port unless it is the usual one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Origin(String);
+
+impl Origin {
+    /// The origin as a browser sends it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        let loopback = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+        Self {
+            listen: loopback(8808),
+            admin: loopback(8809),
+            allowed_hosts: vec![Authority::from_static("localhost")],
+            allowed_origins: Vec::new(),
+            tls: None,
+        }
+    }
+}
+
+impl Server {
+    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
+        let server = Self {
+            listen: reader.read("listen", base.listen, address_value),
+            admin: reader.read("admin", base.admin, address_value),
+            allowed_hosts: reader.list("allowed_hosts", &base.allowed_hosts, host),
+            allowed_origins: reader.list("allowed_origins", &base.allowed_origins, origin),
+            tls: reader.table("tls", base.tls.clone(), |reader, _| tls(reader)),
+        };
+        // Port 0 is a different port each time.
+        if server.listen == server.admin && server.listen.port() != 0 {
+            let key = if reader.has("admin") { "admin" } else { "listen" };
+            let other = if key == "admin" { "listen" } else { "admin" };
+            let problem = Problem::new(
+                format!("is the address of `server.{other}` too"),
+                "give them different ports; admin pages are not for callers",
+            );
+            reader.wrong(key, problem);
+        }
+        server
+    }
+}
+
+fn tls(reader: &mut Reader<'_, '_, '_>) -> Option<Tls> {
+    let [cert, key] =
+        ["cert", "key"].map(|key| reader.optional(key, |value| some_text(text(value)?).map(PathBuf::from)));
+    for name in ["cert", "key"] {
+        if !reader.has(name) {
+            reader.wrong_table(
+                format!("has no `{name}`"),
+                "give both `cert` and `key`, the paths of PEM files",
+            );
+        }
+    }
+    Some(Tls { cert: cert?, key: key? })
+}
+
+fn address_value(value: &Value<'_>) -> Result<SocketAddr, Problem> {
+    let port = value.as_integer().and_then(|port| port.as_str().parse::<u16>().ok());
+    match port {
+        // Somebody gave the port alone.
+        Some(port) => address(&format!(":{port}")),
+        None => address(text(value)?),
+    }
+}
+
+fn address(text: &str) -> Result<SocketAddr, Problem> {
+    text.parse().map_err(|_| {
+        let port = text.rsplit_once(':').filter(|(host, _)| ["", "localhost", "*"].contains(host));
+        let hint = match port.and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?))) {
+            Some(("localhost", port)) => format!("did you mean \"127.0.0.1:{port}\"?"),
+            Some((_, port)) => {
+                format!("write \"127.0.0.1:{port}\" for this machine alone, \"0.0.0.0:{port}\" for everyone")
+            }
+            None => "write an IP address and a port, such as \"127.0.0.1:8808\" or \"[::1]:8808\"".to_owned(),
+        };
+        Problem::new("is no IP address with a port", hint)
+    })
+}
+
+fn host(text: &str) -> Result<Authority, Problem> {
+    let hint = "write a name, or a name and a port, such as \"mcp.example.com\" or \"mcp.example.com:8443\"";
+    if text.trim().is_empty() {
+        return Err(Problem::new("is empty", hint));
+    }
+    authority(text).ok_or_else(|| Problem::new("is no host", hint))
+}
+
+/// A host and perhaps a port, and nothing else that `http` would read into it.
+fn authority(text: &str) -> Option<Authority> {
+    let authority: Authority = text.parse().ok()?;
+    let after_host = text.strip_prefix(authority.host())?;
+    let is_port = |port: &str| port.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok());
+    let name = authority.host();
+    let is_ip = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+    let fits = match is_ip {
+        Some(ip) => ip.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => !name.is_empty() && name.chars().all(is_name),
+    };
+    (fits && (after_host.is_empty() || is_port(after_host))).then_some(authority)
+}
+
+fn origin(text: &str) -> Result<Origin, Problem> {
+    let hint = "write scheme and host as a browser sends them, such as \"https://app.example.com\"";
+    let problem = || Problem::new("is no origin", hint);
+    let (scheme, rest) = text.split_once("://").ok_or_else(problem)?;
+    let usual = match scheme {
+        "http" => ":80",
+        "https" => ":443",
+        _ => return Err(problem()),
+    };
+    if rest.contains('/') && authority(rest.trim_end_matches('/')).is_some() {
+        return Err(Problem::new("ends in a slash", "take the slash away: an origin has no path"));
+    }
+    let rest = authority(rest).ok_or_else(problem)?.as_str().to_ascii_lowercase();
+    Ok(Origin(format!("{scheme}://{}", rest.strip_suffix(usual).unwrap_or(&rest))))
+}
+
+/// An absolute URL with `http` or `https`.
+pub(super) fn url(text: &str) -> Result<Uri, Problem> {
+    let hint = "write a whole URL, such as \"http://127.0.0.1:9000/mcp\"";
+    let problem = || Problem::new("is no URL", hint);
+    let uri: Uri = text.parse().map_err(|_| problem())?;
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        return Err(problem());
+    };
+    if !matches!(scheme, "http" | "https") {
+        return Err(Problem::new("is neither http nor https", hint));
+    }
+    if authority.as_str().contains('@') {
+        let hint = "take them out: Attune passes on the credentials of each caller";
+        return Err(Problem::new("holds credentials", hint));
+    }
+    if text.contains('#') {
+        return Err(Problem::new("holds a fragment", "take away the # and what follows"));
+    }
+    self::authority(authority.as_str()).is_some().then_some(uri).ok_or_else(problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_addresses_and_says_what_was_meant() {
+        assert!(address("127.0.0.1:8808").is_ok() && address("[::1]:0").is_ok());
+        for (text, hint) in [
+            ("localhost:80", "did you mean \"127.0.0.1:80\"?"),
+            (":80", "write \"127.0.0.1:80\" for this machine alone, \"0.0.0.0:80\" for everyone"),
+            ("127.0.0.1", "write an IP address and a port, such as \"127.0.0.1:8808\" or \"[::1]:8808\""),
+            (":80800", "write an IP address and a port, such as \"127.0.0.1:8808\" or \"[::1]:8808\""),
+        ] {
+            assert_eq!(address(text).unwrap_err().hint, hint, "{text}");
+        }
+    }
+
+    #[test]
+    fn reads_hosts() {
+        for text in ["localhost", "mcp.example.com:8443", "10.0.0.1", "[::1]:80", "a_b"] {
+            assert!(host(text).is_ok(), "{text}");
+        }
+        for text in [
+            "",
+            " ",
+            "http://a",
+            "a/b",
+            "u@a",
+            "*",
+            "*.example.com",
+            "a:",
+            "a:99999",
+            "a b",
+            "[::1",
+            "[a]",
+            "é",
+        ] {
+            assert!(host(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn reads_origins_as_browsers_write_them() {
+        for (text, written) in [
+            ("https://App.example.com", "https://app.example.com"),
+            ("https://app.example.com:443", "https://app.example.com"),
+            ("http://localhost:5173", "http://localhost:5173"),
+            ("http://[::1]:80", "http://[::1]"),
+        ] {
+            assert_eq!(origin(text).map(|origin| origin.to_string()).as_deref(), Ok(written));
+        }
+        for text in ["", "null", "*", "app.example.com", "ftp://a", "https://", "https://a/b", "https://u@a"]
+        {
+            assert_eq!(origin(text).unwrap_err().what, "is no origin", "{text}");
+        }
+        assert_eq!(origin("https://a/").unwrap_err().what, "ends in a slash");
+    }
+
+    #[test]
+    fn reads_urls() {
+        for text in ["http://127.0.0.1:9000/mcp", "https://mcp.example.com", "http://[::1]:1/a?b=c"] {
+            assert!(url(text).is_ok(), "{text}");
+        }
+        for (text, what) in [
+            ("", "is no URL"),
+            ("/mcp", "is no URL"),
+            ("localhost:9000", "is no URL"),
+            ("http://", "is no URL"),
+            ("http://a b/", "is no URL"),
+            ("http://a:99999/", "is no URL"),
+            ("ws://a/mcp", "is neither http nor https"),
+            ("file:///etc/passwd", "is no URL"),
+            ("http://user:pass@a/", "holds credentials"),
+            ("http://a/#b", "holds a fragment"),
+        ] {
+            assert_eq!(url(text).unwrap_err().what, what, "{text}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! `[tools.NAME]`: how one tool's results are written, and which of its arguments the context fills.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::choice::{choices, choose};
+use super::context::Coordinates;
+use super::findings::Problem;
+use super::reader::{Reader, Value, flag, some_text, text, wrong_type};
+
+/// How one tool's results are written, and which of its arguments the caller's context fills.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct Tool {
+    /// The templates of its results, without the suffixes that tell them apart.
+    pub templates: Option<PathBuf>,
+    /// The hints for callers that can sample. Rules: F10.
+    pub hints: Option<PathBuf>,
+    /// The fields that a compact result does without. Rules: F8.
+    pub low_priority: Vec<String>,
+    /// The argument that takes the negotiated language.
+    pub language_argument: Option<String>,
+    /// The arguments that the context fills, by name. Rules: C9.
+    pub context: BTreeMap<String, Binding>,
+}
+
+/// What fills an argument that the caller left out. Rules: C9.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Binding {
+    /// A field of the caller's context.
+    Field(FieldBinding),
+    /// An end of an interval that a new argument names in words, such as `last week`.
+    Interval(IntervalBinding),
+}
+
+/// A field of the caller's context as an argument.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct FieldBinding {
+    /// The field.
+    pub from: Source,
+    /// Whether the argument is taken out of the schema that callers see.
+    pub hide: bool,
+    /// What the argument is where the context does not say.
+    pub default: Option<serde_json::Value>,
+}
+
+/// An end of an interval as an argument.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct IntervalBinding {
+    /// The argument, added to the tool, that names the interval.
+    pub interval: String,
+    /// Which end.
+    pub part: Part,
+    /// How it is written.
+    pub written: Written,
+}
+
+choices! {
+    /// What of the caller's context fills an argument.
+    pub Source {
+        /// The time zone.
+        Timezone = "timezone",
+        /// The instant.
+        Now = "now",
+        /// The date.
+        Today = "today",
+        /// The locale.
+        Locale = "locale",
+        /// The city.
+        City = "city",
+        /// The region.
+        Region = "region",
+        /// The country.
+        Country = "country",
+        /// The latitude, as exact as `coordinates` allows.
+        Latitude = "latitude",
+        /// The longitude, as exact as `coordinates` allows.
+        Longitude = "longitude",
+    }
+}
+
+/// Which end of an interval.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Part {
+    /// Where it begins.
+    Start,
+    /// Where it ends.
+    End(End),
+}
+
+choices! {
+    /// Whether the end belongs to the interval.
+    pub End {
+        /// It is the first instant, or the first day, after it.
+        Exclusive = "exclusive",
+        /// It is the last second, or the last day, in it.
+        Inclusive = "inclusive",
+    }
+}
+
+choices! {
+    /// How an instant is written.
+    pub Written {
+        /// In the caller's zone, with its offset: `2026-11-09T00:00:00+01:00`.
+        DateTime = "date-time",
+        /// The day in the caller's zone: `2026-11-09`.
+        Date = "date",
+        /// In UTC: `2026-11-08T23:00:00Z`.
+        Utc = "utc",
+        /// Seconds since 1970.
+        Unix = "unix",
+    }
+}
+
+choices! {
+    /// The words of `part`; the end may say more.
+    pub(super) Side {
+        /// Where it begins.
+        Start = "start",
+        /// Where it ends.
+        End = "end",
+    }
+}
+
+impl Tool {
+    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, coordinates: Coordinates) -> Self {
+        let path = |value: &Value<'_>| some_text(text(value)?).map(PathBuf::from);
+        let tool = Self {
+            templates: reader.optional("templates", path),
+            hints: reader.optional("hints", path),
+            low_priority: reader.list("low_priority", &[], some_text),
+            language_argument: reader.optional("language_argument", |value| some_text(text(value)?)),
+            context: reader.named("context", |_, reader| binding(reader, coordinates)).into_iter().collect(),
+        };
+        tool.check(reader);
+        tool
+    }
+
+    /// No argument may be filled from two sides, or name the interval that fills it.
+    fn check(&self, reader: &mut Reader<'_, '_, '_>) {
+        if let Some(argument) =
+            self.language_argument.as_ref().filter(|name| self.context.contains_key(*name))
+        {
+            let what = format!("is `{argument}`, which `context` fills too");
+            reader.wrong("language_argument", Problem::new(what, "keep one of the two"));
+        }
+        for (argument, binding) in &self.context {
+            if let Binding::Interval(IntervalBinding { interval, .. }) = binding
+                && (self.context.contains_key(interval) || self.language_argument.as_ref() == Some(interval))
+            {
+                let what = format!("fills `{argument}` from `{interval}`, which is filled itself");
+                let hint = "name an argument that the tool does not have; Attune adds it";
+                reader.wrong("context", Problem::new(what, hint));
+            }
+        }
+    }
+}
+
+fn binding(reader: &mut Reader<'_, '_, '_>, coordinates: Coordinates) -> Option<Binding> {
+    let from = reader.optional("from", |value| choose(text(value)?));
+    let hide = reader.read("hide", false, flag);
+    let default = reader.optional("default", argument);
+    let interval = reader.optional("interval", |value| some_text(text(value)?));
+    let side = reader.optional("part", |value| choose::<Side>(text(value)?));
+    let written = reader.choice("as", Written::default());
+    let end = reader.choice("end", End::default());
+
+    let hint = "write `from = \"timezone\"`, or `interval = \"period\"` and `part = \"start\"`";
+    match (reader.has("from"), reader.has("interval")) {
+        (true, true) => {
+            reader.wrong("interval", Problem::new("stands beside `from`", "keep one of the two"));
+            None
+        }
+        (false, false) => {
+            reader.wrong_table("binds to nothing", hint);
+            None
+        }
+        (true, false) => {
+            let problem = Problem::new("goes with `interval`, and this is `from`", "take it out");
+            reader.refuse(&["part", "as", "end"], &problem);
+            if let Some(Source::Latitude | Source::Longitude) = from
+                && coordinates == Coordinates::Off
+            {
+                let problem = Problem::new(
+                    "would never be filled: coordinates are off",
+                    "set `coordinates = \"coarse\"` in [context], or bind to `city`",
+                );
+                reader.wrong("from", problem);
+            }
+            Some(Binding::Field(FieldBinding { from: from?, hide, default }))
+        }
+        (false, true) => {
+            let problem = Problem::new("goes with `from`, and this is `interval`", "take it out");
+            reader.refuse(&["hide", "default"], &problem);
+            if !reader.has("part") {
+                reader.wrong_table("has no `part`", "add `part = \"start\"` or `part = \"end\"`");
+            }
+            let part = match side? {
+                Side::Start if reader.has("end") => {
+                    let hint = "take it out, or write `part = \"end\"`";
+                    reader
+                        .wrong("end", Problem::new("says how an interval ends, and this is its start", hint));
+                    Part::Start
+                }
+                Side::Start => Part::Start,
+                Side::End => Part::End(end),
+            };
+            Some(Binding::Interval(IntervalBinding { interval: interval?, part, written }))
+        }
+    }
+}
+
+/// A value that a tool can take as an argument.
+fn argument(value: &Value<'_>) -> Result<serde_json::Value, Problem> {
+    let too_large = || Problem::new("is a number that JSON cannot carry", "write a smaller one");
+    match value {
+        Value::String(text) => Ok(text.as_ref().into()),
+        Value::Boolean(flag) => Ok((*flag).into()),
+        Value::Integer(integer) => {
+            i64::from_str_radix(integer.as_str(), integer.radix()).map(Into::into).map_err(|_| too_large())
+        }
+        Value::Float(float) => float
+            .as_str()
+            .parse()
+            .ok()
+            .and_then(serde_json::Number::from_f64)
+            .map(Into::into)
+            .ok_or_else(too_large),
+        other => Err(wrong_type(other, "a string, a number or a boolean")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use toml::de::DeValue;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_json() {
+        for (text, expected) in [
+            ("'UTC'", json!("UTC")),
+            ("true", json!(true)),
+            ("-7", json!(-7)),
+            ("0x10", json!(16)),
+            ("1.5", json!(1.5)),
+        ] {
+            assert_eq!(argument(DeValue::parse(text).unwrap().get_ref()), Ok(expected), "{text}");
+        }
+        for text in ["nan", "inf", "1e999", "99999999999999999999", "[1]", "{}", "2026-11-09"] {
+            assert!(argument(DeValue::parse(text).unwrap().get_ref()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The running gateway: its two listeners, its stack, and the file that it watches.
+//!
+//! 1. Callers connect to `listen`; `/healthz` and `/readyz` are on `admin`, which callers have no business with.
+//! 2. A configuration that changed is checked as a whole and takes effect for the next request; one that is wrong
+//!    is told in the log, and the old one keeps serving. What is about the listeners themselves waits for a restart.
+//! 3. At the end the gateway is no longer ready, takes no new connections, and lets running calls finish.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::future::ready;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime};
+
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tower_service::Service;
+
+use crate::Body;
+use crate::config::Config;
+use crate::listen::{Drained, Limits, Tls, serve};
+use crate::stack::{Stack, Unservable, stack};
+
+/// How often the file is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Why a gateway does not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NotStarted {
+    /// The configuration names what cannot be served.
+    Unservable(Unservable),
+    /// An address cannot be listened on.
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        why: io::Error,
+    },
+    /// A certificate or key cannot be read.
+    Tls {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl fmt::Display for NotStarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unservable(why) => why.fmt(f),
+            Self::Listen { address, why } => write!(f, "cannot listen on {address}: {why}"),
+            Self::Tls { file, why } => write!(f, "{}: {why}", file.display()),
+        }
+    }
+}
+
+impl std::error::Error for NotStarted {}
+
+/// A gateway that has its listeners and waits to run.
+#[derive(Debug)]
+pub struct Gateway {
+    config: Config,
+    current: Current,
+    callers: TcpListener,
+    admin: TcpListener,
+    tls: Option<Tls>,
+}
+
+impl Gateway {
+    /// Checks what can be checked, and takes the listeners.
+    ///
+    /// # Errors
+    ///
+    /// [`NotStarted`], with what to mend.
+    pub async fn bind(config: Config) -> Result<Self, NotStarted> {
+        let current = Current::new(stack(&config).map_err(NotStarted::Unservable)?);
+        let tls = match &config.server.tls {
+            Some(files) => Some(read_tls(&files.cert, &files.key)?),
+            None => None,
+        };
+        let callers = listen(config.server.listen).await?;
+        let admin = listen(config.server.admin).await?;
+        Ok(Self { config, current, callers, admin, tls })
+    }
+
+    /// Where callers connect.
+    ///
+    /// # Errors
+    ///
+    /// Where the system does not say.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.callers.local_addr()
+    }
+
+    /// Where health is told.
+    ///
+    /// # Errors
+    ///
+    /// Where the system does not say.
+    pub fn admin_address(&self) -> io::Result<SocketAddr> {
+        self.admin.local_addr()
+    }
+
+    /// Serves until `shutdown`, then lets running calls finish. `file` is watched, and followed when it changes.
+    pub async fn run(self, file: Option<PathBuf>, shutdown: impl Future<Output = ()>) -> Drained {
+        let limits = limits(&self.config);
+        let (stop, stopped) = watch::channel(false);
+        let wait = |mut stopped: watch::Receiver<bool>| async move {
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        };
+        let health = Health { ready: Arc::new(AtomicBool::new(true)) };
+        let ready = Arc::clone(&health.ready);
+        let admin = serve(self.admin, health, Limits::default(), None, wait(stopped.clone()));
+        let callers = serve(self.callers, self.current.clone(), limits, self.tls, wait(stopped));
+        let follow = async {
+            match file {
+                Some(file) => follow(&self.config, &file, &self.current).await,
+                None => std::future::pending().await,
+            }
+        };
+        let ending = async {
+            tokio::select! {
+                () = shutdown => {}
+                () = follow => {}
+            }
+            tracing::info!("stopping: no new connections, running calls may finish");
+            ready.store(false, Ordering::Relaxed);
+            let _ = stop.send(true);
+        };
+        let (drained, _, ()) = tokio::join!(callers, admin, ending);
+        drained
+    }
+}
+
+fn limits(config: &Config) -> Limits {
+    let mut limits = Limits::default();
+    limits.connections = config.limits.connections;
+    limits.headers = config.limits.headers;
+    limits.header_bytes = config.limits.header_bytes;
+    limits.drain = config.limits.drain;
+    limits
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, NotStarted> {
+    TcpListener::bind(address).await.map_err(|why| NotStarted::Listen { address, why })
+}
+
+fn read_tls(cert: &Path, key: &Path) -> Result<Tls, NotStarted> {
+    let read = |file: &Path| {
+        std::fs::read(file).map_err(|why| NotStarted::Tls { file: file.to_owned(), why: why.to_string() })
+    };
+    let (cert_pem, key_pem) = (read(cert)?, read(key)?);
+    Tls::from_pem(&cert_pem, &key_pem)
+        .map_err(|why| NotStarted::Tls { file: cert.to_owned(), why: why.to_string() })
+}
+
+/// Looks at the file again and again, and puts a stack for its newest content in place.
+async fn follow(config: &Config, file: &Path, current: &Current) {
+    let changed = |file: &Path| -> Option<SystemTime> { std::fs::metadata(file).ok()?.modified().ok() };
+    let (mut seen, mut config) = (changed(file), config.clone());
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let now = changed(file);
+        if now == seen {
+            continue;
+        }
+        seen = now;
+        let next = match Config::load(file) {
+            Ok(next) => next,
+            Err(wrong) => {
+                tracing::error!("the new configuration is wrong, the old one keeps serving\n{wrong}");
+                continue;
+            }
+        };
+        if next == config {
+            continue;
+        }
+        match stack(&next) {
+            Ok(stack) => {
+                if next.server != config.server || limits(&next).connections != limits(&config).connections {
+                    tracing::warn!("changes to [server] and to connections take effect after a restart");
+                }
+                current.replace(stack);
+                config = next;
+                tracing::info!("the new configuration is in place");
+            }
+            Err(wrong) => {
+                tracing::error!("the new configuration cannot be served, the old one keeps serving: {wrong}");
+            }
+        }
+    }
+}
+
+/// The stack that serves now. A request keeps the one that it began with.
+#[derive(Clone, Debug)]
+struct Current(Arc<RwLock<Stack>>);
+
+impl Current {
+    fn new(stack: Stack) -> Self {
+        Self(Arc::new(RwLock::new(stack)))
+    }
+
+    fn replace(&self, stack: Stack) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = stack;
+    }
+}
+
+impl Service<Request<Body>> for Current {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = <Stack as Service<Request<Body>>>::Future;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        // The stack is always ready: it answers instead of waiting.
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let mut stack = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        stack.call(request)
+    }
+}
+
+/// `/healthz`: the process runs. `/readyz`: it wants requests.
+#[derive(Clone, Debug)]
+struct Health {
+    ready: Arc<AtomicBool>,
+}
+
+impl Service<Request<Body>> for Health {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let (status, text) = match request.uri().path() {
+            "/healthz" => (StatusCode::OK, "ok\n"),
+            "/readyz" if self.ready.load(Ordering::Relaxed) => (StatusCode::OK, "ready\n"),
+            "/readyz" => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
+            _ => (StatusCode::NOT_FOUND, "there is /healthz and /readyz here\n"),
+        };
+        let mut answer = Response::new(mcp_attune_tower::full(text).boxed_unsync());
+        *answer.status_mut() = status;
+        let plain = http::HeaderValue::from_static("text/plain; charset=utf-8");
+        answer.headers_mut().insert(http::header::CONTENT_TYPE, plain);
+        Box::pin(ready(Ok(answer)))
+    }
+}

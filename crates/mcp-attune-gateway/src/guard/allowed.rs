@@ -1,0 +1,322 @@
+//! The hosts and origins that are let in, and the question whether one is.
+
+use std::error::Error;
+use std::fmt;
+use std::str::FromStr;
+
+use http::header::{HOST, HeaderValue, ORIGIN};
+use http::{Request, StatusCode, Version};
+
+use super::name::{Host, Origin};
+use crate::refusal::shown;
+
+/// The hosts and origins that are let in. Rules: H15.
+#[derive(Clone, Debug, Default)]
+pub struct Allowed {
+    hosts: Vec<Host>,
+    origins: Vec<Origin>,
+}
+
+/// An entry that is no host, or no origin.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BadEntry {
+    /// No host: `https://mcp.example`, `*`, `mcp.example:port`.
+    Host(String),
+    /// No origin: `app.example`, `https://app.example/`, `*`.
+    Origin(String),
+}
+
+impl fmt::Display for BadEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(entry) => {
+                write!(
+                    f,
+                    "{} is no host; write a name or an address, with a port or without",
+                    shown(entry.as_bytes())
+                )
+            }
+            Self::Origin(entry) => write!(
+                f,
+                "{} is no origin; write scheme and host as a browser does, like https://app.example",
+                shown(entry.as_bytes())
+            ),
+        }
+    }
+}
+
+impl Error for BadEntry {}
+
+/// Why a request is not let in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Foreign {
+    /// A host that is neither loopback nor listed.
+    Host(String),
+    /// An origin that is neither loopback nor listed.
+    Origin(String),
+    /// HTTP/1.1 without a host.
+    NoHost,
+}
+
+impl Foreign {
+    /// The HTTP status that the caller gets.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Host(_) | Self::Origin(_) => StatusCode::FORBIDDEN,
+            Self::NoHost => StatusCode::BAD_REQUEST,
+        }
+    }
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(host) => {
+                write!(f, "Host {host} is not allowed here; the operator can add it to allowed_hosts")
+            }
+            Self::Origin(origin) => {
+                write!(f, "Origin {origin} is not allowed here; the operator can add it to allowed_origins")
+            }
+            Self::NoHost => f.write_str("Host is missing; send it"),
+        }
+    }
+}
+
+impl Error for Foreign {}
+
+impl Allowed {
+    /// Hosts as `Host` names them, with a port or without; origins as `Origin` names them.
+    ///
+    /// # Errors
+    ///
+    /// [`BadEntry`], the first of them.
+    pub fn new<'a>(
+        hosts: impl IntoIterator<Item = &'a str>,
+        origins: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, BadEntry> {
+        let host = |entry: &str| entry.parse().map_err(|()| BadEntry::Host(entry.to_owned()));
+        let origin = |entry: &str| entry.parse().map_err(|()| BadEntry::Origin(entry.to_owned()));
+        Ok(Self {
+            hosts: hosts.into_iter().map(host).collect::<Result<_, _>>()?,
+            origins: origins.into_iter().map(origin).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Whether a host is let in.
+    #[must_use]
+    pub fn host(&self, value: &[u8]) -> bool {
+        parse::<Host>(value)
+            .is_some_and(|host| host.is_loopback() || self.hosts.iter().any(|entry| entry.covers(&host)))
+    }
+
+    /// Whether an origin is let in.
+    #[must_use]
+    pub fn origin(&self, value: &[u8]) -> bool {
+        parse::<Origin>(value).is_some_and(|origin| origin.is_loopback() || self.origins.contains(&origin))
+    }
+
+    /// Whether an origin is listed, so that its pages may read the answers. Rules: G7.
+    #[must_use]
+    pub fn lists_origin(&self, value: &[u8]) -> bool {
+        parse::<Origin>(value).is_some_and(|origin| self.origins.contains(&origin))
+    }
+
+    /// Whether CORS is on. Rules: G7.
+    #[must_use]
+    pub fn any_origins(&self) -> bool {
+        !self.origins.is_empty()
+    }
+
+    /// Whether a request is let in.
+    ///
+    /// # Errors
+    ///
+    /// [`Foreign`], the first thing that is not allowed.
+    pub fn check<B>(&self, request: &Request<B>) -> Result<(), Foreign> {
+        let target = request.uri().authority().map(|authority| authority.as_str().as_bytes());
+        let lines = request.headers().get_all(HOST).into_iter().map(HeaderValue::as_bytes);
+        let mut named = target.into_iter().chain(lines).peekable();
+        if named.peek().is_none() && request.version() == Version::HTTP_11 {
+            return Err(Foreign::NoHost);
+        }
+        if let Some(host) = named.find(|host| !self.host(host)) {
+            return Err(Foreign::Host(shown(host)));
+        }
+        let mut origins = request.headers().get_all(ORIGIN).into_iter().map(HeaderValue::as_bytes);
+        match origins.find(|origin| !self.origin(origin)) {
+            Some(origin) => Err(Foreign::Origin(shown(origin))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn parse<T: FromStr>(value: &[u8]) -> Option<T> {
+    str::from_utf8(value).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed() -> Allowed {
+        let hosts = ["MCP.example", "ports.example:8443", "192.0.2.1", "[2001:db8::1]:80"];
+        Allowed::new(hosts, ["https://App.example", "http://app.example:80", "https://app.example:9443"])
+            .unwrap()
+    }
+
+    #[test]
+    fn lets_loopback_and_listed_hosts_in() {
+        for host in [
+            "localhost",
+            "LocalHost:1",
+            "127.0.0.1:8808",
+            "127.255.0.9",
+            "[::1]",
+            "[0:0:0:0:0:0:0:1]:65535",
+            "[::ffff:127.0.0.1]",
+            "mcp.example",
+            "mcp.EXAMPLE:1234",
+            "ports.example:8443",
+            "192.0.2.1:80",
+            "[2001:DB8::1]:80",
+        ] {
+            assert!(allowed().host(host.as_bytes()), "{host}");
+        }
+    }
+
+    #[test]
+    fn keeps_other_hosts_out() {
+        for host in [
+            "",
+            ":80",
+            "evil.example",
+            "localhost.evil.example",
+            "localhost.",
+            "evil-localhost",
+            "me@localhost",
+            "localhost:80@evil.example",
+            "localhost, evil.example",
+            "localhost/",
+            "localhost:",
+            "localhost:x",
+            "localhost:+1",
+            "localhost:65536",
+            "localhost:1:2",
+            "128.0.0.1",
+            "127.0.0.1.evil.example",
+            "127.1",
+            "0.0.0.0",
+            "[::2]",
+            "[::1",
+            "::1",
+            "[::1]x",
+            "[::1]:",
+            "[localhost]",
+            "[::1%25lo]",
+            " localhost",
+            "ports.example",
+            "ports.example:80",
+            "[2001:db8::1]",
+            "mcp.example.evil.example",
+            "xmcp.example",
+            "*",
+            "localhost\u{e9}",
+        ] {
+            assert!(!allowed().host(host.as_bytes()), "{host}");
+        }
+        assert!(!allowed().host(b"localhost\xff"));
+    }
+
+    #[test]
+    fn lets_loopback_and_listed_origins_in() {
+        for (origin, listed) in [
+            ("http://localhost", false),
+            ("https://LOCALHOST:3000", false),
+            ("http://127.8.0.1:5173", false),
+            ("http://[::1]:3000", false),
+            ("vscode-webview://localhost", false),
+            ("https://app.example", true),
+            ("HTTPS://APP.example:443", true),
+            ("http://app.example", true),
+            ("https://app.example:9443", true),
+        ] {
+            assert!(allowed().origin(origin.as_bytes()), "{origin}");
+            assert_eq!(allowed().lists_origin(origin.as_bytes()), listed, "{origin}");
+        }
+        assert!(Allowed::new([], ["null"]).unwrap().origin(b"null"));
+    }
+
+    #[test]
+    fn keeps_other_origins_out() {
+        for origin in [
+            "",
+            "null",
+            "*",
+            "localhost",
+            "http://",
+            "://localhost",
+            "http://evil.example",
+            "ftp://app.example",
+            "https://app.example:80",
+            "https://app.example/",
+            "https://app.example.evil.example",
+            "https://evil.example#https://app.example",
+            "https://app.example https://evil.example",
+            "https://app.example, https://evil.example",
+            "http://localhost@evil.example",
+            "http://localhost/x",
+        ] {
+            assert!(!allowed().origin(origin.as_bytes()), "{origin}");
+        }
+    }
+
+    #[test]
+    fn says_which_entry_is_none() {
+        for entry in ["https://mcp.example", "*", "mcp.example:port", "", "::1"] {
+            assert_eq!(Allowed::new([entry], []).unwrap_err(), BadEntry::Host(entry.to_owned()));
+        }
+        for entry in ["app.example", "https://app.example/", "*", "", "https://*.example"] {
+            assert_eq!(Allowed::new([], [entry]).unwrap_err(), BadEntry::Origin(entry.to_owned()));
+        }
+    }
+
+    fn checked(version: Version, uri: &str, lines: &[(&str, &str)]) -> Result<(), Foreign> {
+        let mut request = Request::builder().version(version).uri(uri);
+        for (name, value) in lines {
+            request = request.header(*name, *value);
+        }
+        allowed().check(&request.body(()).unwrap())
+    }
+
+    #[test]
+    fn looks_at_every_host_and_origin_of_a_request() {
+        let host = |name: &str| Err(Foreign::Host(name.to_owned()));
+        let origin = |name: &str| Err(Foreign::Origin(name.to_owned()));
+        let (h1, h2) = (Version::HTTP_11, Version::HTTP_2);
+        let here = ("host", "localhost");
+        for (version, uri, lines, expected) in [
+            (h1, "/", &[here][..], Ok(())),
+            (h1, "/", &[], Err(Foreign::NoHost)),
+            (Version::HTTP_10, "/", &[], Ok(())),
+            (h1, "/", &[("host", "")], host("")),
+            (h1, "/", &[here, ("host", "evil.example")], host("evil.example")),
+            (h1, "http://evil.example/", &[here], host("evil.example")),
+            (h1, "http://localhost/", &[("host", "evil.example")], host("evil.example")),
+            (h2, "http://localhost/", &[], Ok(())),
+            (h2, "http://evil.example/", &[], host("evil.example")),
+            (h1, "/", &[here, ("origin", "null")], origin("null")),
+            (
+                h1,
+                "/",
+                &[here, ("origin", "http://localhost"), ("origin", "http://evil")],
+                origin("http://evil"),
+            ),
+            (h1, "/", &[("host", "evil"), ("origin", "http://evil")], host("evil")),
+        ] {
+            assert_eq!(checked(version, uri, lines), expected, "{version:?} {uri} {lines:?}");
+        }
+    }
+}

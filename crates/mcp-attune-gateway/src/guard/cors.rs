@@ -1,0 +1,216 @@
+//! What browsers are told: which pages may ask, with which headers, and what they may read.
+
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
+};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Empty};
+
+use super::Allowed;
+use crate::Body;
+
+/// The headers that a page may send, besides those that begin with `Mcp-Param-`.
+const SENT: [&str; 9] = [
+    "authorization",
+    "content-type",
+    "accept",
+    "accept-language",
+    "last-event-id",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "mcp-method",
+    "mcp-name",
+];
+const SENT_PREFIX: &str = "mcp-param-";
+const METHODS: HeaderValue = HeaderValue::from_static("POST, GET, DELETE");
+const EXPOSED: HeaderValue =
+    HeaderValue::from_static("Content-Language, Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate");
+/// Two hours, the longest that browsers remember.
+const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
+const PREFLIGHT_VARY: HeaderValue =
+    HeaderValue::from_static("Origin, Access-Control-Request-Method, Access-Control-Request-Headers");
+
+/// The answer to a preflight of a listed origin; `None` for every other request.
+///
+/// Rules: G7.
+pub(super) fn preflight<B>(allowed: &Allowed, request: &Request<B>) -> Option<Response<Body>> {
+    let asked = request.headers();
+    if request.method() != Method::OPTIONS || !asked.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
+        return None;
+    }
+    let origin = listed(allowed, asked)?;
+    let mut answer = Response::new(Empty::new().map_err(|never| match never {}).boxed_unsync());
+    *answer.status_mut() = StatusCode::NO_CONTENT;
+    let headers = answer.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+    if let Some(granted) = granted(asked) {
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, granted);
+    }
+    headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+    headers.insert(VARY, PREFLIGHT_VARY);
+    Some(answer)
+}
+
+/// Those of the headers asked for that a page may send, as they were written.
+fn granted(asked: &HeaderMap) -> Option<HeaderValue> {
+    let lines =
+        asked.get_all(ACCESS_CONTROL_REQUEST_HEADERS).into_iter().filter_map(|line| line.to_str().ok());
+    let names: Vec<&str> =
+        lines.flat_map(|line| line.split(',')).map(str::trim).filter(|name| may_be_sent(name)).collect();
+    if names.is_empty() { None } else { HeaderValue::try_from(names.join(", ")).ok() }
+}
+
+fn may_be_sent(name: &str) -> bool {
+    let begins = name.get(..SENT_PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(SENT_PREFIX));
+    // A name may hold nothing that a list or a line could be made of.
+    let is_token =
+        name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
+    (begins && is_token) || SENT.iter().any(|sent| sent.eq_ignore_ascii_case(name))
+}
+
+/// The one origin of a request, where it is listed.
+fn listed(allowed: &Allowed, headers: &HeaderMap) -> Option<HeaderValue> {
+    let mut lines = headers.get_all(ORIGIN).into_iter();
+    match (lines.next(), lines.next()) {
+        (Some(origin), None) if allowed.lists_origin(origin.as_bytes()) => Some(origin.clone()),
+        _ => None,
+    }
+}
+
+/// Which pages may read an answer.
+#[derive(Debug)]
+pub(super) enum Readable {
+    /// CORS is off: that is the server's own business.
+    Unsaid,
+    /// None, but for another origin it would be said.
+    ByNone,
+    /// Those of one origin.
+    By(HeaderValue),
+}
+
+/// Which pages may read the answer to a request. Rules: G7.
+pub(super) fn readable_by(allowed: &Allowed, asked: &HeaderMap) -> Readable {
+    if !allowed.any_origins() {
+        return Readable::Unsaid;
+    }
+    listed(allowed, asked).map_or(Readable::ByNone, Readable::By)
+}
+
+impl Readable {
+    /// Says so in an answer's headers.
+    pub(super) fn mark(&self, headers: &mut HeaderMap) {
+        if let Self::By(origin) = self {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+        }
+        if !matches!(self, Self::Unsaid) && !varies_by_origin(headers) {
+            headers.append(VARY, HeaderValue::from_static("Origin"));
+        }
+    }
+}
+
+fn varies_by_origin(headers: &HeaderMap) -> bool {
+    let names =
+        headers.get_all(VARY).into_iter().flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    names.map(<[u8]>::trim_ascii).any(|name| name == b"*" || name.eq_ignore_ascii_case(b"origin"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed() -> Allowed {
+        Allowed::new([], ["https://app.example"]).unwrap()
+    }
+
+    fn request(method: Method, lines: &[(&str, &str)]) -> Request<()> {
+        let mut request = Request::builder().method(method);
+        for (name, value) in lines {
+            request = request.header(*name, *value);
+        }
+        request.body(()).unwrap()
+    }
+
+    const PAGE: (&str, &str) = ("origin", "https://app.example");
+    const WANTS_POST: (&str, &str) = ("access-control-request-method", "POST");
+
+    #[track_caller]
+    fn grants(asked: &[&str], expected: Option<&str>) {
+        let mut lines = vec![PAGE, WANTS_POST];
+        lines.extend(asked.iter().map(|line| ("access-control-request-headers", *line)));
+        let answer = preflight(&allowed(), &request(Method::OPTIONS, &lines)).unwrap();
+        assert_eq!(answer.status(), 204);
+        let said = |name| answer.headers().get(name).map(|value: &HeaderValue| value.to_str().unwrap());
+        assert_eq!(said("access-control-allow-origin"), Some("https://app.example"));
+        assert_eq!(said("access-control-allow-methods"), Some("POST, GET, DELETE"));
+        assert_eq!(said("access-control-max-age"), Some("7200"));
+        assert_eq!(
+            said("vary"),
+            Some("Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
+        );
+        assert_eq!(said("access-control-allow-headers"), expected, "{asked:?}");
+    }
+
+    #[test]
+    fn grants_the_headers_that_mcp_needs_and_no_other() {
+        grants(&[], None);
+        grants(&[""], None);
+        grants(&["x-evil"], None);
+        grants(&["mcp-param"], None);
+        grants(&["mcp-param-\"x"], None);
+        grants(&["authorization,x-evil,mcp-param-region"], Some("authorization, mcp-param-region"));
+        grants(&["MCP-PARAM-A , Accept", "last-event-id"], Some("MCP-PARAM-A, Accept, last-event-id"));
+        let all = "Authorization, Content-Type, Accept, Accept-Language, Last-Event-ID, MCP-Protocol-Version, \
+                   Mcp-Session-Id, Mcp-Method, Mcp-Name";
+        grants(&[all], Some(all));
+    }
+
+    #[test]
+    fn answers_preflights_of_listed_origins_only() {
+        let other = ("origin", "http://localhost:3000");
+        for (method, lines) in [
+            (Method::OPTIONS, &[PAGE][..]),
+            (Method::OPTIONS, &[WANTS_POST]),
+            (Method::OPTIONS, &[other, WANTS_POST]),
+            (Method::OPTIONS, &[PAGE, PAGE, WANTS_POST]),
+            (Method::POST, &[PAGE, WANTS_POST]),
+        ] {
+            assert!(preflight(&allowed(), &request(method, lines)).is_none(), "{lines:?}");
+        }
+        let asked = request(Method::OPTIONS, &[PAGE, WANTS_POST]);
+        assert!(preflight(&Allowed::default(), &asked).is_none());
+    }
+
+    #[track_caller]
+    fn marks(allowed: &Allowed, asked: &[(&str, &str)], answer: &[(&str, &str)], expected: &[(&str, &str)]) {
+        let mut headers = request(Method::POST, answer).headers().clone();
+        readable_by(allowed, request(Method::POST, asked).headers()).mark(&mut headers);
+        assert_eq!(&headers, request(Method::POST, expected).headers());
+    }
+
+    #[test]
+    fn marks_answers_for_listed_origins() {
+        let by = ("access-control-allow-origin", "https://app.example");
+        let exposed = (
+            "access-control-expose-headers",
+            "Content-Language, Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate",
+        );
+        let varies = ("vary", "Origin");
+        marks(&allowed(), &[PAGE], &[], &[by, exposed, varies]);
+        marks(&allowed(), &[], &[], &[varies]);
+        marks(&allowed(), &[("origin", "http://localhost")], &[], &[varies]);
+        marks(&allowed(), &[], &[("vary", "Accept")], &[("vary", "Accept"), varies]);
+        marks(&allowed(), &[], &[("vary", "Accept, ORIGIN")], &[("vary", "Accept, ORIGIN")]);
+        marks(&allowed(), &[], &[("vary", "*")], &[("vary", "*")]);
+        marks(&allowed(), &[PAGE], &[("access-control-allow-origin", "*")], &[by, exposed, varies]);
+    }
+
+    #[test]
+    fn leaves_answers_alone_while_cors_is_off() {
+        let own = ("access-control-allow-origin", "*");
+        marks(&Allowed::default(), &[PAGE], &[own], &[own]);
+    }
+}

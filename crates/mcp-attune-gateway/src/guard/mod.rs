@@ -1,0 +1,134 @@
+//! Who may knock: `Host` and `Origin`, and what browsers are told.
+//!
+//! 1. Every `Host` that a request names, in its target, in `:authority` or in `Host`, is loopback or listed.
+//! 2. Every `Origin` that it names is loopback or listed. None is fine: only browsers send it. `null` is an
+//!    origin like any other, and loopback it is not.
+//! 3. What is not allowed is 403, for every method and in both eras, before anything else is looked at.
+//! 4. CORS is on for the listed origins, and only for them; with none listed nothing is added or answered.
+//! 5. A preflight of a listed origin is answered here. Any other OPTIONS goes on.
+//!
+//! Loopback is `localhost`, 127.0.0.0/8 and `[::1]`, with any port. A listed host without a port stands for any.
+//! Case does not matter.
+//!
+//! Caveat: loopback origins are let in, but their pages cannot read the answers unless they are listed too.
+//!
+//! ```
+//! use mcp_attune_gateway::guard::Allowed;
+//!
+//! let allowed = Allowed::new(["mcp.example"], ["https://app.example"])?;
+//! assert!(allowed.host(b"MCP.example:8443"));
+//! assert!(allowed.origin(b"http://localhost:3000"));
+//! assert!(!allowed.host(b"mcp.example.evil.example"));
+//! # Ok::<(), mcp_attune_gateway::guard::BadEntry>(())
+//! ```
+//!
+//! Rules: H15, G7.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use http::{Request, Response};
+use tower_layer::Layer;
+use tower_service::Service;
+
+mod allowed;
+mod cors;
+mod name;
+
+pub use allowed::{Allowed, BadEntry, Foreign};
+
+use crate::Body;
+use crate::refusal::{self, INVALID_REQUEST};
+
+/// Puts a [`Guard`] around a service.
+#[derive(Clone, Debug)]
+pub struct GuardLayer {
+    allowed: Arc<Allowed>,
+}
+
+impl GuardLayer {
+    /// The hosts and origins that are let in.
+    #[must_use]
+    pub fn new(allowed: Allowed) -> Self {
+        Self { allowed: Arc::new(allowed) }
+    }
+}
+
+impl<S> Layer<S> for GuardLayer {
+    type Service = Guard<S>;
+
+    fn layer(&self, inner: S) -> Guard<S> {
+        Guard { inner, allowed: Arc::clone(&self.allowed) }
+    }
+}
+
+/// A service that only the allowed can call.
+#[derive(Clone, Debug)]
+pub struct Guard<S> {
+    inner: S,
+    allowed: Arc<Allowed>,
+}
+
+impl<S, B> Service<Request<B>> for Guard<S>
+where
+    S: Service<Request<B>, Response = Response<Body>>,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Guarded<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Guarded<S::Future> {
+        if let Err(foreign) = self.allowed.check(&request) {
+            tracing::debug!(%foreign, "a request is refused");
+            let answer = refusal::answer(foreign.status(), INVALID_REQUEST, &foreign.to_string());
+            return Guarded { state: State::Answered { answer: Some(answer) } };
+        }
+        if let Some(answer) = cors::preflight(&self.allowed, &request) {
+            return Guarded { state: State::Answered { answer: Some(answer) } };
+        }
+        let readable = cors::readable_by(&self.allowed, request.headers());
+        Guarded { state: State::Runs { future: self.inner.call(request), readable } }
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// The answer of a [`Guard`].
+    pub struct Guarded<F> {
+        #[pin]
+        state: State<F>,
+    }
+}
+
+pin_project_lite::pin_project! {
+    #[project = StateProjected]
+    enum State<F> {
+        Runs { #[pin] future: F, readable: cors::Readable },
+        Answered { answer: Option<Response<Body>> },
+    }
+}
+
+impl<F, E> Future for Guarded<F>
+where
+    F: Future<Output = Result<Response<Body>, E>>,
+{
+    type Output = Result<Response<Body>, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project().state.project() {
+            StateProjected::Runs { future, readable } => {
+                let mut answer = ready!(future.poll(cx))?;
+                readable.mark(answer.headers_mut());
+                Poll::Ready(Ok(answer))
+            }
+            StateProjected::Answered { answer } => match answer.take() {
+                Some(answer) => Poll::Ready(Ok(answer)),
+                None => Poll::Pending,
+            },
+        }
+    }
+}

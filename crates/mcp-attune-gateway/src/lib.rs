@@ -1,0 +1,27 @@
+//! The gateway of Attune: configuration, the one stack in order, and the servers behind it.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice
+    )
+)]
+
+mod body;
+mod refusal;
+mod request_id;
+
+pub mod config;
+
+pub mod guard;
+pub mod listen;
+pub mod upstream;
+
+pub mod stack;
+
+pub mod gateway;
+
+pub use body::{Body, BoxError};

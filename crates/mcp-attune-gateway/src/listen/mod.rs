@@ -1,0 +1,235 @@
+//! The door: connections from callers, over HTTP/1.1 and HTTP/2, with TLS or without.
+//!
+//! 1. At most so many connections. One above it is answered 503 and closed, so that its caller knows why; when
+//!    even those grow many, further ones are closed without a word.
+//! 2. A TLS handshake, and the head of each request, must come in time ([`Limits::head`]). This is also how long
+//!    a connection may be without a request.
+//! 3. A request has at most so many headers, and so many bytes of them: else 431.
+//! 4. A body must not pause for long: reading it then fails with [`RequestError::Stalled`].
+//! 5. A caller that does not read what waits for it is cut off.
+//! 6. At the end no new connection is taken, running requests have [`Limits::drain`] to finish, and what then
+//!    still runs is cut.
+//!
+//! Caveat: the time-outs of 2 and 5 are looked at from time to time, so they may come up to half as late again. On
+//! HTTP/2 rule 5 holds for a connection, not for one stream of it: a stream that is not read while others
+//! move is only bounded in what is kept for it.
+//!
+//! Rules: G4.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{sleep, timeout};
+use tower_service::Service;
+
+mod connection;
+mod entry;
+mod pulse;
+mod tls;
+
+pub use tls::{BadPem, Tls, certificates};
+
+use crate::{Body, BoxError};
+use connection::Door;
+use entry::TurnedAway;
+
+/// How many callers are told that there are too many, at a time.
+const TURNED_AWAY: usize = 64;
+/// How long to wait when a connection cannot be taken: mostly there are too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// What waits for one slow reader: on an HTTP/2 stream, and read ahead of a body.
+const STREAM_BUFFER: usize = 64 * 1024;
+const STREAM_WINDOW: u32 = 256 * 1024;
+const STREAMS: u32 = 200;
+/// hyper's own lower bound for a buffer.
+const LEAST_BUFFER: usize = 8 * 1024;
+
+/// What callers may use. Rules: G4.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Connections at a time.
+    pub connections: usize,
+    /// Headers of one request.
+    pub headers: usize,
+    /// Bytes of the head of one request, at least 8 KiB.
+    pub header_bytes: usize,
+    /// How long a TLS handshake may take, and the head of a request, waiting for it included.
+    pub head: Duration,
+    /// How long a request's body may pause.
+    pub body_pause: Duration,
+    /// How long a caller may leave unread what waits for it.
+    pub unread: Duration,
+    /// How long running requests have at the end.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 10_000,
+            headers: 128,
+            header_bytes: 64 * 1024,
+            head: Duration::from_secs(60),
+            body_pause: Duration::from_secs(30),
+            unread: Duration::from_secs(30),
+            drain: Duration::from_secs(30),
+        }
+    }
+}
+
+/// In the extensions of a request: where it came from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Peer {
+    /// The other end of the connection: the caller, or a proxy in front.
+    pub address: SocketAddr,
+    /// Whether it came over TLS.
+    pub tls: bool,
+}
+
+/// Why the body of a request is not whole.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// It paused for too long.
+    Stalled,
+    /// The caller went away, or sent what is no HTTP.
+    Broken,
+}
+
+impl RequestError {
+    /// The HTTP status that the caller gets.
+    #[must_use]
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Stalled => 408,
+            Self::Broken => 400,
+        }
+    }
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stalled => "the request's body did not come in time; send it without pauses",
+            Self::Broken => "the request broke off before it was whole",
+        })
+    }
+}
+
+impl std::error::Error for RequestError {}
+
+/// How the end came.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Drained {
+    /// How many connections were cut, because their requests did not finish in time.
+    pub cut: usize,
+}
+
+/// What a connection has to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Serve,
+    Finish,
+    Cut,
+}
+
+/// Takes connections and gives their requests to the service, until `shutdown`; returns when the last is gone.
+///
+/// Every request has its [`Peer`] in its extensions. When the returned future is dropped, all connections are cut.
+pub async fn serve<S>(
+    listener: TcpListener,
+    service: S,
+    limits: Limits,
+    tls: Option<Tls>,
+    shutdown: impl Future<Output = ()>,
+) -> Drained
+where
+    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+{
+    let (phase, told) = watch::channel(Phase::Serve);
+    let limits = Arc::new(limits);
+    let seats = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
+    let steps = Arc::new(Semaphore::new(TURNED_AWAY));
+    let door = Door { http: Arc::new(http(&limits)), tls, limits: Arc::clone(&limits), told };
+
+    let taking = async move {
+        loop {
+            let (tcp, address) = accept(&listener).await;
+            if let Some(seat) = free(&seats) {
+                let (door, service) = (door.clone(), service.clone());
+                tokio::spawn(async move { door.run(tcp, address, service, seat).await });
+            } else if let Some(step) = free(&steps) {
+                let door = door.clone();
+                tokio::spawn(async move { door.turn_away(tcp, address, TurnedAway, step).await });
+            }
+        }
+    };
+    tokio::select! {
+        () = taking => {}
+        () = shutdown => {}
+    }
+
+    // The listener went with `taking`, and the connections' own receivers are now the only ones: the channel
+    // closes with the last of them.
+    phase.send_replace(Phase::Finish);
+    if timeout(limits.drain, phase.closed()).await.is_ok() {
+        return Drained { cut: 0 };
+    }
+    let cut = phase.receiver_count();
+    tracing::info!(cut, "requests that did not finish in time are cut");
+    phase.send_replace(Phase::Cut);
+    phase.closed().await;
+    Drained { cut }
+}
+
+fn free(places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    Arc::clone(places).try_acquire_owned().ok()
+}
+
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok((tcp, address)) => {
+                // Every event of a stream leaves at once.
+                if let Err(error) = tcp.set_nodelay(true) {
+                    tracing::debug!(%error, "a connection was gone before it was taken");
+                    continue;
+                }
+                return (tcp, address);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a connection cannot be taken");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// hyper, set to the limits.
+fn http(limits: &Limits) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        // hyper would make a timer for each head; ours is one for the connection.
+        .header_read_timeout(None)
+        .max_headers(limits.headers)
+        .max_buf_size(limits.header_bytes.max(LEAST_BUFFER));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+        .max_concurrent_streams(STREAMS)
+        .max_send_buf_size(STREAM_BUFFER)
+        .initial_stream_window_size(STREAM_WINDOW);
+    builder
+}

@@ -1,0 +1,98 @@
+//! TLS for callers: a certificate chain and its key, from PEM.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::TlsAcceptor;
+
+/// A certificate chain and its key. HTTP/2 and HTTP/1.1 are offered, TLS 1.3 and 1.2.
+#[derive(Clone)]
+pub struct Tls {
+    pub(super) acceptor: TlsAcceptor,
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tls").finish_non_exhaustive()
+    }
+}
+
+/// What is wrong with a certificate or a key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum BadPem {
+    /// No `-----BEGIN CERTIFICATE-----` where one belongs, or one that cannot be read.
+    Certificate,
+    /// No `-----BEGIN … PRIVATE KEY-----` where one belongs, or one that cannot be read.
+    Key,
+    /// The two cannot be used, or not together: the key belongs to another certificate.
+    Pair,
+}
+
+impl fmt::Display for BadPem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Certificate => "no certificate in PEM can be read there",
+            Self::Key => "no private key in PEM can be read there",
+            Self::Pair => {
+                "the certificate and the key do not belong together, or are of a kind that is not known"
+            }
+        })
+    }
+}
+
+impl Error for BadPem {}
+
+impl Tls {
+    /// Reads a chain, the server's own certificate first, and its key.
+    ///
+    /// # Errors
+    ///
+    /// [`BadPem`], where they cannot be used.
+    pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, BadPem> {
+        let chain = certificates(chain)?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| BadPem::Key)?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|_| BadPem::Pair)?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .map_err(|_| BadPem::Pair)?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)) })
+    }
+}
+
+/// All certificates of a PEM text, at least one: for [`Tls`], or for
+/// [`Options::trust`](crate::upstream::Options::trust).
+///
+/// # Errors
+///
+/// [`BadPem::Certificate`].
+pub fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BadPem> {
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    read.ok().filter(|chain| !chain.is_empty()).ok_or(BadPem::Certificate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_which_of_the_two_is_wrong() {
+        let made = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+        let (ours, other) = (made("localhost"), made("localhost"));
+        let (chain, key) = (ours.cert.pem(), ours.signing_key.serialize_pem());
+        let check = |chain: &str, key: &str| Tls::from_pem(chain.as_bytes(), key.as_bytes()).err();
+        assert_eq!(check(&chain, &key), None);
+        assert_eq!(check("", &key), Some(BadPem::Certificate));
+        assert_eq!(check(&chain.replace("CERTIFICATE", "CABBAGE"), &key), Some(BadPem::Certificate));
+        assert_eq!(check(&chain, &chain), Some(BadPem::Key));
+        assert_eq!(check(&chain, &other.signing_key.serialize_pem()), Some(BadPem::Pair));
+    }
+}

@@ -1,0 +1,88 @@
+//! A name for every request: the caller's own, or one of ours, in the answer and in the log.
+//!
+//! Rules: G12.
+
+use std::hash::{BuildHasher, RandomState};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use http::{HeaderName, HeaderValue, Request, Response};
+use tower_service::Service;
+use tracing::Instrument;
+
+/// The header that names a request.
+pub(crate) const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The longest name that a caller can give.
+const LONGEST: usize = 128;
+
+/// Names each request of a service.
+#[derive(Clone, Debug)]
+pub(crate) struct Named<S> {
+    inner: S,
+    count: Arc<AtomicU64>,
+    key: RandomState,
+}
+
+impl<S> Named<S> {
+    pub(crate) fn new(inner: S) -> Self {
+        Self { inner, count: Arc::default(), key: RandomState::new() }
+    }
+
+    /// The caller's name where it is short and plain, else one that this process has not given before.
+    fn name(&self, given: Option<&HeaderValue>) -> HeaderValue {
+        let plain = |value: &&HeaderValue| {
+            value.len() <= LONGEST && !value.is_empty() && value.as_bytes().iter().all(u8::is_ascii_graphic)
+        };
+        given.filter(plain).cloned().unwrap_or_else(|| {
+            let number = self.count.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{:016x}", self.key.hash_one(number));
+            HeaderValue::from_str(&name).unwrap_or(HeaderValue::from_static("unnamed"))
+        })
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for Named<S>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<R>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<R>, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        let name = self.name(request.headers().get(ID_HEADER));
+        let span = tracing::info_span!("request", id = name.to_str().unwrap_or_default());
+        request.headers_mut().insert(ID_HEADER, name.clone());
+        let answer = self.inner.call(request);
+        let named = async move {
+            let mut answer = answer.await?;
+            answer.headers_mut().insert(ID_HEADER, name);
+            Ok(answer)
+        };
+        Box::pin(named.instrument(span))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_a_plain_name_and_gives_new_ones() {
+        let named = Named::new(());
+        let name = |given: &str| named.name(Some(&HeaderValue::from_bytes(given.as_bytes()).unwrap()));
+        assert_eq!(name("abc-123"), "abc-123");
+        for given in ["", "a b", "caf\u{e9}", &"x".repeat(129)] {
+            assert_eq!(name(given).len(), 16, "{given}");
+        }
+        assert_ne!(named.name(None), named.name(None));
+    }
+}

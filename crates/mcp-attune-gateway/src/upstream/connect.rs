@@ -1,0 +1,96 @@
+//! Connections to a server behind: TCP, and TLS where its URL says so.
+
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::Uri;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioIo;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tower_service::Service;
+
+use super::{HttpVersion, Options, Setup};
+use crate::BoxError;
+
+const TCP_KEEPALIVE: Duration = Duration::from_secs(60);
+
+/// Opens connections within a limit that holds for all of it: name look-up, TCP and TLS.
+#[derive(Clone, Debug)]
+pub(super) struct Connector {
+    inner: HttpsConnector<HttpConnector>,
+    limit: Duration,
+}
+
+impl Connector {
+    pub(super) fn new(options: &Options) -> Result<Self, Setup> {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(TCP_KEEPALIVE));
+        let builder = HttpsConnectorBuilder::new().with_tls_config(tls(options)?).https_or_http();
+        let inner = match options.http {
+            HttpVersion::Negotiated => builder.enable_all_versions().wrap_connector(tcp),
+            HttpVersion::Http2 => builder.enable_http2().wrap_connector(tcp),
+        };
+        Ok(Self { inner, limit: options.connect })
+    }
+}
+
+/// The system's roots and the operator's own. A plain URL needs none, and the system's are not even read.
+fn tls(options: &Options) -> Result<ClientConfig, Setup> {
+    let mut roots = RootCertStore::empty();
+    if options.url.scheme() == Some(&http::uri::Scheme::HTTPS) {
+        roots.add_parsable_certificates(options.trust.iter().cloned());
+        if roots.len() < options.trust.len() {
+            return Err(Setup::Trust);
+        }
+        let system = rustls_native_certs::load_native_certs();
+        for error in &system.errors {
+            tracing::debug!(%error, "a root certificate of the system cannot be read");
+        }
+        roots.add_parsable_certificates(system.certs);
+        if roots.is_empty() {
+            return Err(Setup::NoRoots);
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    Ok(ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|_| Setup::Tls)?
+        .with_root_certificates(roots)
+        .with_no_client_auth())
+}
+
+impl Service<Uri> for Connector {
+    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let connecting = timeout(self.limit, self.inner.call(uri));
+        Box::pin(async move { connecting.await.unwrap_or_else(|_| Err(Box::new(TookTooLong))) })
+    }
+}
+
+/// No connection within the limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TookTooLong;
+
+impl fmt::Display for TookTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no connection in time")
+    }
+}
+
+impl Error for TookTooLong {}

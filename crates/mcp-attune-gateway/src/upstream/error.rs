@@ -1,0 +1,125 @@
+//! Why a server behind gave no answer, or not all of it.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+
+use hyper_util::client::legacy;
+
+use super::connect::TookTooLong;
+
+/// Why a server behind gave no answer, or not all of it.
+///
+/// ```
+/// use mcp_attune_gateway::upstream::UpstreamError;
+///
+/// assert_eq!(UpstreamError::FirstByteTimeout.status(), 504);
+/// assert_eq!(UpstreamError::Broken.to_string(), "the server behind broke off");
+/// ```
+///
+/// Rules: G5.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum UpstreamError {
+    /// Nobody listens there: the server is down, or not up yet.
+    Refused,
+    /// No connection for another reason: the name is unknown, the network has no way to it.
+    Connect,
+    /// No connection in time.
+    ConnectTimeout,
+    /// A connection, but no TLS on it: a certificate that nobody vouches for, plain HTTP at the other end.
+    Tls,
+    /// The request is there, and no answer began in time.
+    FirstByteTimeout,
+    /// The answer began, and then nothing more came in time.
+    Stalled,
+    /// The connection broke, before the answer or in the middle of it, or what came is no HTTP.
+    Broken,
+    /// Not the server's fault: the caller's own body broke off on its way.
+    Caller,
+    /// Nothing was sent: the path is not the endpoint, and only the endpoint is passed on here.
+    NotServed,
+}
+
+impl UpstreamError {
+    /// The HTTP status that the caller gets, where the answer has not begun.
+    #[must_use]
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Caller => 400,
+            Self::NotServed => 404,
+            Self::Connect | Self::Tls | Self::Broken => 502,
+            Self::Refused => 503,
+            Self::ConnectTimeout | Self::FirstByteTimeout | Self::Stalled => 504,
+        }
+    }
+
+    /// A short name for counters.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Connect => "connect",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::Tls => "tls",
+            Self::FirstByteTimeout => "first_byte_timeout",
+            Self::Stalled => "stalled",
+            Self::Broken => "broken",
+            Self::Caller => "caller",
+            Self::NotServed => "not_served",
+        }
+    }
+
+    /// Reads the client's own error, whose kinds are private: what caused it tells.
+    pub(super) fn read(error: &legacy::Error) -> Self {
+        let mut cause = Error::source(error);
+        while let Some(error) = cause {
+            if error.is::<TookTooLong>() {
+                return Self::ConnectTimeout;
+            }
+            if error.is::<FromCaller>() {
+                return Self::Caller;
+            }
+            if error.is::<rustls::Error>() {
+                return Self::Tls;
+            }
+            cause = match error.downcast_ref::<io::Error>() {
+                Some(error) if error.kind() == io::ErrorKind::ConnectionRefused => return Self::Refused,
+                // What an io::Error wraps is not its source.
+                Some(error) => error.get_ref().map(|inner| inner as &(dyn Error + 'static)),
+                None => error.source(),
+            };
+        }
+        if error.is_connect() { Self::Connect } else { Self::Broken }
+    }
+}
+
+impl fmt::Display for UpstreamError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Refused => "the server behind is not running",
+            Self::Connect => "the server behind cannot be reached",
+            Self::ConnectTimeout => "the server behind could not be reached in time",
+            Self::Tls => "the server behind cannot be trusted: its TLS is not in order",
+            Self::FirstByteTimeout => "the server behind did not answer in time",
+            Self::Stalled => "the server behind stopped in the middle of its answer",
+            Self::Broken => "the server behind broke off",
+            Self::Caller => "the request broke off before it was whole",
+            Self::NotServed => "nothing is served at this path",
+        })
+    }
+}
+
+impl Error for UpstreamError {}
+
+/// Marks an error of the caller's body, so that it is told apart from one of the server behind.
+#[derive(Debug)]
+pub(super) struct FromCaller(pub(super) crate::BoxError);
+
+impl fmt::Display for FromCaller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the caller's body: {}", self.0)
+    }
+}
+
+impl Error for FromCaller {}

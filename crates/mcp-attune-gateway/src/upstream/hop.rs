@@ -1,0 +1,242 @@
+//! Headers that belong to one hop, and those that a hop adds.
+//!
+//! 1. `Connection` and every header that it names, `Keep-Alive`, `Proxy-*`, `TE`, `Trailer`, `Transfer-Encoding`
+//!    and `Upgrade` end here, both ways (RFC 9110 §7.6.1).
+//! 2. A caller that takes trailers is still known to: `TE: trailers` is said anew, for this hop.
+//! 3. `Host` is the upstream's. `Expect` is answered by the hop that it came in on.
+//! 4. `X-Forwarded-For` gets the peer's address at its end; `X-Forwarded-Proto` and `X-Forwarded-Host` are
+//!    added where a proxy further out did not. What came in is passed on as text, and nothing here believes it.
+//! 5. `Forwarded` and `Via` are left alone. Everything else stays, in its order.
+//!
+//! Rules: G1.
+
+use bytes::{BufMut, BytesMut};
+use http::header::{
+    ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName,
+    HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http::request;
+
+use crate::listen::Peer;
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// Takes off what belongs to the hop that the headers came in on.
+pub(super) fn strip(headers: &mut HeaderMap) {
+    if headers.contains_key(CONNECTION) {
+        let named: Vec<HeaderName> =
+            tokens(headers, &CONNECTION).filter_map(|name| HeaderName::from_bytes(name).ok()).collect();
+        for name in named {
+            headers.remove(name);
+        }
+        headers.remove(CONNECTION);
+    }
+    for name in [KEEP_ALIVE, TE, TRAILER, TRANSFER_ENCODING, UPGRADE] {
+        headers.remove(name);
+    }
+    let proxy: Vec<HeaderName> =
+        headers.keys().filter(|name| name.as_str().starts_with("proxy-")).cloned().collect();
+    for name in proxy {
+        headers.remove(name);
+    }
+}
+
+/// Makes the head of a caller's request one for the server behind, but for its target.
+pub(super) fn onward(head: &mut request::Parts) {
+    let takes_trailers = tokens(&head.headers, &TE).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
+    let host = head.headers.remove(HOST).or_else(|| {
+        head.uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok())
+    });
+    strip(&mut head.headers);
+    head.headers.remove(EXPECT);
+    if takes_trailers {
+        head.headers.insert(TE, HeaderValue::from_static("trailers"));
+        head.headers.insert(CONNECTION, HeaderValue::from_static("te"));
+    }
+    if let Some(peer) = head.extensions.get::<Peer>() {
+        if let Some(value) = forwarded_for(&head.headers, *peer) {
+            head.headers.insert(FORWARDED_FOR, value);
+        }
+        let scheme = HeaderValue::from_static(if peer.tls { "https" } else { "http" });
+        head.headers.entry(FORWARDED_PROTO).or_insert(scheme);
+    }
+    if let Some(host) = host {
+        head.headers.entry(FORWARDED_HOST).or_insert(host);
+    }
+}
+
+/// All that came, in one line, and the peer.
+fn forwarded_for(headers: &HeaderMap, peer: Peer) -> Option<HeaderValue> {
+    let mut line = BytesMut::new();
+    for value in headers.get_all(FORWARDED_FOR) {
+        line.put_slice(value.as_bytes());
+        line.put_slice(b", ");
+    }
+    line.put_slice(peer.address.ip().to_canonical().to_string().as_bytes());
+    HeaderValue::from_maybe_shared(line.freeze()).ok()
+}
+
+/// Asks for an answer that can be read.
+pub(super) fn ask_identity(headers: &mut HeaderMap) {
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+}
+
+/// Whether an answer is encoded all the same.
+pub(super) fn is_encoded(headers: &HeaderMap) -> bool {
+    tokens(headers, &CONTENT_ENCODING).any(|coding| !coding.eq_ignore_ascii_case(b"identity"))
+}
+
+/// A length that is known corrects one that was written down: two lengths are two readings of one message.
+pub(super) fn settle_length(headers: &mut HeaderMap, exact: Option<u64>) {
+    let Some(exact) = exact else { return };
+    let Some(written) = headers.get(CONTENT_LENGTH) else { return };
+    let exact = HeaderValue::from(exact);
+    if *written != exact {
+        headers.insert(CONTENT_LENGTH, exact);
+    }
+}
+
+/// The members of a list that may stand in several lines.
+fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a [u8]> {
+    let lines = headers.get_all(name).into_iter();
+    lines
+        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
+        .map(<[u8]>::trim_ascii)
+        .filter(|token| !token.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(lines: &[(&str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
+        }
+        headers
+    }
+
+    fn sent_on(uri: &str, lines: &[(&str, &str)], peer: Option<Peer>) -> HeaderMap {
+        let (mut head, ()) = http::Request::builder().uri(uri).body(()).unwrap().into_parts();
+        head.headers = headers(lines);
+        if let Some(peer) = peer {
+            head.extensions.insert(peer);
+        }
+        onward(&mut head);
+        head.headers
+    }
+
+    fn peer(tls: bool) -> Option<Peer> {
+        Some(Peer { address: "203.0.113.7:4711".parse().unwrap(), tls })
+    }
+
+    #[test]
+    fn strips_what_belongs_to_one_hop() {
+        let mut all = headers(&[
+            ("connection", "Close, X-Hop"),
+            ("connection", " ,x-other ,"),
+            ("x-hop", "1"),
+            ("x-other", "1"),
+            ("x-other", "2"),
+            ("keep-alive", "timeout=5"),
+            ("proxy-authenticate", "Basic"),
+            ("proxy-authorization", "Basic eA=="),
+            ("proxy-connection", "keep-alive"),
+            ("te", "trailers, deflate"),
+            ("trailer", "x-sum"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "websocket"),
+            ("www-authenticate", "Bearer"),
+            ("x-kept", "b"),
+            ("x-kept", "a"),
+        ]);
+        strip(&mut all);
+        assert_eq!(all, headers(&[("www-authenticate", "Bearer"), ("x-kept", "b"), ("x-kept", "a")]));
+    }
+
+    #[test]
+    fn a_name_that_is_none_strips_nothing() {
+        let mut all = headers(&[("connection", "\"x\", @"), ("x", "1")]);
+        strip(&mut all);
+        assert_eq!(all, headers(&[("x", "1")]));
+    }
+
+    #[test]
+    fn tells_the_next_hop_who_came() {
+        assert_eq!(
+            sent_on(
+                "/mcp",
+                &[("host", "public.example:8808"), ("expect", "100-continue"), ("te", "Trailers")],
+                peer(true)
+            ),
+            headers(&[
+                ("te", "trailers"),
+                ("connection", "te"),
+                ("x-forwarded-for", "203.0.113.7"),
+                ("x-forwarded-proto", "https"),
+                ("x-forwarded-host", "public.example:8808"),
+            ])
+        );
+        assert_eq!(
+            sent_on("https://public.example/mcp", &[], peer(false)),
+            headers(&[
+                ("x-forwarded-for", "203.0.113.7"),
+                ("x-forwarded-proto", "http"),
+                ("x-forwarded-host", "public.example"),
+            ])
+        );
+        assert_eq!(sent_on("/mcp", &[("via", "1.1 a"), ("forwarded", "for=b")], None).len(), 2);
+    }
+
+    #[test]
+    fn passes_on_what_proxies_further_out_said() {
+        let said = [
+            ("x-forwarded-for", "198.51.100.1"),
+            ("x-forwarded-for", "unknown, \"[2001:db8::1]\""),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "outer.example"),
+            ("host", "inner.example"),
+        ];
+        assert_eq!(
+            sent_on("/mcp", &said, peer(false)),
+            headers(&[
+                ("x-forwarded-for", "198.51.100.1, unknown, \"[2001:db8::1]\", 203.0.113.7"),
+                ("x-forwarded-proto", "https"),
+                ("x-forwarded-host", "outer.example"),
+            ])
+        );
+    }
+
+    #[test]
+    fn a_caller_cannot_have_the_peer_left_out() {
+        let sent =
+            sent_on("/mcp", &[("connection", "x-forwarded-for"), ("x-forwarded-for", "a")], peer(false));
+        assert_eq!(sent.get("x-forwarded-for").unwrap(), "203.0.113.7");
+    }
+
+    #[test]
+    fn knows_an_encoded_answer() {
+        for (line, encoded) in [("gzip", true), ("identity", false), ("Identity, br", true), ("", false)] {
+            assert_eq!(is_encoded(&headers(&[("content-encoding", line)])), encoded, "{line}");
+        }
+        assert!(!is_encoded(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn a_known_length_corrects_a_written_one() {
+        for (written, exact, expected) in
+            [(Some("7"), Some(9), Some("9")), (Some("7"), None, Some("7")), (None, Some(9), None)]
+        {
+            let mut all = HeaderMap::new();
+            if let Some(written) = written {
+                all.insert(CONTENT_LENGTH, HeaderValue::from_static(written));
+            }
+            settle_length(&mut all, exact);
+            assert_eq!(all.get(CONTENT_LENGTH).map(|value| value.to_str().unwrap()), expected);
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! A server behind, over HTTP.
+//!
+//! 1. The mount's path is the server's endpoint; paths beside it are passed on to the same place, or refused.
+//! 2. Headers of one hop end here, both ways; what tells of the caller is added (see [`HttpUpstream`]).
+//! 3. Everything else goes on as it came: method, query, headers, body, status, trailers aside.
+//! 4. Streams stay streams: nothing is held back, and a caller that goes away closes the call behind.
+//! 5. Waiting ends: for a connection, for the first byte of the answer, between two pieces of it.
+//! 6. Nothing is sent twice that the server may have begun. The one thing that is: a request that was given to a
+//!    pooled connection which turned out to be closed before a byte of the request was written.
+//!
+//! Caveat: a server that closes a pooled connection in the very moment in which a request is written to it may
+//! or may not have read it, so the caller gets 502. Connections are pooled for less time than servers commonly
+//! keep them (5 s), which makes that rare.
+//!
+//! ```
+//! use mcp_attune_gateway::upstream::{HttpUpstream, Options};
+//!
+//! let upstream = HttpUpstream::new(&Options::new("http://127.0.0.1:9000/mcp".parse()?, "/weather"))?;
+//! # let _: HttpUpstream = upstream;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Rules: G1, G2, G5, G10.
+
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::uri::Scheme;
+use http::{Request, Response, StatusCode, Uri, Version};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::pki_types::CertificateDer;
+use tokio::time::timeout;
+use tower_service::Service;
+
+mod connect;
+mod error;
+mod hop;
+mod path;
+
+pub use error::UpstreamError;
+pub use path::UnknownPaths;
+
+use crate::body::{Chain, Timed};
+use crate::{Body, BoxError};
+use connect::Connector;
+use error::FromCaller;
+
+/// What is read ahead of a slow caller on one HTTP/1.1 connection, and so how long the head of an answer may be.
+const READ_AHEAD: usize = 64 * 1024;
+/// The same for one HTTP/2 stream.
+const STREAM_WINDOW: u32 = 256 * 1024;
+/// As large as the protocol allows: were it smaller, slow callers could use it up between them and stop every
+/// other call that shares their connection.
+const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
+
+/// How to reach one server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// The server's endpoint.
+    pub url: Uri,
+    /// The public path that stands for it.
+    pub mount: String,
+    /// What happens to other paths.
+    pub unknown_paths: UnknownPaths,
+    /// Which version of HTTP is spoken.
+    pub http: HttpVersion,
+    /// Certificates to trust besides the system's, for servers with one of their own making.
+    pub trust: Vec<CertificateDer<'static>>,
+    /// How long a connection may take: name, TCP and TLS together.
+    pub connect: Duration,
+    /// How long the head of an answer may take, a new connection included.
+    pub first_byte: Duration,
+    /// How long a stream may be silent.
+    pub stream_idle: Duration,
+    /// How long an unused connection is kept.
+    pub pool_idle: Duration,
+}
+
+impl Options {
+    /// The endpoint and the public path that stands for it; all else by default.
+    #[must_use]
+    pub fn new(url: Uri, mount: impl Into<String>) -> Self {
+        Self {
+            url,
+            mount: mount.into(),
+            unknown_paths: UnknownPaths::default(),
+            http: HttpVersion::default(),
+            trust: Vec::new(),
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(60),
+            stream_idle: Duration::from_secs(5 * 60),
+            pool_idle: Duration::from_secs(4),
+        }
+    }
+}
+
+/// Which version of HTTP is spoken to a server behind.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum HttpVersion {
+    /// HTTP/1.1, and over TLS whichever of it and HTTP/2 the server prefers.
+    #[default]
+    Negotiated,
+    /// HTTP/2 without asking, also without TLS ("prior knowledge").
+    Http2,
+}
+
+/// What is wrong with [`Options`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Setup {
+    /// The URL is no `http://…` or `https://…`: `ftp://host/`, `/mcp`.
+    Url,
+    /// The URL holds a name or a password: `http://me:secret@host/mcp`.
+    Credentials,
+    /// The mount is no path: `mcp`.
+    Mount,
+    /// One of the certificates to trust cannot be read.
+    Trust,
+    /// No certificate to trust was found, neither the system's nor another.
+    NoRoots,
+    /// TLS itself cannot be set up.
+    Tls,
+}
+
+impl fmt::Display for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Url => "the upstream's URL must begin with http:// or https:// and a host",
+            Self::Credentials => "the upstream's URL must not hold a name or a password",
+            Self::Mount => "the mount must be a path and begin with /",
+            Self::Trust => "a certificate to trust cannot be read",
+            Self::NoRoots => {
+                "no trusted certificates were found on this machine; install ca-certificates or name one to trust"
+            }
+            Self::Tls => "TLS cannot be set up",
+        })
+    }
+}
+
+impl Error for Setup {}
+
+/// In the extensions of a request: its answer may be changed, so ask for one that is not encoded. Rules: G10.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AskIdentity;
+
+/// In the extensions of an answer: [`AskIdentity`] was there, and it is encoded all the same. Rules: G10.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StillEncoded;
+
+/// A server behind, as a service. A clone is the same server with the same connections.
+///
+/// `Host` is set for it. [`Peer`](crate::listen::Peer), where the request's extensions have it, goes into
+/// `X-Forwarded-For` and `X-Forwarded-Proto`. An answer's body fails with an [`UpstreamError`].
+#[derive(Clone, Debug)]
+pub struct HttpUpstream {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    client: Client<Connector, Body>,
+    options: Options,
+}
+
+impl HttpUpstream {
+    /// Connects to nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Setup`], where the options cannot work.
+    pub fn new(options: &Options) -> Result<Self, Setup> {
+        let url = &options.url;
+        let authority = url.authority().ok_or(Setup::Url)?;
+        if !url.scheme().is_some_and(|scheme| [Scheme::HTTP, Scheme::HTTPS].contains(scheme)) {
+            return Err(Setup::Url);
+        }
+        if authority.as_str().contains('@') {
+            return Err(Setup::Credentials);
+        }
+        if !options.mount.starts_with('/') {
+            return Err(Setup::Mount);
+        }
+        let client = Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(options.pool_idle)
+            .http1_max_buf_size(READ_AHEAD)
+            .http2_initial_stream_window_size(STREAM_WINDOW)
+            .http2_initial_connection_window_size(CONNECTION_WINDOW)
+            .http2_only(options.http == HttpVersion::Http2)
+            // Despite its name this retries only what the connection's task gave back untouched; a request of
+            // which a byte was written is never given back. `tests/it/pool.rs` holds both to it.
+            .retry_canceled_requests(true)
+            .build(Connector::new(options)?);
+        Ok(Self { shared: Arc::new(Shared { client, options: options.clone() }) })
+    }
+}
+
+impl Shared {
+    /// The request as the server behind gets it.
+    fn onward<B>(&self, request: Request<B>) -> Result<Request<Body>, UpstreamError>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let Options { url, mount, unknown_paths, .. } = &self.options;
+        let (mut head, body) = request.into_parts();
+        let target = path::target(&head.uri, mount, url, *unknown_paths).ok_or(UpstreamError::NotServed)?;
+        hop::onward(&mut head);
+        hop::settle_length(&mut head.headers, body.size_hint().exact());
+        if head.extensions.get::<AskIdentity>().is_some() {
+            hop::ask_identity(&mut head.headers);
+        }
+        let mut uri = url.clone().into_parts();
+        uri.path_and_query = Some(target);
+        head.uri = Uri::from_parts(uri).map_err(|_| UpstreamError::NotServed)?;
+        // The version of this hop is settled by its connection.
+        head.version = Version::HTTP_11;
+        let body = body.map_err(|error| FromCaller(error.into()).into()).boxed_unsync();
+        Ok(Request::from_parts(head, body))
+    }
+
+    /// The answer as the caller gets it.
+    fn back(
+        &self,
+        answer: Response<Incoming>,
+        asked_identity: bool,
+    ) -> Result<Response<Body>, UpstreamError> {
+        let (mut head, body) = answer.into_parts();
+        // Nobody asked for another protocol, and nobody here speaks it.
+        if head.status == StatusCode::SWITCHING_PROTOCOLS {
+            return Err(UpstreamError::Broken);
+        }
+        hop::strip(&mut head.headers);
+        if asked_identity && hop::is_encoded(&head.headers) {
+            head.extensions.insert(StillEncoded);
+        }
+        head.version = Version::HTTP_11;
+        let idle = self.options.stream_idle;
+        let body = Timed::new(body, idle, UpstreamError::Stalled, UpstreamError::Broken).boxed_unsync();
+        Ok(Response::from_parts(head, body))
+    }
+
+    async fn send(&self, request: Request<Body>) -> Result<Response<Body>, UpstreamError> {
+        let asked_identity = request.extensions().get::<AskIdentity>().is_some();
+        match timeout(self.options.first_byte, self.client.request(request)).await {
+            Ok(Ok(answer)) => self.back(answer, asked_identity),
+            Ok(Err(error)) => {
+                let read = UpstreamError::read(&error);
+                tracing::debug!(upstream = self.options.url.host(), error = %Chain(&error), "{read}");
+                Err(read)
+            }
+            Err(_) => Err(UpstreamError::FirstByteTimeout),
+        }
+    }
+}
+
+impl<B> Service<Request<B>> for HttpUpstream
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Body>;
+    type Error = UpstreamError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, UpstreamError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), UpstreamError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let shared = Arc::clone(&self.shared);
+        let request = shared.onward(request);
+        Box::pin(async move { shared.send(request?).await })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_is_wrong_with_its_options() {
+        for (url, mount, wrong) in [
+            ("/mcp", "/mcp", Setup::Url),
+            ("host:80", "/mcp", Setup::Url),
+            ("ftp://host/mcp", "/mcp", Setup::Url),
+            ("http://me:secret@host/mcp", "/mcp", Setup::Credentials),
+            ("http://host/mcp", "mcp", Setup::Mount),
+        ] {
+            let options = Options::new(url.parse().unwrap(), mount);
+            assert_eq!(HttpUpstream::new(&options).err(), Some(wrong), "{url} {mount}");
+        }
+        let mut options = Options::new("https://host/mcp".parse().unwrap(), "/mcp");
+        options.trust.push(vec![1, 2, 3].into());
+        assert_eq!(HttpUpstream::new(&options).err(), Some(Setup::Trust));
+    }
+}

@@ -1,0 +1,16 @@
+//! The gateway as its users meet it: its configuration, and itself on loopback, with real sockets, scripted servers
+//! behind and callers in front.
+
+mod config;
+mod config_example;
+
+mod support;
+
+mod browser;
+mod drain;
+mod faults;
+mod limits;
+mod pass;
+mod pool;
+mod versions;
+mod whole;
