@@ -1,12 +1,11 @@
 //! `cargo xtask count`: instructions, counted by valgrind, which say the same on a busy machine as on an idle one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
-use serde::Deserialize;
 
 use crate::report::hinted;
-use crate::shell::{cargo, output};
+use crate::shell::built;
 
 /// What is counted, and what it is compared with.
 const ROWS: &[(&str, Option<&str>)] = &[
@@ -25,7 +24,7 @@ const ROWS: &[(&str, Option<&str>)] = &[
 
 /// Prints the table that `docs/performance.md` holds.
 pub(crate) fn run() -> Result<()> {
-    let binary = build()?;
+    let binary = built("bench -p benches --bench count --no-run")?;
     println!("| what | instructions | compared with | instructions | ratio |\n|---|---:|---|---:|---:|");
     for (what, other) in ROWS {
         let ours = cost(&binary, what)?;
@@ -39,19 +38,6 @@ pub(crate) fn run() -> Result<()> {
         }
     }
     Ok(())
-}
-
-#[derive(Deserialize)]
-struct Artifact {
-    executable: Option<PathBuf>,
-}
-
-fn build() -> Result<PathBuf> {
-    let built = output(&mut cargo(
-        "bench -p benches --bench count --no-run --message-format=json-render-diagnostics",
-    ))?;
-    let artifacts = built.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
-    artifacts.filter_map(|artifact| artifact.executable).next_back().context("cargo built no benchmark")
 }
 
 /// The instructions of one round: two runs of different length, so that starting the program cancels out.

@@ -3,6 +3,7 @@
 mod ci;
 mod cldr;
 mod count;
+mod interop;
 mod report;
 mod shell;
 mod spec;
@@ -17,7 +18,9 @@ Usage: cargo xtask COMMAND
   spec [--check]  check the ledger of rules against the tests, and write docs/rules.md (or compare it)
   cldr [--check]  write the tables of languages from Unicode's data (or compare them)
   tidy            check what the compiler does not: style, links, paths and commands in documents
-  count           count the instructions of what docs/performance.md lists";
+  count           count the instructions of what docs/performance.md lists
+  interop [--if-possible]
+                  let the official referee judge the demo directly and through the gateway (needs npm)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -46,6 +49,8 @@ fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
         ["cldr", "--check"] => || cldr::run(true),
         ["tidy"] => tidy::run,
         ["count"] => count::run,
+        ["interop"] => || interop::run(false),
+        ["interop", "--if-possible"] => || interop::run(true),
         _ => return None,
     })
 }

@@ -1,9 +1,10 @@
 //! Starting other programs, in the root of the workspace.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
 
 use crate::report::hinted;
 
@@ -48,6 +49,17 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
         bail!("`{line}` failed ({})", output.status);
     }
     String::from_utf8(output.stdout).with_context(|| format!("`{line}` printed something that is not UTF-8"))
+}
+
+/// Builds something with cargo and returns where its executable is.
+pub(crate) fn built(arguments: &str) -> Result<PathBuf> {
+    #[derive(Deserialize)]
+    struct Artifact {
+        executable: Option<PathBuf>,
+    }
+    let messages = output(cargo(arguments).arg("--message-format=json-render-diagnostics"))?;
+    let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
+    artifacts.filter_map(|artifact| artifact.executable).next_back().context("cargo built no executable")
 }
 
 /// Whether a command starts and succeeds; its output is thrown away.
