@@ -31,6 +31,7 @@ use tower_service::Service;
 use crate::config::{self, Agreement, Config, OnUnknown, Target};
 use crate::guard::{Allowed, BadEntry, Guard, GuardLayer, Guarded};
 use crate::listen::RequestError;
+use crate::refusal;
 use crate::request_id::Named;
 use crate::upstream::{HttpUpstream, Options, Setup, UnknownPaths, UpstreamError};
 use crate::{Body, BoxError};
@@ -254,12 +255,7 @@ fn from_caller(error: BoxError) -> BoxError {
 
 /// An answer of the gateway's own, to a request whose id is not known.
 fn failed(status: u16, what: &dyn fmt::Display) -> Response<Body> {
-    let reply = Reply::failed(status, None, what);
-    let mut answer = Response::new(mcp_attune_tower::full(reply.body).boxed_unsync());
-    *answer.status_mut() = http::StatusCode::from_u16(reply.status).unwrap_or(http::StatusCode::BAD_GATEWAY);
-    let kind = http::HeaderValue::from_static(reply.content_type);
-    answer.headers_mut().insert(http::header::CONTENT_TYPE, kind);
-    answer
+    refusal::answer(&Reply::failed(status, None, what))
 }
 
 /// A body that keeps its call's place until it is over.

@@ -22,7 +22,7 @@ use mcp_attune_wire::reply::Reply;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::answer;
+use crate::answer::{self as answers, Asked};
 use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
 use crate::decide::{self, Decided};
 use crate::failed::Failed;
@@ -111,18 +111,18 @@ where
     if parts.method != Method::POST {
         return match call(inner, Request::from_parts(parts, boxed(body))).await {
             Ok(response) => response.map(boxed),
-            Err(failed) => reply(&Reply::failed(failed.status, None, &failed)),
+            Err(failed) => answer(&Reply::failed(failed.status, None, &failed)),
         };
     }
     if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity") {
-        return reply(&Reply::not_taken(415, &"the body is encoded; send it without Content-Encoding"));
+        return answer(&Reply::not_taken(415, &"the body is encoded; send it without Content-Encoding"));
     }
     let settings = &mount.settings;
     let limit = settings.limits.body;
     let body = match collect(body, limit).await {
         Ok(body) => body,
         Err(Incomplete::TooLarge) => {
-            return reply(&Reply::not_taken(
+            return answer(&Reply::not_taken(
                 413,
                 &format_args!("the body is over {limit} bytes; send a smaller one"),
             ));
@@ -131,12 +131,12 @@ where
             tracing::debug!(%error, "the caller's body broke off");
             let failed = error.downcast_ref::<Failed>();
             let what = failed.map_or("the body broke off; send it again", |failed| failed.what.as_str());
-            return reply(&Reply::not_taken(failed.map_or(400, |failed| failed.status), &what));
+            return answer(&Reply::not_taken(failed.map_or(400, |failed| failed.status), &what));
         }
     };
     let decided = match decide::decide(inner.clone(), mount, &parts, &body).await {
         Ok(decided) => decided,
-        Err(refused) => return reply(&refused),
+        Err(refused) => return answer(&refused),
     };
     let Decided { plan, caller, forward, kind, id, watch } = decided;
     let mut parts = parts;
@@ -147,13 +147,13 @@ where
 
     let response = match call(inner, Request::from_parts(parts, full(body))).await {
         Ok(response) => response,
-        Err(failed) => return reply(&Reply::failed(failed.status, id.as_deref(), &failed)),
+        Err(failed) => return answer(&Reply::failed(failed.status, id.as_deref(), &failed)),
     };
     if kind != Some(Kind::Request) {
         return response.map(boxed);
     }
-    let asked = answer::Asked { plan, id, preferred, told, watch };
-    answer::adapt(response, asked, settings.limits).await.unwrap_or_else(|refused| reply(&refused))
+    let asked = Asked { plan, id, preferred, told, watch };
+    answers::adapt(response, asked, settings.limits).await.unwrap_or_else(|refused| answer(&refused))
 }
 
 /// Calls the service inside when it is ready.
@@ -168,7 +168,8 @@ where
 }
 
 /// An answer of our own, as HTTP.
-pub(crate) fn reply(reply: &Reply) -> Response<Body> {
+#[must_use]
+pub fn answer(reply: &Reply) -> Response<Body> {
     let mut response = Response::new(full(reply.body.clone()));
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_GATEWAY);
     let content_type = header::HeaderValue::from_static(reply.content_type);

@@ -74,6 +74,6 @@ mod stream;
 
 pub use body::{Body, BoxError, boxed, full};
 pub use failed::Failed;
-pub use layer::{Attune, AttuneLayer};
+pub use layer::{Attune, AttuneLayer, answer};
 pub use schemas::SchemaSettings;
 pub use settings::{Limits, Settings};

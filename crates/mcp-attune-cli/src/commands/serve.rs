@@ -45,7 +45,7 @@ impl Serve {
         runtime()?.block_on(async move {
             let path =
                 config.mounts.first().map_or_else(|| "/mcp".to_owned(), |mount| mount.path.to_string());
-            let gateway = Gateway::bind(config).await.map_err(not_started)?;
+            let gateway = Gateway::bind(config).await.map_err(|why| not_started(&why))?;
             writeln!(out, "Attune serves http://{}{path}", gateway.address()?)?;
             writeln!(out, "Health is at http://{}/healthz", gateway.admin_address()?)?;
             out.flush()?;
@@ -94,8 +94,8 @@ impl Serve {
     }
 }
 
-fn not_started(why: NotStarted) -> anyhow::Error {
-    let hint = match &why {
+fn not_started(why: &NotStarted) -> anyhow::Error {
+    let hint = match why {
         NotStarted::Listen { .. } => "another program may hold it: choose another with --listen and --admin",
         NotStarted::Tls { .. } => "name PEM files with `tls = { cert = …, key = … }`",
         _ => "name the server with --upstream URL, or in the file under [upstream]",

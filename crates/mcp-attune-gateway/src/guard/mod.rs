@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use http::{Request, Response};
+use mcp_attune_wire::reply::Reply;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -39,7 +40,7 @@ mod name;
 pub use allowed::{Allowed, BadEntry, Foreign};
 
 use crate::Body;
-use crate::refusal::{self, INVALID_REQUEST};
+use crate::refusal;
 
 /// Puts a [`Guard`] around a service.
 #[derive(Clone, Debug)]
@@ -85,7 +86,7 @@ where
     fn call(&mut self, request: Request<B>) -> Guarded<S::Future> {
         if let Err(foreign) = self.allowed.check(&request) {
             tracing::debug!(%foreign, "a request is refused");
-            let answer = refusal::answer(foreign.status(), INVALID_REQUEST, &foreign.to_string());
+            let answer = refusal::answer(&Reply::not_taken(foreign.status().as_u16(), &foreign));
             return Guarded { state: State::Answered { answer: Some(answer) } };
         }
         if let Some(answer) = cors::preflight(&self.allowed, &request) {

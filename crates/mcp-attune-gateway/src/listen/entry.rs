@@ -7,17 +7,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use http::header::{CONNECTION, HeaderValue, RETRY_AFTER};
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper_util::service::TowerToHyperService;
+use mcp_attune_wire::reply::Reply;
 use tower_service::Service;
 
 use super::pulse::{Answer, Pulse, Running};
 use super::{Limits, Peer, RequestError};
 use crate::Body;
 use crate::body::Timed;
-use crate::refusal::{self, INTERNAL_ERROR, INVALID_REQUEST};
+use crate::refusal;
 
 /// The service, as a connection calls it.
 #[derive(Debug)]
@@ -85,11 +86,7 @@ where
 }
 
 fn too_many_headers() -> Response<Body> {
-    refusal::answer(
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-        INVALID_REQUEST,
-        "the request has too many headers; send fewer",
-    )
+    refusal::answer(&Reply::not_taken(431, &"the request has too many headers; send fewer"))
 }
 
 /// Tells everyone that there are too many connections.
@@ -106,11 +103,8 @@ impl Service<Request<Body>> for TurnedAway {
     }
 
     fn call(&mut self, _: Request<Body>) -> Self::Future {
-        let mut answer = refusal::answer(
-            StatusCode::SERVICE_UNAVAILABLE,
-            INTERNAL_ERROR,
-            "there are too many connections; try again later",
-        );
+        let mut answer =
+            refusal::answer(&Reply::failed(503, None, &"there are too many connections; try again later"));
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         ready(Ok(answer))

@@ -44,8 +44,7 @@ fn in_front_of(server: SocketAddr) -> String {
 async fn demo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let mut options = Options::default();
-    options.step_delay = Duration::from_millis(5);
+    let options = Options { step_delay: Duration::from_millis(5), ..Options::default() };
     tokio::spawn(mcp_attune_demo::serve(listener, options, std::future::pending()));
     address
 }

@@ -13,13 +13,16 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 
 use crate::{META, error, post, text};
 
+/// The result of a `tools/list`, for an `Authorization` and a cursor.
+type Lists = Box<dyn Fn(&str, Option<&str>) -> Value + Send>;
+
 /// A server that lists one tool, with a header on `region`, and counts.
 #[derive(Clone)]
 struct Server {
     listings: Arc<AtomicUsize>,
     calls: Arc<AtomicUsize>,
     /// What it answers to `tools/list`, by the request's `Authorization` and cursor.
-    answer: Arc<Mutex<Box<dyn Fn(&str, Option<&str>) -> Value + Send>>>,
+    answer: Arc<Mutex<Lists>>,
     delay: Duration,
 }
 
@@ -29,7 +32,7 @@ fn tool(header: &str) -> Value {
 
 impl Server {
     fn new(answer: impl Fn(&str, Option<&str>) -> Value + Send + 'static) -> Self {
-        let answer: Box<dyn Fn(&str, Option<&str>) -> Value + Send> = Box::new(answer);
+        let answer: Lists = Box::new(answer);
         Self {
             listings: Arc::default(),
             calls: Arc::default(),
