@@ -53,7 +53,7 @@ async fn a_refusal_says_what_and_what_to_do() {
         body,
         serde_json::json!({"jsonrpc": "2.0", "error": {
             "code": -32600,
-            "message": "Origin http://e'vil.example is not allowed here; the operator can add it to allowed_origins",
+            "message": "Origin http://e\"vil.example is not allowed here; the operator can add it to allowed_origins",
         }})
     );
 }
