@@ -36,7 +36,9 @@ fuzz_target!(|input: &[u8]| {
     for strict in [false, true] {
         let mut policy = Policy::default();
         policy.strict = strict;
-        if let Err(refusal) = judge(&Headers::new(headers.iter().copied()), message.clone(), declared.as_ref(), &policy) {
+        if let Err(refusal) =
+            judge(&Headers::new(headers.iter().copied()), message.clone(), declared.as_ref(), &policy)
+        {
             let reply = Reply::from(&refusal);
             // An id with half a surrogate pair is told as it was written; serde_json cannot read it back.
             if !body.windows(2).any(|pair| pair == b"\\u") {

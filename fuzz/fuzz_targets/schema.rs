@@ -21,8 +21,10 @@ fuzz_target!(|schema: &[u8]| {
     match ours {
         Ok(declared) => {
             assert!(valid, "the slow walk finds a fault");
-            let ours: BTreeMap<_, _> =
-                declared.iter().map(|one| (one.token().to_lowercase(), one.path().map(String::from).collect())).collect();
+            let ours: BTreeMap<_, _> = declared
+                .iter()
+                .map(|one| (one.token().to_lowercase(), one.path().map(String::from).collect()))
+                .collect();
             let theirs: BTreeMap<String, Vec<String>> = found.into_iter().collect();
             assert_eq!(ours, theirs);
         }
@@ -40,11 +42,14 @@ fn walk(schema: &Value, path: Option<Vec<String>>, found: &mut Vec<(String, Vec<
     let mut valid = true;
     if let Some(annotation) = map.get("x-mcp-header") {
         let token = annotation.as_str().filter(|token| {
-            !token.is_empty() && token.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+            !token.is_empty()
+                && token.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
         });
         let kind = matches!(map.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean"));
         match (&path, token) {
-            (Some(path), Some(token)) if !path.is_empty() && kind => found.push((token.to_lowercase(), path.clone())),
+            (Some(path), Some(token)) if !path.is_empty() && kind => {
+                found.push((token.to_lowercase(), path.clone()))
+            }
             _ => valid = false,
         }
     }
@@ -60,8 +65,17 @@ fn walk(schema: &Value, path: Option<Vec<String>>, found: &mut Vec<(String, Vec<
                 }
             }
             (
-                "items" | "contains" | "unevaluatedItems" | "additionalProperties" | "propertyNames"
-                | "unevaluatedProperties" | "not" | "if" | "then" | "else" | "contentSchema",
+                "items"
+                | "contains"
+                | "unevaluatedItems"
+                | "additionalProperties"
+                | "propertyNames"
+                | "unevaluatedProperties"
+                | "not"
+                | "if"
+                | "then"
+                | "else"
+                | "contentSchema",
                 schema,
             ) => valid &= walk(schema, None, found),
             ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(schemas)) => {

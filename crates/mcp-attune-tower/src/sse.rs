@@ -134,7 +134,7 @@ impl Splitter {
 #[must_use]
 pub fn data(event: &[u8]) -> Option<Vec<u8>> {
     let mut data: Option<Vec<u8>> = None;
-    for value in lines(event).filter_map(data_of) {
+    for value in lines(event).filter_map(|line| data_of(line.text)) {
         match &mut data {
             None => data = Some(value.to_vec()),
             Some(data) => {
@@ -151,20 +151,18 @@ pub fn data(event: &[u8]) -> Option<Vec<u8>> {
 pub fn with_data(event: &[u8], data: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(event.len() + data.len());
     let mut written = false;
-    let mut at = 0;
-    while let Some((line, end)) = next_line(event, at) {
-        let whole = event.get(at..end).unwrap_or_default();
-        if data_of(line).is_none() {
-            out.extend_from_slice(whole);
+    for line in lines(event) {
+        out.extend_from_slice(line.mark);
+        if data_of(line.text).is_none() {
+            out.extend_from_slice(line.text);
+            out.extend_from_slice(line.ending);
         } else if !std::mem::replace(&mut written, true) {
-            let ending = whole.get(line.len()..).unwrap_or(b"\n");
             for value in data.split(|byte| *byte == b'\n') {
                 out.extend_from_slice(b"data: ");
                 out.extend_from_slice(value);
-                out.extend_from_slice(ending);
+                out.extend_from_slice(line.ending);
             }
         }
-        at = end;
     }
     out
 }
@@ -178,27 +176,31 @@ fn data_of(line: &[u8]) -> Option<&[u8]> {
     }
 }
 
-fn lines(event: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        let (line, end) = next_line(event, at)?;
-        at = end;
-        Some(line)
-    })
+/// One line of an event, in its parts.
+struct Line<'e> {
+    /// A byte order mark, which may stand before the first line.
+    mark: &'e [u8],
+    text: &'e [u8],
+    ending: &'e [u8],
 }
 
-/// The line that begins at `at`, without its end, and where the next one begins.
-fn next_line(event: &[u8], at: usize) -> Option<(&[u8], usize)> {
-    let rest = event.get(at..).filter(|rest| !rest.is_empty())?;
-    // A byte order mark may stand before the first line.
-    let mark = if at == 0 && rest.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-    let length = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
-    let ending = match rest.get(length..) {
-        Some([b'\r', b'\n', ..]) => 2,
-        Some([_, ..]) => 1,
-        _ => 0,
-    };
-    Some((rest.get(mark..length).unwrap_or_default(), at + length + ending))
+fn lines(event: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    const MARK: usize = "\u{feff}".len();
+    let mut rest = event;
+    let mut first = true;
+    std::iter::from_fn(move || {
+        let has_mark = std::mem::take(&mut first) && rest.starts_with("\u{feff}".as_bytes());
+        let (mark, line) = rest.split_at_checked(if has_mark { MARK } else { 0 })?;
+        if mark.is_empty() && line.is_empty() {
+            return None;
+        }
+        let length = line.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.len());
+        let (text, after) = line.split_at_checked(length)?;
+        let ending = if after.starts_with(b"\r\n") { 2 } else { after.len().min(1) };
+        let (ending, next) = after.split_at_checked(ending)?;
+        rest = next;
+        Some(Line { mark, text, ending })
+    })
 }
 
 #[cfg(test)]
@@ -279,6 +281,7 @@ mod tests {
             ("data: a\n\n", "b", "data: b\n\n"),
             ("id: 1\ndata: a\ndata: b\nretry: 3\n\n", "c", "id: 1\ndata: c\nretry: 3\n\n"),
             (": note\r\ndata:a\r\n\r\n", "c\nd", ": note\r\ndata: c\r\ndata: d\r\n\r\n"),
+            ("\u{feff}data: a\n\n", "b", "\u{feff}data: b\n\n"),
         ] {
             assert_eq!(String::from_utf8_lossy(&with_data(event.as_bytes(), data.as_bytes())), expected);
         }
