@@ -26,9 +26,16 @@ impl Listing {
         self.tools.get(tool).cloned()
     }
 
-    /// How much memory it takes, counted in declarations.
+    /// About how many bytes it takes.
     pub(crate) fn weight(&self) -> usize {
-        1 + self.tools.values().map(|declared| declared.iter().len()).sum::<usize>()
+        const EACH: usize = 128;
+        let text = |declared: &Declared| {
+            declared
+                .iter()
+                .map(|one| EACH + one.header().len() + one.path().map(str::len).sum::<usize>())
+                .sum::<usize>()
+        };
+        EACH + self.tools.iter().map(|(name, declared)| EACH + name.len() + text(declared)).sum::<usize>()
     }
 
     /// Adds the tools of a page.

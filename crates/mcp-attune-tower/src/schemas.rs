@@ -52,8 +52,8 @@ impl Default for SchemaSettings {
 pub(crate) const MAX_PAGES: usize = 100;
 /// Not more than one listing in this time for one identity.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How much all listings may weigh together, in tools that declare headers.
-const MAX_WEIGHT: usize = 1_000_000;
+/// How many bytes all listings may take together.
+const MAX_WEIGHT: usize = 128 << 20;
 /// How many identities are known at once.
 const MAX_IDENTITIES: usize = 10_000;
 
