@@ -159,7 +159,7 @@ fn finish<'a>(open: Open<'a, '_>, declared: Option<Arc<Declared>>) -> WithSchema
 }
 
 fn report_or(settings: &Settings, refused: Reply, watch: Watch) -> Result<Decided, Reply> {
-    tracing::warn!(code = refused.code, answer = refused.body, enforced = !settings.report_only, "refused");
+    tracing::warn!(code = refused.code, faults = refused.faults, enforced = !settings.report_only, "refused");
     if !settings.report_only {
         return Err(refused);
     }

@@ -279,13 +279,12 @@ fn names_modern_version(headers: &Headers<'_>, message: &Message<'_>) -> bool {
     in_body || headers.version().iter().any(|version| !is_legacy(version))
 }
 
-fn routing_header(headers: &Headers<'_>) -> String {
-    if !headers.method().is_empty() {
-        return header::METHOD.into();
-    }
-    match headers.params().first() {
-        Some((token, _)) if headers.name().is_empty() => [header::PARAM_PREFIX, token].concat(),
-        _ => header::NAME.into(),
+/// One of the routing headers that are there. A parameter's is not named: its name is the caller's own.
+fn routing_header(headers: &Headers<'_>) -> &'static str {
+    match (headers.method().is_empty(), headers.name().is_empty()) {
+        (false, _) => header::METHOD,
+        (true, false) => header::NAME,
+        (true, true) => "Mcp-Param-*",
     }
 }
 

@@ -54,6 +54,8 @@ pub struct Reply {
     pub content_type: &'static str,
     /// The JSON-RPC error.
     pub body: String,
+    /// The headers that do not agree and their rules, for logs: names only, nothing that the caller said.
+    pub faults: String,
 }
 
 impl Reply {
@@ -83,7 +85,7 @@ impl Reply {
             let _ = write!(body, ",\"id\":{id}");
         }
         let _ = write!(body, ",\"error\":{{\"code\":{code},\"message\":{}{data}}}}}", Quoted(&text));
-        Self { status: 400, code, content_type: "application/json", body }
+        Self { status: 400, code, content_type: "application/json", body, faults: String::new() }
     }
 }
 
@@ -101,8 +103,25 @@ impl From<&Refusal> for Reply {
             Refused::Mismatch(_) => HEADER_MISMATCH,
             Refused::Version { .. } => UNSUPPORTED_PROTOCOL_VERSION,
         };
-        Self::error(code, refusal.id.as_deref(), refusal, &Data(&refusal.refused))
+        let reply = Self::error(code, refusal.id.as_deref(), refusal, &Data(&refusal.refused));
+        Self { faults: faults(&refusal.refused), ..reply }
     }
+}
+
+/// The first few mismatches by name: `Mcp-Name (H1), Mcp-Param-Region (H6)`.
+fn faults(refused: &Refused) -> String {
+    const MOST: usize = 8;
+    let Refused::Mismatch(mismatches) = refused else { return String::new() };
+    let mut faults = String::new();
+    for mismatch in mismatches.iter().take(MOST) {
+        let comma = if faults.is_empty() { "" } else { ", " };
+        // Writing into a String does not fail.
+        let _ = write!(faults, "{comma}{} ({})", mismatch.header, mismatch.rule());
+    }
+    if mismatches.len() > MOST {
+        faults.push_str(", …");
+    }
+    faults
 }
 
 /// `error.data`, with the comma before it; nothing where there is nothing to add.
@@ -231,6 +250,16 @@ mod tests {
         }
         let twice = [GOOD[0], GOOD[1], GOOD[2], ("Mcp-Param-Key", "secret"), ("Mcp-Param-Key", "secret")];
         refused("\"id\":1,", &twice);
+    }
+
+    #[test]
+    fn says_nothing_of_the_caller_in_what_is_logged() {
+        let body = br#"{"jsonrpc":"2.0","id":"mine","method":"ping","params":{"_meta":{
+            "io.modelcontextprotocol/acceptLanguage":"de-CH"}}}"#;
+        let headers = Headers::new([("Accept-Language", &b"fr"[..]), ("Mcp-Param-Mine", b"x")]);
+        let policy = Policy { strict: true, ..Policy::default() };
+        let refusal = agree::begin(&headers, Message::parse(body).unwrap(), &policy).unwrap_err();
+        assert_eq!(Reply::from(&refusal).faults, "Mcp-Param-* (H16), Accept-Language (L14)");
     }
 
     #[test]
