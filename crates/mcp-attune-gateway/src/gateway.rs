@@ -1,31 +1,29 @@
 //! The running gateway: its two listeners, its stack, and the file that it watches.
 //!
-//! 1. Callers connect to `listen`; `/healthz` and `/readyz` are on `admin`, which callers have no business with.
+//! 1. Callers connect to `listen`; `/healthz`, `/readyz` and `/metrics` are on `admin`, which callers have no business with.
 //! 2. A configuration that changed is checked as a whole and takes effect for the next request; one that is wrong
 //!    is told in the log, and the old one keeps serving. What is about the listeners themselves waits for a restart.
 //! 3. At the end the gateway is no longer ready, takes no new connections, and lets running calls finish.
 
 use std::convert::Infallible;
 use std::fmt;
-use std::future::ready;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
-use http::{Request, Response, StatusCode};
-use http_body_util::BodyExt;
+use http::{Request, Response};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower_service::Service;
 
 use crate::Body;
+use crate::admin::Admin;
 use crate::config::Config;
-use crate::listen::{Drained, Limits, Tls, serve};
+use crate::listen::{Drained, Limits, Tls, Traffic, serve};
+use crate::metrics::Metrics;
 use crate::stack::{Stack, Unservable, stack};
 
 /// How often the file is looked at.
@@ -73,6 +71,7 @@ pub struct Gateway {
     callers: TcpListener,
     admin: TcpListener,
     tls: Option<Tls>,
+    metrics: Metrics,
 }
 
 impl Gateway {
@@ -82,14 +81,15 @@ impl Gateway {
     ///
     /// [`NotStarted`], with what to mend.
     pub async fn bind(config: Config) -> Result<Self, NotStarted> {
-        let current = Current::new(stack(&config).map_err(NotStarted::Unservable)?);
+        let metrics = Metrics::new();
+        let current = Current::new(stack(&config, &metrics).map_err(NotStarted::Unservable)?);
         let tls = match &config.server.tls {
             Some(files) => Some(read_tls(&files.cert, &files.key)?),
             None => None,
         };
         let callers = listen(config.server.listen).await?;
         let admin = listen(config.server.admin).await?;
-        Ok(Self { config, current, callers, admin, tls })
+        Ok(Self { config, current, callers, admin, tls, metrics })
     }
 
     /// Where callers connect.
@@ -101,7 +101,7 @@ impl Gateway {
         self.callers.local_addr()
     }
 
-    /// Where health is told.
+    /// Where health and counts are told.
     ///
     /// # Errors
     ///
@@ -117,13 +117,15 @@ impl Gateway {
         let wait = |mut stopped: watch::Receiver<bool>| async move {
             let _ = stopped.wait_for(|stopped| *stopped).await;
         };
-        let health = Health { ready: Arc::new(AtomicBool::new(true)) };
-        let ready = Arc::clone(&health.ready);
-        let admin = serve(self.admin, health, Limits::default(), None, wait(stopped.clone()));
-        let callers = serve(self.callers, self.current.clone(), limits, self.tls, wait(stopped));
+        let answers = Admin::new(self.metrics.clone());
+        let admin = answers.clone();
+        let admin =
+            serve(self.admin, admin, Limits::default(), None, Traffic::default(), wait(stopped.clone()));
+        let traffic = self.metrics.traffic.clone();
+        let callers = serve(self.callers, self.current.clone(), limits, self.tls, traffic, wait(stopped));
         let follow = async {
             match file {
-                Some(file) => follow(&self.config, &file, &self.current).await,
+                Some(file) => follow(&self.config, &file, &self.current, &self.metrics).await,
                 None => std::future::pending().await,
             }
         };
@@ -133,7 +135,7 @@ impl Gateway {
                 () = follow => {}
             }
             tracing::info!("stopping: no new connections, running calls may finish");
-            ready.store(false, Ordering::Relaxed);
+            answers.stopping();
             let _ = stop.send(true);
         };
         let (drained, _, ()) = tokio::join!(callers, admin, ending);
@@ -164,7 +166,7 @@ fn read_tls(cert: &Path, key: &Path) -> Result<Tls, NotStarted> {
 }
 
 /// Looks at the file again and again, and puts a stack for its newest content in place.
-async fn follow(config: &Config, file: &Path, current: &Current) {
+async fn follow(config: &Config, file: &Path, current: &Current, metrics: &Metrics) {
     let changed = |file: &Path| -> Option<SystemTime> { std::fs::metadata(file).ok()?.modified().ok() };
     let (mut seen, mut config) = (changed(file), config.clone());
     loop {
@@ -177,6 +179,7 @@ async fn follow(config: &Config, file: &Path, current: &Current) {
         let next = match Config::load(file) {
             Ok(next) => next,
             Err(wrong) => {
+                metrics.reloaded(false);
                 tracing::error!("the new configuration is wrong, the old one keeps serving\n{wrong}");
                 continue;
             }
@@ -184,16 +187,18 @@ async fn follow(config: &Config, file: &Path, current: &Current) {
         if next == config {
             continue;
         }
-        match stack(&next) {
+        match stack(&next, metrics) {
             Ok(stack) => {
                 if next.server != config.server || limits(&next).connections != limits(&config).connections {
                     tracing::warn!("changes to [server] and to connections take effect after a restart");
                 }
                 current.replace(stack);
                 config = next;
+                metrics.reloaded(true);
                 tracing::info!("the new configuration is in place");
             }
             Err(wrong) => {
+                metrics.reloaded(false);
                 tracing::error!("the new configuration cannot be served, the old one keeps serving: {wrong}");
             }
         }
@@ -227,35 +232,5 @@ impl Service<Request<Body>> for Current {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let mut stack = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
         stack.call(request)
-    }
-}
-
-/// `/healthz`: the process runs. `/readyz`: it wants requests.
-#[derive(Clone, Debug)]
-struct Health {
-    ready: Arc<AtomicBool>,
-}
-
-impl Service<Request<Body>> for Health {
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let (status, text) = match request.uri().path() {
-            "/healthz" => (StatusCode::OK, "ok\n"),
-            "/readyz" if self.ready.load(Ordering::Relaxed) => (StatusCode::OK, "ready\n"),
-            "/readyz" => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
-            _ => (StatusCode::NOT_FOUND, "there is /healthz and /readyz here\n"),
-        };
-        let mut answer = Response::new(mcp_attune_tower::full(text).boxed_unsync());
-        *answer.status_mut() = status;
-        let plain = http::HeaderValue::from_static("text/plain; charset=utf-8");
-        answer.headers_mut().insert(http::header::CONTENT_TYPE, plain);
-        Box::pin(ready(Ok(answer)))
     }
 }

@@ -10,9 +10,12 @@
     )
 )]
 
+mod admin;
 mod body;
+mod metrics;
 mod refusal;
 mod request_id;
+mod tally;
 
 pub mod config;
 

@@ -1,4 +1,5 @@
-//! A name for every request: the caller's own, or one of ours, in the answer and in the log.
+//! A name for every request: the caller's own, or one of ours, in the answer and in the log. Where the caller traces
+//! its requests (W3C `traceparent`), its trace is in the log too; the header itself goes on as it came.
 //!
 //! Rules: G12.
 
@@ -14,6 +15,9 @@ use tracing::Instrument;
 
 /// The header that names a request.
 pub(crate) const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The header of a trace.
+const TRACE_HEADER: HeaderName = HeaderName::from_static("traceparent");
 
 /// The longest name that a caller can give.
 const LONGEST: usize = 128;
@@ -44,6 +48,18 @@ impl<S> Named<S> {
     }
 }
 
+/// The id of the trace, where the header is what the W3C says: `00-4bf9…4736-00f0…02b7-01`.
+fn trace(parent: &HeaderValue) -> Option<&str> {
+    let mut parts = parent.to_str().ok()?.split('-');
+    let hex = |text: &&str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let version = parts.next().filter(|version| version.len() == 2).filter(hex)?;
+    let trace = parts.next().filter(|trace| trace.len() == 32).filter(hex)?;
+    parts.next().filter(|parent| parent.len() == 16).filter(hex)?;
+    parts.next().filter(|flags| flags.len() == 2).filter(hex)?;
+    let known = version != "ff" && trace.bytes().any(|byte| byte != b'0');
+    (known && (version != "00" || parts.next().is_none())).then_some(trace)
+}
+
 impl<S, B, R> Service<Request<B>> for Named<S>
 where
     S: Service<Request<B>, Response = Response<R>>,
@@ -59,7 +75,8 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         let name = self.name(request.headers().get(ID_HEADER));
-        let span = tracing::info_span!("request", id = name.to_str().unwrap_or_default());
+        let trace = request.headers().get(TRACE_HEADER).and_then(trace);
+        let span = tracing::info_span!("request", id = name.to_str().unwrap_or_default(), trace);
         request.headers_mut().insert(ID_HEADER, name.clone());
         let answer = self.inner.call(request);
         let named = async move {
@@ -84,5 +101,26 @@ mod tests {
             assert_eq!(name(given).len(), 16, "{given}");
         }
         assert_ne!(named.name(None), named.name(None));
+    }
+
+    #[test]
+    fn reads_a_trace_only_where_it_is_one() {
+        const ID: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+        let read = |text: String| trace(&HeaderValue::from_str(&text).unwrap()).map(str::to_owned);
+        for good in [format!("00-{ID}-00f067aa0ba902b7-01"), format!("01-{ID}-00f067aa0ba902b7-01-later")] {
+            assert_eq!(read(good).as_deref(), Some(ID));
+        }
+        for bad in [
+            String::new(),
+            ID.to_owned(),
+            format!("00-{ID}-00f067aa0ba902b7"),
+            format!("00-{ID}-00f067aa0ba902b7-01-more"),
+            format!("ff-{ID}-00f067aa0ba902b7-01"),
+            format!("00-{}-00f067aa0ba902b7-01", ID.to_uppercase()),
+            format!("00-{}-00f067aa0ba902b7-01", "0".repeat(32)),
+            format!("00-{}-00f067aa0ba902b7-01", "zzzz".repeat(8)),
+        ] {
+            assert_eq!(read(bad.clone()), None, "{bad}");
+        }
     }
 }

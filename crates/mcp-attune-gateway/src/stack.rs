@@ -1,9 +1,9 @@
 //! The one stack, in order: what happens to a request between the door and the server behind.
 //!
 //! ```text
-//! guard        who may knock: Host, Origin, CORS       first, so that nothing else is done for a stranger
-//! request id   a name for logs and refusals            before anything that logs
-//! calls        how many run at a time                  before anything that costs
+//! request id   a name for logs, answers and refusals   first, because everything after it may refuse
+//! guard        who may knock: Host, Origin, CORS       so that nothing else is done for a stranger
+//! calls        how many run at a time, and counting    before anything that costs
 //! mount        which server is meant                   by path
 //! attune       the rules                               around the endpoint only
 //! upstream     the server behind                       paths beside the endpoint come straight here
@@ -16,23 +16,24 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
-use bytes::Bytes;
 use http::{Request, Response};
-use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use mcp_attune::language::Languages;
 use mcp_attune_tower::{Attune, AttuneLayer, Failed, Settings};
 use mcp_attune_wire::reply::Reply;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::config::{self, Agreement, Config, OnUnknown, Target};
-use crate::guard::{Allowed, BadEntry, Guard, GuardLayer, Guarded};
+use crate::guard::{Allowed, BadEntry, Guard, GuardLayer};
 use crate::listen::RequestError;
+use crate::metrics::{Meter, Metrics};
 use crate::refusal;
 use crate::request_id::Named;
+use crate::tally::Tally;
 use crate::upstream::{HttpUpstream, Options, Setup, UnknownPaths, UpstreamError};
 use crate::{Body, BoxError};
 
@@ -81,25 +82,28 @@ impl std::error::Error for Unservable {}
 /// # Errors
 ///
 /// [`Unservable`], where the configuration names what cannot be served.
-pub fn stack(config: &Config) -> Result<Stack, Unservable> {
-    let mounts = config.mounts.iter().map(|mount| Mounted::new(config, mount)).collect::<Result<_, _>>()?;
+pub(crate) fn stack(config: &Config, metrics: &Metrics) -> Result<Stack, Unservable> {
+    let mounted = |mount| Mounted::new(config, mount, metrics);
+    let mounts = config.mounts.iter().map(mounted).collect::<Result<_, _>>()?;
+    let door = metrics.meter("");
     let calls = Arc::new(Semaphore::new(config.limits.calls.min(Semaphore::MAX_PERMITS)));
     let hosts = config.server.allowed_hosts.iter().map(http::uri::Authority::as_str);
     let origins = config.server.allowed_origins.iter().map(config::Origin::as_str);
     let allowed = Allowed::new(hosts, origins).map_err(Unservable::Allowed)?;
-    Ok(Stack(GuardLayer::new(allowed).layer(Named::new(Calls { mounts, calls }))))
+    let guard = GuardLayer::new(allowed).counting(door.refusals("H15"));
+    Ok(Stack(Named::new(guard.layer(Calls { mounts, calls, door }))))
 }
 
 /// A stack that is ready to serve. A clone is the same stack.
 #[derive(Clone, Debug)]
-pub struct Stack(Guard<Named<Calls>>);
+pub(crate) struct Stack(Named<Guard<Calls>>);
 
 type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
 impl Service<Request<Body>> for Stack {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Guarded<Answer>;
+    type Future = Answer;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.0.poll_ready(cx)
@@ -115,6 +119,8 @@ impl Service<Request<Body>> for Stack {
 struct Calls {
     mounts: Arc<[Mounted]>,
     calls: Arc<Semaphore>,
+    /// Counts what no mount does.
+    door: Meter,
 }
 
 impl Service<Request<Body>> for Calls {
@@ -128,6 +134,7 @@ impl Service<Request<Body>> for Calls {
 
     fn call(&mut self, request: Request<Body>) -> Answer {
         let Ok(place) = Arc::clone(&self.calls).try_acquire_owned() else {
+            self.door.broke("G4", true);
             return ready(failed(503, &"too many calls are running; try again in a moment"));
         };
         let path = request.uri().path();
@@ -136,13 +143,17 @@ impl Service<Request<Body>> for Calls {
         };
         let mut mount = mount.clone();
         let endpoint = path == mount.path;
+        let mut tally = Tally::new(mount.meter.clone(), place, &request, endpoint);
         Box::pin(async move {
             if endpoint {
                 let request = request.map(|body| body.map_err(from_caller).boxed_unsync());
-                mount.attuned.call(request).await.map(|answer| answer.map(|body| held(body, place)))
-            } else {
-                mount.beside(request).await.map(|answer| answer.map(|body| held(body, place)))
+                return mount.attuned.call(request).await.map(|answer| tally.answered(answer));
             }
+            let answer = mount.behind.beside(request).await.unwrap_or_else(|error| {
+                tally.fail();
+                failed(error.status(), &error)
+            });
+            Ok(tally.answered(answer))
         })
     }
 }
@@ -166,12 +177,13 @@ fn mount_of<'m>(mounts: &'m [Mounted], path: &str) -> Option<&'m Mounted> {
 #[derive(Clone, Debug)]
 struct Mounted {
     path: String,
-    upstream: HttpUpstream,
+    meter: Meter,
+    behind: Behind,
     attuned: Attune<Behind>,
 }
 
 impl Mounted {
-    fn new(config: &Config, mount: &config::Mount) -> Result<Self, Unservable> {
+    fn new(config: &Config, mount: &config::Mount, metrics: &Metrics) -> Result<Self, Unservable> {
         let name = || mount.name.clone();
         let Some(upstream) = &mount.upstream else { return Err(Unservable::NoUpstream { mount: name() }) };
         let Target::Http(url) = &upstream.target else { return Err(Unservable::NotBuilt { mount: name() }) };
@@ -185,12 +197,9 @@ impl Mounted {
         let upstream =
             HttpUpstream::new(&options).map_err(|why| Unservable::Upstream { mount: name(), why })?;
         let layer = AttuneLayer::new(settings(config, mount));
-        Ok(Self { path: options.mount, attuned: layer.layer(Behind(upstream.clone())), upstream })
-    }
-
-    /// A path beside the endpoint: no rule applies to it.
-    async fn beside(&mut self, request: Request<Body>) -> Result<Response<Body>, Infallible> {
-        Ok(self.upstream.call(request).await.unwrap_or_else(|error| failed(error.status(), &error)))
+        let meter = metrics.meter(&mount.name);
+        let behind = Behind { upstream, meter: meter.clone() };
+        Ok(Self { path: options.mount, attuned: layer.layer(behind.clone()), meter, behind })
     }
 }
 
@@ -214,7 +223,18 @@ fn settings(config: &Config, mount: &config::Mount) -> Settings {
 
 /// The server behind, failing in the way that the layer understands.
 #[derive(Clone, Debug)]
-struct Behind(HttpUpstream);
+struct Behind {
+    upstream: HttpUpstream,
+    meter: Meter,
+}
+
+impl Behind {
+    /// A path beside the endpoint: no rule applies to it.
+    async fn beside(&mut self, request: Request<Body>) -> Result<Response<Body>, UpstreamError> {
+        let answer = self.upstream.call(request).await;
+        answer.inspect_err(|error| self.meter.upstream_failed(*error))
+    }
+}
 
 impl Service<Request<mcp_attune_tower::Body>> for Behind {
     type Response = Response<mcp_attune_tower::Body>;
@@ -226,21 +246,27 @@ impl Service<Request<mcp_attune_tower::Body>> for Behind {
     }
 
     fn call(&mut self, request: Request<mcp_attune_tower::Body>) -> Self::Future {
-        let answer = self.0.call(request);
+        let answer = self.upstream.call(request);
+        let meter = self.meter.clone();
         Box::pin(async move {
-            let answer = answer.await.map_err(|error| failure(&error))?;
-            Ok(answer.map(|body| mcp_attune_tower::boxed(body.map_err(in_stream))))
+            let began = Instant::now();
+            let answer = answer.await;
+            meter.upstream_took(began.elapsed());
+            let answer = answer.map_err(|error| failure(&meter, error))?;
+            Ok(answer
+                .map(|body| mcp_attune_tower::boxed(body.map_err(move |error| in_stream(&meter, error)))))
         })
     }
 }
 
-fn failure(error: &UpstreamError) -> Failed {
+fn failure(meter: &Meter, error: UpstreamError) -> Failed {
+    meter.upstream_failed(error);
     Failed { status: error.status(), what: error.to_string() }
 }
 
-fn in_stream(error: BoxError) -> BoxError {
+fn in_stream(meter: &Meter, error: BoxError) -> BoxError {
     match error.downcast_ref::<UpstreamError>() {
-        Some(known) => failure(known).into(),
+        Some(known) => failure(meter, *known).into(),
         None => error,
     }
 }
@@ -256,40 +282,4 @@ fn from_caller(error: BoxError) -> BoxError {
 /// An answer of the gateway's own, to a request whose id is not known.
 fn failed(status: u16, what: &dyn fmt::Display) -> Response<Body> {
     refusal::answer(&Reply::failed(status, None, what))
-}
-
-/// A body that keeps its call's place until it is over.
-fn held<B>(body: B, place: OwnedSemaphorePermit) -> Body
-where
-    B: http_body::Body<Data = Bytes, Error = BoxError> + Send + 'static,
-{
-    Held { body, _place: place }.boxed_unsync()
-}
-
-pin_project_lite::pin_project! {
-    struct Held<B> {
-        #[pin]
-        body: B,
-        _place: OwnedSemaphorePermit,
-    }
-}
-
-impl<B: http_body::Body> http_body::Body for Held<B> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        self.project().body.poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }

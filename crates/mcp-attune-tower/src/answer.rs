@@ -8,6 +8,7 @@ use http::{Response, response};
 use mcp_attune::plan::Plan;
 use mcp_attune_wire::reply::{Reply, private, vary_with};
 
+use crate::account::Account;
 use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
 use crate::decide::Watch;
 use crate::failed::Failed;
@@ -25,6 +26,8 @@ pub(crate) struct Asked {
     pub(crate) told: bool,
     /// What is looked for in the answer.
     pub(crate) watch: Watch,
+    /// Where a stream that fails is noted.
+    pub(crate) account: Account,
 }
 
 pub(crate) async fn adapt<R>(

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response, header, request};
 use mcp_attune::caller::Caller;
+use mcp_attune::language::{Languages, Tag};
 use mcp_attune::plan::{Plan, negotiate};
 use mcp_attune_wire::agree::{self, Agree, Agreed, Open};
 use mcp_attune_wire::header::Headers;
@@ -15,6 +16,7 @@ use mcp_attune_wire::reply::Reply;
 use mcp_attune_wire::schema::Declared;
 use tower_service::Service;
 
+use crate::account::Account;
 use crate::body::{Body, BoxError, collect, full};
 use crate::forward::Forward;
 use crate::layer::{Mount, call};
@@ -61,6 +63,7 @@ pub(crate) async fn decide<S, R>(
     mount: &Mount,
     parts: &request::Parts,
     body: &Bytes,
+    account: &mut Account,
 ) -> Result<Decided, Reply>
 where
     S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
@@ -74,21 +77,22 @@ where
     let watch = |learns| Watch { schemas: mount.schemas.clone(), identity, learns };
     let message = match Message::parse(body) {
         Ok(message) => message,
-        Err(unreadable) => return report_or(settings, Reply::from(&unreadable), watch(false)),
+        Err(unreadable) => return report_or(settings, Reply::from(&unreadable), watch(false), account),
     };
     let kind = message.kind();
+    account.method = message.known_method();
     let id = message.id().filter(|_| kind == Kind::Request).map(|id| id.raw().to_owned());
     let lists =
         message.method().is_some_and(|method| method.is("tools/list")) && message.param("cursor").is_none();
     let headers = Headers::new(parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
     let agreed = match agree::begin(&headers, message, &settings.policy) {
         Ok(Agree::Done(agreed)) => Ok((agreed, None)),
-        Ok(Agree::NeedsSchema(open)) => with_schema(inner, mount, parts, identity, open).await,
+        Ok(Agree::NeedsSchema(open)) => with_schema(inner, mount, parts, identity, open, account).await,
         Err(refusal) => Err(Reply::from(&refusal)),
     };
     let (agreed, declared) = match agreed {
         Ok(agreed) => agreed,
-        Err(refused) => return report_or(settings, refused, watch(false)),
+        Err(refused) => return report_or(settings, refused, watch(false), account),
     };
     let caller = Caller::read(&agreed);
     if let Some(malformed) = caller.malformed() {
@@ -96,7 +100,8 @@ where
     }
     let plan = negotiate(&caller, &settings.offer);
     if let Some((language, why)) = plan.chosen() {
-        tracing::debug!(%language, %why, "language chosen");
+        let of: Vec<_> = settings.offer.languages.iter().flat_map(Languages::tags).map(Tag::as_str).collect();
+        tracing::debug!(%language, %why, ?of, "language chosen");
     }
     let forward = Forward::new(&agreed, declared.as_deref());
     Ok(Decided { plan, caller, forward, kind: Some(kind), id, watch: watch(lists) })
@@ -111,6 +116,7 @@ async fn with_schema<'a, S, R>(
     parts: &request::Parts,
     identity: Identity,
     open: Open<'a, '_>,
+    account: &mut Account,
 ) -> WithSchema<'a>
 where
     S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
@@ -137,9 +143,12 @@ where
         Known::Unknown if schemas.refuses_unknown() => {
             let id = asked.id().map(mcp_attune_wire::json::Value::raw);
             let what = "the tools could not be listed, so the headers of this call cannot be checked; try again later";
-            return Err(Reply::failed(503, id, &what));
+            return Err(Reply { rules: vec!["H10"], ..Reply::failed(503, id, &what) });
         }
-        Known::Unknown => None,
+        Known::Unknown => {
+            account.unchecked = true;
+            None
+        }
     };
     let first = finish(open.clone(), declared);
     if first.is_ok() {
@@ -158,11 +167,17 @@ fn finish<'a>(open: Open<'a, '_>, declared: Option<Arc<Declared>>) -> WithSchema
     }
 }
 
-fn report_or(settings: &Settings, refused: Reply, watch: Watch) -> Result<Decided, Reply> {
+fn report_or(
+    settings: &Settings,
+    refused: Reply,
+    watch: Watch,
+    account: &mut Account,
+) -> Result<Decided, Reply> {
     tracing::warn!(code = refused.code, faults = refused.faults, enforced = !settings.report_only, "refused");
     if !settings.report_only {
         return Err(refused);
     }
+    account.broken = refused.rules;
     let caller = Caller::default();
     let plan = negotiate(&caller, &settings.offer);
     Ok(Decided { plan, caller, forward: Forward::default(), kind: None, id: None, watch })

@@ -22,6 +22,7 @@ use mcp_attune_wire::reply::Reply;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::account::Account;
 use crate::answer::{self as answers, Asked};
 use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
 use crate::decide::{self, Decided};
@@ -93,11 +94,32 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let (inner, mount) = (self.inner.clone(), self.mount.clone());
-        Box::pin(async move { Ok(handle(inner, &mount, request).await) })
+        Box::pin(async move {
+            let mut account = Account::default();
+            let mut response = match handle(inner, &mount, request, &mut account).await {
+                Ok(response) => response,
+                Err(reply) => {
+                    account.refused = !reply.rules.is_empty();
+                    if account.refused {
+                        account.broken.clone_from(&reply.rules);
+                    } else {
+                        account.fail();
+                    }
+                    answer(&reply)
+                }
+            };
+            response.extensions_mut().insert(account);
+            Ok(response)
+        })
     }
 }
 
-async fn handle<S, B, R>(inner: S, mount: &Mount, request: Request<B>) -> Response<Body>
+async fn handle<S, B, R>(
+    inner: S,
+    mount: &Mount,
+    request: Request<B>,
+    account: &mut Account,
+) -> Result<Response<Body>, Reply>
 where
     S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
     S::Error: Into<BoxError>,
@@ -109,21 +131,22 @@ where
 {
     let (parts, body) = request.into_parts();
     if parts.method != Method::POST {
-        return match call(inner, Request::from_parts(parts, boxed(body))).await {
-            Ok(response) => response.map(boxed),
-            Err(failed) => answer(&Reply::failed(failed.status, None, &failed)),
-        };
+        let response = call(inner, Request::from_parts(parts, boxed(body))).await;
+        return response
+            .map(|response| response.map(boxed))
+            .map_err(|failed| Reply::failed(failed.status, None, &failed));
     }
     if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity") {
-        return answer(&Reply::not_taken(415, &"the body is encoded; send it without Content-Encoding"));
+        return Err(Reply::not_taken(415, "G10", &"the body is encoded; send it without Content-Encoding"));
     }
     let settings = &mount.settings;
     let limit = settings.limits.body;
     let body = match collect(body, limit).await {
         Ok(body) => body,
         Err(Incomplete::TooLarge) => {
-            return answer(&Reply::not_taken(
+            return Err(Reply::not_taken(
                 413,
+                "G4",
                 &format_args!("the body is over {limit} bytes; send a smaller one"),
             ));
         }
@@ -131,29 +154,26 @@ where
             tracing::debug!(%error, "the caller's body broke off");
             let failed = error.downcast_ref::<Failed>();
             let what = failed.map_or("the body broke off; send it again", |failed| failed.what.as_str());
-            return answer(&Reply::not_taken(failed.map_or(400, |failed| failed.status), &what));
+            return Err(Reply::not_taken(failed.map_or(400, |failed| failed.status), "G4", &what));
         }
     };
-    let decided = match decide::decide(inner.clone(), mount, &parts, &body).await {
-        Ok(decided) => decided,
-        Err(refused) => return answer(&refused),
-    };
+    let decided = decide::decide(inner.clone(), mount, &parts, &body, account).await?;
     let Decided { plan, caller, forward, kind, id, watch } = decided;
+    account.language = plan.chosen().map(|(language, _)| language.clone());
     let mut parts = parts;
     let preferred = caller.preference().is_some();
     let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
     forward.apply(&mut parts.headers, preferred || watch.learns);
     parts.extensions.insert(caller);
 
-    let response = match call(inner, Request::from_parts(parts, full(body))).await {
-        Ok(response) => response,
-        Err(failed) => return answer(&Reply::failed(failed.status, id.as_deref(), &failed)),
-    };
+    let response = call(inner, Request::from_parts(parts, full(body)))
+        .await
+        .map_err(|failed| Reply::failed(failed.status, id.as_deref(), &failed))?;
     if kind != Some(Kind::Request) {
-        return response.map(boxed);
+        return Ok(response.map(boxed));
     }
-    let asked = Asked { plan, id, preferred, told, watch };
-    answers::adapt(response, asked, settings.limits).await.unwrap_or_else(|refused| answer(&refused))
+    let asked = Asked { plan, id, preferred, told, watch, account: account.clone() };
+    answers::adapt(response, asked, settings.limits).await
 }
 
 /// Calls the service inside when it is ready.

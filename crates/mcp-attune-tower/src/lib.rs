@@ -61,6 +61,7 @@
 
 pub mod sse;
 
+mod account;
 mod answer;
 mod body;
 mod decide;
@@ -72,6 +73,7 @@ mod schemas;
 mod settings;
 mod stream;
 
+pub use account::Account;
 pub use body::{Body, BoxError, boxed, full};
 pub use failed::Failed;
 pub use layer::{Attune, AttuneLayer, answer};

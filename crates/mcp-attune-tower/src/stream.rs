@@ -76,6 +76,7 @@ where
             };
             // What was held of an unfinished event is dropped: half a message helps nobody.
             *this.ended = true;
+            this.asked.account.fail();
             let reply = Reply::failed(failed.status, this.asked.id.as_deref(), &failed);
             this.ready.push_back(format!("data: {}\n\n", reply.body).into());
         }

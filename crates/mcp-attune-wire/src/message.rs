@@ -34,6 +34,44 @@ pub mod meta {
     pub const CLIENT_CONTEXT: &str = "io.modelcontextprotocol/clientContext";
 }
 
+/// The methods of MCP, in all of its versions.
+const METHODS: [&str; 34] = [
+    "completion/complete",
+    "elicitation/create",
+    "initialize",
+    "logging/setLevel",
+    "notifications/cancelled",
+    "notifications/elicitation/complete",
+    "notifications/initialized",
+    "notifications/message",
+    "notifications/progress",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+    "notifications/resources/updated",
+    "notifications/roots/list_changed",
+    "notifications/subscriptions/acknowledged",
+    "notifications/tasks/status",
+    "notifications/tools/list_changed",
+    "ping",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+    "roots/list",
+    "sampling/createMessage",
+    "server/discover",
+    "subscriptions/listen",
+    "tasks/cancel",
+    "tasks/get",
+    "tasks/list",
+    "tasks/result",
+    "tools/call",
+    "tools/list",
+];
+
 /// What a body is, before any rule is applied.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
@@ -168,6 +206,13 @@ impl<'a> Message<'a> {
     #[must_use]
     pub fn method(&self) -> Option<Text<'a>> {
         self.known.method.and_then(|method| Value::new(self.text, method).text())
+    }
+
+    /// The method where it is one of MCP's own: a name that can be counted by, however many others callers make up.
+    #[must_use]
+    pub fn known_method(&self) -> Option<&'static str> {
+        let method = self.method()?;
+        METHODS.into_iter().find(|known| method.is(known))
     }
 
     /// A member of the message itself, such as `params` or a sibling `clientContext`.
@@ -354,6 +399,17 @@ mod tests {
             assert_eq!(&body[value.span().range()], value.raw());
         }
         assert_eq!(message.id().unwrap().raw(), "\"ä\"");
+    }
+
+    #[test]
+    fn counts_by_the_methods_of_mcp_only() {
+        for (method, known) in
+            [("tools/call", Some("tools/call")), ("tools\\/call", Some("tools/call")), ("x-mine", None)]
+        {
+            let body = alloc::format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
+            assert_eq!(Message::parse(body.as_bytes()).unwrap().known_method(), known);
+        }
+        assert_eq!(Message::parse(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#).unwrap().known_method(), None);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(crate) struct Demo {
     /// Where callers connect
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8808")]
     listen: SocketAddr,
-    /// Where health is told
+    /// Where health and counts are told
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8809")]
     admin: SocketAddr,
     /// Serve the server alone, to compare
@@ -92,7 +92,7 @@ fn welcome(address: SocketAddr, admin: SocketAddr) -> String {
     };
     format!(
         "A small Swiss travel service, with Attune in front of it, is at http://{address}/mcp\n\
-         Health is at http://{admin}/healthz. Stop it with Ctrl-C.\n\n\
+         Health is at http://{admin}/healthz, counts at http://{admin}/metrics. Stop it with Ctrl-C.\n\n\
          Try, in another terminal:\n\n\
          # A header that does not say what the body says: 400, and why.\n{}\n\n\
          # The same, agreeing, from a caller who prefers German: the answer says which language it is in.\n{}\n\n\

@@ -23,7 +23,7 @@ pub(crate) struct Serve {
     /// Where callers connect
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
-    /// Where health is told
+    /// Where health and counts are told
     #[arg(long, value_name = "ADDR")]
     admin: Option<SocketAddr>,
     /// The server behind
@@ -47,7 +47,8 @@ impl Serve {
                 config.mounts.first().map_or_else(|| "/mcp".to_owned(), |mount| mount.path.to_string());
             let gateway = Gateway::bind(config).await.map_err(|why| not_started(&why))?;
             writeln!(out, "Attune serves http://{}{path}", gateway.address()?)?;
-            writeln!(out, "Health is at http://{}/healthz", gateway.admin_address()?)?;
+            let admin = gateway.admin_address()?;
+            writeln!(out, "Health is at http://{admin}/healthz, counts at http://{admin}/metrics")?;
             out.flush()?;
             // What the command line said would be gone after a reload, so only a plain file is followed.
             let follow = file.filter(|_| !self.overrides());

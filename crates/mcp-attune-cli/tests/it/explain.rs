@@ -7,12 +7,12 @@ use crate::attune;
 /// The text comes from spec/rules.toml; after a change there, `INSTA_UPDATE=always cargo test -p mcp-attune-cli`.
 #[test]
 fn explains_a_rule() {
-    insta::assert_snapshot!(attune(&["explain", "g12"]));
+    insta::assert_snapshot!(attune(&["explain", "h12"]));
 }
 
 #[test]
 fn explains_a_rule_as_json() {
-    insta::assert_snapshot!(attune(&["explain", "G12", "--json"]));
+    insta::assert_snapshot!(attune(&["explain", "H12", "--json"]));
 }
 
 #[test]

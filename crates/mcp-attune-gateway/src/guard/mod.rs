@@ -30,6 +30,7 @@ use std::task::{Context, Poll, ready};
 
 use http::{Request, Response};
 use mcp_attune_wire::reply::Reply;
+use prometheus_client::metrics::counter::Counter;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -46,13 +47,20 @@ use crate::refusal;
 #[derive(Clone, Debug)]
 pub struct GuardLayer {
     allowed: Arc<Allowed>,
+    refused: Counter,
 }
 
 impl GuardLayer {
     /// The hosts and origins that are let in.
     #[must_use]
     pub fn new(allowed: Allowed) -> Self {
-        Self { allowed: Arc::new(allowed) }
+        Self { allowed: Arc::new(allowed), refused: Counter::default() }
+    }
+
+    /// Counts here what is refused.
+    #[must_use]
+    pub fn counting(self, refused: Counter) -> Self {
+        Self { refused, ..self }
     }
 }
 
@@ -60,7 +68,7 @@ impl<S> Layer<S> for GuardLayer {
     type Service = Guard<S>;
 
     fn layer(&self, inner: S) -> Guard<S> {
-        Guard { inner, allowed: Arc::clone(&self.allowed) }
+        Guard { inner, allowed: Arc::clone(&self.allowed), refused: self.refused.clone() }
     }
 }
 
@@ -69,6 +77,7 @@ impl<S> Layer<S> for GuardLayer {
 pub struct Guard<S> {
     inner: S,
     allowed: Arc<Allowed>,
+    refused: Counter,
 }
 
 impl<S, B> Service<Request<B>> for Guard<S>
@@ -86,7 +95,8 @@ where
     fn call(&mut self, request: Request<B>) -> Guarded<S::Future> {
         if let Err(foreign) = self.allowed.check(&request) {
             tracing::debug!(%foreign, "a request is refused");
-            let answer = refusal::answer(&Reply::not_taken(foreign.status().as_u16(), &foreign));
+            self.refused.inc();
+            let answer = refusal::answer(&Reply::not_taken(foreign.status().as_u16(), "H15", &foreign));
             return Guarded { state: State::Answered { answer: Some(answer) } };
         }
         if let Some(answer) = cors::preflight(&self.allowed, &request) {

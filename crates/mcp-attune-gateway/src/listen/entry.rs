@@ -86,7 +86,7 @@ where
 }
 
 fn too_many_headers() -> Response<Body> {
-    refusal::answer(&Reply::not_taken(431, &"the request has too many headers; send fewer"))
+    refusal::answer(&Reply::not_taken(431, "G4", &"the request has too many headers; send fewer"))
 }
 
 /// Tells everyone that there are too many connections.

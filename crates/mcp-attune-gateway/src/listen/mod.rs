@@ -24,6 +24,7 @@ use std::time::Duration;
 use http::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use prometheus_client::metrics::{counter::Counter, gauge::Gauge};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
@@ -83,6 +84,15 @@ impl Default for Limits {
             drain: Duration::from_secs(30),
         }
     }
+}
+
+/// Counts the connections of one door.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    /// Those that are open.
+    pub open: Gauge,
+    /// Those that were too many.
+    pub turned_away: Counter,
 }
 
 /// In the extensions of a request: where it came from.
@@ -149,6 +159,7 @@ pub async fn serve<S>(
     service: S,
     limits: Limits,
     tls: Option<Tls>,
+    traffic: Traffic,
     shutdown: impl Future<Output = ()>,
 ) -> Drained
 where
@@ -167,8 +178,15 @@ where
             let (tcp, address) = accept(&listener).await;
             if let Some(seat) = free(&seats) {
                 let (door, service) = (door.clone(), service.clone());
-                tokio::spawn(async move { door.run(tcp, address, service, seat).await });
-            } else if let Some(step) = free(&steps) {
+                let open = Open::new(&traffic.open);
+                tokio::spawn(async move {
+                    let _open = open;
+                    door.run(tcp, address, service, seat).await;
+                });
+                continue;
+            }
+            traffic.turned_away.inc();
+            if let Some(step) = free(&steps) {
                 let door = door.clone();
                 tokio::spawn(async move { door.turn_away(tcp, address, TurnedAway, step).await });
             }
@@ -190,6 +208,22 @@ where
     phase.send_replace(Phase::Cut);
     phase.closed().await;
     Drained { cut }
+}
+
+/// A connection that is counted as long as it is open, however it ends.
+struct Open(Gauge);
+
+impl Open {
+    fn new(count: &Gauge) -> Self {
+        count.inc();
+        Self(count.clone())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
 }
 
 fn free(places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {

@@ -7,6 +7,7 @@ mod config_example;
 mod support;
 
 mod browser;
+mod counted;
 mod drain;
 mod faults;
 mod limits;

@@ -13,7 +13,7 @@ use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use mcp_attune_gateway::guard::{Allowed, GuardLayer};
-use mcp_attune_gateway::listen::{Drained, Limits, Tls, serve};
+use mcp_attune_gateway::listen::{Drained, Limits, Tls, Traffic, serve};
 use mcp_attune_gateway::upstream::{HttpUpstream, Options, UpstreamError};
 use mcp_attune_gateway::{Body, BoxError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -162,7 +162,7 @@ where
     let shutdown = async {
         let _ = stopped.await;
     };
-    let ended = tokio::spawn(serve(listener, service, limits, tls, shutdown));
+    let ended = tokio::spawn(serve(listener, service, limits, tls, Traffic::default(), shutdown));
     Front { address, stop, ended }
 }
 

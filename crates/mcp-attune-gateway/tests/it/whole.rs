@@ -16,15 +16,15 @@ use tokio::task::JoinHandle;
 
 use crate::support::{behind, message, soon};
 
-struct Running {
-    callers: SocketAddr,
-    admin: SocketAddr,
+pub(crate) struct Running {
+    pub(crate) callers: SocketAddr,
+    pub(crate) admin: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     end: JoinHandle<Drained>,
 }
 
 /// A gateway for this configuration, on ports of its own.
-async fn gateway(toml: &str, file: Option<PathBuf>) -> Running {
+pub(crate) async fn gateway(toml: &str, file: Option<PathBuf>) -> Running {
     let mut config = Config::parse(toml, "attune.toml").unwrap_or_else(|findings| panic!("{findings}"));
     config.server.listen.set_port(0);
     config.server.admin.set_port(0);
@@ -37,11 +37,11 @@ async fn gateway(toml: &str, file: Option<PathBuf>) -> Running {
     Running { callers, admin, stop: Some(stop), end }
 }
 
-fn in_front_of(server: SocketAddr) -> String {
+pub(crate) fn in_front_of(server: SocketAddr) -> String {
     format!("default_language = 'en'\n[upstream]\nurl = 'http://{server}/mcp'\n")
 }
 
-async fn demo() -> SocketAddr {
+pub(crate) async fn demo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let options = Options { step_delay: Duration::from_millis(5), ..Options::default() };
@@ -50,7 +50,12 @@ async fn demo() -> SocketAddr {
 }
 
 /// Sends a request and reads the answer to its end: status, head and body, chunks put together.
-async fn ask(address: SocketAddr, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
+pub(crate) async fn ask(
+    address: SocketAddr,
+    line: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> (u16, String, String) {
     let mut tcp = TcpStream::connect(address).await.unwrap();
     let mut request = format!(
         "{line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n",
@@ -79,11 +84,11 @@ fn unchunked(mut rest: &str) -> String {
     body
 }
 
-const ACCEPT: [(&str, &str); 2] =
+pub(crate) const ACCEPT: [(&str, &str); 2] =
     [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
 
 /// A modern call of a demo tool.
-async fn call(
+pub(crate) async fn call(
     address: SocketAddr,
     tool: &str,
     arguments: Value,

@@ -167,6 +167,26 @@ pub enum Refused {
     },
 }
 
+impl Refused {
+    /// The rules that the request broke, each once.
+    #[must_use]
+    pub fn rules(&self) -> Vec<&'static str> {
+        let mut rules = Vec::new();
+        match self {
+            Self::NotARequest(_) => rules.push("H13"),
+            Self::EnvelopeMissing(_) | Self::VersionNotText | Self::Version { .. } => rules.push("H14"),
+            Self::Mismatch(mismatches) => {
+                for rule in mismatches.iter().map(Mismatch::rule) {
+                    if !rules.contains(&rule) {
+                        rules.push(rule);
+                    }
+                }
+            }
+        }
+        rules
+    }
+}
+
 impl Refusal {
     pub(crate) fn new(message: &Message<'_>, refused: Refused) -> Self {
         let id = if message.kind() == Kind::Request { message.id() } else { None };

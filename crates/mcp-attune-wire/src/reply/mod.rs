@@ -20,6 +20,8 @@
 //! Rules: H9, H13, H14.
 
 use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
 mod cache;
@@ -56,6 +58,8 @@ pub struct Reply {
     pub body: String,
     /// The headers that do not agree and their rules, for logs: names only, nothing that the caller said.
     pub faults: String,
+    /// The rules that the request broke, each once; none where it is not the request that is at fault.
+    pub rules: Vec<&'static str>,
 }
 
 impl Reply {
@@ -68,12 +72,13 @@ impl Reply {
         Self { status, ..Self::error(INTERNAL_ERROR, id, message, &"") }
     }
 
-    /// A body that Attune does not take: too large (413), or encoded (415).
+    /// A request that Attune does not take before it reads it: too large (413), encoded (415), from a stranger (403).
+    /// `rule` says which rule that is.
     ///
-    /// Rules: G4, G10.
+    /// Rules: G4, G10, H15.
     #[must_use]
-    pub fn not_taken(status: u16, message: &dyn fmt::Display) -> Self {
-        Self { status, ..Self::error(INVALID_REQUEST, None, message, &"") }
+    pub fn not_taken(status: u16, rule: &'static str, message: &dyn fmt::Display) -> Self {
+        Self { status, rules: vec![rule], ..Self::error(INVALID_REQUEST, None, message, &"") }
     }
 
     fn error(code: i32, id: Option<&str>, message: &dyn fmt::Display, data: &dyn fmt::Display) -> Self {
@@ -85,13 +90,14 @@ impl Reply {
             let _ = write!(body, ",\"id\":{id}");
         }
         let _ = write!(body, ",\"error\":{{\"code\":{code},\"message\":{}{data}}}}}", Quoted(&text));
-        Self { status: 400, code, content_type: "application/json", body, faults: String::new() }
+        let (faults, rules) = (String::new(), Vec::new());
+        Self { status: 400, code, content_type: "application/json", body, faults, rules }
     }
 }
 
 impl From<&Unreadable> for Reply {
     fn from(unreadable: &Unreadable) -> Self {
-        Self::error(PARSE_ERROR, None, unreadable, &"")
+        Self { rules: vec!["H13"], ..Self::error(PARSE_ERROR, None, unreadable, &"") }
     }
 }
 
@@ -104,7 +110,7 @@ impl From<&Refusal> for Reply {
             Refused::Version { .. } => UNSUPPORTED_PROTOCOL_VERSION,
         };
         let reply = Self::error(code, refusal.id.as_deref(), refusal, &Data(&refusal.refused));
-        Self { faults: faults(&refusal.refused), ..reply }
+        Self { faults: faults(&refusal.refused), rules: refusal.refused.rules(), ..reply }
     }
 }
 
@@ -259,7 +265,9 @@ mod tests {
         let headers = Headers::new([("Accept-Language", &b"fr"[..]), ("Mcp-Param-Mine", b"x")]);
         let policy = Policy { strict: true, ..Policy::default() };
         let refusal = agree::begin(&headers, Message::parse(body).unwrap(), &policy).unwrap_err();
-        assert_eq!(Reply::from(&refusal).faults, "Mcp-Param-* (H16), Accept-Language (L14)");
+        let reply = Reply::from(&refusal);
+        assert_eq!(reply.faults, "Mcp-Param-* (H16), Accept-Language (L14)");
+        assert_eq!(reply.rules, ["H16", "L14"]);
     }
 
     #[test]

@@ -1,0 +1,232 @@
+//! What the gateway counts, in the text format that Prometheus reads.
+//!
+//! 1. Nothing that a caller can make up is a label: methods are those of MCP or `other`, languages those that are
+//!    served, rules and errors our own names. So the number of series is bounded by the configuration.
+//! 2. Requests are counted when their answer is over, so that a stream that failed or lost its caller is counted
+//!    as that. `attune_calls` are those that still run.
+//! 3. Times are until the head of an answer: how long a stream stays open says nothing about speed.
+//!
+//! Rules: G12, H10, H17.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::{Family, MetricConstructor};
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::listen::Traffic;
+use crate::upstream::UpstreamError;
+
+/// The content type of [`Metrics::text`].
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Upper bounds in seconds: a fast server answers in under a millisecond, a model in a minute.
+const BUCKETS: [f64; 14] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 15.0, 60.0];
+
+/// Everything that is counted. A clone counts the same. It outlives the configuration, which can change.
+#[derive(Clone, Debug)]
+pub(crate) struct Metrics {
+    registry: Arc<Registry>,
+    requests: Family<RequestLabels, Counter>,
+    refusals: Family<RefusalLabels, Counter>,
+    unchecked: Family<MountLabels, Counter>,
+    answer_time: Family<MethodLabels, Histogram, Timed>,
+    upstream_time: Family<MountLabels, Histogram, Timed>,
+    upstream_errors: Family<ErrorLabels, Counter>,
+    reloads: Family<ReloadLabels, Counter>,
+    running: Gauge,
+    /// The connections of callers.
+    pub(crate) traffic: Traffic,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct RequestLabels {
+    mount: Arc<str>,
+    method: &'static str,
+    outcome: &'static str,
+    language: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct RefusalLabels {
+    mount: Arc<str>,
+    rule: &'static str,
+    enforced: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct MountLabels {
+    mount: Arc<str>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct MethodLabels {
+    mount: Arc<str>,
+    method: &'static str,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct ErrorLabels {
+    mount: Arc<str>,
+    kind: &'static str,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct ReloadLabels {
+    taken: bool,
+}
+
+/// Makes a histogram of times.
+#[derive(Clone, Copy, Debug)]
+struct Timed;
+
+impl MetricConstructor<Histogram> for Timed {
+    fn new_metric(&self) -> Histogram {
+        Histogram::new(BUCKETS)
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("attune");
+        let metrics = Self {
+            registry: Arc::default(),
+            requests: Family::default(),
+            refusals: Family::default(),
+            unchecked: Family::default(),
+            answer_time: Family::new_with_constructor(Timed),
+            upstream_time: Family::new_with_constructor(Timed),
+            upstream_errors: Family::default(),
+            reloads: Family::default(),
+            running: Gauge::default(),
+            traffic: Traffic::default(),
+        };
+        registry.register(
+            "build",
+            "The program that runs",
+            Info::new([("version", env!("CARGO_PKG_VERSION"))]),
+        );
+        registry.register(
+            "requests",
+            "Requests that are over. Outcomes: answered; error (the server's own HTTP error); refused (by a rule); \
+             failed (no whole answer); gone (the caller left first)",
+            metrics.requests.clone(),
+        );
+        registry.register(
+            "refusals",
+            "Rules that requests broke; enforced=\"false\" passed and was only reported",
+            metrics.refusals.clone(),
+        );
+        registry.register(
+            "unchecked",
+            "Calls whose argument headers went unchecked because the tools could not be listed",
+            metrics.unchecked.clone(),
+        );
+        registry.register_with_unit(
+            "answer",
+            "Time until the head of an answer was ready",
+            Unit::Seconds,
+            metrics.answer_time.clone(),
+        );
+        registry.register_with_unit(
+            "upstream",
+            "The server's part of that time; listings of our own are counted here too",
+            Unit::Seconds,
+            metrics.upstream_time.clone(),
+        );
+        registry.register("upstream_errors", "Failures of servers behind", metrics.upstream_errors.clone());
+        registry.register(
+            "reloads",
+            "Changes of the configuration file; taken=\"false\" was wrong, and the old one keeps serving",
+            metrics.reloads.clone(),
+        );
+        registry.register("calls", "Calls that run, streams included", metrics.running.clone());
+        registry.register("connections", "Connections of callers", metrics.traffic.open.clone());
+        registry.register(
+            "connections_turned_away",
+            "Connections over the limit",
+            metrics.traffic.turned_away.clone(),
+        );
+        Self { registry: Arc::new(registry), ..metrics }
+    }
+
+    /// All of it, as text.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing into a String does not fail.
+        let _ = text::encode(&mut text, &self.registry);
+        text
+    }
+
+    /// The configuration changed, and was taken or not.
+    pub(crate) fn reloaded(&self, taken: bool) {
+        self.reloads.get_or_create(&ReloadLabels { taken }).inc();
+    }
+
+    /// What one mount counts. Where no mount is meant, as for a stranger at the door, its name is empty.
+    pub(crate) fn meter(&self, mount: &str) -> Meter {
+        Meter { metrics: self.clone(), mount: mount.into() }
+    }
+}
+
+/// Counts for one mount.
+#[derive(Clone, Debug)]
+pub(crate) struct Meter {
+    metrics: Metrics,
+    mount: Arc<str>,
+}
+
+impl Meter {
+    fn labels(&self) -> MountLabels {
+        MountLabels { mount: self.mount.clone() }
+    }
+
+    pub(crate) fn began(&self) {
+        self.metrics.running.inc();
+    }
+
+    pub(crate) fn over(&self, method: &'static str, outcome: &'static str, language: String) {
+        self.metrics.running.dec();
+        let labels = RequestLabels { mount: self.mount.clone(), method, outcome, language };
+        self.metrics.requests.get_or_create(&labels).inc();
+    }
+
+    pub(crate) fn broke(&self, rule: &'static str, enforced: bool) {
+        let labels = RefusalLabels { mount: self.mount.clone(), rule, enforced };
+        self.metrics.refusals.get_or_create(&labels).inc();
+    }
+
+    /// The counter of one rule that is enforced.
+    pub(crate) fn refusals(&self, rule: &'static str) -> Counter {
+        let labels = RefusalLabels { mount: self.mount.clone(), rule, enforced: true };
+        self.metrics.refusals.get_or_create_owned(&labels)
+    }
+
+    pub(crate) fn unchecked(&self) {
+        self.metrics.unchecked.get_or_create(&self.labels()).inc();
+    }
+
+    pub(crate) fn answered_in(&self, method: &'static str, time: Duration) {
+        let labels = MethodLabels { mount: self.mount.clone(), method };
+        self.metrics.answer_time.get_or_create(&labels).observe(time.as_secs_f64());
+    }
+
+    pub(crate) fn upstream_took(&self, time: Duration) {
+        self.metrics.upstream_time.get_or_create(&self.labels()).observe(time.as_secs_f64());
+    }
+
+    pub(crate) fn upstream_failed(&self, error: UpstreamError) {
+        // A caller that breaks off, or asks for what is not served, is no fault of the server.
+        if matches!(error, UpstreamError::Caller | UpstreamError::NotServed) {
+            return;
+        }
+        let labels = ErrorLabels { mount: self.mount.clone(), kind: error.name() };
+        self.metrics.upstream_errors.get_or_create(&labels).inc();
+    }
+}

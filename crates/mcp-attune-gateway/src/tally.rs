@@ -1,0 +1,141 @@
+//! One request, counted when it is over.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use http_body::{Frame, SizeHint};
+use http_body_util::BodyExt;
+use mcp_attune_tower::Account;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::metrics::Meter;
+use crate::{Body, BoxError};
+
+/// A request that runs. It is counted when this is dropped, whichever way that comes about, and its place among the
+/// running calls is free again.
+pub(crate) struct Tally {
+    meter: Meter,
+    began: Instant,
+    method: &'static str,
+    account: Account,
+    /// None until there is an answer.
+    status: Option<StatusCode>,
+    failed: bool,
+    /// Whether all of the answer was taken.
+    whole: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Tally {
+    /// `endpoint`: whether the request is for the endpoint, and not for a path beside it.
+    pub(crate) fn new<B>(
+        meter: Meter,
+        place: OwnedSemaphorePermit,
+        request: &Request<B>,
+        endpoint: bool,
+    ) -> Self {
+        meter.began();
+        let method = match *request.method() {
+            _ if !endpoint => "beside",
+            Method::GET => "GET",
+            Method::DELETE => "DELETE",
+            _ => "other",
+        };
+        Self {
+            meter,
+            began: Instant::now(),
+            method,
+            account: Account::default(),
+            status: None,
+            failed: false,
+            whole: false,
+            _place: place,
+        }
+    }
+
+    /// The server behind gave no answer.
+    pub(crate) fn fail(&mut self) {
+        self.failed = true;
+    }
+
+    /// There is an answer: it is counted when its body is over.
+    pub(crate) fn answered<B>(mut self, mut answer: Response<B>) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes, Error = BoxError> + Send + 'static,
+    {
+        self.account = answer.extensions_mut().remove::<Account>().unwrap_or_default();
+        self.method = self.account.method.unwrap_or(self.method);
+        self.status = Some(answer.status());
+        let time = self.began.elapsed();
+        self.meter.answered_in(self.method, time);
+        tracing::debug!(method = self.method, status = answer.status().as_u16(), ?time, "answered");
+        answer.map(|body| {
+            self.whole = body.is_end_stream();
+            Counted { body, tally: self }.boxed_unsync()
+        })
+    }
+
+    fn outcome(&self) -> &'static str {
+        match self.status {
+            _ if self.account.refused => "refused",
+            _ if self.failed || self.account.failed() => "failed",
+            Some(status) if self.whole && status.as_u16() >= 400 => "error",
+            Some(_) if self.whole => "answered",
+            _ => "gone",
+        }
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        for rule in &self.account.broken {
+            self.meter.broke(rule, self.account.refused);
+        }
+        if self.account.unchecked {
+            self.meter.unchecked();
+        }
+        let language = self.account.language.take().map(|language| language.to_string());
+        self.meter.over(self.method, self.outcome(), language.unwrap_or_default());
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A body that keeps its request's place until it is over.
+    struct Counted<B> {
+        #[pin]
+        body: B,
+        tally: Tally,
+    }
+}
+
+impl<B: http_body::Body> http_body::Body for Counted<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let this = self.project();
+        let mut body = this.body;
+        let frame = ready!(body.as_mut().poll_frame(cx));
+        match &frame {
+            // Whoever writes the body may not ask again after its last piece.
+            Some(Ok(_)) => this.tally.whole = body.is_end_stream(),
+            Some(Err(_)) => this.tally.failed = true,
+            None => this.tally.whole = true,
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
