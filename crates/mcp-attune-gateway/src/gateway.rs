@@ -148,6 +148,9 @@ fn limits(config: &Config) -> Limits {
     limits.connections = config.limits.connections;
     limits.headers = config.limits.headers;
     limits.header_bytes = config.limits.header_bytes;
+    limits.head = config.limits.request_head;
+    limits.body_pause = config.limits.request_pause;
+    limits.unread = config.limits.unread;
     limits.drain = config.limits.drain;
     limits
 }
@@ -189,8 +192,11 @@ async fn follow(config: &Config, file: &Path, current: &Current, metrics: &Metri
         }
         match stack(&next, metrics) {
             Ok(stack) => {
-                if next.server != config.server || limits(&next).connections != limits(&config).connections {
-                    tracing::warn!("changes to [server] and to connections take effect after a restart");
+                if next.server != config.server || limits(&next) != limits(&config) {
+                    tracing::warn!(
+                        "changes to [server], and to what [limits] says of connections and their requests, \
+                         take effect after a restart"
+                    );
                 }
                 current.replace(stack);
                 config = next;

@@ -27,6 +27,12 @@ pub struct Limits {
     pub connections: usize,
     /// Calls at one time.
     pub calls: usize,
+    /// How long a request's head may take, and a TLS handshake, and how long a connection may be without a request.
+    pub request_head: Duration,
+    /// How long a request's body may pause.
+    pub request_pause: Duration,
+    /// How long a caller may leave unread what waits for it.
+    pub unread: Duration,
     /// How long the server behind may take to begin its answer.
     pub upstream_first_byte: Duration,
     /// How long a stream may be silent.
@@ -45,6 +51,9 @@ impl Default for Limits {
             header_bytes: 64 * KIB,
             connections: 10_000,
             calls: 4096,
+            request_head: Duration::from_secs(60),
+            request_pause: Duration::from_secs(30),
+            unread: Duration::from_secs(30),
             upstream_first_byte: Duration::from_secs(60),
             stream_idle: Duration::from_secs(5 * 60),
             drain: Duration::from_secs(30),
@@ -65,6 +74,9 @@ impl Limits {
                 .read("header_bytes", base.header_bytes, |value| size(value, 8 << 10, 16 << 20)),
             connections: reader.read("connections", base.connections, |value| count(value, 1_000_000)),
             calls: reader.read("calls", base.calls, |value| count(value, 1_000_000)),
+            request_head: reader.read("request_head", base.request_head, some_time),
+            request_pause: reader.read("request_pause", base.request_pause, some_time),
+            unread: reader.read("unread", base.unread, some_time),
             upstream_first_byte: reader.read("upstream_first_byte", base.upstream_first_byte, some_time),
             stream_idle: reader.read("stream_idle", base.stream_idle, some_time),
             drain: reader.read("drain", base.drain, time),

@@ -99,6 +99,13 @@ fn limits() -> Value {
             ("header_bytes", size("The header lines of a request, together.").default("64 KiB")),
             ("connections", most(1_000_000, "Connections at one time.").default(10_000)),
             ("calls", most(1_000_000, "Calls at one time.").default(4096)),
+            (
+                "request_head",
+                duration("For a request's head to come, and for a connection to be without one.")
+                    .default("60 s"),
+            ),
+            ("request_pause", duration("How long a request's body may pause.").default("30 s")),
+            ("unread", duration("How long a caller may leave unread what waits for it.").default("30 s")),
             ("upstream_first_byte", duration("Until the server behind begins to answer.").default("60 s")),
             ("stream_idle", duration("How long a stream may be silent.").default("5 min")),
             ("drain", duration("For calls to end when the gateway stops.").default("30 s")),

@@ -53,7 +53,7 @@ const STREAMS: u32 = 200;
 const LEAST_BUFFER: usize = 8 * 1024;
 
 /// What callers may use. Rules: G4.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
     /// Connections at a time.

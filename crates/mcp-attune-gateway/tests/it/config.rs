@@ -57,6 +57,9 @@ fn reads_every_value() {
         header_bytes = 8192
         connections = 3
         calls = 0b10
+        request_head = "1 s"
+        request_pause = "2 s"
+        unread = "3 s"
         upstream_first_byte = "250 ms"
         stream_idle = "1 h"
         drain = "0 s"
@@ -100,6 +103,8 @@ fn reads_every_value() {
     let limits = &config.limits;
     assert_eq!((limits.body, limits.answer, limits.event), (1024, 1000, 2 << 20));
     assert_eq!((limits.headers, limits.header_bytes, limits.connections, limits.calls), (7, 8192, 3, 2));
+    let of_callers = (limits.request_head, limits.request_pause, limits.unread);
+    assert_eq!(of_callers, (Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(3)));
     assert_eq!(limits.upstream_first_byte, Duration::from_millis(250));
     assert_eq!((limits.stream_idle, limits.drain), (Duration::from_secs(3600), Duration::ZERO));
     assert_eq!(config.session.keys[0].expose()[1], 1);
@@ -267,7 +272,7 @@ command = ["npx"]
     conf/attune.toml:12:1: there is no key `upstream` in [limits]
       12 | upstream = …
          | ^^^^^^^^
-    hint: the keys here are `body`, `answer`, `event`, `headers`, `header_bytes`, `connections`, `calls`, `upstream_first_byte`, `stream_idle`, `drain`
+    hint: the keys here are `body`, `answer`, `event`, `headers`, `header_bytes`, `connections`, `calls`, `request_head`, `request_pause`, `unread`, `upstream_first_byte`, `stream_idle`, `drain`
 
     conf/attune.toml:15:7: `upstream.url` is neither http nor https
       15 | url = "ws://127.0.0.1:9000/mcp"
