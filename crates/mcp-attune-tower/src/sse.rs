@@ -19,12 +19,17 @@ pub enum Piece {
 }
 
 /// An event that is larger than it may be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TooLarge;
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TooLarge {
+    /// How many bytes an event may have.
+    pub limit: usize,
+    /// What was complete before it.
+    pub before: Vec<Piece>,
+}
 
 impl std::fmt::Display for TooLarge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an event of the stream is larger than the limit allows")
+        write!(f, "an event of the answer is over {} bytes, the limit `event`", self.limit)
     }
 }
 
@@ -79,16 +84,17 @@ impl Splitter {
                 continue;
             }
             self.seen += 1;
-            match byte {
-                b'\n' => self.end_line(1, &mut pieces),
-                b'\r' => {
-                    self.after_cr = true;
-                    self.end_line(1, &mut pieces);
-                }
-                _ => {}
+            let ends = matches!(byte, b'\n' | b'\r');
+            // However large the pieces are that it comes in: the same event is always too large, or never.
+            if self.seen > self.limit {
+                return Err(TooLarge { limit: self.limit, before: pieces });
+            }
+            if ends {
+                self.after_cr = byte == b'\r';
+                self.end_line(1, &mut pieces);
             }
         }
-        if self.held.len() > self.limit { Err(TooLarge) } else { Ok(pieces) }
+        Ok(pieces)
     }
 
     /// What is left when the stream ends: an unfinished event, which goes on as it came.
@@ -302,6 +308,24 @@ mod tests {
         let mut splitter = Splitter::new(10);
         assert!(splitter.push(b"data: 1\n\ndata: 2\n\n").is_ok());
         assert!(splitter.push(b"data: 12").is_ok());
-        assert_eq!(splitter.push(b"345"), Err(TooLarge));
+        assert_eq!(splitter.push(b"345"), Err(TooLarge { limit: 10, before: vec![] }));
+    }
+
+    #[test]
+    fn an_event_over_its_bound_is_refused_in_whatever_pieces_it_comes() {
+        let stream = b"data: 1\n\ndata: 12345\n\ndata: 2\n\n";
+        for length in 1..=stream.len() {
+            let mut splitter = Splitter::new(10);
+            let mut came = Vec::new();
+            let refused = stream.chunks(length).find_map(|chunk| match splitter.push(chunk) {
+                Ok(pieces) => {
+                    came.extend(pieces);
+                    None
+                }
+                Err(too_large) => Some(too_large),
+            });
+            came.extend(refused.unwrap().before);
+            assert_eq!(came, [Piece::Event("data: 1\n\n".into())], "in pieces of {length}");
+        }
     }
 }

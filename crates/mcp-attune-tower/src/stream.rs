@@ -62,7 +62,12 @@ where
                             this.ready.extend(pieces.into_iter().map(|piece| adapted(this.asked, piece)));
                             continue;
                         }
-                        Err(error) => Failed { status: 502, what: error.to_string() },
+                        Err(error) => {
+                            let failed = Failed { status: 502, what: error.to_string() };
+                            let before = error.before.into_iter().map(|piece| adapted(this.asked, piece));
+                            this.ready.extend(before);
+                            failed
+                        }
                     },
                     // Trailers: nothing after them.
                     Err(frame) => return Poll::Ready(Some(Ok(frame))),
