@@ -42,7 +42,10 @@ where
     let (mut parts, body) = response.into_parts();
     let encoded = parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
     if encoded {
-        tracing::warn!("the answer is encoded although that was not asked for; it passes untouched");
+        // Where nothing is adapted, what the caller accepts went on as it came, and gzip is no surprise.
+        if asked.preferred || asked.watch.learns {
+            tracing::warn!("the answer is encoded although that was not asked for; it passes untouched");
+        }
         return Ok(Response::from_parts(parts, boxed(body)));
     }
     match kind(&parts) {

@@ -11,6 +11,7 @@ mod counted;
 mod drain;
 mod faults;
 mod limits;
+mod outage;
 mod pass;
 mod pool;
 mod versions;

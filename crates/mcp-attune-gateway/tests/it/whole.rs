@@ -19,8 +19,8 @@ use crate::support::{behind, message, soon};
 pub(crate) struct Running {
     pub(crate) callers: SocketAddr,
     pub(crate) admin: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    end: JoinHandle<Drained>,
+    pub(crate) stop: Option<oneshot::Sender<()>>,
+    pub(crate) end: JoinHandle<Drained>,
 }
 
 /// A gateway for this configuration, on ports of its own.
@@ -74,7 +74,7 @@ pub(crate) async fn ask(
     (status, head.to_owned(), body)
 }
 
-fn unchunked(mut rest: &str) -> String {
+pub(crate) fn unchunked(mut rest: &str) -> String {
     let mut body = String::new();
     while let Some((size, after)) = rest.split_once("\r\n") {
         let size = usize::from_str_radix(size, 16).unwrap();
