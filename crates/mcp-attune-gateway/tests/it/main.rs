@@ -10,6 +10,7 @@ mod browser;
 mod counted;
 mod drain;
 mod faults;
+mod gone;
 mod limits;
 mod outage;
 mod pass;
