@@ -60,10 +60,7 @@ where
             let id = asked.id.as_deref();
             let body = collect(body, limits.answer).await.map_err(|incomplete| match incomplete {
                 Incomplete::TooLarge => {
-                    let what = format_args!(
-                        "the answer is over {} bytes, more than the limit allows",
-                        limits.answer
-                    );
+                    let what = format_args!("the answer is over {} bytes, the limit `answer`", limits.answer);
                     Reply::failed(502, id, &what)
                 }
                 Incomplete::Broken(error) => {

@@ -147,7 +147,7 @@ where
             return Err(Reply::not_taken(
                 413,
                 "G4",
-                &format_args!("the body is over {limit} bytes; send a smaller one"),
+                &format_args!("the body is over {limit} bytes, the limit `body`; send a smaller one"),
             ));
         }
         Err(Incomplete::Broken(error)) => {

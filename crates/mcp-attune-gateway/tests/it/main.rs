@@ -17,3 +17,4 @@ mod pass;
 mod pool;
 mod versions;
 mod whole;
+mod whole_limits;
