@@ -2,6 +2,7 @@
 //!
 //! Rules: H1–H11, H13, H14, H16, H17, L2, L7, L14.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -30,6 +31,8 @@ pub(crate) struct Decided {
     pub(crate) plan: Plan,
     pub(crate) caller: Caller,
     pub(crate) forward: Forward,
+    /// The message as it goes on, where it is not the bytes that came.
+    pub(crate) changed: Option<String>,
     /// None where the message could not be read, and passes for being reported only.
     pub(crate) kind: Option<Kind>,
     pub(crate) id: Option<String>,
@@ -104,7 +107,11 @@ where
         tracing::debug!(%language, %why, ?of, "language chosen");
     }
     let forward = Forward::new(&agreed, declared.as_deref());
-    Ok(Decided { plan, caller, forward, kind: Some(kind), id, watch: watch(lists) })
+    let changed = match plan.forward(agreed.message()) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(changed) => Some(changed),
+    };
+    Ok(Decided { plan, caller, forward, changed, kind: Some(kind), id, watch: watch(lists) })
 }
 
 type WithSchema<'a> = Result<(Agreed<'a>, Option<Arc<Declared>>), Reply>;
@@ -180,7 +187,8 @@ fn report_or(
     account.broken = refused.rules;
     let caller = Caller::default();
     let plan = negotiate(&caller, &settings.offer);
-    Ok(Decided { plan, caller, forward: Forward::default(), kind: None, id: None, watch })
+    let forward = Forward::default();
+    Ok(Decided { plan, caller, forward, changed: None, kind: None, id: None, watch })
 }
 
 /// Lists the tools in the name of a caller, page by page; none where that cannot be done.

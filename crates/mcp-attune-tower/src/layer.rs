@@ -1,7 +1,7 @@
 //! The layer: one request in, one answer out, in the order of the rules.
 //!
 //! 1. What is no POST is relayed: GET streams, DELETE, whatever else.
-//! 2. The body is read up to its bound and parsed once; it is forwarded as it came.
+//! 2. The body is read up to its bound and parsed once; it is forwarded as it came, but for what the plan takes out.
 //! 3. Headers and body must agree; a refusal never reaches the service.
 //! 4. The caller goes into the request's extensions, and the mirrored headers are written anew.
 //! 5. A JSON answer to a request with a preference is held back, because its header depends on it. Events of a
@@ -158,13 +158,22 @@ where
         }
     };
     let decided = decide::decide(inner.clone(), mount, &parts, &body, account).await?;
-    let Decided { plan, caller, forward, kind, id, watch } = decided;
+    let Decided { plan, caller, forward, changed, kind, id, watch } = decided;
     account.language = plan.chosen().map(|(language, _)| language.clone());
     let mut parts = parts;
     let preferred = caller.preference().is_some();
     let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
     forward.apply(&mut parts.headers, preferred || watch.learns);
     parts.extensions.insert(caller);
+    let body = match changed {
+        None => body,
+        Some(changed) => {
+            if parts.headers.contains_key(header::CONTENT_LENGTH) {
+                parts.headers.insert(header::CONTENT_LENGTH, changed.len().into());
+            }
+            changed.into()
+        }
+    };
 
     let response = call(inner, Request::from_parts(parts, full(body)))
         .await

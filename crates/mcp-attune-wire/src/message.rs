@@ -221,6 +221,25 @@ impl<'a> Message<'a> {
         self.find(Place::Message, name)
     }
 
+    /// Where a member of the message itself stands, from its name to its value and with one of the commas around it:
+    /// replaced by nothing, the member is gone and the rest is whole.
+    #[must_use]
+    pub fn member_span(&self, name: &str) -> Option<Span> {
+        const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
+        let wanted = Wanted::new(name);
+        let here = |member: &&Member| member.place == Place::Message && member.name.is(&wanted, self.text);
+        let member = self.members.iter().find(here)?;
+        // The quote before the name is the first byte of the member.
+        let (start, end) = (member.name.start().checked_sub(1)?, member.value.end());
+        let after = self.text.get(end..)?;
+        let next = after.trim_start_matches(WHITE);
+        if next.starts_with(',') {
+            return Some(Span::new(start, end + (after.len() - next.len()) + 1));
+        }
+        let before = self.text.get(..start)?.trim_end_matches(WHITE);
+        Some(Span::new(before.strip_suffix(',').map_or(start, str::len), end))
+    }
+
     /// A member of `params`, such as `name`, `uri`, `taskId`, `arguments` or `_meta`.
     #[must_use]
     pub fn param(&self, name: &str) -> Option<Value<'a>> {
@@ -432,6 +451,24 @@ mod tests {
         let spliced = message.splice(&[(a, "[2]"), (id, "\"x\"")]).unwrap();
         assert_eq!(spliced, body.replace("1.0", "[2]").replace("\"id\": 1,", "\"id\": \"x\","));
         assert_eq!(message.splice(&[]).unwrap(), body);
+    }
+
+    #[test]
+    fn takes_a_member_out_wherever_it_stands() {
+        for (body, rest) in [
+            (r#"{"x":{"y":1},"jsonrpc":"2.0"}"#, r#"{"jsonrpc":"2.0"}"#),
+            (r#"{"jsonrpc":"2.0","x":[",}"],"id":1}"#, r#"{"jsonrpc":"2.0","id":1}"#),
+            ("{ \"id\" : 1 ,\n \"x\" : 2 \t}", "{ \"id\" : 1  \t}"),
+            ("{ \"\\u0078\" : null , \"id\":1}", "{  \"id\":1}"),
+            (r#"{"x":","}"#, "{}"),
+        ] {
+            let message = Message::parse(body.as_bytes()).unwrap();
+            let gone = message.splice(&[(message.member_span("x").unwrap(), "")]).unwrap();
+            assert_eq!(gone, rest);
+            Message::parse(gone.as_bytes()).unwrap();
+        }
+        let nested = Message::parse(br#"{"params":{"x":1}}"#).unwrap();
+        assert_eq!(nested.member_span("x"), None);
     }
 
     #[test]

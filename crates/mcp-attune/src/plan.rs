@@ -6,8 +6,9 @@
 //!    that is the server's default.
 //! 3. A message that reports a language already is left alone, and its report is what the header mirrors.
 //! 4. A message that cannot be read, or that no rule touches, stays as it came, byte for byte.
+//! 5. The context beside `params` does not go on to the server.
 //!
-//! Rules: L7, L21.
+//! Rules: C10, L7, L21.
 
 use std::borrow::Cow;
 
@@ -16,6 +17,9 @@ use mcp_attune_wire::message::{Kind, Message, meta};
 
 use crate::caller::Caller;
 use crate::language::{Languages, Tag, Why, lookup};
+
+/// The member beside `params` that holds the caller's time, place and locale.
+const CONTEXT: &str = "clientContext";
 
 /// What a server can do for its callers.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +69,16 @@ impl Plan {
     #[must_use]
     pub fn changes(&self) -> bool {
         self.report.is_some()
+    }
+
+    /// The request as the server behind gets it: without the member `clientContext` beside `params`, for which strict
+    /// servers reject the whole message; every other byte as it came.
+    ///
+    /// Rules: C10.
+    #[must_use]
+    pub fn forward<'m>(&self, message: &Message<'m>) -> Cow<'m, str> {
+        let spliced = message.member_span(CONTEXT).and_then(|place| message.splice(&[(place, "")]).ok());
+        spliced.map_or(Cow::Borrowed(message.text()), Cow::Owned)
     }
 
     /// One message of the answer, as the caller gets it.
@@ -207,6 +221,16 @@ mod tests {
             let plan = plan(preference, languages);
             check(&plan, message, message, None);
             assert_eq!((plan.changes(), plan.varies()), (false, varies), "{preference:?}");
+        }
+    }
+
+    #[test]
+    fn the_context_beside_params_does_not_go_on() {
+        let plan = plan(None, None);
+        let bare = r#"{"jsonrpc":"2.0","id":1, "method":"tools/call"}"#;
+        let told = bare.replace(" \"method", r#""clientContext":{"timezone":"Europe/Zurich"}, "method"#);
+        for (message, onward) in [(told.as_str(), bare), (bare, bare)] {
+            assert_eq!(plan.forward(&Message::parse(message.as_bytes()).unwrap()), onward);
         }
     }
 

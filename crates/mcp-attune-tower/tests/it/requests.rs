@@ -118,3 +118,15 @@ async fn what_is_no_post_is_relayed() {
         assert_eq!(seen[0].0.headers["last-event-id"], "7");
     }
 }
+
+#[tokio::test]
+async fn the_context_beside_params_does_not_go_on() {
+    let bare = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let told = bare.replacen('{', r#"{"clientContext":{"timezone":"Europe/Zurich"},"#, 1);
+    let length = told.len().to_string();
+    let request = post(&[("content-length", &length)], &told);
+    let (_, seen) = send(Settings::default(), request, json(OK)).await;
+    let [(parts, sent)] = seen.as_slice() else { panic!("{seen:?}") };
+    assert_eq!(sent, bare);
+    assert_eq!(parts.headers["content-length"], bare.len().to_string());
+}

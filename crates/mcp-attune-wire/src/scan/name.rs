@@ -18,6 +18,11 @@ pub(crate) struct Name {
 const ESCAPED: u32 = 1 << 31;
 
 impl Name {
+    /// The offset of its first byte, after the quote.
+    pub(crate) fn start(self) -> usize {
+        self.start as usize
+    }
+
     /// The name between `start` and `end`, which was written without escapes.
     #[inline]
     pub(super) fn plain(text: &str, start: usize, end: usize) -> Self {
