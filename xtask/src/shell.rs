@@ -53,13 +53,28 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 
 /// Builds something with cargo and returns where its executable is.
 pub(crate) fn built(arguments: &str) -> Result<PathBuf> {
+    executables(arguments)?.pop().context("cargo built no executable")
+}
+
+/// Builds programs of the workspace in one go, so that they share one set of artefacts, and returns where they are.
+pub(crate) fn programs<const N: usize>(packages: &str, names: [&str; N]) -> Result<[PathBuf; N]> {
+    let built = executables(&format!("build --bins {packages}"))?;
+    let named = |name: &str| built.iter().find(|path| path.file_stem().is_some_and(|stem| stem == name));
+    let found = names.map(|name| named(name).cloned());
+    match found.iter().position(Option::is_none) {
+        Some(missing) => bail!("cargo built no `{}`", names[missing]),
+        None => Ok(found.map(Option::unwrap_or_default)),
+    }
+}
+
+fn executables(arguments: &str) -> Result<Vec<PathBuf>> {
     #[derive(Deserialize)]
     struct Artifact {
         executable: Option<PathBuf>,
     }
     let messages = output(cargo(arguments).arg("--message-format=json-render-diagnostics"))?;
     let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
-    artifacts.filter_map(|artifact| artifact.executable).next_back().context("cargo built no executable")
+    Ok(artifacts.filter_map(|artifact| artifact.executable).collect())
 }
 
 /// Whether a command starts and succeeds; its output is thrown away.

