@@ -42,5 +42,5 @@ pub(crate) fn run(quick: bool, if_possible: bool) -> Result<()> {
         println!("{fault}");
     }
     let what = if faults.len() == 1 { "1 fault".to_owned() } else { format!("{} faults", faults.len()) };
-    Err(hinted(format!("interop: {what}"), "look at target/interop for what was seen"))
+    Err(hinted(format!("interop: {what}"), "look at target/interop/seen"))
 }

@@ -22,7 +22,7 @@ impl fmt::Display for Unavailable {
     }
 }
 
-/// Where everything is kept, and what was seen is written.
+/// Where everything is kept; what was seen is in `seen`.
 pub(crate) fn folder() -> PathBuf {
     shell::root().join("target/interop")
 }
