@@ -1,0 +1,73 @@
+//! What a child finds in its environment.
+//!
+//! 1. The gateway's own environment holds the gateway's secrets, and other people's: a child gets the few variables
+//!    that programs need to find themselves and their files, speak the operator's language and reach the network.
+//! 2. Whatever else a child needs is named in `env`, and wins.
+//! 3. A value that begins with `()` is a function that a shell exported, and stays behind.
+
+use std::ffi::{OsStr, OsString};
+
+/// What every program may know: the names that the MCP SDKs pass on, and those of language, zone, temporary and
+/// user's own folders.
+#[cfg(not(windows))]
+const NAMES: &[&str] =
+    &["HOME", "LANG", "LANGUAGE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
+#[cfg(windows)]
+const NAMES: &[&str] = &[
+    "APPDATA",
+    "COMSPEC",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATH",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+    "WINDIR",
+];
+
+/// Families of such names: the parts of a locale, and where a user's files are.
+const FAMILIES: &[&str] = &["LC_", "XDG_"];
+
+/// The part of an environment that a child gets.
+pub(super) fn inherited(
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> impl Iterator<Item = (OsString, OsString)> {
+    environment.filter(|(name, value)| is_passed_on(name) && !value.as_encoded_bytes().starts_with(b"()"))
+}
+
+fn is_passed_on(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    let same = |known: &&str| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { *known == name };
+    NAMES.iter().any(same) || FAMILIES.iter().any(|family| name.starts_with(family))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passes_on_what_programs_need_and_nothing_else() {
+        let all = [
+            ("PATH", "/bin"),
+            ("HOME", "/root"),
+            ("LC_TIME", "de_CH"),
+            ("AWS_SECRET_ACCESS_KEY", "secret"),
+            ("PATHOLOGY", "x"),
+            ("path", "x"),
+            ("SHELL", "() { :; }; echo"),
+        ];
+        let all = all.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let names: Vec<_> = inherited(all.into_iter()).map(|(name, _)| name).collect();
+        let expected: &[&str] =
+            if cfg!(windows) { &["PATH", "LC_TIME", "path"] } else { &["PATH", "HOME", "LC_TIME"] };
+        assert_eq!(names, expected);
+    }
+}

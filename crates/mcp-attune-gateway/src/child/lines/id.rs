@@ -1,0 +1,136 @@
+//! The id of a message that is too long to be kept, found as it passes by.
+
+/// An id longer than this is none of ours, and of nobody who means well.
+const LONGEST: usize = 256;
+
+/// Looks for the `id` of a message, in pieces, without keeping the message. What is no JSON gives no id, or a wrong
+/// one: it is only good for finding who waits.
+#[derive(Debug, Default)]
+pub(super) struct IdFinder {
+    depth: usize,
+    /// Whether a string is being read, and whether a backslash was just before.
+    string: bool,
+    escaped: bool,
+    /// The string that may turn out to be a name, or the value of `id` so far.
+    text: Vec<u8>,
+    state: State,
+    id: Option<Vec<u8>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum State {
+    /// Before a name, at the level of the message.
+    #[default]
+    Name,
+    /// After the name `id` or another, before the colon.
+    Colon { id: bool },
+    /// In a value.
+    Value { id: bool },
+}
+
+impl IdFinder {
+    pub(super) fn look_at(&mut self, piece: &[u8]) {
+        for byte in piece {
+            self.byte(*byte);
+        }
+    }
+
+    pub(super) fn found(self) -> Option<String> {
+        self.id.and_then(|id| String::from_utf8(id).ok())
+    }
+
+    fn byte(&mut self, byte: u8) {
+        let is_id = self.state == State::Value { id: true };
+        let outer = self.depth == 1;
+        if self.string {
+            if outer && (is_id || self.state == State::Name) {
+                self.keep(byte);
+            }
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' => self.escaped = true,
+                b'"' => self.end_string(),
+                _ => {}
+            }
+            return;
+        }
+        match byte {
+            b'"' => {
+                self.string = true;
+                if outer && self.state == State::Name {
+                    self.text.clear();
+                }
+                if outer && (is_id || self.state == State::Name) {
+                    self.keep(byte);
+                }
+            }
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => {
+                if outer {
+                    self.end_value();
+                }
+                self.depth = self.depth.saturating_sub(1);
+            }
+            b',' if outer => self.end_value(),
+            b':' if outer => {
+                if let State::Colon { id } = self.state {
+                    self.state = State::Value { id };
+                    self.text.clear();
+                }
+            }
+            _ if outer && is_id && !byte.is_ascii_whitespace() => self.keep(byte),
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, byte: u8) {
+        if self.text.len() <= LONGEST {
+            self.text.push(byte);
+        }
+    }
+
+    fn end_string(&mut self) {
+        self.string = false;
+        if self.depth == 1 && self.state == State::Name {
+            self.state = State::Colon { id: self.text == b"\"id\"" };
+        }
+    }
+
+    fn end_value(&mut self) {
+        if self.state == (State::Value { id: true }) && (1..=LONGEST).contains(&self.text.len()) {
+            self.id = Some(std::mem::take(&mut self.text));
+        }
+        self.state = State::Name;
+        self.text.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> Option<String> {
+        let mut finder = IdFinder::default();
+        finder.look_at(text.as_bytes());
+        finder.found()
+    }
+
+    #[test]
+    fn finds_the_id_of_the_message_and_of_nothing_in_it() {
+        for (text, expected) in [
+            (r#"{"id":7}"#, Some("7")),
+            (r#"{"jsonrpc":"2.0","id" : "a,}\"b" ,"result":{}}"#, Some(r#""a,}\"b""#)),
+            (r#"{"result":{"id":1,"x":[{"id":2}],"y":"\"id\":3"},"id":-4.5e6}"#, Some("-4.5e6")),
+            (r#"{"result":{"id":1}}"#, None),
+            (r#"{"method":"id","params":{"id":1}}"#, None),
+            (r#"{"id":{"id":1}}"#, None),
+            (r#"[{"id":1}]"#, None),
+            (r#"no json "id":1"#, None),
+            ("}}}]],,::\"", None),
+            ("", None),
+        ] {
+            assert_eq!(id(text).as_deref(), expected, "{text}");
+        }
+        assert_eq!(id(&format!(r#"{{"id":"{}"}}"#, "x".repeat(LONGEST))), None);
+    }
+}

@@ -1,0 +1,228 @@
+//! Messages between two programs: one a line.
+//!
+//! 1. A line ends with LF; a CR before it does not count, and empty lines are read over.
+//! 2. A line that is longer than it may be is not kept: it is read over to its end, and all that is known of it then
+//!    is its start, its length and, if it was a message, its id, so that whoever waits for it can be told.
+//! 3. What comes last without an end is unfinished.
+//!
+//! Rules: G4, G9.
+
+use std::io;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+mod id;
+
+use id::IdFinder;
+
+/// How much is asked for at a time.
+const PIECE: usize = 16 * 1024;
+/// How much of a line that is too long is kept to be shown.
+const START: usize = 1024;
+
+/// One line, without its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Line {
+    /// All of it, whatever it is.
+    Whole(Vec<u8>),
+    /// More than is allowed.
+    TooLong(TooLong),
+    /// What was there when the other end closed.
+    Unfinished(Vec<u8>),
+}
+
+/// A line of which not all was kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct TooLong {
+    /// Its first bytes.
+    pub(crate) start: Vec<u8>,
+    /// How many bytes it had.
+    pub(crate) length: usize,
+    /// The `id` of the message in it, as written, where it has one that is short.
+    pub(crate) id: Option<String>,
+}
+
+/// Reads lines, each up to a bound.
+#[derive(Debug)]
+pub(crate) struct Lines<R> {
+    from: R,
+    limit: usize,
+    held: BytesMut,
+    /// How far `held` was looked at for an end.
+    seen: usize,
+    /// The line that is being read over.
+    over: Option<Over>,
+}
+
+#[derive(Debug)]
+struct Over {
+    start: Vec<u8>,
+    length: usize,
+    id: IdFinder,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    /// Reads lines of at most `limit` bytes.
+    pub(crate) fn new(from: R, limit: usize) -> Self {
+        Self { from, limit, held: BytesMut::new(), seen: 0, over: None }
+    }
+
+    /// The next line; none at the end. Can be dropped and called again: nothing is lost.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            if let Some(line) = self.take() {
+                return Ok(Some(line));
+            }
+            self.held.reserve(PIECE);
+            if self.from.read_buf(&mut self.held).await? == 0 {
+                return Ok(self.finish());
+            }
+        }
+    }
+
+    /// A line that is there already.
+    fn take(&mut self) -> Option<Line> {
+        loop {
+            let fresh = self.held.get(self.seen..).unwrap_or_default();
+            let Some(end) = fresh.iter().position(|byte| *byte == b'\n') else {
+                self.seen = self.held.len();
+                if self.over.is_some() || self.held.len() > self.limit {
+                    self.read_over(self.held.len());
+                }
+                return None;
+            };
+            let end = self.seen + end;
+            if self.over.is_some() || end > self.limit {
+                self.read_over(end);
+                self.drop_start(1);
+                return self.over.take().map(|over| Line::TooLong(over.known()));
+            }
+            let line = self.held.split_to(end);
+            self.drop_start(1);
+            let line = line.strip_suffix(b"\r").unwrap_or(&line);
+            if !line.is_empty() {
+                return Some(Line::Whole(line.to_vec()));
+            }
+        }
+    }
+
+    /// Lets go of so many bytes of a line that is too long.
+    fn read_over(&mut self, bytes: usize) {
+        let piece = self.held.split_to(bytes.min(self.held.len()));
+        self.seen = 0;
+        let over = self.over.get_or_insert_with(|| Over {
+            start: piece.iter().copied().take(START.min(self.limit)).collect(),
+            length: 0,
+            id: IdFinder::default(),
+        });
+        over.length = over.length.saturating_add(piece.len());
+        over.id.look_at(&piece);
+        if self.held.capacity() > PIECE * 4 {
+            self.held = BytesMut::from(self.held.as_ref());
+        }
+    }
+
+    fn drop_start(&mut self, bytes: usize) {
+        let _ = self.held.split_to(bytes.min(self.held.len()));
+        self.seen = 0;
+    }
+
+    fn finish(&mut self) -> Option<Line> {
+        if let Some(over) = self.over.take() {
+            return Some(Line::TooLong(over.known()));
+        }
+        let rest = self.held.split();
+        self.seen = 0;
+        (!rest.is_empty()).then(|| Line::Unfinished(rest.to_vec()))
+    }
+}
+
+impl Over {
+    fn known(self) -> TooLong {
+        TooLong { start: self.start, length: self.length, id: self.id.found() }
+    }
+}
+
+/// A message as a line: its own line ends, which JSON has only between its parts, become spaces.
+pub(crate) fn line(message: &[u8]) -> Vec<u8> {
+    let mut line = Vec::with_capacity(message.len() + 1);
+    line.extend(message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
+    line.push(b'\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::AsyncWriteExt;
+
+    async fn all(text: &[u8], limit: usize, piece: usize) -> Vec<Line> {
+        let (mut to, from) = tokio::io::duplex(piece);
+        let text = text.to_vec();
+        tokio::spawn(async move {
+            let _ = to.write_all(&text).await;
+        });
+        let mut lines = Lines::new(from, limit);
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            all.push(line);
+        }
+        all
+    }
+
+    fn whole(text: &str) -> Line {
+        Line::Whole(text.into())
+    }
+
+    #[tokio::test]
+    async fn reads_lines_in_any_pieces() {
+        for piece in [1, 2, 3, 7, 100] {
+            let read = all(b"one\r\n\n\r\ntw\ro\n\xff\xfe\nhalf", 100, piece).await;
+            let expected = [
+                whole("one"),
+                whole("tw\ro"),
+                Line::Whole(vec![0xff, 0xfe]),
+                Line::Unfinished(b"half".to_vec()),
+            ];
+            assert_eq!(read, expected, "{piece}");
+        }
+    }
+
+    #[tokio::test]
+    async fn reads_over_a_line_that_is_too_long_and_goes_on() {
+        let long = format!(r#"{{"result":{{"id":1,"text":"{}"}},"id":"a\"b"}}"#, "x".repeat(500));
+        for piece in [1, 5, 64, 4096] {
+            for limit in [10, 100, long.len() - 1] {
+                let read = all(format!("ok\n{long}\nok\n").as_bytes(), limit, piece).await;
+                let [first, Line::TooLong(over), last] = read.as_slice() else { panic!("{read:?}") };
+                assert_eq!((first, last), (&whole("ok"), &whole("ok")));
+                assert_eq!(over.length, long.len(), "{piece} {limit}");
+                assert_eq!(over.id.as_deref(), Some(r#""a\"b""#));
+                assert!(over.start.len() <= limit && long.as_bytes().starts_with(&over.start));
+            }
+            assert_eq!(all(format!("{long}\n").as_bytes(), long.len(), piece).await, [whole(&long)]);
+        }
+    }
+
+    #[tokio::test]
+    async fn keeps_no_more_than_its_bound() {
+        let (mut to, from) = tokio::io::duplex(1 << 16);
+        tokio::spawn(async move {
+            for _ in 0..100 {
+                to.write_all(&[b'x'; 100_000]).await.unwrap();
+            }
+            to.write_all(b"\nnext\n").await.unwrap();
+        });
+        let mut lines = Lines::new(from, 1 << 20);
+        let line = lines.next().await.unwrap().unwrap();
+        assert!(matches!(&line, Line::TooLong(over) if over.length == 10_000_000), "{line:?}");
+        assert!(lines.held.capacity() < 1 << 20, "{}", lines.held.capacity());
+        assert_eq!(lines.next().await.unwrap(), Some(whole("next")));
+    }
+
+    #[test]
+    fn a_message_is_one_line() {
+        assert_eq!(line(b"{\r\n  \"a\": \"\\n\"\n}"), b"{    \"a\": \"\\n\" }\n");
+    }
+}

@@ -1,0 +1,104 @@
+//! The way into a program: whole messages, one after the other, and no more of them waiting than memory allows.
+
+use std::sync::Arc;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::lines::line;
+
+/// How many bytes may wait for a program that does not read.
+const ROOM: usize = 8 << 20;
+
+/// The way into a program. A clone leads to the same one.
+#[derive(Clone, Debug)]
+pub(crate) struct Pipe {
+    to: mpsc::UnboundedSender<Waiting>,
+    room: Arc<Semaphore>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    line: Vec<u8>,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+/// The program does not read any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Closed;
+
+impl Pipe {
+    /// A way, and what carries along it: to be run until it ends, which closes the program's input. It ends when
+    /// the last [`Pipe`] is gone or the program reads no more.
+    pub(crate) fn new(into: impl AsyncWrite + Send + Unpin) -> (Self, impl Future<Output = ()> + Send) {
+        let (to, waiting) = mpsc::unbounded_channel();
+        let pipe = Self { to, room: Arc::new(Semaphore::new(ROOM)) };
+        (pipe, carry(waiting, into))
+    }
+
+    /// Sends a message as soon as there is room for it. Dropped before that, nothing was sent.
+    pub(crate) async fn send(&self, message: &[u8]) -> Result<(), Closed> {
+        let line = line(message);
+        let bytes = u32::try_from(line.len().min(ROOM)).unwrap_or(u32::MAX);
+        let room = tokio::select! {
+            room = Arc::clone(&self.room).acquire_many_owned(bytes) => room.map_err(|_| Closed)?,
+            () = self.to.closed() => return Err(Closed),
+        };
+        self.to.send(Waiting { line, _room: Some(room) }).map_err(|_| Closed)
+    }
+
+    /// Sends a short message of our own, of which there is at most one for each message that found room.
+    pub(crate) fn send_short(&self, message: &str) {
+        // Nobody there to read it is as good as having read it.
+        let _ = self.to.send(Waiting { line: line(message.as_bytes()), _room: None });
+    }
+}
+
+async fn carry(mut waiting: mpsc::UnboundedReceiver<Waiting>, mut into: impl AsyncWrite + Unpin) {
+    while let Some(Waiting { line, _room }) = waiting.recv().await {
+        if let Err(error) = into.write_all(&line).await {
+            tracing::debug!(%error, "the program reads no more");
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::io::AsyncReadExt;
+    use tokio::time::timeout;
+
+    #[tokio::test(start_paused = true)]
+    async fn lets_no_more_wait_than_there_is_room_for() {
+        let (mut out, into) = tokio::io::duplex(16);
+        let (pipe, carry) = Pipe::new(into);
+        let carry = tokio::spawn(carry);
+        let half = vec![b'x'; ROOM / 2 - 1];
+        pipe.send(&half).await.unwrap();
+        pipe.send(&half).await.unwrap();
+        assert!(timeout(Duration::from_secs(1), pipe.send(b"more")).await.is_err());
+        pipe.send_short("short");
+        let mut read = vec![0; ROOM];
+        out.read_exact(&mut read).await.unwrap();
+        pipe.send(b"more").await.unwrap();
+        drop(pipe);
+        carry.await.unwrap();
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).await.unwrap();
+        assert_eq!(rest, "short\nmore\n");
+    }
+
+    #[tokio::test]
+    async fn says_when_nobody_reads_any_more() {
+        let (out, into) = tokio::io::duplex(16);
+        let (pipe, carry) = Pipe::new(into);
+        let carry = tokio::spawn(carry);
+        drop(out);
+        let _ = pipe.send(b"lost").await;
+        carry.await.unwrap();
+        assert_eq!(pipe.send(&vec![b'x'; ROOM]).await, Err(Closed));
+        assert_eq!(pipe.send(b"x").await, Err(Closed));
+    }
+}

@@ -1,0 +1,319 @@
+//! Programs that are started, kept in a group of their own, and ended with all that they started themselves.
+//!
+//! 1. A child reads and writes pipes; what it says on its standard error is logged line by line, or goes where the
+//!    gateway's own goes.
+//! 2. Its environment is the operator's choice: see [`environment`].
+//! 3. It leads a process group, so that the programs behind a wrapper (`npx`, a shell) end with it, and so that a
+//!    Ctrl-C in the gateway's terminal ends the gateway first, which then ends its children in order.
+//! 4. The end: its input is closed; it may finish; its group is asked to end (`SIGTERM`); it is ended (`SIGKILL`).
+//!    Whatever is dropped without that is ended at once. Where there are no groups, the program alone is ended.
+//!
+//! Caveat: when the gateway itself is ended by force, its children only find their input closed.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::time::timeout;
+
+use super::environment;
+use super::stderr;
+
+/// How long a child may take to end by itself when its input is closed, and again when it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A program to start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Program {
+    /// Its name, looked for in `PATH`, or its path.
+    pub(crate) name: String,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) environment: Environment,
+    pub(crate) stderr: Stderr,
+}
+
+/// What a program finds in its environment.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Environment {
+    /// All that we have.
+    Inherited,
+    /// What programs need, and these on top.
+    Chosen(Vec<(String, String)>),
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inherited => f.write_str("Inherited"),
+            Self::Chosen(added) => f.debug_list().entries(added.iter().map(|(name, _)| name)).finish(),
+        }
+    }
+}
+
+/// Where a program's standard error goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Stderr {
+    /// Into our log, under this name.
+    Logged(String),
+    /// Where ours goes.
+    Inherited,
+}
+
+/// Why a program does not run.
+#[derive(Debug)]
+pub(crate) struct NotStarted {
+    program: String,
+    why: io::Error,
+}
+
+impl fmt::Display for NotStarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let program = &self.program;
+        match self.why.kind() {
+            io::ErrorKind::NotFound => {
+                write!(f, "the program {program} was not found; is it installed, and is its folder in PATH?")
+            }
+            io::ErrorKind::PermissionDenied => {
+                write!(f, "the program {program} may not be run; is it executable?")
+            }
+            _ => write!(f, "the program {program} cannot be started: {}", self.why),
+        }
+    }
+}
+
+impl std::error::Error for NotStarted {}
+
+/// The two ends of a running program that messages go through.
+#[derive(Debug)]
+pub(crate) struct Pipes {
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+}
+
+/// A program that runs. Dropped, it and its group are ended by force.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    /// The group is the program's own number. None once it is over, or where there are no groups.
+    group: Option<u32>,
+}
+
+/// Starts a program.
+pub(crate) fn start(program: &Program) -> Result<(Process, Pipes), NotStarted> {
+    let failed = |why| NotStarted { program: program.name.clone(), why };
+    let mut command = Command::new(&program.name);
+    command.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    if let Environment::Chosen(added) = &program.environment {
+        command.env_clear().envs(environment::inherited(std::env::vars_os()));
+        command.envs(added.iter().map(|(name, value)| (name, value)));
+    }
+    command.stderr(match program.stderr {
+        Stderr::Logged(_) => Stdio::piped(),
+        Stderr::Inherited => Stdio::inherit(),
+    });
+    #[cfg(unix)]
+    command.process_group(0);
+    let mut child = command.spawn().map_err(failed)?;
+    let group = child.id().filter(|_| cfg!(unix));
+    let (stdin, stdout, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let process = Process { child, group };
+    if let (Stderr::Logged(name), Some(errors)) = (&program.stderr, errors) {
+        tokio::spawn(stderr::log(errors, name.clone()));
+    }
+    match (stdin, stdout) {
+        (Some(stdin), Some(stdout)) => Ok((process, Pipes { stdin, stdout })),
+        _ => Err(failed(io::Error::other("it has no pipes"))),
+    }
+}
+
+/// Whether a program can be found at all, so that an operator hears of it at once and not from the first caller.
+pub(crate) fn find(program: &Program) -> Result<(), NotStarted> {
+    // Elsewhere, names are looked for in more ways than PATH.
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    let added = match &program.environment {
+        Environment::Chosen(added) => added.iter().find(|(name, _)| name == "PATH"),
+        Environment::Inherited => None,
+    };
+    let path = added.map(|(_, value)| OsString::from(value)).or_else(|| std::env::var_os("PATH"));
+    let found = if program.name.contains('/') {
+        Path::new(&program.name).is_file()
+    } else {
+        std::env::split_paths(&path.unwrap_or_default()).any(|folder| folder.join(&program.name).is_file())
+    };
+    let why = io::ErrorKind::NotFound.into();
+    if found { Ok(()) } else { Err(NotStarted { program: program.name.clone(), why }) }
+}
+
+impl Process {
+    /// The program's number, while it runs.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// Waits until it ended by itself, and ends what it left behind. Can be dropped and called again.
+    pub(crate) async fn exited(&mut self) -> io::Result<ExitStatus> {
+        let status = self.child.wait().await;
+        if let Some(group) = self.group.take() {
+            signal(group, Signal::Kill);
+        }
+        status
+    }
+
+    /// Ends it. Its input must have been closed before: that is the first thing that it is to notice.
+    pub(crate) async fn end(mut self) -> Option<ExitStatus> {
+        if let Ok(status) = timeout(GRACE, self.exited()).await {
+            return status.ok();
+        }
+        if let Some(group) = self.group {
+            signal(group, Signal::Term);
+            if let Ok(status) = timeout(GRACE, self.exited()).await {
+                return status.ok();
+            }
+            signal(group, Signal::Kill);
+        }
+        let _ = self.child.start_kill();
+        timeout(GRACE, self.exited()).await.ok()?.ok()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // The runtime reaps the program itself; `kill_on_drop` ends it where there is no group.
+        if let Some(group) = self.group.take() {
+            signal(group, Signal::Kill);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Signal {
+    Term,
+    Kill,
+}
+
+/// Nobody left in the group is not a failure: that is what is wanted.
+#[cfg(unix)]
+fn signal(group: u32, signal: Signal) {
+    use rustix::process::{Pid, kill_process_group};
+    let signal = match signal {
+        Signal::Term => rustix::process::Signal::TERM,
+        Signal::Kill => rustix::process::Signal::KILL,
+    };
+    if let Some(group) = i32::try_from(group).ok().filter(|group| *group > 1).and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, signal);
+    }
+}
+
+#[cfg(not(unix))]
+fn signal(_: u32, signal: Signal) {
+    match signal {
+        Signal::Term | Signal::Kill => {}
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+
+    fn shell(script: &str) -> Program {
+        Program {
+            name: "sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            environment: Environment::Chosen(vec![("MINE".into(), "yes".into())]),
+            stderr: Stderr::Logged("test".into()),
+        }
+    }
+
+    /// Whether a program is over; whether somebody has asked how it ended does not matter.
+    fn is_over(id: u32) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat"));
+        let dead = stat.is_ok_and(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')));
+        dead || rustix::process::test_kill_process(rustix::process::Pid::from_raw(id as i32).unwrap())
+            .is_err()
+    }
+
+    async fn gone(id: u32) -> bool {
+        for _ in 0..500 {
+            if is_over(id) {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        false
+    }
+
+    /// Starts a script that says its own number, and that of a program which it starts itself.
+    async fn family(script: &str) -> (Process, Pipes, Vec<u32>) {
+        let (process, pipes) = start(&shell(script)).unwrap();
+        let Pipes { stdin, stdout } = pipes;
+        let mut lines = BufReader::new(stdout).lines();
+        let ids = lines.next_line().await.unwrap().unwrap();
+        let ids = ids.split(' ').map(|id| id.parse().unwrap()).collect();
+        (process, Pipes { stdin, stdout: lines.into_inner().into_inner() }, ids)
+    }
+
+    #[tokio::test]
+    async fn gives_a_child_what_it_needs_and_what_was_chosen() {
+        let (process, mut pipes) = start(&shell("echo $MINE; env")).unwrap();
+        let mut said = String::new();
+        pipes.stdout.read_to_string(&mut said).await.unwrap();
+        assert!(said.starts_with("yes\n"), "{said}");
+        assert!(said.contains("\nPATH="));
+        assert!(!said.contains("CARGO"), "{said}");
+        drop(pipes);
+        assert!(process.end().await.unwrap().success());
+    }
+
+    #[tokio::test]
+    async fn ends_a_child_that_ends_with_its_input() {
+        let (process, pipes, _) = family("echo $$; cat; exit 7").await;
+        drop(pipes);
+        assert_eq!(process.end().await.unwrap().code(), Some(7));
+    }
+
+    #[tokio::test]
+    async fn ends_a_child_that_does_not_listen_with_what_it_started() {
+        let (process, pipes, ids) =
+            family("trap '' TERM; sleep 600 & echo $$ $!; while true; do wait; sleep 600; done").await;
+        drop(pipes);
+        assert!(process.end().await.is_some());
+        for id in ids {
+            assert!(gone(id).await, "{id}");
+        }
+    }
+
+    #[tokio::test]
+    async fn ends_what_a_child_left_behind() {
+        let (mut process, _pipes, ids) = family("sleep 600 & echo $$ $!").await;
+        process.exited().await.unwrap();
+        assert!(gone(ids[1]).await);
+    }
+
+    #[tokio::test]
+    async fn ends_a_child_that_is_dropped() {
+        let (process, _pipes, ids) = family("sleep 600 & echo $$ $!; sleep 600").await;
+        drop(process);
+        for id in ids {
+            assert!(gone(id).await, "{id}");
+        }
+    }
+
+    #[tokio::test]
+    async fn says_what_is_wrong_with_a_program() {
+        let program = Program { name: "no-such-program".into(), ..shell("") };
+        let says = "the program no-such-program was not found; is it installed, and is its folder in PATH?";
+        assert_eq!(find(&program).unwrap_err().to_string(), says);
+        assert_eq!(start(&program).unwrap_err().to_string(), says);
+        let program =
+            Program { name: concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").into(), ..shell("") };
+        assert!(start(&program).unwrap_err().to_string().ends_with("may not be run; is it executable?"));
+        assert!(find(&shell("")).is_ok());
+    }
+}
