@@ -9,3 +9,4 @@ pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod language;
 pub(crate) mod serve;
+pub(crate) mod stdio;

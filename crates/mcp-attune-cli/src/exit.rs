@@ -11,6 +11,8 @@ pub(crate) enum Exit {
     Fine,
     /// The command did its work and found something: invalid, a mismatch, incomplete.
     Findings,
+    /// The command stood for another program, which ended so.
+    As(u8),
 }
 
 /// An error that says what to do about it.
@@ -38,6 +40,7 @@ pub(crate) fn code(result: anyhow::Result<Exit>) -> ExitCode {
     match result {
         Ok(Exit::Fine) => ExitCode::SUCCESS,
         Ok(Exit::Findings) => ExitCode::from(1),
+        Ok(Exit::As(code)) => ExitCode::from(code),
         // Whoever reads our output may stop when they have seen enough, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -30,18 +30,20 @@ enum Command {
     Explain(commands::explain::Explain),
     Language(commands::language::Language),
     Serve(commands::serve::Serve),
+    Stdio(commands::stdio::Stdio),
 }
 
 fn main() -> ExitCode {
     // What cannot be parsed ends here, with exit code 2; what is asked of --help and --version, with 0.
     let attune = Attune::parse();
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(io::stdout());
     let result = match attune.command {
         Command::Config(config) => config.run(&mut out),
         Command::Demo(demo) => demo.run(&mut out),
         Command::Explain(explain) => explain.run(&mut out),
         Command::Language(language) => language.run(&mut out),
         Command::Serve(serve) => serve.run(&mut out),
+        Command::Stdio(stdio) => stdio.run(),
     };
     exit::code(result.and_then(|exit| Ok(out.flush().map(|()| exit)?)))
 }

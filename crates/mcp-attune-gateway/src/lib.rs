@@ -27,6 +27,7 @@ pub mod upstream;
 mod child;
 
 pub mod stack;
+pub mod stdio;
 
 pub mod gateway;
 

@@ -20,7 +20,6 @@ use std::time::Instant;
 
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune::language::Languages;
 use mcp_attune_tower::{Attune, AttuneLayer, Failed, Settings};
 use mcp_attune_wire::reply::Reply;
 use tokio::sync::Semaphore;
@@ -208,8 +207,7 @@ fn settings(config: &Config, mount: &config::Mount) -> Settings {
     let mut settings = Settings::default();
     settings.policy = mount.headers.policy();
     settings.report_only = mount.headers.agree == Agreement::Report;
-    settings.offer.languages =
-        config.default_language.as_ref().and_then(|tag| Languages::new(tag.clone(), []).ok());
+    settings.offer = config.offer();
     settings.limits.body = config.limits.body;
     settings.limits.answer = config.limits.answer;
     settings.limits.event = config.limits.event;

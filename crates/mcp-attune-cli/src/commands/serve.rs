@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mcp_attune::language::Tag;
 use mcp_attune_gateway::config::{Config, Unusable, Upstream};
@@ -65,15 +65,9 @@ impl Serve {
     }
 
     /// The file, with what the command line says on top.
-    fn config(&self, file: Option<&std::path::Path>) -> anyhow::Result<Config> {
+    fn config(&self, file: Option<&Path>) -> anyhow::Result<Config> {
         let mut config = match file {
-            Some(file) => Config::load(file).map_err(|unusable| match unusable {
-                Unusable::Wrong(findings) => hinted(
-                    format!("{} cannot be used\n{findings}", file.display()),
-                    "mend it, and try `attune config check`",
-                ),
-                other => hinted(format!("{}: {other}", file.display()), "is it the right file?"),
-            })?,
+            Some(file) => read(file)?,
             None => Config::default(),
         };
         config.server.listen = self.listen.unwrap_or(config.server.listen);
@@ -93,6 +87,17 @@ impl Serve {
         }
         Ok(config)
     }
+}
+
+/// A configuration that can be used, or what is wrong with it.
+pub(crate) fn read(file: &Path) -> anyhow::Result<Config> {
+    Config::load(file).map_err(|unusable| match unusable {
+        Unusable::Wrong(findings) => hinted(
+            format!("{} cannot be used\n{findings}", file.display()),
+            "mend it, and try `attune config check`",
+        ),
+        other => hinted(format!("{}: {other}", file.display()), "is it the right file?"),
+    })
 }
 
 fn not_started(why: &NotStarted) -> anyhow::Error {

@@ -6,6 +6,7 @@ mod help;
 mod language;
 mod readme;
 mod serving;
+mod stdio;
 
 use std::process::{Command, Output};
 

@@ -39,18 +39,20 @@ pub(crate) struct Program {
 /// What a program finds in its environment.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Environment {
-    /// All that we have.
-    Inherited,
+    /// All that we have, and these on top.
+    Inherited(Vec<(String, String)>),
     /// What programs need, and these on top.
     Chosen(Vec<(String, String)>),
 }
 
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Inherited => f.write_str("Inherited"),
-            Self::Chosen(added) => f.debug_list().entries(added.iter().map(|(name, _)| name)).finish(),
-        }
+        let (name, added) = match self {
+            Self::Inherited(added) => ("Inherited", added),
+            Self::Chosen(added) => ("Chosen", added),
+        };
+        let names: Vec<_> = added.iter().map(|(name, _)| name).collect();
+        f.debug_tuple(name).field(&names).finish()
     }
 }
 
@@ -107,10 +109,11 @@ pub(crate) fn start(program: &Program) -> Result<(Process, Pipes), NotStarted> {
     let failed = |why| NotStarted { program: program.name.clone(), why };
     let mut command = Command::new(&program.name);
     command.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-    if let Environment::Chosen(added) = &program.environment {
+    if let Environment::Chosen(_) = &program.environment {
         command.env_clear().envs(environment::inherited(std::env::vars_os()));
-        command.envs(added.iter().map(|(name, value)| (name, value)));
     }
+    let (Environment::Inherited(added) | Environment::Chosen(added)) = &program.environment;
+    command.envs(added.iter().map(|(name, value)| (name, value)));
     command.stderr(match program.stderr {
         Stderr::Logged(_) => Stdio::piped(),
         Stderr::Inherited => Stdio::inherit(),
@@ -136,11 +139,9 @@ pub(crate) fn find(program: &Program) -> Result<(), NotStarted> {
     if !cfg!(unix) {
         return Ok(());
     }
-    let added = match &program.environment {
-        Environment::Chosen(added) => added.iter().find(|(name, _)| name == "PATH"),
-        Environment::Inherited => None,
-    };
-    let path = added.map(|(_, value)| OsString::from(value)).or_else(|| std::env::var_os("PATH"));
+    let (Environment::Inherited(added) | Environment::Chosen(added)) = &program.environment;
+    let path = added.iter().find(|(name, _)| name == "PATH");
+    let path = path.map(|(_, value)| OsString::from(value)).or_else(|| std::env::var_os("PATH"));
     let found = if program.name.contains('/') {
         Path::new(&program.name).is_file()
     } else {
@@ -154,6 +155,13 @@ impl Process {
     /// The program's number, while it runs.
     pub(crate) fn id(&self) -> Option<u32> {
         self.child.id()
+    }
+
+    /// Passes a signal on to it, and to all that it started.
+    pub(crate) fn tell(&self, told: Signal) {
+        if let Some(group) = self.group {
+            signal(group, told);
+        }
     }
 
     /// Waits until it ended by itself, and ends what it left behind. Can be dropped and called again.
@@ -191,9 +199,17 @@ impl Drop for Process {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Signal {
+/// What a program can be told by whoever started it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Signal {
+    /// The terminal is gone.
+    HangUp,
+    /// Ctrl-C.
+    Interrupt,
+    /// Please end.
     Term,
+    /// End.
     Kill,
 }
 
@@ -202,6 +218,8 @@ enum Signal {
 fn signal(group: u32, signal: Signal) {
     use rustix::process::{Pid, kill_process_group};
     let signal = match signal {
+        Signal::HangUp => rustix::process::Signal::HUP,
+        Signal::Interrupt => rustix::process::Signal::INT,
         Signal::Term => rustix::process::Signal::TERM,
         Signal::Kill => rustix::process::Signal::KILL,
     };
@@ -211,11 +229,7 @@ fn signal(group: u32, signal: Signal) {
 }
 
 #[cfg(not(unix))]
-fn signal(_: u32, signal: Signal) {
-    match signal {
-        Signal::Term | Signal::Kill => {}
-    }
-}
+fn signal(_: u32, _: Signal) {}
 
 #[cfg(all(test, unix))]
 mod tests {

@@ -51,7 +51,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use mcp_attune::language::Tag;
+use mcp_attune::language::{Languages, Tag};
+use mcp_attune::plan::Offer;
 use toml::de::DeTable;
 
 pub use context::{Context, Coordinates, Field, ForwardAs};
@@ -199,6 +200,12 @@ impl Config {
         let fine = String::from_utf8_lossy(fine);
         let problem = Problem::new("this is no UTF-8", "save the file as UTF-8");
         Err(Findings::one(file, findings::place(&fine, fine.len()), problem))
+    }
+
+    /// What the servers behind can do for their callers, as far as the operator says.
+    pub(crate) fn offer(&self) -> Offer {
+        let languages = self.default_language.as_ref();
+        Offer { languages: languages.and_then(|tag| Languages::new(tag.clone(), []).ok()) }
     }
 
     /// A complete file with comments: every key, with its default or, where it has none, an example.

@@ -241,6 +241,23 @@ pub fn begin<'a, 'p>(
     }
 }
 
+/// The same for a message that came without headers, over a pipe: what is left are the envelope and the version. What is
+/// neither request nor notification is for whoever waits for it.
+///
+/// # Errors
+///
+/// [`Refusal`] for the first that fails.
+///
+/// Rules: H14, L20.
+pub fn without_headers<'a>(message: Message<'a>, policy: &Policy) -> Result<Agreed<'a>, Refusal> {
+    let era = era(&Headers::default(), &message);
+    if era == Era::Modern && message.kind() == Kind::Request {
+        require_envelope(&message)?;
+    }
+    let agreed = Agreed { message, era, drops_routing_headers: false, promoted: None };
+    finish(agreed, Vec::new(), policy)
+}
+
 /// The last two steps: all mismatches together, then the version.
 fn finish<'a>(agreed: Agreed<'a>, mismatches: Vec<Mismatch>, policy: &Policy) -> Result<Agreed<'a>, Refusal> {
     let message = &agreed.message;

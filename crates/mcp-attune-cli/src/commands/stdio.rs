@@ -1,0 +1,102 @@
+//! `attune stdio`: the rules between a client and the server that it starts.
+
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use mcp_attune::language::Tag;
+use mcp_attune_gateway::config::{Child, Config, Target, Upstream};
+use mcp_attune_gateway::stdio::{self, Signal};
+use tokio::sync::mpsc;
+
+use crate::commands::serve::read;
+use crate::exit::{Exit, hinted};
+use crate::running;
+
+/// Stand between a client and a server that speak over pipes, with the rules of Attune
+///
+/// In a client's settings, put `attune stdio --` before the command that starts the server.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune stdio --help\n\nInstead of `npx -y some-server`:\n  attune stdio --default-language en -- npx -y some-server"
+)]
+pub(crate) struct Stdio {
+    /// The configuration; without it, none
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The language of the server's own texts; without it no language is claimed
+    #[arg(long, value_name = "TAG")]
+    default_language: Option<String>,
+    /// The program that is the server, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+const HINT: &str = "name the server after `--`, as in `attune stdio -- npx -y some-server`";
+
+impl Stdio {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let mut config = match &self.config {
+            Some(file) => read(file)?,
+            None => Config::default(),
+        };
+        if let Some(tag) = &self.default_language {
+            let tag = Tag::parse(tag)
+                .map_err(|why| hinted(format!("{tag} is {why}"), "such as --default-language en"))?;
+            config.default_language = Some(tag);
+        }
+        let server = self.server(&config)?;
+        running::log(&format!("{:?}", config.log).to_lowercase());
+        // One thread is enough for two pipes, and is there sooner than several.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let status = runtime.block_on(async {
+            let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+            let ended = stdio::run(&config, &server, input, output, signals()?).await;
+            ended.map_err(|why| hinted(why.to_string(), HINT))
+        });
+        // Somebody may still wait for a line of the client.
+        runtime.shutdown_background();
+        Ok(Exit::As(status?.map_or(1, code)))
+    }
+
+    /// What the command line says, or else the file.
+    fn server(&self, config: &Config) -> anyhow::Result<Child> {
+        let named = self.command.split_first().map(|(program, rest)| Upstream::stdio(program, rest));
+        let upstream = named.or_else(|| config.mounts.first()?.upstream.clone());
+        match upstream.map(|upstream| upstream.target) {
+            Some(Target::Stdio(child)) => Ok(child),
+            _ => Err(hinted("there is no server to start", HINT)),
+        }
+    }
+}
+
+/// The exit code that stands for how a program ended; shells add 128 to the number of a signal.
+fn code(status: ExitStatus) -> u8 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt;
+        if let Some(signal) = status.signal() {
+            return u8::try_from(signal + 128).unwrap_or(1);
+        }
+    }
+    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+/// The signals that are the server's rather than ours.
+fn signals() -> anyhow::Result<mpsc::UnboundedReceiver<Signal>> {
+    let (tell, told) = mpsc::unbounded_channel();
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        for (kind, meant) in [
+            (SignalKind::hangup(), Signal::HangUp),
+            (SignalKind::interrupt(), Signal::Interrupt),
+            (SignalKind::terminate(), Signal::Term),
+        ] {
+            let (mut came, tell) = (signal(kind)?, tell.clone());
+            tokio::spawn(async move { while came.recv().await.is_some() && tell.send(meant).is_ok() {} });
+        }
+    }
+    #[cfg(not(unix))]
+    drop(tell);
+    Ok(told)
+}

@@ -1,0 +1,158 @@
+//! `attune stdio`: the real program between this test and a server that is a few lines of shell.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// A running `attune stdio`, and the two pipes to it.
+struct Between {
+    child: Child,
+    to: Option<ChildStdin>,
+    from: BufReader<ChildStdout>,
+}
+
+impl Between {
+    fn start(options: &[&str], server: &str) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_attune"))
+            .arg("stdio")
+            .args(options)
+            .args(["--", "sh", "-c", server])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("attune starts");
+        let from = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { to: child.stdin.take(), child, from }
+    }
+
+    fn say(&mut self, line: &str) {
+        writeln!(self.to.as_mut().expect("open"), "{line}").expect("it reads");
+    }
+
+    fn hear(&mut self) -> String {
+        let mut line = String::new();
+        self.from.read_line(&mut line).expect("it speaks");
+        line.trim_end().to_owned()
+    }
+
+    /// Closes our end: all that is still said, what was said on standard error, and how it ended.
+    fn end(mut self) -> (String, String, Option<i32>) {
+        drop(self.to.take());
+        let mut rest = String::new();
+        self.from.read_to_string(&mut rest).expect("it speaks");
+        let output = self.child.wait_with_output().expect("it ends");
+        (rest, String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code())
+    }
+
+    fn signal(&self, signal: &str) {
+        let told = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
+        assert!(told.expect("kill").success());
+    }
+}
+
+/// Answers everything with an empty result and the id 1.
+const SERVER: &str = r#"
+echo 'Server ready on stdio'
+while read -r line; do echo '{"jsonrpc":"2.0","id":1,"result":{}}'; done
+echo 'bye' >&2
+exit 7"#;
+
+const WISH: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/acceptLanguage":"it"}}}"#;
+const BARE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+const RESULT: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+
+#[test]
+fn says_the_language_of_an_answer_and_forgets_the_wish() {
+    let mut between = Between::start(&["--default-language", "en"], SERVER);
+    between.say(WISH);
+    assert_eq!(
+        between.hear(),
+        r#"{"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/contentLanguage":"en"}}}"#
+    );
+    between.say(BARE);
+    assert_eq!(between.hear(), RESULT);
+    let (rest, errors, code) = between.end();
+    assert_eq!((rest.as_str(), code), ("", Some(7)));
+    // The server's own words are where they always were, and what is no message is told there too.
+    assert!(errors.contains("bye\n") && errors.contains("Server ready on stdio"), "{errors}");
+}
+
+#[test]
+fn what_was_asked_last_is_still_answered_when_the_client_closes_its_end() {
+    let slow = "read -r line; read -r none; sleep 0.3; printf '%s' \"$line\"";
+    let mut between = Between::start(&[], slow);
+    between.say(BARE);
+    let (rest, _, code) = between.end();
+    assert_eq!((rest.trim_end(), code), (BARE, Some(0)));
+}
+
+#[test]
+fn what_cannot_be_read_in_one_way_never_reaches_the_server() {
+    let mut between = Between::start(&[], "cat");
+    between.say(r#"{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}"#);
+    let answer = between.hear();
+    assert!(answer.contains("-32700"), "{answer}");
+    between.say(BARE);
+    assert_eq!(between.hear(), BARE);
+    assert_eq!(between.end().2, Some(0));
+}
+
+#[test]
+fn signals_reach_the_server_and_its_end_is_ours() {
+    let server = "trap 'exit 9' TERM INT; echo '{\"jsonrpc\":\"2.0\",\"method\":\"ready\"}'; while :; do sleep 0.1; done";
+    for signal in ["-TERM", "-INT"] {
+        let mut between = Between::start(&[], server);
+        between.hear();
+        between.signal(signal);
+        let status = between.child.wait().expect("it ends");
+        assert_eq!(status.code(), Some(9), "{signal}");
+    }
+    let between = Between::start(&[], "kill -KILL $$");
+    assert_eq!(between.end().2, Some(128 + 9));
+}
+
+#[test]
+fn a_client_that_is_gone_ends_the_server() {
+    let server = "while sleep 0.02; do echo '{\"jsonrpc\":\"2.0\",\"method\":\"x\"}'; done";
+    let Between { mut child, to, mut from } = Between::start(&[], server);
+    from.read_line(&mut String::new()).expect("it speaks");
+    drop(from);
+    child.wait().expect("it ends");
+    drop(to);
+}
+
+#[test]
+fn an_answer_that_is_too_long_is_an_error_and_the_next_call_works() {
+    let folder = std::env::temp_dir().join(format!("attune-stdio-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("attune.toml");
+    std::fs::write(&file, "[limits]\nanswer = '1 MiB'\nbody = '64 KiB'\n").expect("a file");
+    let server = r#"
+read -r line; printf '{"jsonrpc":"2.0","id":1,"result":"'; head -c 3000000 /dev/zero | tr '\0' x; printf '"}\n'
+read -r line; printf '%s\n' "$line"
+printf '{"half":'"#;
+    let mut between = Between::start(&["--config", file.to_str().expect("a path")], server);
+    between.say(BARE);
+    let answer = between.hear();
+    assert!(answer.contains(r#""id":1,"error":{"code":-32603"#) && answer.contains("`answer`"), "{answer}");
+    between.say(&format!(r#"{{"jsonrpc":"2.0","id":"long","method":"{}"}}"#, "x".repeat(70_000)));
+    let answer = between.hear();
+    assert!(answer.contains(r#""id":"long""#) && answer.contains("`body`"), "{answer}");
+    between.say(BARE);
+    assert_eq!(between.hear(), BARE);
+    let (rest, errors, code) = between.end();
+    assert_eq!((rest.as_str(), code), ("", Some(0)), "{errors}");
+    std::fs::remove_dir_all(&folder).expect("it is ours");
+}
+
+#[test]
+fn says_what_to_do_where_there_is_no_server() {
+    for (arguments, error) in
+        [(&["stdio"][..], "there is no server to start"), (&["stdio", "--", "no-such-server"], "was not found")]
+    {
+        let shown = crate::attune(arguments);
+        assert!(shown.starts_with("exit: 2\n--- stdout\n--- stderr\nerror: "), "{shown}");
+        assert!(shown.contains(error) && shown.contains("hint: name the server after `--`"), "{shown}");
+    }
+}

@@ -1,0 +1,227 @@
+//! The rules between two pipes, for clients that start their server themselves: a program that stands where the
+//! server stood, starts it, and is otherwise not there.
+//!
+//! 1. Lines go on in the order in which they came, each as soon as it is whole; see [`relay`] for what changes.
+//! 2. Only messages reach the client. What else the server says on its standard output is logged.
+//! 3. The server has our environment, our standard error, and the signals that we get.
+//! 4. When the client closes our input, the server's is closed, and its last answers still come through. When the
+//!    server ends, so do we, and as it did. A client that reads no more ends the server.
+//!
+//! Rules: C10, G4, G5, H13, H14, L3, L20.
+
+mod relay;
+
+use std::fmt;
+use std::pin::pin;
+use std::process::ExitStatus;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use mcp_attune_wire::agree::Policy;
+use mcp_attune_wire::reply::Reply;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::child::lines::{Line, Lines, TooLong, line};
+use crate::child::process::{self, Environment, Pipes, Program, Stderr};
+use crate::config::{Agreement, Child, Config};
+use relay::{Back, Onward, Relay};
+
+pub use crate::child::process::Signal;
+
+/// How long what a server said last may take to be read.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How many bytes one look at the server's noise shows.
+const SHOWN: usize = 200;
+
+/// Why nothing could be relayed.
+#[derive(Debug)]
+pub struct NotStarted(process::NotStarted);
+
+impl fmt::Display for NotStarted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for NotStarted {}
+
+/// Starts the program and stands between it and whoever is at `input` and `output`, until it ends. `signals` are
+/// passed on to it.
+///
+/// The status is the program's own; none where it had to be left behind.
+///
+/// # Errors
+///
+/// [`NotStarted`], where there is no such program.
+pub async fn run(
+    config: &Config,
+    server: &Child,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin,
+    mut signals: mpsc::UnboundedReceiver<Signal>,
+) -> Result<Option<ExitStatus>, NotStarted> {
+    let env = server.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let program = Program {
+        name: server.program.clone(),
+        arguments: server.arguments.clone(),
+        environment: Environment::Inherited(env.collect()),
+        stderr: Stderr::Inherited,
+    };
+    let (mut process, Pipes { stdin, stdout }) = process::start(&program).map_err(NotStarted)?;
+    let between = Between::new(config, output);
+    let mut inward = Box::pin(between.inward(Lines::new(input, config.limits.body), stdin));
+    let mut outward = pin!(between.outward(Lines::new(stdout, config.limits.answer)));
+    let (mut open, mut said) = (true, None);
+    let status = loop {
+        tokio::select! {
+            // Its end closes the server's input.
+            () = &mut inward, if open => open = false,
+            how = &mut outward, if said.is_none() => {
+                if let Said::ToNobody = how {
+                    break None;
+                }
+                said = Some(how);
+            }
+            status = process.exited() => break status.ok(),
+            signal = signals.recv(), if !signals.is_closed() => {
+                if let Some(signal) = signal {
+                    process.tell(signal);
+                }
+            }
+        }
+    };
+    match status {
+        Some(status) => {
+            // What it left behind was ended with it, so nothing keeps its output open for long.
+            if said.is_none() {
+                let _ = timeout(LAST_WORDS, outward).await;
+            }
+            Ok(Some(status))
+        }
+        None => {
+            // The server's input goes with it.
+            drop(inward);
+            Ok(process.end().await)
+        }
+    }
+}
+
+/// How the server's output ended.
+enum Said {
+    /// The server closed it.
+    All,
+    /// The client did not read it.
+    ToNobody,
+}
+
+/// What both directions share.
+struct Between<W> {
+    relay: Mutex<Relay>,
+    output: tokio::sync::Mutex<W>,
+    limits: crate::config::Limits,
+}
+
+impl<W: AsyncWrite + Unpin> Between<W> {
+    fn new(config: &Config, output: W) -> Self {
+        let headers = config.mounts.first().map(|mount| &mount.headers);
+        let report_only = headers.is_some_and(|headers| headers.agree == Agreement::Report);
+        let relay = Relay::new(config.offer(), Policy::default(), report_only, config.limits.calls);
+        Self {
+            relay: Mutex::new(relay),
+            output: tokio::sync::Mutex::new(output),
+            limits: config.limits.clone(),
+        }
+    }
+
+    fn relay(&self) -> std::sync::MutexGuard<'_, Relay> {
+        // Nothing that holds the lock can panic halfway through a change.
+        self.relay.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From the client to the server, until one of the two is at its end.
+    async fn inward(&self, mut lines: Lines<impl AsyncRead + Unpin>, mut server: ChildStdin) {
+        loop {
+            let text = match lines.next().await {
+                Ok(Some(Line::Whole(text) | Line::Unfinished(text))) => text,
+                Ok(Some(Line::TooLong(long))) => {
+                    let what = format!(
+                        "the message is over {} bytes, the limit `body`; send a smaller one",
+                        self.limits.body
+                    );
+                    self.answer(&Reply::failed(413, long.id.as_deref(), &what)).await;
+                    continue;
+                }
+                Ok(None) => return,
+                Err(error) => return tracing::debug!(%error, "the client's output cannot be read"),
+            };
+            let onward = self.relay().onward(&text);
+            let onward = match onward {
+                Onward::Send(onward) => line(&onward),
+                Onward::Answer(reply) => {
+                    self.answer(&reply).await;
+                    continue;
+                }
+            };
+            if let Err(error) = server.write_all(&onward).await {
+                return tracing::debug!(%error, "the server reads no more");
+            }
+        }
+    }
+
+    /// From the server to the client.
+    async fn outward(&self, mut lines: Lines<ChildStdout>) -> Said {
+        loop {
+            let back = match lines.next().await {
+                Ok(Some(Line::Whole(text) | Line::Unfinished(text))) => match self.relay().back(&text) {
+                    Back::Send(back) => line(&back),
+                    Back::Drop => {
+                        noise(&text);
+                        continue;
+                    }
+                },
+                Ok(Some(Line::TooLong(long))) => match self.too_long(&long) {
+                    Some(reply) => line(reply.body.as_bytes()),
+                    None => continue,
+                },
+                Ok(None) => return Said::All,
+                Err(error) => {
+                    tracing::debug!(%error, "the server's output cannot be read");
+                    return Said::All;
+                }
+            };
+            if !self.write(&back).await {
+                return Said::ToNobody;
+            }
+        }
+    }
+
+    /// A client that waits for an answer gets one, also where the server's is too long.
+    fn too_long(&self, long: &TooLong) -> Option<Reply> {
+        let limit = self.limits.answer;
+        tracing::warn!(bytes = long.length, limit, "a message of the server is over the limit `answer`");
+        let id = long.id.as_deref()?;
+        let what = format!("the answer is over {limit} bytes, the limit `answer`");
+        Some(Reply::failed(502, Some(id), &what))
+    }
+
+    async fn answer(&self, reply: &Reply) {
+        self.write(&line(reply.body.as_bytes())).await;
+    }
+
+    /// Whether somebody reads it.
+    async fn write(&self, text: &[u8]) -> bool {
+        let mut output = self.output.lock().await;
+        let written = output.write_all(text).await;
+        written.is_ok() && output.flush().await.is_ok()
+    }
+}
+
+/// Servers print greetings and warnings where only messages belong.
+fn noise(text: &[u8]) {
+    let start = text.get(..SHOWN).unwrap_or(text);
+    let shown: String = String::from_utf8_lossy(start).chars().filter(|char| !char.is_control()).collect();
+    tracing::warn!("the server said what is no message, and the client does not get it: {shown}");
+}

@@ -1,0 +1,253 @@
+//! What becomes of one line, whichever way it goes.
+//!
+//! 1. What a client sends is read once, must have its envelope, and goes on as it came but for what the plan takes
+//!    out. What cannot be read in one way is answered here.
+//! 2. The plan of a request is kept until its answer comes, or until the client cancels it: for that long, and for
+//!    nothing else, its preference counts.
+//! 3. What a server says goes back as it came; the answer to a request is adapted to that request's plan. What is no
+//!    message stays away from the client, whose reader would stumble over it.
+//!
+//! Rules: C10, H13, H14, L3, L13, L20.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use mcp_attune::caller::Caller;
+use mcp_attune::plan::{Offer, Plan, negotiate};
+use mcp_attune_wire::agree::{self, Policy};
+use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::reply::Reply;
+
+/// The rules between a client and a server that speak in lines.
+#[derive(Debug)]
+pub(super) struct Relay {
+    offer: Offer,
+    policy: Policy,
+    /// Whether what would be refused passes all the same.
+    report_only: bool,
+    /// How many requests may wait for their answer.
+    most: usize,
+    waiting: HashMap<Id, Plan>,
+}
+
+/// What becomes of a client's line.
+#[derive(Debug)]
+pub(super) enum Onward<'l> {
+    /// It goes on.
+    Send(Cow<'l, [u8]>),
+    /// It is answered instead.
+    Answer(Reply),
+}
+
+/// What becomes of a server's line.
+#[derive(Debug)]
+pub(super) enum Back<'l> {
+    /// It goes to the client.
+    Send(Cow<'l, [u8]>),
+    /// It is no message.
+    Drop,
+}
+
+impl Relay {
+    pub(super) fn new(offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
+        Self { offer, policy, report_only, most, waiting: HashMap::new() }
+    }
+
+    /// A line of the client.
+    pub(super) fn onward<'l>(&mut self, line: &'l [u8]) -> Onward<'l> {
+        let message = match Message::parse(line) {
+            Ok(message) => message,
+            Err(unreadable) => return self.refused(line, Reply::from(&unreadable)),
+        };
+        let agreed = match agree::without_headers(message, &self.policy) {
+            Ok(agreed) => agreed,
+            Err(refusal) => return self.refused(line, Reply::from(&refusal)),
+        };
+        let caller = Caller::read(&agreed);
+        if let Some(malformed) = caller.malformed() {
+            tracing::debug!(%malformed, "a malformed language preference counts as absent");
+        }
+        let plan = negotiate(&caller, &self.offer);
+        let message = agreed.message();
+        let onward = match plan.forward(message) {
+            Cow::Borrowed(_) => Cow::Borrowed(line),
+            Cow::Owned(changed) => Cow::Owned(changed.into_bytes()),
+        };
+        if message.method().is_some_and(|method| method.is("notifications/cancelled")) {
+            if let Some(id) = message.param("requestId").and_then(Id::read) {
+                self.waiting.remove(&id);
+            }
+        } else if message.kind() == Kind::Request && plan.changes() {
+            if self.waiting.len() >= self.most {
+                let id = message.id().map(Value::raw);
+                return Onward::Answer(Reply::failed(
+                    503,
+                    id,
+                    &"too many calls are waiting for their answers, more than the limit `calls`; try again later",
+                ));
+            }
+            if let Some((language, why)) = plan.chosen() {
+                tracing::debug!(%language, %why, "language chosen");
+            }
+            if let Some(id) = message.id().and_then(Id::read) {
+                self.waiting.insert(id, plan);
+            }
+        }
+        Onward::Send(onward)
+    }
+
+    fn refused<'l>(&self, line: &'l [u8], reply: Reply) -> Onward<'l> {
+        tracing::warn!(code = reply.code, rules = ?reply.rules, enforced = !self.report_only, "refused");
+        if self.report_only { Onward::Send(Cow::Borrowed(line)) } else { Onward::Answer(reply) }
+    }
+
+    /// A line of the server.
+    pub(super) fn back<'l>(&mut self, line: &'l [u8]) -> Back<'l> {
+        let Ok(message) = Message::parse(line) else { return Back::Drop };
+        match message.kind() {
+            Kind::Other => Back::Drop,
+            Kind::Answer => {
+                let plan = message.id().and_then(Id::read).and_then(|id| self.waiting.remove(&id));
+                Back::Send(plan.map_or(Cow::Borrowed(line), |plan| plan.adapt(line).text))
+            }
+            Kind::Request | Kind::Notification | Kind::Batch => Back::Send(Cow::Borrowed(line)),
+        }
+    }
+}
+
+/// An id by what it means: a server may write `7` where the client wrote `7.0`, and `"é"` for `"\u00e9"`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Id {
+    Text(String),
+    Integer(i128),
+    /// A number that is not one of those, as written.
+    Number(String),
+}
+
+impl Id {
+    fn read(value: Value<'_>) -> Option<Self> {
+        let raw = value.raw();
+        match value.kind() {
+            Type::String => Some(Self::Text(value.text()?.decode()?.into_owned())),
+            Type::Number => {
+                let whole = raw.split_once('.').filter(|(_, rest)| rest.bytes().all(|digit| digit == b'0'));
+                let integer = whole.map_or(raw, |(integer, _)| integer).parse().ok();
+                Some(integer.map_or_else(|| Self::Number(raw.to_owned()), Self::Integer))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_attune::language::Languages;
+
+    fn relay() -> Relay {
+        let offer = Offer { languages: Languages::new("en", []).ok() };
+        Relay::new(offer, Policy::default(), false, 3)
+    }
+
+    fn request(id: &str, preference: &str) -> String {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{"_meta":{{"io.modelcontextprotocol/acceptLanguage":"{preference}"}}}}}}"#
+        )
+    }
+
+    #[track_caller]
+    fn check_onward(relay: &mut Relay, line: &str, expected: &str) {
+        let Onward::Send(sent) = relay.onward(line.as_bytes()) else { panic!("refused: {line}") };
+        assert_eq!(String::from_utf8_lossy(&sent), expected);
+    }
+
+    #[track_caller]
+    fn check_back(relay: &mut Relay, line: &str, expected: Option<&str>) {
+        let sent = match relay.back(line.as_bytes()) {
+            Back::Send(sent) => Some(String::from_utf8(sent.into_owned()).unwrap()),
+            Back::Drop => None,
+        };
+        assert_eq!(sent.as_deref(), expected);
+    }
+
+    const TOLD: &str = r#"{"_meta":{"io.modelcontextprotocol/contentLanguage":"en"}}"#;
+
+    fn result(id: &str, result: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+    }
+
+    #[test]
+    fn an_answer_says_its_language_and_the_next_one_does_not() {
+        let mut relay = relay();
+        for (id, answered) in [("1", "1"), ("\"1\"", "\"1\""), ("7.0", "7"), ("\"\\u00e9\"", "\"é\"")] {
+            let line = request(id, "de");
+            check_onward(&mut relay, &line, &line);
+            check_back(&mut relay, &result(answered, "{}"), Some(&result(answered, TOLD)));
+            // The preference is gone with the request that had it.
+            let bare = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#);
+            check_onward(&mut relay, &bare, &bare);
+            check_back(&mut relay, &result(answered, "{}"), Some(&result(answered, "{}")));
+        }
+        assert!(relay.waiting.is_empty());
+    }
+
+    #[test]
+    fn requests_in_flight_keep_apart() {
+        let mut relay = relay();
+        let bare = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+        check_onward(&mut relay, &request("1", "de"), &request("1", "de"));
+        check_onward(&mut relay, bare, bare);
+        // The server asks the client something, under an id that the client uses too.
+        let asked = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
+        check_back(&mut relay, asked, Some(asked));
+        let roots = result("1", r#"{"roots":[]}"#);
+        check_onward(&mut relay, &roots, &roots);
+        check_back(&mut relay, &result("2", "{}"), Some(&result("2", "{}")));
+        check_back(&mut relay, &result("1", "{}"), Some(&result("1", TOLD)));
+    }
+
+    #[test]
+    fn what_is_cancelled_waits_no_more() {
+        let mut relay = relay();
+        for id in ["1", "2", "3"] {
+            check_onward(&mut relay, &request(id, "de"), &request(id, "de"));
+        }
+        let Onward::Answer(reply) = relay.onward(request("4", "de").as_bytes()) else { panic!("too many") };
+        assert!(reply.body.contains(r#""id":4,"error":{"code":-32603"#), "{}", reply.body);
+        let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
+        check_onward(&mut relay, cancel, cancel);
+        check_onward(&mut relay, &request("4", "de"), &request("4", "de"));
+    }
+
+    #[test]
+    fn answers_what_cannot_be_read_in_one_way_and_what_has_no_envelope() {
+        for (line, code) in [
+            ("no JSON", -32700),
+            (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32700),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#, -32602),
+        ] {
+            let Onward::Answer(reply) = relay().onward(line.as_bytes()) else { panic!("passed: {line}") };
+            assert_eq!(reply.code, code, "{line}");
+        }
+        let mut relay = Relay { report_only: true, ..relay() };
+        check_onward(&mut relay, "no JSON", "no JSON");
+    }
+
+    #[test]
+    fn the_context_does_not_go_on() {
+        let bare = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let told = bare.replacen('{', r#"{"clientContext":{"locale":"de"},"#, 1);
+        check_onward(&mut relay(), &told, bare);
+    }
+
+    #[test]
+    fn what_is_no_message_stays_away_from_the_client() {
+        for noise in ["Server started on stdio", "{\"level\":\"info\"}", "\u{1b}[2K", "\"text\"", "{"] {
+            check_back(&mut relay(), noise, None);
+        }
+        for odd in ["[]", r#"{"jsonrpc":"2.0","method":"vendor/odd","z":1e400}"#] {
+            check_back(&mut relay(), odd, Some(odd));
+        }
+    }
+}
