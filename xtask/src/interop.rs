@@ -4,6 +4,7 @@
 //! what is wrong. What cannot be installed here is an error of its own kind, so that CI can go on without it.
 
 mod checks;
+mod clients;
 mod install;
 mod referee;
 mod servers;
@@ -18,7 +19,8 @@ use install::Unavailable;
 /// What a part found wrong, a line each. It is told whether only the quick half is wanted.
 type Part = fn(bool) -> Result<Vec<String>>;
 
-const PARTS: &[(&str, Part)] = &[("the official referee", referee::run)];
+const PARTS: &[(&str, Part)] =
+    &[("the official referee", referee::run), ("clients and servers of other people", clients::run)];
 
 /// Runs every part. `quick`: what CI runs. `if_possible`: what cannot be installed is a notice, not a failure.
 pub(crate) fn run(quick: bool, if_possible: bool) -> Result<()> {

@@ -20,8 +20,9 @@ Usage: cargo xtask COMMAND
   tidy            check what the compiler does not: style, links, paths and commands in documents
   count           count the instructions of what docs/performance.md lists
   interop [--quick] [--if-possible]
-                  let other people's software talk to ours directly and through the gateway (needs npm);
-                  quick is what CI runs, and what cannot be installed can be a notice instead of a failure";
+                  let other people's software talk to ours directly and through the gateway (needs npm
+                  and Python); quick is what CI runs, and what cannot be installed can be a notice instead of a
+                  failure";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

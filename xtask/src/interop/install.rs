@@ -60,7 +60,8 @@ fn folder_name(package: &str) -> String {
     package.trim_start_matches('@').replace(['@', '/'], "-")
 }
 
-fn version_of_node() -> Option<u32> {
+/// The major version of the system's Node.js, where there is one.
+pub(crate) fn version_of_node() -> Option<u32> {
     let version = shell::output(&mut program("node", "--version")).ok()?;
     version.trim().trim_start_matches('v').split('.').next()?.parse().ok()
 }

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use super::checks::{Checks, Ending};
 use super::install::{self, npm};
-use super::servers::{Pair, Server};
+use super::servers::{Ours, Pair, Server};
 use crate::shell;
 
 const PACKAGE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
@@ -30,8 +30,7 @@ const OURS: [&str; 3] =
 /// Quick is both versions, on the fixture as it is and on the lax one. The rest is an older version, and extensions.
 pub(crate) fn run(quick: bool) -> Result<Vec<String>> {
     let referee = Referee::install()?;
-    let [attune, fixture] =
-        shell::programs("-p mcp-attune-cli -p attune-fixture", ["attune", "attune-fixture"])?;
+    let Ours { attune, fixture, .. } = Ours::build()?;
     let strict = Pair::behind(&attune, Server::start(&fixture, &["--listen", "127.0.0.1:0"])?)?;
     let lax = Pair::behind(&attune, Server::start(&fixture, &["--lax", "--listen", "127.0.0.1:0"])?)?;
 

@@ -1,10 +1,29 @@
 //! Servers that run as long as somebody holds them.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result};
+
+use crate::shell;
+
+/// The programs of ours that others meet.
+pub(crate) struct Ours {
+    pub(crate) attune: PathBuf,
+    pub(crate) fixture: PathBuf,
+    pub(crate) rmcp: PathBuf,
+}
+
+impl Ours {
+    /// All in one go, whoever asks: cargo then builds what they share once.
+    pub(crate) fn build() -> Result<Self> {
+        let packages = "-p mcp-attune-cli -p attune-fixture -p attune-interop-rmcp";
+        let [attune, fixture, rmcp] =
+            shell::programs(packages, ["attune", "attune-fixture", "interop-rmcp"])?;
+        Ok(Self { attune, fixture, rmcp })
+    }
+}
 
 /// A program that serves HTTP, until this is dropped.
 pub(crate) struct Server {

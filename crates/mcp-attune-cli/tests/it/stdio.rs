@@ -148,9 +148,10 @@ printf '{"half":'"#;
 
 #[test]
 fn says_what_to_do_where_there_is_no_server() {
-    for (arguments, error) in
-        [(&["stdio"][..], "there is no server to start"), (&["stdio", "--", "no-such-server"], "was not found")]
-    {
+    for (arguments, error) in [
+        (&["stdio"][..], "there is no server to start"),
+        (&["stdio", "--", "no-such-server"], "was not found"),
+    ] {
         let shown = crate::attune(arguments);
         assert!(shown.starts_with("exit: 2\n--- stdout\n--- stderr\nerror: "), "{shown}");
         assert!(shown.contains(error) && shown.contains("hint: name the server after `--`"), "{shown}");

@@ -1,0 +1,32 @@
+// The TypeScript SDK 2.x as a client, in both eras.
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { ANSWER, main } from './checks.mjs';
+import { NOTE } from './small-set.mjs';
+
+let modern;
+
+await main({
+  build(era, heard) {
+    modern = era === 'modern';
+    const options = {
+      capabilities: { elicitation: { form: {} } },
+      versionNegotiation: { mode: modern ? { pin: '2026-07-28' } : 'legacy' },
+    };
+    const client = new Client({ name: 'interop', version: '1.0.0' }, options);
+    client.setRequestHandler('elicitation/create', () => ANSWER);
+    client.setNotificationHandler('notifications/resources/updated', () => void heard.updated++);
+    client.setNotificationHandler('notifications/tools/list_changed', () => void heard.listed++);
+    return client;
+  },
+  connect: (client, url, options) => client.connect(new StreamableHTTPClientTransport(url, options)),
+  call: (client, params, options) => client.callTool(params, options),
+  async subscribe(client, filter, run) {
+    if (modern) {
+      const subscription = await client.listen(filter);
+      await run();
+      return subscription.close();
+    }
+    if (filter.resourceSubscriptions) await client.subscribeResource({ uri: NOTE });
+    await run();
+  },
+});

@@ -1,0 +1,33 @@
+//! rmcp as a client and as a server, for `cargo xtask interop`, and what no SDK's client would do.
+//!
+//! - `server` offers the small set, and prints where.
+//! - `client URL ERA [--token TOKEN] [--only CHECKS]` asks for everything in it.
+//! - `by-hand URL ERA` hangs up in the middle of calls.
+//! - `oauth DIRECT THROUGH` compares what strangers are told.
+//! - `calls DIRECT THROUGH GOOD BAD SECONDS` makes many calls, and counts what they cost.
+//!
+//! All but the first print one line of JSON a check.
+
+mod by_hand;
+mod calls;
+mod client;
+mod oauth;
+mod server;
+
+use anyhow::{Result, bail};
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["server"] => server::run().await,
+        ["client", url, era, options @ ..] => client::run(url, era, options).await,
+        ["by-hand", url, era] => by_hand::run(url, era).await,
+        ["oauth", direct, through] => oauth::run(direct, through).await,
+        ["calls", direct, through, good, bad, seconds] => {
+            calls::run(direct, through, good.parse()?, bad.parse()?, seconds.parse()?).await
+        }
+        _ => bail!("the documentation of this crate says what it takes"),
+    }
+}

