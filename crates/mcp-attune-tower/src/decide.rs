@@ -15,6 +15,7 @@ use mcp_attune_wire::header::Headers;
 use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
 use mcp_attune_wire::schema::Declared;
+use memchr::memmem;
 use tower_service::Service;
 
 use crate::account::Account;
@@ -54,7 +55,7 @@ impl Watch {
         const CHANGED: &[u8] = b"notifications/tools/list_changed";
         if self.learns {
             self.schemas.learn(self.identity, message);
-        } else if message.len() < 4096 && message.windows(CHANGED.len()).any(|window| window == CHANGED) {
+        } else if message.len() < 4096 && memmem::find(message, CHANGED).is_some() {
             self.schemas.forget(self.identity);
         }
     }

@@ -8,6 +8,7 @@
 //! Rules: G2, G4.
 
 use bytes::{Bytes, BytesMut};
+use memchr::memchr2;
 
 /// One piece of a stream, complete in itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,19 +79,20 @@ impl Splitter {
     pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Piece>, TooLarge> {
         self.held.extend_from_slice(bytes);
         let mut pieces = Vec::new();
-        while let Some(byte) = self.held.get(self.seen).copied() {
-            if std::mem::take(&mut self.after_cr) && byte == b'\n' {
+        while let Some(rest) = self.held.get(self.seen..).filter(|rest| !rest.is_empty()) {
+            if std::mem::take(&mut self.after_cr) && rest.first() == Some(&b'\n') {
                 self.second_half(&mut pieces);
                 continue;
             }
-            self.seen += 1;
-            let ends = matches!(byte, b'\n' | b'\r');
+            let end = memchr2(b'\n', b'\r', rest);
+            let is_cr = end.and_then(|at| rest.get(at)) == Some(&b'\r');
+            self.seen += end.map_or(rest.len(), |at| at + 1);
             // However large the pieces are that it comes in: the same event is always too large, or never.
             if self.seen > self.limit {
                 return Err(TooLarge { limit: self.limit, before: pieces });
             }
-            if ends {
-                self.after_cr = byte == b'\r';
+            if end.is_some() {
+                self.after_cr = is_cr;
                 self.end_line(1, &mut pieces);
             }
         }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
 use mcp_attune_wire::reply::Reply;
 use pin_project_lite::pin_project;
@@ -59,13 +59,12 @@ where
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(bytes) => match this.splitter.push(&bytes) {
                         Ok(pieces) => {
-                            this.ready.extend(pieces.into_iter().map(|piece| adapted(this.asked, piece)));
+                            this.ready.extend(together(this.asked, pieces));
                             continue;
                         }
                         Err(error) => {
                             let failed = Failed { status: 502, what: error.to_string() };
-                            let before = error.before.into_iter().map(|piece| adapted(this.asked, piece));
-                            this.ready.extend(before);
+                            this.ready.extend(together(this.asked, error.before));
                             failed
                         }
                     },
@@ -86,6 +85,17 @@ where
             this.ready.push_back(format!("data: {}\n\n", reply.body).into());
         }
     }
+}
+
+/// Pieces that are there at the same time leave in one frame: a frame for each would cost more than the pieces.
+fn together(asked: &Asked, pieces: Vec<Piece>) -> Option<Bytes> {
+    let mut pieces = pieces.into_iter().map(|piece| adapted(asked, piece));
+    let first = pieces.next()?;
+    let Some(second) = pieces.next() else { return Some(first) };
+    let mut all = BytesMut::from(first);
+    all.extend_from_slice(&second);
+    pieces.for_each(|piece| all.extend_from_slice(&piece));
+    Some(all.freeze())
 }
 
 /// A piece as the caller gets it: the same bytes, unless the message in it changed.
