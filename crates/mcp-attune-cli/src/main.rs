@@ -2,6 +2,7 @@
 
 mod commands;
 mod exit;
+mod log;
 mod rules;
 mod running;
 mod text;

@@ -10,7 +10,8 @@ use mcp_attune_gateway::gateway::Gateway;
 use tokio::net::TcpListener;
 
 use crate::exit::{Exit, hinted};
-use crate::running::{log, runtime, stopped};
+use crate::log::Log;
+use crate::running::{runtime, stopped};
 
 /// Serve a small Swiss travel service, with the rules of Attune around it
 #[derive(clap::Args)]
@@ -31,8 +32,9 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        log("warn");
+        let log = Log::start("warn");
         runtime()?.block_on(async move {
+            tokio::spawn(log.tell());
             if self.bare {
                 let listener = bind(self.listen).await?;
                 let address = listener.local_addr()?;

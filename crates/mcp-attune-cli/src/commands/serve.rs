@@ -9,7 +9,8 @@ use mcp_attune_gateway::config::{Config, Unusable, Upstream};
 use mcp_attune_gateway::gateway::{Gateway, NotStarted};
 
 use crate::exit::{Exit, hinted};
-use crate::running::{self, runtime, stopped};
+use crate::log::Log;
+use crate::running::{runtime, stopped};
 
 /// Serve an MCP server to callers, with the rules of Attune around it
 #[derive(clap::Args)]
@@ -41,8 +42,9 @@ impl Serve {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let file = self.config.clone().or_else(|| Some(PathBuf::from(USUAL)).filter(|file| file.exists()));
         let config = self.config(file.as_deref())?;
-        running::log(&format!("{:?}", config.log).to_lowercase());
+        let log = Log::start(&format!("{:?}", config.log).to_lowercase());
         runtime()?.block_on(async move {
+            tokio::spawn(log.clone().tell());
             let path =
                 config.mounts.first().map_or_else(|| "/mcp".to_owned(), |mount| mount.path.to_string());
             let gateway = Gateway::bind(config).await.map_err(|why| not_started(&why))?;
@@ -53,6 +55,7 @@ impl Serve {
             // What the command line said would be gone after a reload, so only a plain file is followed.
             let follow = file.filter(|_| !self.overrides());
             gateway.run(follow, stopped()).await;
+            log.tell_now();
             Ok(Exit::Fine)
         })
     }

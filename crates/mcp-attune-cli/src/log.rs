@@ -1,0 +1,221 @@
+//! The log: lines on standard error, and never a flood of them.
+//!
+//! 1. Lines are of one kind when the same place in the code writes them. Of each kind at most [`MOST`] are written in
+//!    [`WHILE`]: whoever sends a million bad requests fills no disk.
+//! 2. What was left out is counted, and told in one line when that time is over.
+//! 3. `debug` and `trace` are not limited: whoever asks for them wants all of them.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+use tracing::callsite::Identifier;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// How many lines of one kind are written in [`WHILE`].
+const MOST: u32 = 20;
+const WHILE: Duration = Duration::from_secs(10);
+/// Marks the lines that tell of others, which are as few as there are kinds.
+const TELLING: &str = "attune::left_out";
+/// How much is shown of a line that was left out.
+const SHOWN: usize = 120;
+
+/// Counts the lines of each kind. A clone counts the same ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    kinds: Arc<Mutex<HashMap<Identifier, Kind>>>,
+}
+
+#[derive(Debug)]
+struct Kind {
+    since: Instant,
+    written: u32,
+    left_out: u64,
+    /// What the first line said that was left out.
+    said: String,
+}
+
+impl Log {
+    /// Logs to standard error from this level on.
+    pub(crate) fn start(level: &str) -> Self {
+        let log = Self::default();
+        let level = level.parse().unwrap_or(LevelFilter::INFO);
+        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+        // A second log, as in a test, changes nothing.
+        let _ = tracing_subscriber::registry().with(level).with(log.clone()).with(lines).try_init();
+        log
+    }
+
+    /// Tells what was left out, from time to time.
+    pub(crate) async fn tell(self) {
+        loop {
+            sleep(WHILE).await;
+            self.tell_now();
+        }
+    }
+
+    /// Tells what was left out so far.
+    pub(crate) fn tell_now(&self) {
+        // Not while the kinds are locked: telling is logging.
+        let left_out: Vec<_> = self
+            .kinds()
+            .values_mut()
+            .filter(|kind| kind.left_out > 0)
+            .map(|kind| (std::mem::take(&mut kind.left_out), std::mem::take(&mut kind.said)))
+            .collect();
+        for (more, said) in left_out {
+            tracing::warn!(target: TELLING, "and {more} more like this: {said}");
+        }
+    }
+
+    fn writes(&self, event: &Event<'_>) -> bool {
+        let now = Instant::now();
+        let mut kinds = self.kinds();
+        let kind = kinds.entry(event.metadata().callsite()).or_insert_with(|| Kind {
+            since: now,
+            written: 0,
+            left_out: 0,
+            said: String::new(),
+        });
+        if now.duration_since(kind.since) >= WHILE {
+            (kind.since, kind.written) = (now, 0);
+        }
+        if kind.written < MOST {
+            kind.written += 1;
+            return true;
+        }
+        if kind.left_out == 0 {
+            event.record(&mut Said(&mut kind.said));
+        }
+        kind.left_out += 1;
+        false
+    }
+
+    fn kinds(&self) -> MutexGuard<'_, HashMap<Identifier, Kind>> {
+        // Nothing that holds the lock can panic halfway through a change.
+        self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Log {
+    fn event_enabled(&self, event: &Event<'_>, _: Context<'_, S>) -> bool {
+        let about = event.metadata();
+        *about.level() > Level::INFO || about.target() == TELLING || self.writes(event)
+    }
+}
+
+/// Takes the words of an event, without its other fields, and not too many of them.
+struct Said<'s>(&'s mut String);
+
+impl Visit for Said<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "message" {
+            self.0.extend(format!("{value:?}").chars().take(SHOWN));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::advance;
+
+    /// What is written on this thread.
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Lines {
+        fn take(&self) -> Vec<String> {
+            let all = std::mem::take(&mut *self.0.lock().unwrap());
+            String::from_utf8(all).unwrap().lines().map(|line| line.trim().to_owned()).collect()
+        }
+    }
+
+    impl std::io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn listen() -> (Log, Lines, tracing::subscriber::DefaultGuard) {
+        let (log, lines) = (Log::default(), Lines::default());
+        let into = lines.clone();
+        let layer = tracing_subscriber::fmt::layer()
+            .without_time()
+            .with_ansi(false)
+            .with_writer(move || into.clone());
+        let guard = tracing::subscriber::set_default(
+            tracing_subscriber::registry().with(LevelFilter::DEBUG).with(log.clone()).with(layer),
+        );
+        (log, lines, guard)
+    }
+
+    fn refuse(times: usize) {
+        for number in 0..times {
+            tracing::warn!(number, "refused");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_of_one_kind_is_cut_short_and_counted() {
+        let (log, lines, _guard) = listen();
+        let telling = tokio::spawn(log.tell());
+        tokio::task::yield_now().await;
+        refuse(1_000_000);
+        let written = lines.take();
+        assert_eq!(written.len(), 20, "{written:?}");
+        assert!(written.iter().all(|line| line.contains("refused number=")), "{written:?}");
+
+        // The next time it is as it was at first.
+        for _ in 0..2 {
+            advance(WHILE).await;
+            tokio::task::yield_now().await;
+            let told = lines.take();
+            assert_eq!(told, ["WARN attune::left_out: and 999980 more like this: refused"]);
+            refuse(1_000_000);
+            assert_eq!(lines.take().len(), 20);
+        }
+        telling.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_rare_is_written_whatever_else_is_flooding() {
+        let (log, lines, _guard) = listen();
+        refuse(1000);
+        lines.take();
+        for _ in 0..20 {
+            tracing::error!("the disk is full");
+        }
+        assert_eq!(lines.take().len(), 20);
+        for _ in 0..1000 {
+            tracing::debug!("everything");
+        }
+        assert_eq!(lines.take().len(), 1000);
+        log.tell_now();
+        assert_eq!(lines.take().len(), 1);
+        log.tell_now();
+        assert_eq!(lines.take().len(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_few_now_and_then_are_all_written() {
+        let (log, lines, _guard) = listen();
+        for _ in 0..100 {
+            refuse(10);
+            advance(WHILE / 2).await;
+        }
+        log.tell_now();
+        assert_eq!(lines.take().len(), 1000);
+    }
+}
