@@ -10,7 +10,7 @@ use mcp_attune_gateway::gateway::{Gateway, NotStarted};
 
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
-use crate::running::{runtime, stopped};
+use crate::running::{make_room, runtime, stopped};
 
 /// Serve an MCP server to callers, with the rules of Attune around it
 #[derive(clap::Args)]
@@ -43,6 +43,7 @@ impl Serve {
         let file = self.config.clone().or_else(|| Some(PathBuf::from(USUAL)).filter(|file| file.exists()));
         let config = self.config(file.as_deref())?;
         let log = Log::start(&format!("{:?}", config.log).to_lowercase());
+        make_room(config.limits.connections, config.limits.calls);
         runtime()?.block_on(async move {
             tokio::spawn(log.clone().tell());
             let path =

@@ -2,6 +2,7 @@
 
 mod config;
 mod explain;
+mod flood;
 mod help;
 mod language;
 mod readme;

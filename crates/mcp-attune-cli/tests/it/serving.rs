@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use crate::attune;
 
 /// A server that is stopped when its test is over.
-struct Served {
+pub(crate) struct Served {
     child: Child,
     out: BufReader<ChildStdout>,
 }
@@ -21,7 +21,7 @@ impl Drop for Served {
 }
 
 impl Served {
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_attune"))
             .args(arguments)
             .stdout(Stdio::piped())
@@ -33,7 +33,7 @@ impl Served {
     }
 
     /// The next line with this text in it, and the address in the line.
-    fn address(&mut self, text: &str) -> String {
+    pub(crate) fn address(&mut self, text: &str) -> String {
         let mut line = String::new();
         while !line.contains(text) {
             line.clear();
@@ -41,6 +41,11 @@ impl Served {
         }
         let start = line.find("http://").expect("an address") + "http://".len();
         line[start..].split(['/', '\n']).next().unwrap_or_default().to_owned()
+    }
+
+    /// The number that the system knows it by.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// What it prints up to a line that begins so.
@@ -73,7 +78,7 @@ fn get(address: &str, path: &str) -> String {
     answer
 }
 
-const FREE: [&str; 4] = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
+pub(crate) const FREE: [&str; 4] = ["--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
 
 #[test]
 fn the_demo_starts_says_what_to_try_and_stops_when_asked() {
