@@ -29,7 +29,10 @@ async fn slow(begins: &'static str) -> (SocketAddr, mpsc::UnboundedReceiver<Saw>
         let saw = saw.clone();
         async move {
             let asked = message(&mut tcp).await;
-            if !asked.contains("\"slow\"") || asked.contains("tools/list") {
+            let lists = asked.contains("tools/list");
+            if !asked.contains("\"slow\"") || lists {
+                // Our own listing aside, whatever comes is seen.
+                let _ = (!lists).then(|| saw.send(Saw::Asked(asked)));
                 let body = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#;
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
                 let answer = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
