@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::commands::serve::read;
 use crate::exit::{Exit, hinted};
-use crate::running;
+use crate::log::Log;
 
 /// Stand between a client and a server that speak over pipes, with the rules of Attune
 ///
@@ -45,14 +45,16 @@ impl Stdio {
             config.default_language = Some(tag);
         }
         let server = self.server(&config)?;
-        running::log(&format!("{:?}", config.log).to_lowercase());
+        let log = Log::start(&format!("{:?}", config.log).to_lowercase());
         // One thread is enough for two pipes, and is there sooner than several.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let status = runtime.block_on(async {
+            tokio::spawn(log.clone().tell());
             let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
             let ended = stdio::run(&config, &server, input, output, signals()?).await;
             ended.map_err(|why| hinted(why.to_string(), HINT))
         });
+        log.tell_now();
         // Somebody may still wait for a line of the client.
         runtime.shutdown_background();
         Ok(Exit::As(status?.map_or(1, code)))
