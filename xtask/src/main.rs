@@ -1,5 +1,6 @@
 //! What the maintainers run: `cargo xtask COMMAND`.
 
+mod bench;
 mod ci;
 mod cldr;
 mod count;
@@ -19,6 +20,8 @@ Usage: cargo xtask COMMAND
   cldr [--check]  write the tables of languages from Unicode's data (or compare them)
   tidy            check what the compiler does not: style, links, paths and commands in documents
   count           count the instructions of what docs/performance.md lists
+  bench           measure the gateway beside nginx, and write the figures into docs/performance.md
+                  (needs wrk and nginx)
   interop [--quick] [--if-possible]
                   let other people's software talk to ours directly and through the gateway (needs npm
                   and Python); quick is what CI runs, and what cannot be installed can be a notice instead of a
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
 /// The one list of commands. `tidy` asks it too, so a document cannot name a command that is gone.
 fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
     Some(match words {
+        ["bench"] => bench::run,
         ["ci"] => ci::run,
         ["spec"] => || spec::run(false),
         ["spec", "--check"] => || spec::run(true),
