@@ -22,9 +22,10 @@ use tower_service::Service;
 use crate::Body;
 use crate::admin::Admin;
 use crate::config::Config;
-use crate::listen::{Drained, Limits, Tls, Traffic, serve};
+use crate::listen::{Drained, Limits, Tls, Traffic, serve, serve_on};
 use crate::metrics::Metrics;
 use crate::stack::{Stack, Unservable, stack};
+use crate::workers::Workers;
 
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -72,6 +73,7 @@ pub struct Gateway {
     admin: TcpListener,
     tls: Option<Tls>,
     metrics: Metrics,
+    workers: Workers,
 }
 
 impl Gateway {
@@ -89,7 +91,13 @@ impl Gateway {
         };
         let callers = listen(config.server.listen).await?;
         let admin = listen(config.server.admin).await?;
-        Ok(Self { config, current, callers, admin, tls, metrics })
+        Ok(Self { config, current, callers, admin, tls, metrics, workers: Workers::none() })
+    }
+
+    /// Puts the connections of callers on threads of their own. Without it they stay on the runtime that runs it.
+    #[must_use]
+    pub fn on(self, workers: Workers) -> Self {
+        Self { workers, ..self }
     }
 
     /// Where callers connect.
@@ -121,8 +129,9 @@ impl Gateway {
         let admin = answers.clone();
         let admin =
             serve(self.admin, admin, Limits::default(), None, Traffic::default(), wait(stopped.clone()));
-        let traffic = self.metrics.traffic.clone();
-        let callers = serve(self.callers, self.current.clone(), limits, self.tls, traffic, wait(stopped));
+        let (current, traffic) = (self.current.clone(), self.metrics.traffic.clone());
+        let wait = wait(stopped);
+        let callers = serve_on(&self.workers, self.callers, current, limits, self.tls, traffic, wait);
         let follow = async {
             match file {
                 Some(file) => follow(&self.config, &file, &self.current, &self.metrics).await,

@@ -17,6 +17,8 @@ mod refusal;
 mod request_id;
 mod tally;
 
+pub mod workers;
+
 pub mod config;
 
 pub mod guard;

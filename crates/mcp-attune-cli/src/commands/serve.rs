@@ -4,9 +4,11 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use mcp_attune::language::Tag;
 use mcp_attune_gateway::config::{Config, Unusable, Upstream};
 use mcp_attune_gateway::gateway::{Gateway, NotStarted};
+use mcp_attune_gateway::workers::Workers;
 
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
@@ -48,7 +50,8 @@ impl Serve {
             tokio::spawn(log.clone().tell());
             let path =
                 config.mounts.first().map_or_else(|| "/mcp".to_owned(), |mount| mount.path.to_string());
-            let gateway = Gateway::bind(config).await.map_err(|why| not_started(&why))?;
+            let workers = Workers::start().context("there are no threads")?;
+            let gateway = Gateway::bind(config).await.map_err(|why| not_started(&why))?.on(workers);
             writeln!(out, "Attune serves http://{}{path}", gateway.address()?)?;
             let admin = gateway.admin_address()?;
             writeln!(out, "Health is at http://{admin}/healthz, counts at http://{admin}/metrics")?;

@@ -37,6 +37,7 @@ mod tls;
 
 pub use tls::{BadPem, Tls, certificates};
 
+use crate::workers::Workers;
 use crate::{Body, BoxError};
 use connection::Door;
 use entry::TurnedAway;
@@ -167,6 +168,24 @@ where
     S::Error: Into<BoxError>,
     S::Future: Send,
 {
+    serve_on(&Workers::none(), listener, service, limits, tls, traffic, shutdown).await
+}
+
+/// The same, with the connections on threads of their own.
+pub async fn serve_on<S>(
+    workers: &Workers,
+    listener: TcpListener,
+    service: S,
+    limits: Limits,
+    tls: Option<Tls>,
+    traffic: Traffic,
+    shutdown: impl Future<Output = ()>,
+) -> Drained
+where
+    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+{
     let (phase, told) = watch::channel(Phase::Serve);
     let limits = Arc::new(limits);
     let seats = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
@@ -179,7 +198,7 @@ where
             if let Some(seat) = free(&seats) {
                 let (door, service) = (door.clone(), service.clone());
                 let open = Open::new(&traffic.open);
-                tokio::spawn(async move {
+                workers.give(tcp, move |tcp| async move {
                     let _open = open;
                     door.run(tcp, address, service, seat).await;
                 });

@@ -49,7 +49,7 @@ pub use error::UpstreamError;
 pub use path::UnknownPaths;
 
 use crate::body::{Chain, Timed};
-use crate::{Body, BoxError};
+use crate::{Body, BoxError, workers};
 use connect::Connector;
 use error::FromCaller;
 
@@ -167,7 +167,8 @@ pub struct HttpUpstream {
 
 #[derive(Debug)]
 struct Shared {
-    client: Client<Connector, Body>,
+    /// One for each thread that connections live on, so that an answer comes in on the thread that waits for it.
+    clients: Vec<Client<Connector, Body>>,
     options: Options,
 }
 
@@ -189,7 +190,8 @@ impl HttpUpstream {
         if !options.mount.starts_with('/') {
             return Err(Setup::Mount);
         }
-        let client = Client::builder(TokioExecutor::new())
+        let mut builder = Client::builder(TokioExecutor::new());
+        builder
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(options.pool_idle)
@@ -199,9 +201,10 @@ impl HttpUpstream {
             .http2_only(options.http == HttpVersion::Http2)
             // Despite its name this retries only what the connection's task gave back untouched; a request of
             // which a byte was written is never given back. `tests/it/pool.rs` holds both to it.
-            .retry_canceled_requests(true)
-            .build(Connector::new(options)?);
-        Ok(Self { shared: Arc::new(Shared { client, options: options.clone() }) })
+            .retry_canceled_requests(true);
+        let connector = Connector::new(options)?;
+        let clients = (0..workers::most()).map(|_| builder.build(connector.clone())).collect();
+        Ok(Self { shared: Arc::new(Shared { clients, options: options.clone() }) })
     }
 }
 
@@ -252,7 +255,9 @@ impl Shared {
 
     async fn send(&self, request: Request<Body>) -> Result<Response<Body>, UpstreamError> {
         let asked_identity = request.extensions().get::<AskIdentity>().is_some();
-        match timeout(self.options.first_byte, self.client.request(request)).await {
+        // There is one for every number.
+        let Some(client) = self.clients.get(workers::number()) else { return Err(UpstreamError::Broken) };
+        match timeout(self.options.first_byte, client.request(request)).await {
             Ok(Ok(answer)) => self.back(answer, asked_identity),
             Ok(Err(error)) => {
                 let read = UpstreamError::read(&error);

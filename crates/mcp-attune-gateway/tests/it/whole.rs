@@ -8,6 +8,7 @@ use mcp_attune_demo::Options;
 use mcp_attune_gateway::config::Config;
 use mcp_attune_gateway::gateway::Gateway;
 use mcp_attune_gateway::listen::Drained;
+use mcp_attune_gateway::workers::Workers;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -28,7 +29,8 @@ pub(crate) async fn gateway(toml: &str, file: Option<PathBuf>) -> Running {
     let mut config = Config::parse(toml, "attune.toml").unwrap_or_else(|findings| panic!("{findings}"));
     config.server.listen.set_port(0);
     config.server.admin.set_port(0);
-    let gateway = Gateway::bind(config).await.unwrap();
+    // On threads of their own, as the command does it.
+    let gateway = Gateway::bind(config).await.unwrap().on(Workers::start().unwrap());
     let (callers, admin) = (gateway.address().unwrap(), gateway.admin_address().unwrap());
     let (stop, stopped) = oneshot::channel();
     let end = tokio::spawn(gateway.run(file, async {

@@ -1,0 +1,181 @@
+//! The threads that connections live on, each with a runtime of its own.
+//!
+//! A connection stays on the thread that it was given to, and so do its calls and the connections behind that they
+//! use: nothing that one call does wakes another thread. On a runtime that shares its tasks between threads every
+//! call woke a second one, which found nothing to do.
+//!
+//! Caveat: all streams of one HTTP/2 connection share one thread.
+
+use std::cell::Cell;
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, LazyLock};
+use std::thread::{Builder, JoinHandle, available_parallelism};
+
+use tokio::net::TcpStream;
+use tokio::runtime::{self, Handle};
+use tokio::sync::watch;
+
+/// Threads that connections are given to; they end when this is dropped.
+#[derive(Debug, Default)]
+pub struct Workers {
+    threads: Vec<Worker>,
+    stop: watch::Sender<()>,
+}
+
+#[derive(Debug)]
+struct Worker {
+    runtime: Handle,
+    /// How many connections it has.
+    load: Arc<AtomicUsize>,
+    thread: Option<JoinHandle<()>>,
+}
+
+thread_local! {
+    static NUMBER: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How many threads there are at most: one for each core that there was at the start.
+pub(crate) fn most() -> usize {
+    static MOST: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
+    *MOST
+}
+
+/// The number of the thread that this runs on, below [`most`]; 0 for any that is no worker.
+pub(crate) fn number() -> usize {
+    NUMBER.get()
+}
+
+impl Workers {
+    /// A thread for each core.
+    ///
+    /// # Errors
+    ///
+    /// Where the system gives no thread, or a thread nothing to wait with.
+    pub fn start() -> io::Result<Self> {
+        let mut workers = Self::default();
+        for number in 0..most() {
+            let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+            let handle = runtime.handle().clone();
+            let mut stopped = workers.stop.subscribe();
+            let run = move || {
+                NUMBER.set(number);
+                // The sender only ever goes away.
+                let _ = runtime.block_on(stopped.changed());
+            };
+            let thread = Builder::new().name(format!("worker {number}")).spawn(run)?;
+            workers.threads.push(Worker { runtime: handle, load: Arc::default(), thread: Some(thread) });
+        }
+        Ok(workers)
+    }
+
+    /// No threads: connections stay on the runtime that takes them.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Gives a connection to the thread that has the fewest.
+    pub(crate) fn give<F>(&self, tcp: TcpStream, serve: impl FnOnce(TcpStream) -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let Some(worker) = self.threads.iter().min_by_key(|worker| worker.load.load(Relaxed)) else {
+            tokio::spawn(serve(tcp));
+            return;
+        };
+        let place = Place::new(&worker.load);
+        // A socket belongs to the runtime that it was made on until it is taken out.
+        let Ok(tcp) = tcp.into_std() else { return };
+        worker.runtime.spawn(async move {
+            let _place = place;
+            match TcpStream::from_std(tcp) {
+                Ok(tcp) => serve(tcp).await,
+                Err(error) => tracing::warn!(%error, "a connection cannot be taken"),
+            }
+        });
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.stop = watch::Sender::default();
+        for worker in &mut self.threads {
+            if let Some(thread) = worker.thread.take() {
+                // A thread that panicked has ended too.
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// One connection on a thread.
+struct Place(Arc<AtomicUsize>);
+
+impl Place {
+    fn new(load: &Arc<AtomicUsize>) -> Self {
+        load.fetch_add(1, Relaxed);
+        Self(Arc::clone(load))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    async fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        (near, listener.accept().await.unwrap().0)
+    }
+
+    /// Says which thread it is on, and stays until the other end goes.
+    async fn tell(mut tcp: TcpStream) {
+        let number = u8::try_from(number()).unwrap();
+        tcp.write_all(&[number]).await.unwrap();
+        let _ = tcp.read_u8().await;
+    }
+
+    #[tokio::test]
+    async fn gives_every_thread_its_share() {
+        let workers = Workers::start().unwrap();
+        let (mut told, mut open) = (Vec::new(), Vec::new());
+        for _ in 0..2 * most() {
+            let (mut near, far) = pair().await;
+            workers.give(far, tell);
+            told.push(usize::from(near.read_u8().await.unwrap()));
+            open.push(near);
+        }
+        let (first, second) = told.split_at(most());
+        let all: BTreeSet<usize> = (0..most()).collect();
+        for share in [first, second] {
+            assert_eq!(share.iter().copied().collect::<BTreeSet<_>>(), all, "{told:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn takes_its_connections_along() {
+        let workers = Workers::start().unwrap();
+        let (mut near, far) = pair().await;
+        workers.give(far, tell);
+        near.read_u8().await.unwrap();
+        drop(workers);
+        assert!(near.read_u8().await.is_err());
+    }
+
+    #[tokio::test]
+    async fn without_threads_a_connection_stays() {
+        let (mut near, far) = pair().await;
+        Workers::none().give(far, tell);
+        assert_eq!(near.read_u8().await.unwrap(), 0);
+    }
+}
