@@ -12,6 +12,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// A call through the gateway allocates some seventy times, mostly for as long as the call takes. With glibc's
+/// allocator that was a fifth of the gateway's instructions, with this one it is a fifteenth; and open streams take less
+/// memory, as long as huge pages (`no_thp`) do not round it up.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Attune: MCP servers that answer in the caller's language, format and time zone.
 #[derive(Parser)]
 #[command(
