@@ -104,10 +104,11 @@ where
     }
     let plan = negotiate(&caller, &settings.offer);
     if let Some((language, why)) = plan.chosen() {
-        let of: Vec<_> = settings.offer.languages.iter().flat_map(Languages::tags).map(Tag::as_str).collect();
-        tracing::debug!(%language, %why, ?of, "language chosen");
+        // Collected only where somebody listens.
+        let of = || settings.offer.languages.iter().flat_map(Languages::tags).map(Tag::as_str);
+        tracing::debug!(%language, %why, of = ?of().collect::<Vec<_>>(), "language chosen");
     }
-    let forward = Forward::new(&agreed, declared.as_deref());
+    let forward = Forward::new(&agreed, declared.as_deref(), &parts.headers);
     let changed = match plan.forward(agreed.message()) {
         Cow::Borrowed(_) => None,
         Cow::Owned(changed) => Some(changed),

@@ -11,34 +11,37 @@ use mcp_attune_wire::schema::Declared;
 /// What changes in the headers on the way on. The default changes nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Forward {
-    /// Whether routing headers are left behind: nobody checked them, or they are sent anew.
-    drops_routing: bool,
+    /// Routing headers that are left behind: nobody checked them.
+    drops: Vec<&'static str>,
     drops_params: bool,
     sends: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Forward {
-    /// `declared` is what the called tool's schema declares, where that is known.
-    pub(crate) fn new(agreed: &Agreed<'_>, declared: Option<&Declared>) -> Self {
+    /// `declared` is what the called tool's schema declares, where that is known; `came` is what the caller sent.
+    pub(crate) fn new(agreed: &Agreed<'_>, declared: Option<&Declared>, came: &HeaderMap) -> Self {
         let modern = agreed.era() == Era::Modern;
-        let mirrored = mirror::headers(agreed.message(), declared);
-        let lines = mirrored
-            .iter()
-            .filter(|(name, _)| modern || name.eq_ignore_ascii_case(header::ACCEPT_LANGUAGE.as_str()));
-        let parsed = lines.filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
-        Self {
-            drops_routing: modern || agreed.drops_routing_headers(),
-            drops_params: agreed.drops_routing_headers(),
-            sends: parsed.collect(),
+        let mut mirrored = mirror::headers(agreed.message(), declared);
+        mirrored.retain(|(name, _)| modern || name.eq_ignore_ascii_case(header::ACCEPT_LANGUAGE.as_str()));
+        let drops_params = agreed.drops_routing_headers();
+        let mut drops = Vec::new();
+        if modern || drops_params {
+            let sent = |name: &&str| mirrored.iter().any(|(sent, _)| sent == name);
+            drops.extend([METHOD, NAME].into_iter().filter(|name| !sent(name)));
         }
+        if !drops_params {
+            // Most callers wrote what we would write, and parsing and inserting it again has its price.
+            mirrored.retain(|(name, value)| !says_only(came, name, value));
+        }
+        let parsed =
+            mirrored.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
+        Self { drops, drops_params, sends: parsed.collect() }
     }
 
     /// `adapts`: the answer may have to be read, so it must come unencoded.
     pub(crate) fn apply(self, headers: &mut HeaderMap, adapts: bool) {
-        if self.drops_routing {
-            for name in [METHOD, NAME] {
-                headers.remove(name);
-            }
+        for name in self.drops {
+            headers.remove(name);
         }
         if self.drops_params {
             let is_param = |name: &&HeaderName| {
@@ -58,4 +61,10 @@ impl Forward {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
     }
+}
+
+/// Whether a header stands in one line, with this value to the letter.
+fn says_only(headers: &HeaderMap, name: &str, value: &str) -> bool {
+    let mut lines = headers.get_all(name).iter();
+    lines.next().is_some_and(|line| line == value) && lines.next().is_none()
 }
