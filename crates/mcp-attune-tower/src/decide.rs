@@ -145,7 +145,8 @@ where
     // The service may not be shared between threads, so everyone who lists has one of their own.
     let list = {
         let (asked, limits) = (&asked, mount.settings.limits);
-        move || list(inner.clone(), parts, asked, limits)
+        // Boxed, so that every call does not carry the room for a listing, which few need.
+        move || Box::pin(list(inner.clone(), parts, asked, limits))
     };
     let declared = match schemas.of(identity, &tool, list.clone()).await {
         Known::Listed(declared) => declared,
