@@ -9,7 +9,7 @@
 //! Rules: H10, H11.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -108,13 +108,19 @@ impl Schemas {
     pub(crate) fn identity(&self, parts: &request::Parts) -> Identity {
         let names =
             [&header::AUTHORIZATION, &header::COOKIE].into_iter().chain(&self.settings.identity_headers);
-        let mut said: Vec<&[u8]> = vec![parts.uri.query().unwrap_or_default().as_bytes()];
-        for name in names {
-            // The name and the count part the values of one header from those of the next.
-            said.push(name.as_str().as_bytes());
-            said.extend(parts.headers.get_all(name).iter().map(http::HeaderValue::as_bytes));
+        let mut hashers = (self.keys.0.build_hasher(), self.keys.1.build_hasher());
+        let mut say = |number: usize, value: &[u8]| {
+            (number, value).hash(&mut hashers.0);
+            (number, value).hash(&mut hashers.1);
+        };
+        say(0, parts.uri.query().unwrap_or_default().as_bytes());
+        for (number, name) in names.enumerate() {
+            // The number parts the values of one header from those of the next.
+            for value in parts.headers.get_all(name) {
+                say(number + 1, value.as_bytes());
+            }
         }
-        Identity(self.keys.0.hash_one(&said), self.keys.1.hash_one(&said))
+        Identity(hashers.0.finish(), hashers.1.finish())
     }
 
     /// What is known about a tool without asking anybody.
