@@ -9,7 +9,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use mcp_attune_wire::header::{METHOD, NAME, PARAM_PREFIX};
 use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::{Kind, Message};
-use mcp_attune_wire::schema::Declared;
+use mcp_attune_wire::schema::{Declaration, Declared};
 
 /// Our own request's id. It never meets an id of the caller's: each is an HTTP exchange of its own.
 const ID: &str = "attune-schemas";
@@ -18,6 +18,7 @@ const ID: &str = "attune-schemas";
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Listing {
     tools: HashMap<String, Arc<Declared>>,
+    weight: usize,
 }
 
 impl Listing {
@@ -26,22 +27,25 @@ impl Listing {
         self.tools.get(tool).cloned()
     }
 
-    /// About how many bytes it takes.
+    /// About how many bytes it takes, rather too many than too few.
     pub(crate) fn weight(&self) -> usize {
-        const EACH: usize = 128;
-        let text = |declared: &Declared| {
-            declared
-                .iter()
-                .map(|one| EACH + one.header().len() + one.path().map(str::len).sum::<usize>())
-                .sum::<usize>()
-        };
-        EACH + self.tools.iter().map(|(name, declared)| EACH + name.len() + text(declared)).sum::<usize>()
+        self.weight
     }
 
     /// Adds the tools of a page.
     pub(crate) fn add(&mut self, page: &Page) {
+        // Counted here, once: every new listing asks all others for their weight.
+        self.weight += page.tools.iter().map(|(name, declared)| weight(name, declared)).sum::<usize>();
         self.tools.extend(page.tools.iter().cloned());
     }
+}
+
+/// What a tool takes. Measured with one declaration it was some 820 bytes and its texts: lists have room for four.
+fn weight(name: &str, declared: &Declared) -> usize {
+    const TOOL: usize = 256;
+    const DECLARATION: usize = 576;
+    let texts = |one: &Declaration| one.header().len() + one.path().map(str::len).sum::<usize>();
+    TOOL + name.len() + declared.iter().map(|one| DECLARATION + texts(one)).sum::<usize>()
 }
 
 /// One page of a listing.
