@@ -223,7 +223,7 @@ impl Meter {
 
     pub(crate) fn upstream_failed(&self, error: UpstreamError) {
         // A caller that breaks off, or asks for what is not served, is no fault of the server.
-        if matches!(error, UpstreamError::Caller | UpstreamError::NotServed) {
+        if matches!(error, UpstreamError::Caller | UpstreamError::SlowCaller | UpstreamError::NotServed) {
             return;
         }
         let labels = ErrorLabels { mount: self.mount.clone(), kind: error.name() };

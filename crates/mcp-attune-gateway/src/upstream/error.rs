@@ -37,6 +37,14 @@ pub enum UpstreamError {
     Broken,
     /// Not the server's fault: the caller's own body broke off on its way.
     Caller,
+    /// A program that cannot be started.
+    NotStarted,
+    /// No more programs may run at one time.
+    Full,
+    /// The answer is larger than it may be.
+    TooLarge,
+    /// Not the server's fault: the caller takes its answer too slowly.
+    SlowCaller,
     /// Nothing was sent: the path is not the endpoint, and only the endpoint is passed on here.
     NotServed,
 }
@@ -48,8 +56,8 @@ impl UpstreamError {
         match self {
             Self::Caller => 400,
             Self::NotServed => 404,
-            Self::Connect | Self::Tls | Self::Broken => 502,
-            Self::Refused => 503,
+            Self::Connect | Self::Tls | Self::Broken | Self::TooLarge | Self::SlowCaller => 502,
+            Self::Refused | Self::NotStarted | Self::Full => 503,
             Self::ConnectTimeout | Self::FirstByteTimeout | Self::Stalled => 504,
         }
     }
@@ -66,6 +74,10 @@ impl UpstreamError {
             Self::Stalled => "stalled",
             Self::Broken => "broken",
             Self::Caller => "caller",
+            Self::NotStarted => "not_started",
+            Self::Full => "full",
+            Self::TooLarge => "too_large",
+            Self::SlowCaller => "slow_caller",
             Self::NotServed => "not_served",
         }
     }
@@ -105,6 +117,10 @@ impl fmt::Display for UpstreamError {
             Self::Stalled => "the server behind stopped in the middle of its answer",
             Self::Broken => "the server behind broke off",
             Self::Caller => "the request broke off before it was whole",
+            Self::NotStarted => "the server behind cannot be started",
+            Self::Full => "as many sessions are open as this server may have; try again later, and end those that are over",
+            Self::TooLarge => "the server behind answered with more than the limit allows",
+            Self::SlowCaller => "the answer was not read as fast as it came",
             Self::NotServed => "nothing is served at this path",
         })
     }

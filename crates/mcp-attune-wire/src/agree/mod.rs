@@ -275,7 +275,8 @@ fn finish<'a>(agreed: Agreed<'a>, mismatches: Vec<Mismatch>, policy: &Policy) ->
 }
 
 /// Which era a request belongs to. One sign of the modern one is enough, wherever it stands.
-fn era(headers: &Headers<'_>, message: &Message<'_>) -> Era {
+#[must_use]
+pub fn era(headers: &Headers<'_>, message: &Message<'_>) -> Era {
     let modern = message.meta(meta::PROTOCOL_VERSION).is_some()
         || headers.version().iter().any(|version| !is_legacy(version))
         || message.method().is_some_and(|method| method.is("server/discover"));
