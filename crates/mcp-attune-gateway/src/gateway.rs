@@ -3,7 +3,8 @@
 //! 1. Callers connect to `listen`; `/healthz`, `/readyz` and `/metrics` are on `admin`, which callers have no business with.
 //! 2. A configuration that changed is checked as a whole and takes effect for the next request; one that is wrong
 //!    is told in the log, and the old one keeps serving. What is about the listeners themselves waits for a restart.
-//! 3. At the end the gateway is no longer ready, takes no new connections, and lets running calls finish.
+//! 3. At the end the gateway is no longer ready, takes no new connections, lets running calls finish, and ends the
+//!    programs that it started.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -21,6 +22,7 @@ use tower_service::Service;
 
 use crate::Body;
 use crate::admin::Admin;
+use crate::child::Children;
 use crate::config::Config;
 use crate::listen::{Drained, Limits, Tls, Traffic, serve, serve_on};
 use crate::metrics::Metrics;
@@ -74,6 +76,7 @@ pub struct Gateway {
     tls: Option<Tls>,
     metrics: Metrics,
     workers: Workers,
+    children: Children,
 }
 
 impl Gateway {
@@ -83,15 +86,15 @@ impl Gateway {
     ///
     /// [`NotStarted`], with what to mend.
     pub async fn bind(config: Config) -> Result<Self, NotStarted> {
-        let metrics = Metrics::new();
-        let current = Current::new(stack(&config, &metrics).map_err(NotStarted::Unservable)?);
+        let (metrics, children) = (Metrics::new(), Children::new());
+        let current = Current::new(stack(&config, &metrics, &children).map_err(NotStarted::Unservable)?);
         let tls = match &config.server.tls {
             Some(files) => Some(read_tls(&files.cert, &files.key)?),
             None => None,
         };
         let callers = listen(config.server.listen).await?;
         let admin = listen(config.server.admin).await?;
-        Ok(Self { config, current, callers, admin, tls, metrics, workers: Workers::none() })
+        Ok(Self { config, current, callers, admin, tls, metrics, workers: Workers::none(), children })
     }
 
     /// Puts the connections of callers on threads of their own. Without it they stay on the runtime that runs it.
@@ -134,7 +137,7 @@ impl Gateway {
         let callers = serve_on(&self.workers, self.callers, current, limits, self.tls, traffic, wait);
         let follow = async {
             match file {
-                Some(file) => follow(&self.config, &file, &self.current, &self.metrics).await,
+                Some(file) => follow(&self.config, &file, &self.current, &self.metrics, &self.children).await,
                 None => std::future::pending().await,
             }
         };
@@ -148,6 +151,7 @@ impl Gateway {
             let _ = stop.send(true);
         };
         let (drained, _, ()) = tokio::join!(callers, admin, ending);
+        self.children.end().await;
         drained
     }
 }
@@ -178,7 +182,7 @@ fn read_tls(cert: &Path, key: &Path) -> Result<Tls, NotStarted> {
 }
 
 /// Looks at the file again and again, and puts a stack for its newest content in place.
-async fn follow(config: &Config, file: &Path, current: &Current, metrics: &Metrics) {
+async fn follow(config: &Config, file: &Path, current: &Current, metrics: &Metrics, children: &Children) {
     let changed = |file: &Path| -> Option<SystemTime> { std::fs::metadata(file).ok()?.modified().ok() };
     let (mut seen, mut config) = (changed(file), config.clone());
     loop {
@@ -199,7 +203,7 @@ async fn follow(config: &Config, file: &Path, current: &Current, metrics: &Metri
         if next == config {
             continue;
         }
-        match stack(&next, metrics) {
+        match stack(&next, metrics, children) {
             Ok(stack) => {
                 if next.server != config.server || limits(&next) != limits(&config) {
                     tracing::warn!(

@@ -25,7 +25,6 @@ pub mod guard;
 pub mod listen;
 pub mod upstream;
 
-#[allow(dead_code, reason = "the service around it comes next")]
 mod child;
 
 pub mod stack;

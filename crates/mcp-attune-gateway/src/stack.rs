@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use mcp_attune_tower::{Attune, AttuneLayer, Failed, Settings};
 use mcp_attune_wire::reply::Reply;
@@ -26,6 +26,7 @@ use tokio::sync::Semaphore;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::child::{self, ChildUpstream, Children};
 use crate::config::{self, Agreement, Config, OnUnknown, Target};
 use crate::guard::{Allowed, BadEntry, Guard, GuardLayer};
 use crate::listen::RequestError;
@@ -45,10 +46,12 @@ pub enum Unservable {
         /// The mount.
         mount: String,
     },
-    /// A mount's server is a program; only servers over HTTP are built yet.
-    NotBuilt {
+    /// A mount's server is a program that is not there.
+    Program {
         /// The mount.
         mount: String,
+        /// What is wrong, and what to do.
+        why: String,
     },
     /// A mount's server cannot be reached as it is named.
     Upstream {
@@ -65,9 +68,7 @@ impl fmt::Display for Unservable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoUpstream { mount } => write!(f, "the mount {mount} names no server behind"),
-            Self::NotBuilt { mount } => {
-                write!(f, "the mount {mount} starts a program, and only servers over HTTP are served yet")
-            }
+            Self::Program { mount, why } => write!(f, "the mount {mount}: {why}"),
             Self::Upstream { mount, why } => write!(f, "the mount {mount}: {why}"),
             Self::Allowed(entry) => entry.fmt(f),
         }
@@ -81,8 +82,8 @@ impl std::error::Error for Unservable {}
 /// # Errors
 ///
 /// [`Unservable`], where the configuration names what cannot be served.
-pub(crate) fn stack(config: &Config, metrics: &Metrics) -> Result<Stack, Unservable> {
-    let mounted = |mount| Mounted::new(config, mount, metrics);
+pub(crate) fn stack(config: &Config, metrics: &Metrics, children: &Children) -> Result<Stack, Unservable> {
+    let mounted = |mount| Mounted::new(config, mount, metrics, children);
     let mounts = config.mounts.iter().map(mounted).collect::<Result<_, _>>()?;
     let door = metrics.meter("");
     let calls = Arc::new(Semaphore::new(config.limits.calls.min(Semaphore::MAX_PERMITS)));
@@ -144,6 +145,9 @@ impl Service<Request<Body>> for Calls {
         let endpoint = path == mount.path;
         let mut tally = Tally::new(mount.meter.clone(), place, &request, endpoint);
         Box::pin(async move {
+            if let Some(refused) = mount.behind.refuses(&request).filter(|_| endpoint) {
+                return Ok(tally.answered(refused));
+            }
             if endpoint {
                 let request = request.map(|body| body.map_err(from_caller).boxed_unsync());
                 return mount.attuned.call(request).await.map(|answer| tally.answered(answer));
@@ -182,24 +186,48 @@ struct Mounted {
 }
 
 impl Mounted {
-    fn new(config: &Config, mount: &config::Mount, metrics: &Metrics) -> Result<Self, Unservable> {
+    fn new(
+        config: &Config,
+        mount: &config::Mount,
+        metrics: &Metrics,
+        children: &Children,
+    ) -> Result<Self, Unservable> {
         let name = || mount.name.clone();
         let Some(upstream) = &mount.upstream else { return Err(Unservable::NoUpstream { mount: name() }) };
-        let Target::Http(url) = &upstream.target else { return Err(Unservable::NotBuilt { mount: name() }) };
-        let mut options = Options::new(url.clone(), mount.path.as_str());
-        options.first_byte = config.limits.upstream_first_byte;
-        options.stream_idle = config.limits.stream_idle;
-        options.unknown_paths = match upstream.unknown_paths {
-            config::UnknownPaths::Pass => UnknownPaths::Pass,
-            config::UnknownPaths::Refuse => UnknownPaths::Refuse,
+        let server = match &upstream.target {
+            Target::Http(url) => {
+                let options = http_options(config, mount, upstream, url);
+                let upstream = HttpUpstream::new(&options);
+                Server::Http(upstream.map_err(|why| Unservable::Upstream { mount: name(), why })?)
+            }
+            Target::Stdio(program) => {
+                let options = child::Options::new(&mount.name, program, &config.limits);
+                options.find().map_err(|why| Unservable::Program { mount: name(), why: why.to_string() })?;
+                Server::Child(children.upstream(options))
+            }
         };
-        let upstream =
-            HttpUpstream::new(&options).map_err(|why| Unservable::Upstream { mount: name(), why })?;
         let layer = AttuneLayer::new(settings(config, mount));
         let meter = metrics.meter(&mount.name);
-        let behind = Behind { upstream, meter: meter.clone() };
-        Ok(Self { path: options.mount, attuned: layer.layer(behind.clone()), meter, behind })
+        let behind = Behind { server, meter: meter.clone() };
+        let path = mount.path.as_str().to_owned();
+        Ok(Self { path, attuned: layer.layer(behind.clone()), meter, behind })
     }
+}
+
+fn http_options(
+    config: &Config,
+    mount: &config::Mount,
+    upstream: &config::Upstream,
+    url: &http::Uri,
+) -> Options {
+    let mut options = Options::new(url.clone(), mount.path.as_str());
+    options.first_byte = config.limits.upstream_first_byte;
+    options.stream_idle = config.limits.stream_idle;
+    options.unknown_paths = match upstream.unknown_paths {
+        config::UnknownPaths::Pass => UnknownPaths::Pass,
+        config::UnknownPaths::Refuse => UnknownPaths::Refuse,
+    };
+    options
 }
 
 /// What the operator chose, as the layer wants it.
@@ -222,14 +250,32 @@ fn settings(config: &Config, mount: &config::Mount) -> Settings {
 /// The server behind, failing in the way that the layer understands.
 #[derive(Clone, Debug)]
 struct Behind {
-    upstream: HttpUpstream,
+    server: Server,
     meter: Meter,
 }
 
+/// How the server behind is reached.
+#[derive(Clone, Debug)]
+enum Server {
+    Http(HttpUpstream),
+    Child(ChildUpstream),
+}
+
 impl Behind {
+    /// What is refused before it is read, because the server behind cannot say so itself.
+    fn refuses(&self, request: &Request<Body>) -> Option<Response<Body>> {
+        let posts = request.method() == Method::POST;
+        matches!(self.server, Server::Child(_))
+            .then(|| child::not_json(request.headers()).filter(|_| posts))?
+    }
+
     /// A path beside the endpoint: no rule applies to it.
     async fn beside(&mut self, request: Request<Body>) -> Result<Response<Body>, UpstreamError> {
-        let answer = self.upstream.call(request).await;
+        let answer = match &mut self.server {
+            Server::Http(upstream) => upstream.call(request).await,
+            // A program has one door.
+            Server::Child(_) => Err(UpstreamError::NotServed),
+        };
         answer.inspect_err(|error| self.meter.upstream_failed(*error))
     }
 }
@@ -244,7 +290,10 @@ impl Service<Request<mcp_attune_tower::Body>> for Behind {
     }
 
     fn call(&mut self, request: Request<mcp_attune_tower::Body>) -> Self::Future {
-        let answer = self.upstream.call(request);
+        let answer = match &mut self.server {
+            Server::Http(upstream) => upstream.call(request),
+            Server::Child(child) => child.call(request),
+        };
         let meter = self.meter.clone();
         Box::pin(async move {
             let began = Instant::now();

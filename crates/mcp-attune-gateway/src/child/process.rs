@@ -62,6 +62,7 @@ pub(crate) enum Stderr {
     /// Into our log, under this name.
     Logged(String),
     /// Where ours goes.
+    #[allow(dead_code, reason = "for programs that stand in for ours")]
     Inherited,
 }
 

@@ -1,0 +1,135 @@
+//! The HTTP answers in front of a child, which knows nothing of HTTP.
+//!
+//! Rules: G11, H14, H15.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use http::{Response, StatusCode};
+use http_body_util::{BodyExt, Empty, Full};
+use mcp_attune_wire::agree::{Refusal, Refused};
+use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::reply::Reply;
+
+use super::events::{Events, Source};
+use crate::{Body, refusal};
+
+/// The header of a legacy session.
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// The status of a modern answer.
+pub(super) fn status(answer: &str) -> StatusCode {
+    let code = Message::parse(answer.as_bytes())
+        .ok()
+        .and_then(|message| message.member("error")?.member("code")?.raw().parse::<i64>().ok());
+    match code {
+        Some(-32601) => StatusCode::NOT_FOUND,
+        Some(-32700 | -32600 | -32602 | -32020 | -32021 | -32022) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
+
+/// One message.
+pub(super) fn json(status: StatusCode, text: impl Into<bytes::Bytes>) -> Response<Body> {
+    let mut answer = Response::new(Full::new(text.into()).map_err(|never| match never {}).boxed_unsync());
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+/// A stream.
+pub(super) fn stream(events: Events<impl Source + Unpin + Send + 'static>) -> Response<Body> {
+    let mut answer = Response::new(events.boxed_unsync());
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    answer
+}
+
+/// Nothing to say: a message was taken (202), a session has ended (204).
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut answer = Response::new(Empty::new().map_err(|never| match never {}).boxed_unsync());
+    *answer.status_mut() = status;
+    answer
+}
+
+/// A message in a version that the child does not speak.
+pub(super) fn other_version(message: &Message<'_>, requested: &str, supported: &[String]) -> Response<Body> {
+    let refused = Refused::Version { requested: requested.to_owned(), supported: supported.to_vec() };
+    refused_with(message, refused)
+}
+
+/// A message that nobody sends.
+pub(super) fn no_request(message: &Message<'_>) -> Response<Body> {
+    refused_with(message, Refused::NotARequest(message.kind()))
+}
+
+fn refused_with(message: &Message<'_>, refused: Refused) -> Response<Body> {
+    let id = message.id().filter(|_| message.kind() == Kind::Request).map(|id| id.raw().to_owned());
+    refusal::answer(&Reply::from(&Refusal { id, refused }))
+}
+
+/// A request that goes without a session, or into one that is over.
+pub(super) fn no_session(named: bool) -> Response<Body> {
+    refusal::answer(&if named {
+        Reply::not_taken(
+            404,
+            "G9",
+            &"this session is over; begin another with `initialize`, without Mcp-Session-Id",
+        )
+    } else {
+        Reply::not_taken(
+            400,
+            "G9",
+            &"Mcp-Session-Id is missing; begin with `initialize`, and send what it answers",
+        )
+    })
+}
+
+/// A stream that cannot be gone on with.
+pub(super) fn no_such_event() -> Response<Body> {
+    let what = "Last-Event-ID names no event that is still known; leave it out";
+    refusal::answer(&Reply::not_taken(400, "G9", &what))
+}
+
+/// A method of HTTP that is not for this.
+pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
+    let what = format_args!("this method is not allowed here; use {allowed}");
+    let mut answer = refusal::answer(&Reply::not_taken(405, "H15", &what));
+    answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
+    answer
+}
+
+/// What is not JSON is not read at all.
+pub(crate) fn not_json(headers: &HeaderMap) -> Option<Response<Body>> {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    let what = "the body is no application/json; send JSON, and Content-Type: application/json";
+    let wrong = !essence.eq_ignore_ascii_case("application/json");
+    wrong.then(|| refusal::answer(&Reply::not_taken(415, "G11", &what)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_the_statuses_of_the_modern_transport() {
+        for (code, expected) in [
+            ("-32601", 404),
+            ("-32700", 400),
+            ("-32600", 400),
+            ("-32602", 400),
+            ("-32020", 400),
+            ("-32021", 400),
+            ("-32022", 400),
+            ("-32603", 200),
+            ("-32000", 200),
+            ("7", 200),
+            ("\"-32601\"", 200),
+        ] {
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":""}}}}"#);
+            assert_eq!(status(&answer), expected, "{code}");
+        }
+        assert_eq!(status(r#"{"jsonrpc":"2.0","id":1,"result":{"error":{"code":-32601}}}"#), 200);
+    }
+}

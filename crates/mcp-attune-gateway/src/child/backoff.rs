@@ -1,0 +1,63 @@
+//! When a program that ends by itself may be started again.
+//!
+//! 1. At once, the first time.
+//! 2. When it ends again before it was up for a while, after a pause that doubles, up to a bound.
+//! 3. A child that was up for that while starts the count anew.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A child that was up for this long was healthy.
+const HEALTHY: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// How often children ended by themselves lately.
+#[derive(Debug, Default)]
+pub(super) struct Backoff {
+    failures: u32,
+    until: Option<Instant>,
+}
+
+impl Backoff {
+    /// A child ended by itself that was started then.
+    pub(super) fn ended(&mut self, started: Instant) {
+        if started.elapsed() >= HEALTHY {
+            self.failures = 0;
+        }
+        self.failures = self.failures.saturating_add(1);
+        let doublings = self.failures.checked_sub(2);
+        let pause = doublings.map(|times| FIRST_PAUSE.saturating_mul(1 << times.min(16)).min(LONGEST_PAUSE));
+        self.until = pause.map(|pause| Instant::now() + pause);
+    }
+
+    /// How long to wait before the next start; none when it may be now.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        let left = self.until?.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::advance;
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_grow_to_a_bound_and_a_healthy_while_ends_them() {
+        let mut backoff = Backoff::default();
+        let mut pauses = Vec::new();
+        for _ in 0..10 {
+            backoff.ended(Instant::now());
+            pauses.push(backoff.pause().unwrap_or_default().as_millis());
+        }
+        assert_eq!(pauses, [0, 250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000, 10_000]);
+        advance(LONGEST_PAUSE).await;
+        assert_eq!(backoff.pause(), None);
+        let started = Instant::now();
+        advance(HEALTHY).await;
+        backoff.ended(started);
+        assert_eq!(backoff.pause(), None);
+    }
+}

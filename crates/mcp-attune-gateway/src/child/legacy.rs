@@ -1,0 +1,217 @@
+//! Legacy requests: a session has a child of its own.
+//!
+//! Rules: G2, G5, G9, G11, H14, H15.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use mcp_attune_wire::header;
+use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::message::{Kind, Message};
+use tokio::time::timeout;
+
+use super::answer::{self, SESSION};
+use super::events::{Events, event};
+use super::session::{Event, Reader, Session, elements};
+use super::streams::Place;
+use super::{Inner, taken};
+use crate::Body;
+use crate::upstream::UpstreamError;
+
+/// How long an answer may take before a stream begins without it.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The first version whose clients understand an event without data.
+const PRIMES: &str = "2025-11-25";
+/// The version of whoever does not say.
+const UNSAID: &str = "2025-03-26";
+
+impl Inner {
+    pub(super) async fn legacy(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        message: &Message<'_>,
+    ) -> Result<Response<Body>, UpstreamError> {
+        let initializes =
+            message.kind() == Kind::Request && message.method().is_some_and(|method| method.is("initialize"));
+        match headers.get(SESSION) {
+            None if initializes => self.initialize(message).await,
+            None => self.homeless(headers, message).await,
+            Some(id) => match self.session(id) {
+                Some(session) => self.in_session(&session, headers, message).await,
+                None if self.known().speaks.as_ref().is_some_and(|speaks| speaks.is_modern_only()) => {
+                    self.homeless(headers, message).await
+                }
+                None => Ok(answer::no_session(true)),
+            },
+        }
+    }
+
+    fn session(&self, id: &HeaderValue) -> Option<Arc<Session>> {
+        let session = self.known().sessions.get(id.to_str().ok()?).cloned();
+        session.filter(|session| !session.is_over())
+    }
+
+    /// A message without a session that is no beginning of one.
+    async fn homeless(
+        self: &Arc<Self>,
+        headers: &HeaderMap,
+        message: &Message<'_>,
+    ) -> Result<Response<Body>, UpstreamError> {
+        let speaks = self.speaks().await?;
+        if !speaks.is_modern_only() {
+            return Ok(answer::no_session(false));
+        }
+        let said = headers.get(header::PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
+        Ok(answer::other_version(message, said.unwrap_or(UNSAID), &speaks.versions))
+    }
+
+    /// A new session, and its child.
+    async fn initialize(self: &Arc<Self>, message: &Message<'_>) -> Result<Response<Body>, UpstreamError> {
+        let session = timeout(self.options().first_byte, async {
+            self.pause().await?;
+            let session = self.open_session()?;
+            let mut reader =
+                session.send(std::slice::from_ref(message)).await?.ok_or(UpstreamError::Broken)?;
+            let heard = reader.next().await.ok_or(UpstreamError::Broken)??;
+            reader.forget();
+            Ok((session, heard))
+        });
+        let (session, heard) = session.await.map_err(|_| UpstreamError::FirstByteTimeout)??;
+        if is_error(&heard) {
+            session.end();
+            return self.refused(message, &heard).await;
+        }
+        let id = session_id()?;
+        let mut answer = answer::json(StatusCode::OK, heard.text.as_bytes().to_vec());
+        answer.headers_mut().insert(SESSION, HeaderValue::from_str(&id).map_err(|_| UpstreamError::Broken)?);
+        self.known().sessions.insert(id, Arc::new(session));
+        self.look();
+        Ok(answer)
+    }
+
+    fn open_session(&self) -> Result<Session, UpstreamError> {
+        self.end_idle();
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| UpstreamError::Full)?;
+        let options = self.options();
+        let limits = (options.line, options.kept);
+        let backoff = Arc::clone(&self.backoff);
+        Session::start(&options.program, &options.mount, limits, self.all_stop()?, backoff, place)
+            .map_err(|why| self.not_started(&why))
+    }
+
+    /// A child that does not initialize: one that is modern only is said to be, else its own words stand.
+    async fn refused(
+        self: &Arc<Self>,
+        message: &Message<'_>,
+        heard: &Event,
+    ) -> Result<Response<Body>, UpstreamError> {
+        match self.speaks().await {
+            Ok(speaks) if speaks.is_modern_only() => {
+                let version = message.param("protocolVersion").and_then(Value::text).and_then(Text::decode);
+                Ok(answer::other_version(message, version.as_deref().unwrap_or(UNSAID), &speaks.versions))
+            }
+            _ => Ok(answer::json(StatusCode::OK, heard.text.as_bytes().to_vec())),
+        }
+    }
+
+    async fn in_session(
+        &self,
+        session: &Session,
+        headers: &HeaderMap,
+        message: &Message<'_>,
+    ) -> Result<Response<Body>, UpstreamError> {
+        let parts =
+            if message.kind() == Kind::Batch { elements(message.text()) } else { vec![message.text()] };
+        let messages: Vec<_> = parts.iter().filter_map(|part| Message::parse(part.as_bytes()).ok()).collect();
+        let wrong = |message: &Message<'_>| matches!(message.kind(), Kind::Batch | Kind::Other);
+        if messages.is_empty() || messages.iter().any(wrong) {
+            return Ok(answer::no_request(message));
+        }
+        let sent = timeout(self.options().first_byte, session.send(&messages)).await;
+        let Ok(sent) = sent else {
+            messages.iter().for_each(|message| session.give_up(message));
+            return Err(UpstreamError::FirstByteTimeout);
+        };
+        let Some(mut reader) = sent? else { return Ok(taken()) };
+        let first = match timeout(PATIENCE.min(self.options().first_byte), reader.next()).await {
+            Ok(Some(Err(error))) => return Err(error),
+            Ok(Some(Ok(heard))) if messages.len() == 1 && reader.is_over() && heard.place.event == 1 => {
+                reader.forget();
+                return Ok(answer::json(StatusCode::OK, heard.text.as_bytes().to_vec()));
+            }
+            Ok(Some(Ok(heard))) => Some(heard),
+            Ok(None) | Err(_) => None,
+        };
+        let begin = Place { event: 0, ..reader.place() };
+        Ok(self.stream(reader, headers, begin, first))
+    }
+
+    /// A stream, with an event before all others that tells where it is, so that it can be gone on with.
+    fn stream(
+        &self,
+        reader: Reader,
+        headers: &HeaderMap,
+        begin: Place,
+        first: Option<Event>,
+    ) -> Response<Body> {
+        let said = headers.get(header::PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
+        let prime = said.filter(|version| *version >= PRIMES).map(|_| event(Some(begin), ""));
+        let first = first.map(|heard| event(Some(heard.place), &heard.text));
+        let both = prime.into_iter().chain(first).reduce(|one, two| [one, two].concat().into());
+        answer::stream(Events::new(reader, both, self.options().stream_idle))
+    }
+
+    /// GET and DELETE.
+    pub(super) async fn without_message(
+        self: &Arc<Self>,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<Response<Body>, UpstreamError> {
+        let id = headers.get(SESSION);
+        let Some(session) = id.and_then(|id| self.session(id)) else {
+            let modern = self.speaks().await?.is_modern_only();
+            return Ok(match *method {
+                _ if modern => answer::not_allowed("POST"),
+                Method::GET | Method::DELETE => answer::no_session(id.is_some()),
+                _ => answer::not_allowed("GET, POST, DELETE"),
+            });
+        };
+        match *method {
+            Method::DELETE => {
+                self.known().sessions.retain(|_, known| !Arc::ptr_eq(known, &session));
+                session.end();
+                Ok(answer::empty(StatusCode::NO_CONTENT))
+            }
+            Method::GET => {
+                let reader = match headers.get("last-event-id") {
+                    None => Some(session.listen()),
+                    Some(id) => id
+                        .to_str()
+                        .ok()
+                        .and_then(|id| id.parse().ok())
+                        .and_then(|place| session.resume(place)),
+                };
+                Ok(reader.map_or_else(answer::no_such_event, |reader| {
+                    let begin = reader.place();
+                    self.stream(reader, headers, begin, None)
+                }))
+            }
+            _ => Ok(answer::not_allowed("GET, POST, DELETE")),
+        }
+    }
+}
+
+fn is_error(heard: &Event) -> bool {
+    Message::parse(heard.text.as_bytes()).is_ok_and(|message| message.member("error").is_some())
+}
+
+/// An id that nobody can guess.
+fn session_id() -> Result<String, UpstreamError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        tracing::error!(%error, "the system has no random numbers");
+        UpstreamError::Refused
+    })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

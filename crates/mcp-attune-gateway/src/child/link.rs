@@ -1,0 +1,105 @@
+//! One running child: its process, the way into it, and what is heard from it.
+
+use std::sync::Arc;
+
+use tokio::process::ChildStdout;
+use tokio::sync::watch;
+use tokio::time::{Duration, timeout};
+
+use super::lines::{Line, Lines};
+use super::pipe::Pipe;
+use super::process::{self, NotStarted, Process, Program};
+
+/// How long a child that is over may take to have said everything.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Whoever hears what a child says.
+pub(super) trait Listener: Send + Sync + 'static {
+    /// A line came.
+    fn heard(self: &Arc<Self>, line: Line);
+
+    /// Nothing more will come. `by_itself`: nobody asked it to end.
+    fn ended(self: &Arc<Self>, by_itself: bool);
+}
+
+/// A running child. Dropped, the child is ended in order, in its own time.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) pipe: Pipe,
+    stop: watch::Sender<bool>,
+}
+
+impl Link {
+    /// Starts a child. `all_stop` says when all children are to end; whoever said so can wait for them.
+    pub(super) fn start(
+        program: &Program,
+        limit: usize,
+        all_stop: watch::Receiver<bool>,
+        listener: Arc<impl Listener>,
+    ) -> Result<Self, NotStarted> {
+        let (mut process, pipes) = process::start(program)?;
+        tracing::debug!(program = program.name, id = process.id(), "a child was started");
+        let (pipe, carry) = Pipe::new(pipes.stdin);
+        let (stop, stopped) = watch::channel(false);
+        tokio::spawn(async move {
+            let carrying = tokio::spawn(carry);
+            let stops = async {
+                tokio::select! {
+                    () = is_set(stopped) => {}
+                    () = is_set(all_stop.clone()) => {}
+                }
+            };
+            let lines = Lines::new(pipes.stdout, limit);
+            let by_itself = listen(lines, &mut process, stops, &listener).await;
+            listener.ended(by_itself);
+            // This closes its input.
+            carrying.abort();
+            let _ = carrying.await;
+            let status = process.end().await;
+            tracing::debug!(?status, by_itself, "a child is over");
+            drop(all_stop);
+        });
+        Ok(Self { pipe, stop })
+    }
+
+    /// Ends the child.
+    pub(super) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+}
+
+/// Ready when the other end said so, or is gone.
+async fn is_set(mut stop: watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// Hears the child until it says nothing more; whether that came about by itself.
+async fn listen(
+    mut lines: Lines<ChildStdout>,
+    process: &mut Process,
+    stops: impl Future<Output = ()>,
+    listener: &Arc<impl Listener>,
+) -> bool {
+    tokio::pin!(stops);
+    let over = loop {
+        tokio::select! {
+            line = lines.next() => match line {
+                Ok(Some(line)) => listener.heard(line),
+                Ok(None) | Err(_) => return true,
+            },
+            status = process.exited() => break status,
+            () = &mut stops => return false,
+        }
+    };
+    if let Ok(status) = over {
+        tracing::info!("a child ended by itself: {status}");
+    }
+    // Others may hold the pipe open that it left.
+    let _ = timeout(LAST_WORDS, async {
+        while let Ok(Some(line)) = lines.next().await {
+            listener.heard(line);
+        }
+    })
+    .await;
+    true
+}

@@ -1,0 +1,277 @@
+//! One legacy session: a child of its own, and the streams on which its caller hears it.
+//!
+//! 1. Every POST with a request has a stream; stream 0 is the one of GET. A stream ends with its last answer.
+//! 2. An answer goes to the stream of its request, progress to that of its token. What a child asks or says besides
+//!    goes to the one call that runs; where that is not clear, to the GET stream, or the newest call's where there
+//!    is none. What is about no call at all (lists and resources that changed) always goes to the GET stream.
+//! 3. Every message is kept for a while, up to a bound, under an id that names its stream, so that a caller who lost
+//!    its connection can go on where it was. A lost connection cancels nothing.
+//! 4. Nobody is heard twice: whoever opens a stream anew takes it from whoever had it.
+//! 5. When the child ends the session is over, and so is every call.
+//!
+//! Rules: G2, G4, G5, G9.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use mcp_attune_wire::json::Value;
+use mcp_attune_wire::message::{Kind, Message};
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::time::Instant;
+
+use super::backoff::Backoff;
+use super::heard::Complaints;
+use super::lines::Line;
+use super::link::{Link, Listener};
+use super::process::{NotStarted, Program};
+use super::streams::{Key, LISTENING, Place, Streams};
+use crate::upstream::UpstreamError;
+
+/// A session and its child.
+#[derive(Debug)]
+pub(super) struct Session {
+    link: Link,
+    hub: Arc<Hub>,
+    /// One of so many that may be open.
+    _place: OwnedSemaphorePermit,
+}
+
+/// What is between a child and the streams of its caller.
+#[derive(Debug)]
+struct Hub {
+    state: Mutex<State>,
+    complaints: Complaints,
+    backoff: Arc<Mutex<Backoff>>,
+    started: Instant,
+}
+
+#[derive(Debug)]
+struct State {
+    streams: Streams,
+    over: bool,
+    /// Whether the child ever answered.
+    answered: bool,
+    /// How many requests and streams of the caller are open.
+    open: usize,
+    used: Instant,
+}
+
+impl Session {
+    /// Starts one. `kept` is how many bytes of messages are kept to be heard again.
+    pub(super) fn start(
+        program: &Program,
+        mount: &str,
+        (limit, kept): (usize, usize),
+        all_stop: watch::Receiver<bool>,
+        backoff: Arc<Mutex<Backoff>>,
+        place: OwnedSemaphorePermit,
+    ) -> Result<Self, NotStarted> {
+        let (used, streams) = (Instant::now(), Streams::new(kept));
+        let hub = Arc::new(Hub {
+            state: Mutex::new(State { streams, over: false, answered: false, open: 0, used }),
+            complaints: Complaints::new(mount),
+            backoff,
+            started: used,
+        });
+        let link = Link::start(program, limit, all_stop, Arc::clone(&hub))?;
+        Ok(Self { link, hub, _place: place })
+    }
+
+    /// Whether its child has ended, or is about to.
+    pub(super) fn is_over(&self) -> bool {
+        self.hub.state().over
+    }
+
+    /// Whether its caller did nothing for so long.
+    pub(super) fn is_idle(&self, time: Duration) -> bool {
+        let state = self.hub.state();
+        state.open == 0 && state.used.elapsed() >= time
+    }
+
+    /// Ends it.
+    pub(super) fn end(&self) {
+        self.link.stop();
+        self.hub.close();
+    }
+
+    /// Passes on what the caller sent, and opens the stream on which it is answered; none where nothing in it wants
+    /// an answer. `messages` are those of a batch, or the one.
+    pub(super) async fn send(&self, messages: &[Message<'_>]) -> Result<Option<Reader>, UpstreamError> {
+        let reader = {
+            let mut state = self.hub.state();
+            state.used = Instant::now();
+            if state.over {
+                return Err(UpstreamError::Broken);
+            }
+            for message in messages {
+                state.streams.note_from_caller(message);
+            }
+            let asks = messages.iter().filter(|message| message.kind() == Kind::Request).peekable();
+            let stream = state.streams.open(asks).map_err(|_| UpstreamError::Full)?;
+            stream.map(|stream| Reader::new(&self.hub, &mut state, stream, 0))
+        };
+        for message in messages {
+            self.link.pipe.send(message.text().as_bytes()).await.map_err(|_| UpstreamError::Broken)?;
+        }
+        Ok(reader)
+    }
+
+    /// Gives up a call that nobody needs any more: the child is told.
+    pub(super) fn give_up(&self, message: &Message<'_>) {
+        let Some(id) = message.id().filter(|_| message.kind() == Kind::Request) else { return };
+        self.hub.state().streams.drop_call(&Key::of(id));
+        let id = id.raw();
+        self.link.pipe.send_short(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"it took too long"}}}}"#
+        ));
+    }
+
+    /// The GET stream, from what was not heard yet.
+    pub(super) fn listen(&self) -> Reader {
+        let mut state = self.hub.state();
+        let from = state.streams.unheard();
+        Reader::new(&self.hub, &mut state, LISTENING, from)
+    }
+
+    /// The stream that an event id names, after that event; none where it is not known any more.
+    pub(super) fn resume(&self, place: Place) -> Option<Reader> {
+        let mut state = self.hub.state();
+        let known = state.streams.knows(place);
+        known.then(|| Reader::new(&self.hub, &mut state, place.stream, place.event))
+    }
+}
+
+impl Hub {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing that holds the lock can panic halfway through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        let mut state = self.state();
+        state.over = true;
+        state.streams.close();
+    }
+
+    fn message(&self, text: &[u8]) {
+        let Ok(message) = Message::parse(text) else {
+            return self.complaints.log("the child said what is no message; the line is dropped", text.len());
+        };
+        let mut state = self.state();
+        state.answered |= message.kind() == Kind::Answer;
+        if message.kind() == Kind::Batch {
+            let parts = message.text().trim();
+            drop(state);
+            for part in elements(parts) {
+                if part.trim_start().starts_with('{') {
+                    self.message(part.as_bytes());
+                }
+            }
+        } else if !state.streams.place(&message) {
+            drop(state);
+            self.complaints.log("the child said what belongs to no request; it is dropped", text.len());
+        }
+    }
+}
+
+/// The messages of a batch, which was read before.
+pub(super) fn elements(batch: &str) -> Vec<&str> {
+    let values = serde_json::from_str::<Vec<&serde_json::value::RawValue>>(batch).unwrap_or_default();
+    values.into_iter().map(serde_json::value::RawValue::get).collect()
+}
+
+impl Listener for Hub {
+    fn heard(self: &Arc<Self>, line: Line) {
+        match self.complaints.message(line) {
+            Ok(text) => self.message(&text),
+            Err(long) => {
+                let Some(long) = long else { return };
+                let mut state = self.state();
+                let key = long.id.as_deref().and_then(Key::read);
+                state.streams.fail(key.as_ref(), UpstreamError::TooLarge);
+            }
+        }
+    }
+
+    fn ended(self: &Arc<Self>, by_itself: bool) {
+        // One that answered is no program that cannot run: what ended it may be this caller's own doing.
+        if by_itself && !self.state().answered {
+            self.backoff.lock().unwrap_or_else(PoisonError::into_inner).ended(self.started);
+        }
+        self.close();
+    }
+}
+
+/// One event of a stream.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Event {
+    pub(super) place: Place,
+    pub(super) text: Arc<str>,
+}
+
+/// Whoever hears a stream.
+#[derive(Debug)]
+pub(super) struct Reader {
+    hub: Arc<Hub>,
+    stream: u64,
+    /// The last event that was heard.
+    at: u64,
+    /// Which of the readers of this stream, one after the other.
+    turn: u64,
+}
+
+impl Reader {
+    fn new(hub: &Arc<Hub>, state: &mut State, stream: u64, at: u64) -> Self {
+        let turn = state.streams.take_over(stream);
+        state.open += 1;
+        Self { hub: Arc::clone(hub), stream, at, turn }
+    }
+
+    /// Where it is.
+    pub(super) fn place(&self) -> Place {
+        Place { stream: self.stream, event: self.at }
+    }
+
+    /// Whether the child waits for the caller: then silence is nobody's fault.
+    pub(super) fn waits_for_caller(&self) -> bool {
+        self.stream == LISTENING || self.hub.state().streams.asks(self.stream)
+    }
+
+    /// Whether the stream was over with what was heard so far.
+    pub(super) fn is_over(&self) -> bool {
+        self.hub.state().streams.is_over(self.stream, self.at)
+    }
+
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Event, UpstreamError>>> {
+        let waker: &Waker = cx.waker();
+        let heard = self.hub.state().streams.poll(self.stream, self.at, self.turn, waker);
+        if let Poll::Ready(Some(Ok(event))) = &heard {
+            self.at = event.place.event;
+        }
+        heard
+    }
+
+    pub(super) async fn next(&mut self) -> Option<Result<Event, UpstreamError>> {
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// Forgets the stream: it was answered in one piece.
+    pub(super) fn forget(self) {
+        self.hub.state().streams.forget(self.stream);
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.hub.state();
+        state.streams.leave(self.stream, self.turn);
+        state.open -= 1;
+        state.used = Instant::now();
+    }
+}
+
+/// What a caller's message names in a parameter.
+pub(super) fn named(message: &Message<'_>, param: &str) -> Option<Key> {
+    message.param(param).map(|value: Value<'_>| Key::of(value))
+}

@@ -1,0 +1,292 @@
+//! The child that modern callers share: every request has a number of its own there, and hears what names it.
+//!
+//! 1. What a child says belongs to the request that it names (see [`rename`]); what names none is dropped, because it
+//!    could be any caller's.
+//! 2. A caller that goes away: the child is told so, with the number that it knows.
+//! 3. What waits for a slow caller is bounded; beyond that its call is over, and no other call notices.
+//! 4. When the child ends, every running call hears of it.
+//!
+//! Rules: G2, G4, G5, G9.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mcp_attune_wire::message::{Kind, Message};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use super::backoff::Backoff;
+use super::heard::Complaints;
+use super::lines::Line;
+use super::link::{Link, Listener};
+use super::pipe::Pipe;
+use super::process::{NotStarted, Program};
+use super::rename::{self, Names};
+use crate::upstream::UpstreamError;
+
+/// How many bytes may wait for one caller who reads slowly, beside one message of any size.
+const WAITING: usize = 4 << 20;
+/// What a waiting message takes beside its bytes.
+const EACH: usize = 128;
+/// How long a subscription that the child ended may take to be answered.
+const LAST_ANSWER: Duration = Duration::from_secs(1);
+
+/// A child that serves many callers.
+#[derive(Debug)]
+pub(super) struct Shared {
+    link: Link,
+    table: Arc<Table>,
+}
+
+/// The running calls.
+#[derive(Debug)]
+struct Table {
+    calls: Mutex<Calls>,
+    complaints: Complaints,
+    backoff: Arc<Mutex<Backoff>>,
+    started: Instant,
+}
+
+#[derive(Debug)]
+struct Calls {
+    over: bool,
+    last: u64,
+    running: HashMap<u64, Entry>,
+    used: Instant,
+}
+
+#[derive(Debug)]
+struct Entry {
+    names: Names,
+    to: mpsc::UnboundedSender<Heard>,
+    waiting: Arc<AtomicUsize>,
+    /// Its caller reads too slowly, and will find out.
+    given_up: bool,
+}
+
+/// What a call hears.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// A notification that belongs to it.
+    Notification(String),
+    /// The answer: nothing comes after it.
+    Answer(String),
+    /// No answer will come.
+    Failed(UpstreamError),
+}
+
+impl Shared {
+    /// Starts one.
+    pub(super) fn start(
+        program: &Program,
+        mount: &str,
+        limit: usize,
+        all_stop: watch::Receiver<bool>,
+        backoff: Arc<Mutex<Backoff>>,
+    ) -> Result<Self, NotStarted> {
+        let calls = Calls { over: false, last: 0, running: HashMap::new(), used: Instant::now() };
+        let table = Arc::new(Table {
+            calls: Mutex::new(calls),
+            complaints: Complaints::new(mount),
+            backoff,
+            started: Instant::now(),
+        });
+        let link = Link::start(program, limit, all_stop, Arc::clone(&table))?;
+        Ok(Self { link, table })
+    }
+
+    /// Whether it has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.table.calls().over
+    }
+
+    /// Whether nobody needed it for so long.
+    pub(super) fn is_idle(&self, time: Duration) -> bool {
+        let calls = self.table.calls();
+        calls.running.is_empty() && calls.used.elapsed() >= time
+    }
+
+    /// Sends a request in, under a number of its own.
+    pub(super) async fn ask(&self, message: &Message<'_>) -> Result<Call, UpstreamError> {
+        let (to, from) = mpsc::unbounded_channel();
+        let waiting = Arc::<AtomicUsize>::default();
+        let (number, text) = {
+            let mut calls = self.table.calls();
+            if calls.over {
+                return Err(UpstreamError::Broken);
+            }
+            calls.last += 1;
+            let number = calls.last;
+            let (text, names) = rename::onward(message, number).ok_or(UpstreamError::Broken)?;
+            calls.running.insert(number, Entry { names, to, waiting: Arc::clone(&waiting), given_up: false });
+            (number, text)
+        };
+        let (table, pipe) = (Arc::clone(&self.table), self.link.pipe.clone());
+        let mut call = Call { number, table, pipe, sent: false, from, waiting };
+        call.pipe.send(text.as_bytes()).await.map_err(|_| UpstreamError::Broken)?;
+        call.sent = true;
+        Ok(call)
+    }
+
+    /// Sends in what wants no answer.
+    pub(super) async fn tell(&self, message: &[u8]) -> Result<(), UpstreamError> {
+        self.table.calls().used = Instant::now();
+        self.link.pipe.send(message).await.map_err(|_| UpstreamError::Broken)
+    }
+}
+
+impl Table {
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        // Nothing that holds the lock can panic halfway through a change.
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn remove(&self, number: u64) -> Option<Entry> {
+        let mut calls = self.calls();
+        calls.used = Instant::now();
+        calls.running.remove(&number)
+    }
+
+    fn message(self: &Arc<Self>, text: &[u8]) {
+        let Ok(message) = Message::parse(text) else {
+            return self.complaints.log("the child said what is no message; the line is dropped", text.len());
+        };
+        let Some(number) = rename::addressee(&message) else {
+            return self
+                .complaints
+                .log("the child said what belongs to no request; it is dropped", text.len());
+        };
+        let mut calls = self.calls();
+        let Some(entry) = calls.running.get_mut(&number).filter(|entry| !entry.given_up) else {
+            tracing::debug!(bytes = text.len(), "the child spoke to a caller who is gone");
+            return;
+        };
+        let Some(text) = rename::back(&message, number, &entry.names) else {
+            drop(calls);
+            return self.complaints.log("the child reported progress that nobody asked for", text.len());
+        };
+        if message.kind() == Kind::Answer {
+            entry.send(Heard::Answer(text));
+            calls.running.remove(&number);
+        } else if entry.has_room(text.len()) {
+            entry.send(Heard::Notification(text));
+        } else {
+            // Its caller finds the failure after what waits; the child hears that nobody listens from the call.
+            entry.given_up = true;
+            entry.send(Heard::Failed(UpstreamError::SlowCaller));
+        }
+        drop(calls);
+        if message.method().is_some_and(|method| method.is("notifications/cancelled")) {
+            self.close(number);
+        }
+    }
+
+    /// The child ended a subscription: its stream ends too, after the answer where one comes.
+    fn close(self: &Arc<Self>, number: u64) {
+        let table = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(LAST_ANSWER).await;
+            table.remove(number);
+        });
+    }
+}
+
+impl Entry {
+    fn has_room(&self, bytes: usize) -> bool {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        waiting == 0 || waiting + bytes + EACH <= WAITING
+    }
+
+    fn send(&self, heard: Heard) {
+        self.waiting.fetch_add(heard.weight(), Ordering::Relaxed);
+        // A caller who is gone needs nothing.
+        let _ = self.to.send(heard);
+    }
+}
+
+impl Heard {
+    fn weight(&self) -> usize {
+        match self {
+            Self::Notification(text) | Self::Answer(text) => text.len() + EACH,
+            Self::Failed(_) => EACH,
+        }
+    }
+}
+
+impl Listener for Table {
+    fn heard(self: &Arc<Self>, line: Line) {
+        match self.complaints.message(line) {
+            Ok(text) => self.message(&text),
+            Err(long) => {
+                let number = long.and_then(|long| long.id?.parse().ok());
+                if let Some(entry) = number.and_then(|number| self.remove(number)) {
+                    entry.send(Heard::Failed(UpstreamError::TooLarge));
+                }
+            }
+        }
+    }
+
+    fn ended(self: &Arc<Self>, by_itself: bool) {
+        if by_itself {
+            self.backoff.lock().unwrap_or_else(PoisonError::into_inner).ended(self.started);
+        }
+        let mut calls = self.calls();
+        calls.over = true;
+        for (_, entry) in calls.running.drain() {
+            entry.send(Heard::Failed(UpstreamError::Broken));
+        }
+    }
+}
+
+/// A running call. Dropped before its answer, the child is told that nobody waits any more.
+#[derive(Debug)]
+pub(super) struct Call {
+    number: u64,
+    table: Arc<Table>,
+    pipe: Pipe,
+    sent: bool,
+    from: mpsc::UnboundedReceiver<Heard>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Call {
+    /// What comes next; none after the last.
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Heard>> {
+        self.from.poll_recv(cx).map(|heard| {
+            heard.inspect(|heard| {
+                self.waiting.fetch_sub(heard.weight(), Ordering::Relaxed);
+            })
+        })
+    }
+
+    /// The same, to be waited for.
+    pub(super) async fn next(&mut self) -> Option<Heard> {
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// The answer, whatever comes before it.
+    pub(super) async fn answer(&mut self) -> Result<String, UpstreamError> {
+        loop {
+            match self.next().await {
+                Some(Heard::Answer(text)) => return Ok(text),
+                Some(Heard::Notification(_)) => {}
+                Some(Heard::Failed(error)) => return Err(error),
+                None => return Err(UpstreamError::Broken),
+            }
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        if self.table.remove(self.number).is_some() && self.sent {
+            let number = self.number;
+            self.pipe.send_short(&format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{number},"reason":"nobody waits for the answer any more"}}}}"#
+            ));
+        }
+    }
+}

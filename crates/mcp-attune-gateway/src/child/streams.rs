@@ -1,0 +1,472 @@
+//! The streams of one legacy session: which message belongs on which, and what is kept of them.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::message::{Kind, Message};
+
+use super::session::{Event, named};
+use crate::upstream::UpstreamError;
+
+/// The stream of GET.
+pub(super) const LISTENING: u64 = 0;
+/// How many calls of one session run at a time, heard or not.
+const MOST_CALLS: usize = 1024;
+/// How many of its questions a child may wait for.
+const MOST_ASKED: usize = 1024;
+/// How many streams that are over are kept to be heard again.
+const MOST_OVER: usize = 32;
+/// What an event takes beside its bytes.
+const EACH: usize = 128;
+
+/// An id or a token, by what it says and not by how it is written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Key {
+    Number(String),
+    Text(String),
+}
+
+impl Key {
+    pub(super) fn of(value: Value<'_>) -> Self {
+        let raw = value.raw();
+        match value.text() {
+            Some(text) => Self::Text(text.decode().unwrap_or(text.as_written().into()).into_owned()),
+            None => {
+                Self::Number(raw.parse::<i128>().map_or_else(|_| raw.to_owned(), |number| number.to_string()))
+            }
+        }
+    }
+
+    /// One that stands alone.
+    pub(super) fn read(raw: &str) -> Option<Self> {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{raw},"method":""}}"#);
+        Message::parse(text.as_bytes()).ok()?.id().map(Self::of)
+    }
+}
+
+/// An event's place, as its id says it: `3-7`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub(super) stream: u64,
+    /// From 1; 0 is before the first.
+    pub(super) event: u64,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.stream, self.event)
+    }
+}
+
+impl std::str::FromStr for Place {
+    type Err = ();
+
+    fn from_str(id: &str) -> Result<Self, ()> {
+        let (stream, event) = id.split_once('-').ok_or(())?;
+        Ok(Self { stream: stream.parse().map_err(drop)?, event: event.parse().map_err(drop)? })
+    }
+}
+
+/// Too many calls run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TooMany;
+
+/// The streams of a session.
+#[derive(Debug)]
+pub(super) struct Streams {
+    streams: BTreeMap<u64, Stream>,
+    last: u64,
+    /// Running calls, and the streams that they are answered on.
+    calls: HashMap<Key, u64>,
+    tokens: HashMap<Key, u64>,
+    /// What the child asked and waits for.
+    asked: HashMap<Key, u64>,
+    /// How many bytes are kept, and may be.
+    kept: usize,
+    most: usize,
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    events: VecDeque<Event>,
+    /// The number of the last event.
+    last: u64,
+    /// The last event that somebody heard.
+    heard: u64,
+    /// How many answers are still to come. Nothing comes after the last; GET's never ends by itself.
+    expects: usize,
+    over: bool,
+    failed: Option<UpstreamError>,
+    turn: u64,
+    is_heard: bool,
+    waker: Option<Waker>,
+}
+
+impl Streams {
+    pub(super) fn new(most: usize) -> Self {
+        let streams = BTreeMap::from([(LISTENING, Stream::default())]);
+        let (calls, tokens, asked) = Default::default();
+        Self { streams, last: LISTENING, calls, tokens, asked, kept: 0, most }
+    }
+
+    /// Opens the stream on which these requests are answered; none where there are none.
+    pub(super) fn open<'m>(
+        &mut self,
+        asks: impl Iterator<Item = &'m Message<'m>>,
+    ) -> Result<Option<u64>, TooMany> {
+        let stream = self.last + 1;
+        let mut expects = 0;
+        for ask in asks {
+            if self.calls.len() >= MOST_CALLS {
+                return Err(TooMany);
+            }
+            let Some(id) = ask.id() else { continue };
+            self.calls.insert(Key::of(id), stream);
+            if let Some(token) = ask.meta("progressToken") {
+                self.tokens.insert(Key::of(token), stream);
+            }
+            expects += 1;
+        }
+        if expects == 0 {
+            return Ok(None);
+        }
+        self.last = stream;
+        self.streams.insert(stream, Stream { expects, ..Stream::default() });
+        Ok(Some(stream))
+    }
+
+    /// What the caller's own messages settle: an answer ends a question of the child, a cancellation a call.
+    pub(super) fn note_from_caller(&mut self, message: &Message<'_>) {
+        let cancels = message.method().is_some_and(|method| method.is("notifications/cancelled"));
+        match message.kind() {
+            Kind::Answer => {
+                if let Some(id) = message.id() {
+                    self.asked.remove(&Key::of(id));
+                }
+            }
+            Kind::Notification if cancels => {
+                if let Some(id) = named(message, "requestId") {
+                    self.drop_call(&id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A call that nobody waits for any more.
+    pub(super) fn drop_call(&mut self, id: &Key) {
+        if let Some(stream) = self.calls.remove(id) {
+            self.expect_one_less(stream);
+        }
+    }
+
+    /// Puts a message of the child on its stream; false where there is none.
+    pub(super) fn place(&mut self, message: &Message<'_>) -> bool {
+        let stream = match message.kind() {
+            Kind::Answer => message.id().and_then(|id| self.calls.remove(&Key::of(id))),
+            Kind::Notification => Some(self.stream_of_notification(message)),
+            Kind::Request => {
+                let stream = self.stream_of_the_rest();
+                if let Some(id) = message.id().filter(|_| self.asked.len() < MOST_ASKED) {
+                    self.asked.insert(Key::of(id), stream);
+                }
+                Some(stream)
+            }
+            Kind::Batch | Kind::Other => None,
+        };
+        let Some(stream) = stream else { return false };
+        self.push(stream, message.text());
+        if message.kind() == Kind::Answer {
+            self.expect_one_less(stream);
+        }
+        true
+    }
+
+    fn stream_of_notification(&mut self, message: &Message<'_>) -> u64 {
+        let method = message.method().and_then(Text::decode).unwrap_or_default();
+        let named = match &*method {
+            "notifications/progress" => {
+                named(message, "progressToken").and_then(|token| self.tokens.get(&token).copied())
+            }
+            "notifications/cancelled" => named(message, "requestId").and_then(|id| self.asked.remove(&id)),
+            "notifications/resources/updated" => Some(LISTENING),
+            method if method.ends_with("/list_changed") => Some(LISTENING),
+            _ => None,
+        };
+        let alive = |stream: &u64| self.streams.get(stream).is_some_and(|stream| !stream.over);
+        named.filter(alive).unwrap_or_else(|| self.stream_of_the_rest())
+    }
+
+    /// The stream of the one call that runs; else the one that is heard.
+    fn stream_of_the_rest(&self) -> u64 {
+        let running = || self.calls.values().copied();
+        let listens = self.streams.get(&LISTENING).is_some_and(|stream| stream.is_heard);
+        match (running().min(), running().max()) {
+            (Some(only), Some(same)) if only == same => only,
+            (Some(_), Some(newest)) if !listens => newest,
+            _ => LISTENING,
+        }
+    }
+
+    fn push(&mut self, number: u64, text: &str) {
+        let Some(stream) = self.streams.get_mut(&number) else { return };
+        stream.last += 1;
+        let place = Place { stream: number, event: stream.last };
+        stream.events.push_back(Event { place, text: Arc::from(text) });
+        self.kept += text.len() + EACH;
+        stream.wake();
+        self.shrink();
+    }
+
+    fn expect_one_less(&mut self, number: u64) {
+        let Some(stream) = self.streams.get_mut(&number) else { return };
+        stream.expects = stream.expects.saturating_sub(1);
+        if stream.expects == 0 {
+            stream.over = true;
+            stream.wake();
+            self.tokens.retain(|_, stream| *stream != number);
+            self.asked.retain(|_, stream| *stream != number);
+        }
+        let over: Vec<_> = self
+            .streams
+            .iter()
+            .filter(|(_, stream)| stream.over && !stream.is_heard)
+            .map(|(number, _)| *number)
+            .collect();
+        for number in over.iter().take(over.len().saturating_sub(MOST_OVER)) {
+            self.forget(*number);
+        }
+    }
+
+    /// Drops what is kept beyond the bound: the oldest that was heard, else the oldest of all. The last event of a
+    /// stream stays, so that no answer is lost before it was heard.
+    fn shrink(&mut self) {
+        while self.kept > self.most {
+            let heard = |stream: &Stream| {
+                stream.events.front().is_some_and(|event| event.place.event <= stream.heard)
+            };
+            let number = self.streams.iter().find(|(_, stream)| heard(stream)).map(|(number, _)| *number);
+            let crowded =
+                || self.streams.iter().find(|(_, stream)| stream.events.len() > 1).map(|(number, _)| *number);
+            let Some(number) = number.or_else(crowded) else { return };
+            let Some(event) = self.streams.get_mut(&number).and_then(|stream| stream.events.pop_front())
+            else {
+                return;
+            };
+            self.kept -= event.text.len() + EACH;
+        }
+    }
+
+    /// A call, or all of them where it is not known which, gets no answer.
+    pub(super) fn fail(&mut self, id: Option<&Key>, error: UpstreamError) {
+        let failed: Vec<u64> = match id.and_then(|id| self.calls.remove(id)) {
+            Some(stream) => vec![stream],
+            None => self.calls.drain().map(|(_, stream)| stream).collect(),
+        };
+        for number in failed {
+            if let Some(stream) = self.streams.get_mut(&number) {
+                stream.failed = Some(error);
+            }
+            self.expect_one_less(number);
+        }
+    }
+
+    /// The session is over: calls fail, and the GET stream ends.
+    pub(super) fn close(&mut self) {
+        self.fail(None, UpstreamError::Broken);
+        if let Some(stream) = self.streams.get_mut(&LISTENING) {
+            stream.over = true;
+            stream.wake();
+        }
+    }
+
+    /// The last event of the GET stream that somebody heard.
+    pub(super) fn unheard(&self) -> u64 {
+        self.streams.get(&LISTENING).map_or(0, |stream| stream.heard)
+    }
+
+    /// Whether what comes after an event is still there.
+    pub(super) fn knows(&self, place: Place) -> bool {
+        let first =
+            |stream: &Stream| stream.events.front().map_or(stream.last, |event| event.place.event - 1);
+        let here = |stream: &Stream| (first(stream)..=stream.last).contains(&place.event);
+        self.streams.get(&place.stream).is_some_and(here)
+    }
+
+    /// Whether the child waits for an answer to what it asked on this stream.
+    pub(super) fn asks(&self, number: u64) -> bool {
+        self.asked.values().any(|stream| *stream == number)
+    }
+
+    pub(super) fn is_over(&self, number: u64, at: u64) -> bool {
+        self.streams
+            .get(&number)
+            .is_none_or(|stream| stream.over && stream.failed.is_none() && stream.last <= at)
+    }
+
+    /// Hears a stream from now on, instead of whoever did.
+    pub(super) fn take_over(&mut self, number: u64) -> u64 {
+        let Some(stream) = self.streams.get_mut(&number) else { return 0 };
+        stream.turn += 1;
+        stream.is_heard = true;
+        stream.wake();
+        stream.turn
+    }
+
+    pub(super) fn leave(&mut self, number: u64, turn: u64) {
+        if let Some(stream) = self.streams.get_mut(&number).filter(|stream| stream.turn == turn) {
+            stream.is_heard = false;
+            stream.waker = None;
+        }
+    }
+
+    pub(super) fn forget(&mut self, number: u64) {
+        if let Some(stream) = self.streams.remove(&number) {
+            self.kept -= stream.events.iter().map(|event| event.text.len() + EACH).sum::<usize>();
+        }
+    }
+
+    /// The first event after `at`; none at the end, or when somebody else hears this stream now.
+    pub(super) fn poll(
+        &mut self,
+        number: u64,
+        at: u64,
+        turn: u64,
+        waker: &Waker,
+    ) -> Poll<Option<Result<Event, UpstreamError>>> {
+        let Some(stream) = self.streams.get_mut(&number).filter(|stream| stream.turn == turn) else {
+            return Poll::Ready(None);
+        };
+        if let Some(event) = stream.events.iter().find(|event| event.place.event > at) {
+            stream.heard = stream.heard.max(event.place.event);
+            return Poll::Ready(Some(Ok(event.clone())));
+        }
+        if let Some(error) = stream.failed.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        if stream.over {
+            return Poll::Ready(None);
+        }
+        stream.waker = Some(waker.clone());
+        Poll::Pending
+    }
+}
+
+impl Stream {
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn streams() -> Streams {
+        Streams::new(10_000)
+    }
+
+    fn ask(streams: &mut Streams, text: &str) -> u64 {
+        let message = Message::parse(text.as_bytes()).unwrap();
+        streams.open([message].iter()).unwrap().unwrap()
+    }
+
+    /// On which stream a message of the child is heard.
+    fn put(streams: &mut Streams, text: &str) -> Option<u64> {
+        let before: BTreeMap<_, _> =
+            streams.streams.iter().map(|(number, stream)| (*number, stream.last)).collect();
+        streams.place(&Message::parse(text.as_bytes()).unwrap()).then_some(())?;
+        streams
+            .streams
+            .iter()
+            .find(|(number, stream)| before.get(number) != Some(&stream.last))
+            .map(|(number, _)| *number)
+    }
+
+    const ELICIT: &str = r#"{"jsonrpc":"2.0","id":0,"method":"elicitation/create"}"#;
+    const LOG: &str = r#"{"jsonrpc":"2.0","method":"notifications/message"}"#;
+    const CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+
+    #[test]
+    fn each_message_goes_where_it_belongs() {
+        let mut streams = streams();
+        assert_eq!(put(&mut streams, ELICIT), Some(LISTENING));
+        let one = ask(
+            &mut streams,
+            r#"{"jsonrpc":"2.0","id":"\u0061","method":"m","params":{"_meta":{"progressToken":7}}}"#,
+        );
+        assert_eq!(put(&mut streams, ELICIT), Some(one));
+        assert!(streams.asks(one));
+        assert_eq!(put(&mut streams, LOG), Some(one));
+        assert_eq!(put(&mut streams, CHANGED), Some(LISTENING));
+        let two = ask(&mut streams, r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#);
+        assert_eq!(put(&mut streams, LOG), Some(two), "nobody hears GET, so the newest call does");
+        let turn = streams.take_over(LISTENING);
+        assert_eq!(put(&mut streams, LOG), Some(LISTENING));
+        streams.leave(LISTENING, turn);
+        let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7}}"#;
+        assert_eq!(put(&mut streams, progress), Some(one));
+        assert_eq!(put(&mut streams, r#"{"jsonrpc":"2.0","id":"1","result":{}}"#), None, "another id");
+        assert_eq!(put(&mut streams, r#"{"jsonrpc":"2.0","id":"a","result":{}}"#), Some(one), "the same id");
+        assert!(streams.is_over(one, 5) && !streams.asks(one));
+        assert_eq!(put(&mut streams, r#"{"jsonrpc":"2.0","id":"a","result":{}}"#), None, "answered already");
+        assert_eq!(put(&mut streams, progress), Some(two), "its stream is over");
+    }
+
+    #[test]
+    fn a_call_that_its_caller_cancelled_ends_without_an_answer() {
+        let mut streams = streams();
+        let one = ask(&mut streams, r#"{"jsonrpc":"2.0","id":5,"method":"m"}"#);
+        let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#;
+        streams.note_from_caller(&Message::parse(cancel.as_bytes()).unwrap());
+        assert!(streams.is_over(one, 0));
+        assert_eq!(put(&mut streams, r#"{"jsonrpc":"2.0","id":5,"result":{}}"#), None);
+    }
+
+    #[test]
+    fn keeps_up_to_its_bound_and_never_loses_the_last() {
+        let mut streams = streams();
+        let one = ask(&mut streams, r#"{"jsonrpc":"2.0","id":5,"method":"m"}"#);
+        for _ in 0..1000 {
+            put(&mut streams, LOG);
+        }
+        assert!(streams.kept <= 10_000);
+        let large = format!(r#"{{"jsonrpc":"2.0","id":5,"result":"{}"}}"#, "x".repeat(20_000));
+        assert_eq!(put(&mut streams, &large), Some(one));
+        assert_eq!(streams.streams[&one].events.len(), 1);
+        assert!(
+            streams.knows(Place { stream: one, event: 1000 })
+                && !streams.knows(Place { stream: one, event: 1 })
+        );
+        assert!(
+            !streams.knows(Place { stream: one, event: 1002 })
+                && !streams.knows(Place { stream: 9, event: 0 })
+        );
+        streams.forget(one);
+        assert_eq!(streams.kept, 0);
+    }
+
+    #[test]
+    fn keeps_few_streams_that_are_over() {
+        let mut streams = streams();
+        for id in 0..500 {
+            ask(&mut streams, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#));
+            put(&mut streams, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+        }
+        assert!(streams.streams.len() <= MOST_OVER + 1);
+        assert_eq!((streams.calls.len(), streams.tokens.len()), (0, 0));
+    }
+
+    #[test]
+    fn places_are_read_as_they_are_written() {
+        let place = Place { stream: 3, event: 7 };
+        assert_eq!((place.to_string().as_str(), "3-7".parse()), ("3-7", Ok(place)));
+        for wrong in ["", "3", "3-", "-7", "a-b", "3-7-1", "99999999999999999999-1"] {
+            assert_eq!(wrong.parse::<Place>(), Err(()), "{wrong}");
+        }
+    }
+}
