@@ -7,6 +7,7 @@ mod config_example;
 mod support;
 
 mod browser;
+mod child;
 mod counted;
 mod drain;
 mod faults;

@@ -24,6 +24,14 @@ pub(crate) struct Running {
     pub(crate) end: JoinHandle<Drained>,
 }
 
+impl Running {
+    /// Asks it to stop, and waits until it has.
+    pub(crate) async fn stop(self) -> Drained {
+        drop(self.stop);
+        self.end.await.unwrap()
+    }
+}
+
 /// A gateway for this configuration, on ports of its own.
 pub(crate) async fn gateway(toml: &str, file: Option<PathBuf>) -> Running {
     let mut config = Config::parse(toml, "attune.toml").unwrap_or_else(|findings| panic!("{findings}"));

@@ -1,0 +1,243 @@
+//! Legacy sessions, each with a child of its own.
+
+use serde_json::json;
+
+use super::*;
+
+#[tokio::test]
+async fn two_callers_in_elicitation_at_once_each_get_their_own_and_a_modern_one_beside_them() {
+    let gateway = serve("both", "").await;
+    let at = gateway.callers;
+    let (one, two) = (
+        Legacy::begin(at, json!({"elicitation": {}})).await,
+        Legacy::begin(at, json!({"elicitation": {}, "sampling": {}})).await,
+    );
+    assert_ne!(one.id, two.id);
+    for (session, expected) in
+        [(&one, r#"{"elicitation":{}}"#), (&two, r#"{"elicitation":{},"sampling":{}}"#)]
+    {
+        let body = session.call("1", "capabilities", json!({})).await.2;
+        assert_eq!(read(&body)["result"]["content"][0]["text"], expected);
+    }
+    // Both ask with the same ids, and both children ask with the same ones.
+    let mut asked = Vec::new();
+    for (session, who) in [(&one, "one"), (&two, "two")] {
+        let mut open = session.open("7", "elicit", json!({ "who": who })).await;
+        let question = open.until("elicitation/create").await;
+        assert!(question.contains(&format!(r#"{{\"who\":\"{who}\"}}"#)), "{question}");
+        assert!(
+            question.contains("content-type: text/event-stream")
+                && question.contains("x-accel-buffering: no")
+        );
+        asked.push(open);
+    }
+    let (status, _, body) = call(at, "7", "echo", json!({"who": "modern"})).await;
+    assert_eq!((status, &read(&body)["result"]["arguments"]["who"]), (200, &json!("modern")));
+    for (session, who) in [(&two, "two"), (&one, "one")] {
+        let answer =
+            json!({"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": {"who": who}}});
+        let (status, _, body) = session.post(&answer.to_string()).await;
+        assert_eq!((status, body.as_str()), (202, ""));
+    }
+    for (open, who) in asked.iter_mut().zip(["one", "two"]) {
+        let all = open.until("\r\n0\r\n\r\n").await;
+        assert_eq!(all.matches("\"jsonrpc\"").count(), 2, "{all}");
+        assert!(
+            all.contains(&format!(r#"\"content\":{{\"who\":\"{who}\"}}"#)) && all.contains("\"id\":7}"),
+            "{all}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_first_is_json_and_ids_stay_as_they_are() {
+    let gateway = serve("legacy", "").await;
+    let session = Legacy::begin(gateway.callers, json!({})).await;
+    for id in ["1", "\"1\"", "-9007199254740993", "123456789012345678901234567890", r#""\u00e9\\""#] {
+        let (status, head, body) = session.call(id, "echo", json!({})).await;
+        assert_eq!(status, 200);
+        assert!(head.contains("content-type: application/json"), "{head}");
+        assert!(body.contains(&format!(r#"{{"id":{id},"token":null"#)), "{body}");
+        assert!(body.ends_with(&format!(r#""id":{id}}}"#)), "{body}");
+    }
+    // Errors are the child's own, and 200.
+    let (status, _, body) = session.call("1", "error", json!({"code": -32601})).await;
+    assert_eq!((status, &read(&body)["error"]["code"]), (200, &json!(-32601)));
+}
+
+#[tokio::test]
+async fn what_is_about_no_call_goes_to_the_get_stream() {
+    let gateway = serve("legacy", "").await;
+    let session = Legacy::begin(gateway.callers, json!({})).await;
+    assert_eq!(session.call("1", "changed", json!({})).await.0, 200);
+    let mut get = session.get(&[]).await;
+    let heard = get.until("tools/list_changed").await;
+    assert!(heard.contains("content-type: text/event-stream"), "{heard}");
+    assert!(heard.contains("id: 0-1\ndata: {"), "{heard}");
+    session.call("1", "changed", json!({})).await;
+    get.until("id: 0-2").await;
+    // Whoever opens it anew takes it over, and hears nothing twice.
+    let mut again = session.get(&[]).await;
+    get.until("\r\n0\r\n\r\n").await;
+    session.call("1", "changed", json!({})).await;
+    let heard = again.until("id: 0-3").await;
+    assert!(!heard.contains("id: 0-1"), "{heard}");
+}
+
+#[tokio::test]
+async fn a_lost_connection_cancels_nothing_and_its_stream_goes_on_where_it_was() {
+    let gateway = serve("legacy", "").await;
+    let session = Legacy::begin(gateway.callers, json!({})).await;
+    let mut open = session.open("7", "elicit", json!({})).await;
+    let heard = open.until("elicitation/create").await;
+    let prime = heard.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().trim().to_owned();
+    assert!(heard.contains(&format!("id: {prime}\ndata: \n\n")), "{heard}");
+    drop(open);
+    session.post(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#).await;
+    assert_eq!(read(&session.call("8", "cancelled", json!({})).await.2)["result"]["cancelled"], json!([]));
+    for _ in 0..2 {
+        let mut again = session.get(&[("Last-Event-ID", &prime)]).await;
+        let all = again.until("\r\n0\r\n\r\n").await;
+        assert!(all.contains("elicitation/create") && all.contains(r#"\"accept\""#), "{all}");
+    }
+    let question = prime.replace("-0", "-1");
+    let mut again = session.get(&[("Last-Event-ID", &question)]).await;
+    let all = again.until("\r\n0\r\n\r\n").await;
+    assert!(!all.contains("elicitation/create") && all.contains(r#"\"accept\""#), "{all}");
+    for unknown in ["x", "77-1", "", "1-99"] {
+        let (status, _, body) = ask(
+            gateway.callers,
+            "GET /mcp",
+            &[&session.headers()[..], &[("Last-Event-ID", unknown)]].concat(),
+            "",
+        )
+        .await;
+        assert_eq!(status, 400, "{unknown}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_its_caller_cancels_ends() {
+    let gateway = serve("legacy", "").await;
+    let session = Legacy::begin(gateway.callers, json!({})).await;
+    let mut open = session.open("\"slow\"", "never", json!({})).await;
+    // It takes its time, so it becomes a stream.
+    open.until("text/event-stream").await;
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"sl\u006fw"}}"#;
+    assert_eq!(session.post(cancel).await.0, 202);
+    open.until("\r\n0\r\n\r\n").await;
+    let cancelled = read(&session.call("1", "cancelled", json!({})).await.2);
+    assert_eq!(cancelled["result"]["cancelled"], json!(["slow"]));
+}
+
+#[tokio::test]
+async fn a_batch_is_taken_apart_and_answered_on_one_stream() {
+    let gateway = serve("legacy", "").await;
+    let session = Legacy::begin(gateway.callers, json!({})).await;
+    let batch = format!(
+        "[{},\n{},{}]",
+        Legacy::text("1", "echo", json!({})),
+        r#"{"jsonrpc":"2.0","method":"notifications/x"}"#,
+        Legacy::text("\"1\"", "echo", json!({})),
+    );
+    let (status, _, body) = session.post(&batch).await;
+    let ids: Vec<_> = messages(&body).iter().map(|message| message["id"].clone()).collect();
+    assert_eq!((status, ids), (200, vec![json!(1), json!("1")]));
+    assert_eq!(session.post(r#"[{"jsonrpc":"2.0","method":"notifications/x"}]"#).await.0, 202);
+    assert_eq!(session.post("[]").await.0, 400);
+}
+
+#[tokio::test]
+async fn a_session_that_is_over_is_404_and_none_at_all_400() {
+    let gateway = serve("legacy", "").await;
+    let at = gateway.callers;
+    let session = Legacy::begin(at, json!({})).await;
+    let pid = session.pid().await;
+    let mut get = session.get(&[]).await;
+    get.until("\r\n\r\n").await;
+    assert_eq!(session.end().await, 204);
+    get.until("\r\n0\r\n\r\n").await;
+    leaks::is_gone(pid).await;
+    assert_eq!(session.call("1", "echo", json!({})).await.0, 404);
+    assert_eq!(session.end().await, 404);
+    assert_eq!(ask(at, "GET /mcp", &session.headers(), "").await.0, 404);
+    let list = r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#;
+    assert_eq!(ask(at, "POST /mcp", &ACCEPT, list).await.0, 400);
+    assert_eq!(ask(at, "GET /mcp", &ACCEPT, "").await.0, 400);
+    let (status, head, _) = ask(at, "PUT /mcp", &ACCEPT, "").await;
+    assert_eq!(status, 405);
+    assert!(head.contains("allow: GET, POST, DELETE\r\n"), "{head}");
+}
+
+#[tokio::test]
+async fn a_child_that_dies_ends_its_session_and_no_other() {
+    let gateway = serve("both", "").await;
+    let at = gateway.callers;
+    let (dies, lives) = (Legacy::begin(at, json!({})).await, Legacy::begin(at, json!({})).await);
+    let mut open = dies.open("\"mine\"", "elicit", json!({})).await;
+    open.until("elicitation/create").await;
+    let (status, _, body) = dies.call("5", "die", json!({})).await;
+    assert_eq!((status, &read(&body)["error"]["code"], &read(&body)["id"]), (502, &json!(-32603), &json!(5)));
+    let all = open.until("\r\n0\r\n\r\n").await;
+    assert!(all.contains(r#"{"jsonrpc":"2.0","id":"mine","error":{"code":-32603"#), "{all}");
+    assert_eq!(dies.call("1", "echo", json!({})).await.0, 404);
+    assert_eq!(lives.call("1", "echo", json!({})).await.0, 200);
+    Legacy::begin(at, json!({})).await;
+}
+
+#[tokio::test]
+async fn no_more_sessions_are_open_than_may_be() {
+    let gateway = serve("both", "children = 2\n").await;
+    let at = gateway.callers;
+    let one = Legacy::begin(at, json!({})).await;
+    let _two = Legacy::begin(at, json!({})).await;
+    let (status, head, body) = ask(at, "POST /mcp", &ACCEPT, &hello(&json!({}))).await;
+    assert_eq!((status, session_of(&head)), (503, None));
+    let error = &read(&body)["error"];
+    assert_eq!(error["code"], -32603);
+    assert!(error["message"].as_str().unwrap().contains("as many sessions"), "{error}");
+    assert_eq!(call(at, "1", "echo", json!({})).await.0, 200, "modern callers have a child of their own");
+    assert_eq!(one.end().await, 204);
+    Legacy::begin(at, json!({})).await;
+}
+
+#[tokio::test]
+async fn a_session_without_work_ends() {
+    let gateway = serve("legacy", "children = 2\nchild_idle = '300 ms'\n").await;
+    let at = gateway.callers;
+    let (idle, busy) = (Legacy::begin(at, json!({})).await, Legacy::begin(at, json!({})).await);
+    let mut get = busy.get(&[]).await;
+    get.until("\r\n\r\n").await;
+    let pid = idle.pid().await;
+    leaks::is_gone(pid).await;
+    assert_eq!(idle.call("1", "echo", json!({})).await.0, 404);
+    assert_eq!(busy.call("1", "echo", json!({})).await.0, 200, "its stream is open");
+}
+
+#[tokio::test]
+async fn sessions_outlive_a_new_configuration_and_end_with_the_gateway() {
+    let folder = std::env::temp_dir().join(format!("attune-child-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("attune.toml");
+    let config = script::command("both");
+    std::fs::write(&file, &config).unwrap();
+    let gateway = gateway(&config, Some(file.clone())).await;
+    let session = Legacy::begin(gateway.callers, json!({})).await;
+    let pid = session.pid().await;
+    std::fs::write(&file, format!("default_language = 'de'\n{config}")).unwrap();
+    let german = ("io.modelcontextprotocol/acceptLanguage", "de");
+    soon(async {
+        loop {
+            let answer = crate::whole::call(gateway.callers, "echo", json!({}), &[german], &[]).await;
+            if answer.1.contains("content-language: de") {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    })
+    .await;
+    assert_eq!(session.pid().await, pid);
+    soon(gateway.stop()).await;
+    leaks::is_gone(pid).await;
+    std::fs::remove_dir_all(&folder).unwrap();
+}
