@@ -43,6 +43,7 @@ enum Command {
 fn main() -> ExitCode {
     // What cannot be parsed ends here, with exit code 2; what is asked of --help and --version, with 0.
     let attune = Attune::parse();
+    // Not locked: a command may hand standard output to another thread.
     let mut out = BufWriter::new(io::stdout());
     let result = match attune.command {
         Command::Config(config) => config.run(&mut out),

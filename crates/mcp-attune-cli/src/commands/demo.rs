@@ -16,7 +16,7 @@ use crate::running::{runtime, stopped};
 /// Serve a small Swiss travel service, with the rules of Attune around it
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune demo --help\n\nThe demo, and then the same server without Attune:\n  attune demo\n  attune demo --bare"
+    after_help = "Examples:\n  $ attune demo --help\n\nThe demo, and then the same server without Attune:\n  attune demo\n  attune demo --bare\nThe same server as a program behind Attune:\n  attune serve -- attune demo --bare --stdio"
 )]
 pub(crate) struct Demo {
     /// Where callers connect
@@ -28,6 +28,9 @@ pub(crate) struct Demo {
     /// Serve the server alone, to compare
     #[arg(long)]
     bare: bool,
+    /// With --bare: serve it on standard input and output instead of a port
+    #[arg(long, requires = "bare")]
+    stdio: bool,
 }
 
 impl Demo {
@@ -35,6 +38,10 @@ impl Demo {
         let log = Log::start("warn");
         runtime()?.block_on(async move {
             tokio::spawn(log.tell());
+            if self.stdio {
+                mcp_attune_demo::serve_stdio(&Options::default()).await?;
+                return Ok(Exit::Fine);
+            }
             if self.bare {
                 let listener = bind(self.listen).await?;
                 let address = listener.local_addr()?;

@@ -8,6 +8,7 @@ use anyhow::Context;
 use mcp_attune::language::Tag;
 use mcp_attune_gateway::config::{Config, Unusable, Upstream};
 use mcp_attune_gateway::gateway::{Gateway, NotStarted};
+use mcp_attune_gateway::stack::Unservable;
 use mcp_attune_gateway::workers::Workers;
 
 use crate::exit::{Exit, hinted};
@@ -17,7 +18,7 @@ use crate::running::{make_room, runtime, stopped};
 /// Serve an MCP server to callers, with the rules of Attune around it
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune serve --help\n\nIn front of a server that runs already:\n  attune serve --upstream http://127.0.0.1:9000/mcp\nWith everything from a file (see `attune config example`):\n  attune serve --config attune.toml"
+    after_help = "Examples:\n  $ attune serve --help\n\nIn front of a server that runs already:\n  attune serve --upstream http://127.0.0.1:9000/mcp\nIn front of a program that speaks MCP on its standard input and output:\n  attune serve -- npx -y some-server\nWith everything from a file (see `attune config example`):\n  attune serve --config attune.toml"
 )]
 pub(crate) struct Serve {
     /// The configuration; without it, ./attune.toml where there is one
@@ -32,6 +33,9 @@ pub(crate) struct Serve {
     /// The server behind
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
+    /// A program that is the server behind, with its arguments, after `--`
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "upstream")]
+    command: Vec<String>,
     /// The language of the server's own texts; without it no language is claimed
     #[arg(long, value_name = "TAG")]
     default_language: Option<String>,
@@ -68,6 +72,7 @@ impl Serve {
         self.listen.is_some()
             || self.admin.is_some()
             || self.upstream.is_some()
+            || !self.command.is_empty()
             || self.default_language.is_some()
     }
 
@@ -92,6 +97,15 @@ impl Serve {
             let upstream = Upstream::http(url).map_err(|why| hinted(format!("{url} {why}"), hint))?;
             mount.upstream = Some(upstream);
         }
+        if let [program, arguments @ ..] = self.command.as_slice() {
+            let [mount] = config.mounts.as_mut_slice() else {
+                return Err(hinted(
+                    "a command is for one server, and the file has several mounts",
+                    "name it in the file, with `command = [\"program\", \"argument\"]` under a mount",
+                ));
+            };
+            mount.upstream = Some(Upstream::stdio(program, arguments));
+        }
         Ok(config)
     }
 }
@@ -111,7 +125,10 @@ fn not_started(why: &NotStarted) -> anyhow::Error {
     let hint = match why {
         NotStarted::Listen { .. } => "another program may hold it: choose another with --listen and --admin",
         NotStarted::Tls { .. } => "name PEM files with `tls = { cert = …, key = … }`",
-        _ => "name the server with --upstream URL, or in the file under [upstream]",
+        NotStarted::Unservable(Unservable::Program { .. }) => {
+            "try it by itself first; a program that is not in PATH is named by its path"
+        }
+        _ => "name the server with --upstream URL, after --, or in the file under [upstream]",
     };
     hinted(why.to_string(), hint)
 }

@@ -129,6 +129,31 @@ fn serve_puts_the_rules_in_front_of_a_server() {
     assert_eq!(bare.stop(), Some(0));
 }
 
+/// The program is the demo, which speaks both eras.
+#[test]
+fn serve_starts_a_program_and_serves_it_in_both_eras() {
+    let binary = env!("CARGO_BIN_EXE_attune");
+    let command = ["--", binary, "demo", "--bare", "--stdio"];
+    let mut gateway = Served::start(&[&["serve", "--default-language", "en"], &FREE[..], &command].concat());
+    let address = gateway.address("serves");
+    let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/acceptLanguage":"de""#;
+    let modern = paste(
+        &address,
+        &format!(
+            r#"'MCP-Protocol-Version: 2026-07-28' 'Mcp-Method: tools/list' 'Content-Type: application/json' 'Accept: application/json, text/event-stream' '{{"jsonrpc":"2.0","id":"a","method":"tools/list","params":{{"_meta":{{{meta}}}}}}}'"#
+        ),
+    );
+    assert!(modern.starts_with("HTTP/1.1 200 OK"), "{modern}");
+    assert!(modern.contains("content-language: en") && modern.contains("get_weather"), "{modern}");
+    let legacy = paste(
+        &address,
+        r#"'Content-Type: application/json' 'Accept: application/json, text/event-stream' '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"it","version":"1"}}}'"#,
+    );
+    assert!(legacy.starts_with("HTTP/1.1 200 OK"), "{legacy}");
+    assert!(legacy.contains("mcp-session-id: ") && legacy.contains("2025-11-25"), "{legacy}");
+    assert_eq!(gateway.stop(), Some(0));
+}
+
 #[test]
 fn serve_says_what_it_needs() {
     insta::assert_snapshot!(attune(&["serve", "--config", "/nowhere/attune.toml"]), @r"
@@ -143,7 +168,14 @@ fn serve_says_what_it_needs() {
     --- stdout
     --- stderr
     error: the mount default names no server behind
-    hint: name the server with --upstream URL, or in the file under [upstream]
+    hint: name the server with --upstream URL, after --, or in the file under [upstream]
+    ");
+    insta::assert_snapshot!(attune(&["serve", "--listen", "127.0.0.1:0", "--", "no-such-server", "-y"]), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: the mount default: the program no-such-server was not found; is it installed, and is its folder in PATH?
+    hint: try it by itself first; a program that is not in PATH is named by its path
     ");
     insta::assert_snapshot!(attune(&["serve", "--upstream", "ftp://x"]), @r"
     exit: 2

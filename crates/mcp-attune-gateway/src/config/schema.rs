@@ -130,7 +130,7 @@ fn upstream() -> Value {
     });
     let children = json!({
         "type": "integer", "minimum": 1, "maximum": 10_000,
-        "description": "How many of the command may run at one time.",
+        "description": "How many legacy sessions, each with a child of its own, may be open at one time. Modern callers share one more.",
     });
     let url = text("The URL of the server behind.").with("pattern", json!("^[Hh][Tt][Tt][Pp][Ss]?://"));
     let rule = json!({

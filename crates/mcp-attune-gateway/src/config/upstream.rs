@@ -41,9 +41,9 @@ pub struct Child {
     pub arguments: Vec<String>,
     /// What is added to its environment.
     pub env: Env,
-    /// How many of them may run at one time.
+    /// How many legacy sessions, each with one of its own, may be open at one time. Modern callers share one more.
     pub children: usize,
-    /// How long one without work is kept.
+    /// How long one without work is kept, and with it its session.
     pub child_idle: Duration,
 }
 
