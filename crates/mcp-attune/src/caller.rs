@@ -2,12 +2,14 @@
 //!
 //! 1. The language preference is the string in `_meta`, or a bare header that the operator promotes.
 //! 2. What cannot be read counts as absent, and is told beside what could.
+//! 3. The features of a legacy session come from its id, because only its first message declares them.
 //!
-//! Rules: L2, L3.
+//! Rules: F1, L2, L3.
 
 use mcp_attune_wire::agree::Agreed;
 
 use crate::language::{AcceptLanguage, Malformed, preference};
+use crate::session::Features;
 
 /// What a request says about its caller.
 ///
@@ -30,6 +32,7 @@ use crate::language::{AcceptLanguage, Malformed, preference};
 pub struct Caller {
     preference: AcceptLanguage,
     malformed: Option<Malformed>,
+    features: Features,
 }
 
 impl Caller {
@@ -37,7 +40,20 @@ impl Caller {
     #[must_use]
     pub fn read(agreed: &Agreed<'_>) -> Self {
         let (preference, malformed) = preference(agreed.accept_language().as_deref());
-        Self { preference, malformed }
+        Self { preference, malformed, features: Features::default() }
+    }
+
+    /// The caller of a request that is served on: all that is known is the preference it had. Rules: L13.
+    #[must_use]
+    pub fn resumed(text: Option<&str>) -> Self {
+        let (preference, malformed) = preference(text);
+        Self { preference, malformed, features: Features::default() }
+    }
+
+    /// The caller as one of a session that declared these features.
+    #[must_use]
+    pub fn in_session(self, features: Features) -> Self {
+        Self { features, ..self }
     }
 
     /// The language preference, where there is one and it is well formed.
@@ -50,5 +66,11 @@ impl Caller {
     #[must_use]
     pub fn malformed(&self) -> Option<Malformed> {
         self.malformed
+    }
+
+    /// The tags that the legacy session declared, not yet parsed. Rules: F1.
+    #[must_use]
+    pub fn features(&self) -> &Features {
+        &self.features
     }
 }

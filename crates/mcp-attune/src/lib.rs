@@ -11,6 +11,7 @@
 )]
 
 pub mod language;
+pub mod session;
 
 pub mod caller;
 pub mod plan;

@@ -1,6 +1,8 @@
 //! What holds for every input.
 
 use mcp_attune::language::{AcceptLanguage, ContentLanguage, Languages, Range, Tag, Why, lookup};
+use mcp_attune::session::{CONTENT_NEGOTIATION, Event, Features, Session};
+use mcp_attune_wire::message::Message;
 use mcp_attune_wire::quality::Quality;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -234,4 +236,43 @@ proptest! {
         prop_assert!(ranges.iter().collect::<std::collections::BTreeSet<_>>().len() == ranges.len());
         prop_assert_eq!(coarse.coarse(), coarse);
     }
+
+    #[test]
+    fn what_an_id_carries_comes_back_as_it_went_in(
+        upstream in prop::option::of(vec(any::<u8>(), 0..300)), tags in vec("[!-~é]{0,40}", 0..70),
+        preference in prop::option::of(".{0,60}"),
+    ) {
+        let session = Session::new(upstream.as_deref(), features(&tags)).unwrap();
+        prop_assert!(session.encode().len() <= Session::MAX_LEN);
+        prop_assert_eq!(Session::decode(&session.encode()).unwrap(), session);
+        let event = Event::new(&upstream.unwrap_or_default(), preference.as_deref()).unwrap();
+        prop_assert_eq!(Event::decode(&event.encode()).unwrap(), event);
+    }
+
+    #[test]
+    fn what_is_read_from_any_bytes_was_written_so(
+        bytes in vec(prop_oneof![Just(0_u8), Just(1), Just(2), any::<u8>()], 0..60), cut in any::<prop::sample::Index>(),
+        tags in vec("[a-z]{1,9}", 0..4), changed in any::<u8>(),
+    ) {
+        let mut near = Session::new(Some(&bytes), features(&tags)).unwrap().encode();
+        let at = cut.index(near.len());
+        near[at] = changed;
+        for bytes in [&bytes[..], &near, &near[..at]] {
+            if let Ok(session) = Session::decode(bytes) {
+                prop_assert_eq!(session.encode(), bytes);
+            }
+            if let Ok(event) = Event::decode(bytes) {
+                prop_assert_eq!(event.encode(), bytes);
+            }
+        }
+    }
+}
+
+/// What a client declares with these tags.
+fn features(tags: &[String]) -> Features {
+    let tags = serde_json::json!({ CONTENT_NEGOTIATION: { "features": tags } });
+    let body = serde_json::json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "capabilities": { "extensions": tags }}})
+    .to_string();
+    Features::declared(&Message::parse(body.as_bytes()).unwrap()).features
 }

@@ -1,0 +1,171 @@
+//! The feature tags that a client declares, as it wrote them.
+
+use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::message::Message;
+
+use super::fields::{Broken, Reader, put, text};
+
+/// The extension whose settings hold the tags.
+pub const CONTENT_NEGOTIATION: &str = "io.modelcontextprotocol/content-negotiation";
+
+/// The tags that a client declared, in their order. They are not parsed: one may be malformed or unknown.
+///
+/// Rules: F1, F3.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Features {
+    tags: Vec<String>,
+}
+
+/// What a message declares.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Declared {
+    /// The tags.
+    pub features: Features,
+    /// How many members of the list are not among them: they are no text, too long, too many, or do not fit.
+    pub left_out: usize,
+}
+
+impl Features {
+    /// How many tags are read.
+    pub const MAX_TAGS: usize = 64;
+    /// How many bytes a tag may have.
+    pub const MAX_TAG: usize = 256;
+    /// How many bytes all tags together may have. One that does not fit is left out whole; a shorter one after it may
+    /// fit again.
+    pub const MAX_LEN: usize = 1024;
+
+    /// What an `initialize` declares; nothing where it is another message, or where `features` is no list.
+    #[must_use]
+    pub fn declared(message: &Message<'_>) -> Declared {
+        let begins = message.method().is_some_and(|method| method.is("initialize"));
+        let capabilities = message.param("capabilities").filter(|_| begins);
+        capabilities.and_then(list).map(read).unwrap_or_default()
+    }
+
+    /// The tags in their order.
+    pub fn tags(&self) -> impl Iterator<Item = &str> {
+        self.tags.iter().map(String::as_str)
+    }
+
+    /// Whether no tag was declared.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tags.is_empty()
+    }
+
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        out.push(u8::try_from(self.tags.len()).unwrap_or(u8::MAX));
+        for tag in &self.tags {
+            put(out, tag.as_bytes());
+        }
+    }
+
+    pub(super) fn take(reader: &mut Reader<'_>) -> Result<Self, Broken> {
+        let mut features = Self::default();
+        for _ in 0..reader.byte()? {
+            let tag = text(reader.bytes(Self::MAX_TAG)?)?;
+            if !features.add(tag) {
+                return Err(Broken::Long);
+            }
+        }
+        Ok(features)
+    }
+
+    /// Adds a tag if there is room for it.
+    fn add(&mut self, tag: &str) -> bool {
+        let held: usize = self.tags().map(str::len).sum();
+        let fits = self.tags.len() < Self::MAX_TAGS
+            && (1..=Self::MAX_TAG).contains(&tag.len())
+            && held + tag.len() <= Self::MAX_LEN;
+        if fits {
+            self.tags.push(tag.to_owned());
+        }
+        fits
+    }
+}
+
+/// The list in a client's capabilities.
+fn list(capabilities: Value<'_>) -> Option<Value<'_>> {
+    let settings = capabilities.member("extensions")?.member(CONTENT_NEGOTIATION)?;
+    settings.member("features").filter(|list| list.kind() == Type::Array)
+}
+
+fn read(list: Value<'_>) -> Declared {
+    let mut declared = Declared::default();
+    for (number, element) in list.elements().enumerate() {
+        // A text of so many bytes in escapes has fewer when they are read, but never fewer than a sixth.
+        let short = element.raw().len() <= 6 * Features::MAX_TAG + 2;
+        let tag = element.text().filter(|_| short && number < Features::MAX_TAGS);
+        let taken = tag.and_then(Text::decode).is_some_and(|tag| declared.features.add(&tag));
+        declared.left_out += usize::from(!taken);
+    }
+    declared
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is declared by an `initialize` with this under `capabilities`.
+    fn check(capabilities: &str, tags: &[&str], left_out: usize) {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"capabilities":{capabilities}}}}}"#
+        );
+        let declared = Features::declared(&Message::parse(body.as_bytes()).unwrap());
+        assert_eq!(declared.features.tags().collect::<Vec<_>>(), tags, "{capabilities}");
+        assert_eq!(declared.left_out, left_out, "{capabilities}");
+        let empty = br#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#;
+        assert_eq!(Features::declared(&Message::parse(empty).unwrap()), Declared::default());
+        let other = body.replace("initialize", "tools/list");
+        let other = Features::declared(&Message::parse(other.as_bytes()).unwrap());
+        assert_eq!(other, Declared::default(), "only initialize begins a session");
+    }
+
+    fn extension(settings: &str) -> String {
+        format!(r#"{{"sampling":{{}},"extensions":{{"other":1,"{CONTENT_NEGOTIATION}":{settings}}}}}"#)
+    }
+
+    #[test]
+    fn reads_tags_as_they_are_declared() {
+        let settings = r#"{"version":"1.0","features":["agent","!interactive","format=\u006ason","x-é y"]}"#;
+        check(&extension(settings), &["agent", "!interactive", "format=json", "x-é y"], 0);
+    }
+
+    #[test]
+    fn what_is_no_list_declares_nothing() {
+        for settings in ["{}", "[]", "null", r#"{"features":"agent"}"#, r#"{"features":{"0":"agent"}}"#] {
+            check(&extension(settings), &[], 0);
+        }
+        for capabilities in ["7", "{}", r#"{"extensions":[]}"#, r#"{"extensions":{"x":{"features":["a"]}}}"#]
+        {
+            check(capabilities, &[], 0);
+        }
+    }
+
+    #[test]
+    fn what_is_no_tag_is_left_out() {
+        let settings = r#"{"features":["a",1,null,["b"],{"c":"d"},"","\ud83d","e"]}"#;
+        check(&extension(settings), &["a", "e"], 6);
+    }
+
+    #[test]
+    fn tags_that_are_too_long_or_too_many_are_left_out_whole() {
+        let settings = |tags: &[String]| {
+            let tags: Vec<_> = tags.iter().map(|tag| format!("\"{tag}\"")).collect();
+            extension(&format!("{{\"features\":[{}]}}", tags.join(",")))
+        };
+        let (fits, too_long) = ("a".repeat(256), "b".repeat(257));
+        check(&settings(&[too_long, "\\u0062".repeat(257), fits.clone()]), &[&fits], 2);
+        check(&settings(&["\\u0061".repeat(256)]), &[&fits], 0);
+
+        let numbers: Vec<String> = (0..70).map(|number| format!("x-{number}")).collect();
+        let first: Vec<&str> = numbers.iter().take(64).map(String::as_str).collect();
+        check(&settings(&numbers), &first, 6);
+
+        // 1,000 bytes, then 25 that do not fit, then 24 that do.
+        let mut tags = vec!["c".repeat(250); 4];
+        tags.extend(["d".repeat(25), "e".repeat(24), "f".to_owned()]);
+        let expected: Vec<&str> = [0, 1, 2, 3, 5].map(|at| tags[at].as_str()).to_vec();
+        check(&settings(&tags), &expected, 2);
+    }
+}
