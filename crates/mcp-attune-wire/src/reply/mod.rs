@@ -5,6 +5,8 @@
 //! 3. An envelope that is not whole: 400, `-32602`.
 //! 4. Headers that do not agree: 400, `-32020`, the first in words and all of them in `data.mismatches`.
 //! 5. A version that is not spoken: 400, `-32022`, with what was asked for and what is spoken.
+//! 6. A session that is not known: 404, which tells a client to begin a new one; an event that is not known: 400, so
+//!    that the session goes on without the stream. Both `-32600`.
 //!
 //! Every refusal is `application/json`, also where the answer would have been a stream, and carries the
 //! request's id as it was written; where there is none it is left out.
@@ -17,7 +19,7 @@
 //! assert_eq!((reply.status, reply.code), (400, -32700));
 //! ```
 //!
-//! Rules: H9, H13, H14.
+//! Rules: G8, H9, H13, H14.
 
 use alloc::string::String;
 use alloc::vec;
@@ -79,6 +81,24 @@ impl Reply {
     #[must_use]
     pub fn not_taken(status: u16, rule: &'static str, message: &dyn fmt::Display) -> Self {
         Self { status, rules: vec![rule], ..Self::error(INVALID_REQUEST, None, message, &"") }
+    }
+
+    /// The `Mcp-Session-Id` of a legacy request is none that was given out here. `id` is the request's, as written.
+    ///
+    /// Rules: G8.
+    #[must_use]
+    pub fn unknown_session(id: Option<&str>) -> Self {
+        let what = "Mcp-Session-Id names no session that is known here; send initialize again, without it";
+        Self { status: 404, rules: vec!["G8"], ..Self::error(INVALID_REQUEST, id, &what, &"") }
+    }
+
+    /// The `Last-Event-ID` of a legacy request is none that was given out here.
+    ///
+    /// Rules: G8.
+    #[must_use]
+    pub fn unknown_event() -> Self {
+        let what = "Last-Event-ID names no event that is known here; the stream it was on cannot be resumed";
+        Self { status: 400, rules: vec!["G8"], ..Self::error(INVALID_REQUEST, None, &what, &"") }
     }
 
     fn error(code: i32, id: Option<&str>, message: &dyn fmt::Display, data: &dyn fmt::Display) -> Self {
