@@ -12,6 +12,7 @@ use crate::account::Account;
 use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
 use crate::decide::Watch;
 use crate::failed::Failed;
+use crate::session::EventIds;
 use crate::settings::Limits;
 use crate::stream::Events;
 
@@ -19,7 +20,10 @@ use crate::stream::Events;
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) plan: Plan,
+    /// The request's id; none where a stream goes on that a request before began, or that none did.
     pub(crate) id: Option<String>,
+    /// What becomes of the ids of events; none where they stay.
+    pub(crate) events: Option<EventIds>,
     /// Whether the caller stated a preference that counts.
     pub(crate) preferred: bool,
     /// Whether the request had an `Accept-Language` header.

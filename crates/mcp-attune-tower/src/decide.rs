@@ -10,7 +10,8 @@ use http::{Request, Response, header, request};
 use mcp_attune::caller::Caller;
 use mcp_attune::language::{Languages, Tag};
 use mcp_attune::plan::{Plan, negotiate};
-use mcp_attune_wire::agree::{self, Agree, Agreed, Open};
+use mcp_attune::session::Features;
+use mcp_attune_wire::agree::{self, Agree, Agreed, Era, Open};
 use mcp_attune_wire::header::Headers;
 use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
@@ -38,6 +39,9 @@ pub(crate) struct Decided {
     pub(crate) kind: Option<Kind>,
     pub(crate) id: Option<String>,
     pub(crate) watch: Watch,
+    pub(crate) era: Era,
+    /// What it declares, where it begins a legacy session.
+    pub(crate) begins: Option<Features>,
 }
 
 /// What is looked for in the answer on its way back.
@@ -50,6 +54,11 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// What is looked for on a stream that answers no request of its own.
+    pub(crate) fn of(mount: &Mount, parts: &request::Parts) -> Self {
+        Self { schemas: mount.schemas.clone(), identity: mount.schemas.identity(parts), learns: false }
+    }
+
     /// Looks at one message of the answer.
     pub(crate) fn see(&self, message: &[u8]) {
         const CHANGED: &[u8] = b"notifications/tools/list_changed";
@@ -81,7 +90,9 @@ where
     let watch = |learns| Watch { schemas: mount.schemas.clone(), identity, learns };
     let message = match Message::parse(body) {
         Ok(message) => message,
-        Err(unreadable) => return report_or(settings, Reply::from(&unreadable), watch(false), account),
+        Err(unreadable) => {
+            return report_or(settings, Reply::from(&unreadable), watch(false), Era::Legacy, account);
+        }
     };
     let kind = message.kind();
     account.method = message.known_method();
@@ -89,6 +100,7 @@ where
     let lists =
         message.method().is_some_and(|method| method.is("tools/list")) && message.param("cursor").is_none();
     let headers = Headers::new(parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
+    let era = agree::era(&headers, &message);
     let agreed = match agree::begin(&headers, message, &settings.policy) {
         Ok(Agree::Done(agreed)) => Ok((agreed, None)),
         Ok(Agree::NeedsSchema(open)) => with_schema(inner, mount, parts, identity, open, account).await,
@@ -96,8 +108,9 @@ where
     };
     let (agreed, declared) = match agreed {
         Ok(agreed) => agreed,
-        Err(refused) => return report_or(settings, refused, watch(false), account),
+        Err(refused) => return report_or(settings, refused, watch(false), era, account),
     };
+    let begins = (era == Era::Legacy).then(|| begins(agreed.message())).flatten();
     let caller = Caller::read(&agreed);
     if let Some(malformed) = caller.malformed() {
         tracing::debug!(%malformed, "a malformed language preference counts as absent");
@@ -113,7 +126,22 @@ where
         Cow::Borrowed(_) => None,
         Cow::Owned(changed) => Some(changed),
     };
-    Ok(Decided { plan, caller, forward, changed, kind: Some(kind), id, watch: watch(lists) })
+    Ok(Decided { plan, caller, forward, changed, kind: Some(kind), id, watch: watch(lists), era, begins })
+}
+
+/// What a message declares, where it is the one that begins a session.
+fn begins(message: &Message<'_>) -> Option<Features> {
+    if message.kind() != Kind::Request || !message.method()?.is("initialize") {
+        return None;
+    }
+    let declared = Features::declared(message);
+    if declared.left_out > 0 {
+        tracing::warn!(
+            tags = declared.left_out,
+            "declared features that are no text or do not fit are left out"
+        );
+    }
+    Some(declared.features)
 }
 
 type WithSchema<'a> = Result<(Agreed<'a>, Option<Arc<Declared>>), Reply>;
@@ -181,6 +209,7 @@ fn report_or(
     settings: &Settings,
     refused: Reply,
     watch: Watch,
+    era: Era,
     account: &mut Account,
 ) -> Result<Decided, Reply> {
     tracing::warn!(code = refused.code, faults = refused.faults, enforced = !settings.report_only, "refused");
@@ -191,7 +220,7 @@ fn report_or(
     let caller = Caller::default();
     let plan = negotiate(&caller, &settings.offer);
     let forward = Forward::default();
-    Ok(Decided { plan, caller, forward, changed: None, kind: None, id: None, watch })
+    Ok(Decided { plan, caller, forward, changed: None, kind: None, id: None, watch, era, begins: None })
 }
 
 /// Lists the tools in the name of a caller, page by page; none where that cannot be done.

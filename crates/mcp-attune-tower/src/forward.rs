@@ -58,7 +58,7 @@ impl Forward {
             headers.insert(name, value);
         }
         if adapts {
-            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            ask_identity(headers);
         }
     }
 }
@@ -67,4 +67,9 @@ impl Forward {
 fn says_only(headers: &HeaderMap, name: &str, value: &str) -> bool {
     let mut lines = headers.get_all(name).iter();
     lines.next().is_some_and(|line| line == value) && lines.next().is_none()
+}
+
+/// Asks for an answer that can be read.
+pub(crate) fn ask_identity(headers: &mut HeaderMap) {
+    headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
 }

@@ -1,13 +1,15 @@
 //! The layer: one request in, one answer out, in the order of the rules.
 //!
-//! 1. What is no POST is relayed: GET streams, DELETE, whatever else.
+//! 1. What is no POST is relayed: GET streams, DELETE, whatever else. A stream that is resumed goes on in the language
+//!    that it began in.
 //! 2. The body is read up to its bound and parsed once; it is forwarded as it came, but for what the plan takes out.
 //! 3. Headers and body must agree; a refusal never reaches the service.
 //! 4. The caller goes into the request's extensions, and the mirrored headers are written anew.
-//! 5. A JSON answer to a request with a preference is held back, because its header depends on it. Events of a
+//! 5. The server sees its own ids of sessions and events; the caller sees sealed ones where they carry something.
+//! 6. A JSON answer to a request with a preference is held back, because its header depends on it. Events of a
 //!    stream are adapted one by one and never wait for each other.
 //!
-//! Rules: G1, G2, G4, G5, G6, G10, L7, L15, L17, L21.
+//! Rules: F1, G1, G2, G4, G5, G6, G8, G10, L7, L13, L15, L17, L21.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -16,7 +18,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode, header};
+use http::{Method, Request, Response, StatusCode, header, request};
+use mcp_attune::caller::Caller;
+use mcp_attune::language::AcceptLanguage;
+use mcp_attune::plan::{Offer, negotiate};
+use mcp_attune::session::Event;
+use mcp_attune_wire::agree::Era;
 use mcp_attune_wire::message::Kind;
 use mcp_attune_wire::reply::Reply;
 use tower_layer::Layer;
@@ -25,9 +32,11 @@ use tower_service::Service;
 use crate::account::Account;
 use crate::answer::{self as answers, Asked};
 use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
-use crate::decide::{self, Decided};
+use crate::decide::{self, Decided, Watch};
 use crate::failed::Failed;
+use crate::forward::ask_identity;
 use crate::schemas::Schemas;
+use crate::session::Visit;
 use crate::settings::Settings;
 
 /// Puts the rules of Attune around a service that speaks MCP over HTTP.
@@ -131,10 +140,7 @@ where
 {
     let (parts, body) = request.into_parts();
     if parts.method != Method::POST {
-        let response = call(inner, Request::from_parts(parts, boxed(body))).await;
-        return response
-            .map(|response| response.map(boxed))
-            .map_err(|failed| Reply::failed(failed.status, None, &failed));
+        return relay(inner, mount, parts, boxed(body), account).await;
     }
     if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity") {
         return Err(Reply::not_taken(415, "G10", &"the body is encoded; send it without Content-Encoding"));
@@ -158,9 +164,14 @@ where
         }
     };
     let decided = decide::decide(inner.clone(), mount, &parts, &body, account).await?;
-    let Decided { plan, caller, forward, changed, kind, id, watch } = decided;
+    let Decided { plan, caller, forward, changed, kind, id, watch, era, begins } = decided;
     account.language = plan.chosen().map(|(language, _)| language.clone());
     let mut parts = parts;
+    let seal = settings.seal.as_ref().filter(|_| era == Era::Legacy);
+    let visit =
+        Visit::enter(seal, &mut parts.headers, begins).map_err(|_| Reply::unknown_session(id.as_deref()))?;
+    let caller = caller.in_session(visit.features());
+    let events = visit.events(caller.preference().filter(|_| plan.changes()).map(AcceptLanguage::as_str));
     let preferred = caller.preference().is_some();
     let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
     forward.apply(&mut parts.headers, preferred || watch.learns);
@@ -175,13 +186,60 @@ where
         }
     };
 
-    let response = call(inner, Request::from_parts(parts, full(body)))
+    let mut response = call(inner, Request::from_parts(parts, full(body)))
         .await
         .map_err(|failed| Reply::failed(failed.status, id.as_deref(), &failed))?;
+    visit.leave(&mut response);
     if kind != Some(Kind::Request) {
         return Ok(response.map(boxed));
     }
-    let asked = Asked { plan, id, preferred, told, watch, account: account.clone() };
+    let asked = Asked { plan, id, events, preferred, told, watch, account: account.clone() };
+    answers::adapt(response, asked, settings.limits).await
+}
+
+/// What is no POST: a stream of a legacy session, opened or resumed, the end of one, or nothing that we know.
+async fn relay<S, R>(
+    inner: S,
+    mount: &Mount,
+    mut parts: request::Parts,
+    body: Body,
+    account: &mut Account,
+) -> Result<Response<Body>, Reply>
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
+    R::Error: Into<BoxError>,
+{
+    let settings = &mount.settings;
+    let visit = Visit::enter(settings.seal.as_ref(), &mut parts.headers, None)
+        .map_err(|_| Reply::unknown_session(None))?;
+    let streams = parts.method == Method::GET;
+    let resumed = if streams { visit.resume(&mut parts.headers) } else { Ok(None) };
+    let resumed = resumed.map_err(|_| Reply::unknown_event())?;
+    let preference = resumed.as_ref().and_then(Event::preference);
+    // Without a preference a stream is tied to no request whose language it could have.
+    let offer = preference.map_or_else(Offer::default, |_| settings.offer.clone());
+    let caller = Caller::resumed(preference).in_session(visit.features());
+    let plan = negotiate(&caller, &offer);
+    account.language = plan.chosen().map(|(language, _)| language.clone());
+    let preferred = plan.changes();
+    let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
+    if preferred {
+        ask_identity(&mut parts.headers);
+    }
+    let watch = Watch::of(mount, &parts);
+    parts.extensions.insert(caller);
+
+    let response = call(inner, Request::from_parts(parts, body)).await;
+    let mut response = response.map_err(|failed| Reply::failed(failed.status, None, &failed))?;
+    visit.leave(&mut response);
+    let events = visit.events(preference);
+    if !streams || events.is_none() {
+        return Ok(response.map(boxed));
+    }
+    let asked = Asked { plan, id: None, events, preferred, told, watch, account: account.clone() };
     answers::adapt(response, asked, settings.limits).await
 }
 

@@ -4,6 +4,7 @@
 //! 2. The [`Caller`](mcp_attune::caller::Caller) is in the request's extensions.
 //! 3. Answers are adapted message by message, JSON and events alike, and say their language where one is claimed.
 //! 4. What is no POST passes as it came.
+//! 5. With [`Settings::seal`], the ids of legacy sessions and events carry what any replica needs to serve them.
 //!
 //! The layer waits (for schemas) on tokio's clock, so it runs inside a tokio runtime.
 //!
@@ -70,6 +71,8 @@ mod forward;
 mod layer;
 mod listing;
 mod schemas;
+mod seal;
+mod session;
 mod settings;
 mod stream;
 
@@ -78,4 +81,5 @@ pub use body::{Body, BoxError, boxed, full};
 pub use failed::Failed;
 pub use layer::{Attune, AttuneLayer, answer};
 pub use schemas::SchemaSettings;
+pub use seal::{Keys, NoRandomness, Seal};
 pub use settings::{Limits, Settings};

@@ -4,6 +4,7 @@ use mcp_attune::plan::Offer;
 use mcp_attune_wire::agree::Policy;
 
 use crate::schemas::SchemaSettings;
+use crate::seal::Seal;
 
 /// The settings of one mount.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,9 @@ pub struct Settings {
     pub limits: Limits,
     /// How the schemas behind `Mcp-Param-*` are kept.
     pub schemas: SchemaSettings,
+    /// What seals the ids of legacy sessions and events. Without it they pass as they are: features that were
+    /// declared are known to the first request of a session only, and a resumed stream is not adapted. Rules: G8.
+    pub seal: Option<Seal>,
 }
 
 /// How large things may be, in bytes. Rules: G4.

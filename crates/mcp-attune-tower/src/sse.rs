@@ -175,9 +175,28 @@ pub fn with_data(event: &[u8], data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The value of a `data` line: one space after the colon is not part of it.
+/// The event with another id, all else as it was; none where it has no id or `shown` has none for it. Of several ids
+/// the last is the event's. One that is empty, or holds a NUL, is none to resume after.
+#[must_use]
+pub fn with_id(event: &[u8], shown: impl FnOnce(&[u8]) -> Option<String>) -> Option<Vec<u8>> {
+    let named = |line: &Line<'_>| field(b"id", line.text).is_some_and(|id| !id.contains(&0));
+    let line = lines(event).filter(named).last()?;
+    let id = field(b"id", line.text).filter(|id| !id.is_empty())?;
+    let new = shown(id)?;
+    // A line is a part of the event, and the id is the end of its text.
+    let end = line.end - line.ending.len();
+    let (head, tail) = (event.get(..end.checked_sub(id.len())?)?, event.get(end..)?);
+    Some([head, new.as_bytes(), tail].concat())
+}
+
+/// The value of a `data` line.
 fn data_of(line: &[u8]) -> Option<&[u8]> {
-    match line.strip_prefix(b"data")? {
+    field(b"data", line)
+}
+
+/// The value of a line with this name: one space after the colon is not part of it.
+fn field<'l>(name: &[u8], line: &'l [u8]) -> Option<&'l [u8]> {
+    match line.strip_prefix(name)? {
         [] => Some(&[]),
         [b':', b' ', value @ ..] | [b':', value @ ..] => Some(value),
         _ => None,
@@ -190,6 +209,8 @@ struct Line<'e> {
     mark: &'e [u8],
     text: &'e [u8],
     ending: &'e [u8],
+    /// Where the next line begins.
+    end: usize,
 }
 
 fn lines(event: &[u8]) -> impl Iterator<Item = Line<'_>> {
@@ -207,7 +228,7 @@ fn lines(event: &[u8]) -> impl Iterator<Item = Line<'_>> {
         let ending = if after.starts_with(b"\r\n") { 2 } else { after.len().min(1) };
         let (ending, next) = after.split_at_checked(ending)?;
         rest = next;
-        Some(Line { mark, text, ending })
+        Some(Line { mark, text, ending, end: event.len() - next.len() })
     })
 }
 
@@ -292,6 +313,31 @@ mod tests {
             ("\u{feff}data: a\n\n", "b", "\u{feff}data: b\n\n"),
         ] {
             assert_eq!(String::from_utf8_lossy(&with_data(event.as_bytes(), data.as_bytes())), expected);
+        }
+    }
+
+    #[test]
+    fn replaces_the_id_that_counts_and_keeps_the_rest() {
+        for (event, expected) in [
+            ("id: 1\ndata: a\n\n", Some("id: <1>\ndata: a\n\n")),
+            ("id:1\r\ndata: a\r\n\r\n", Some("id:<1>\r\ndata: a\r\n\r\n")),
+            ("data: a\rid:  1\r\r", Some("data: a\rid: < 1>\r\r")),
+            (
+                ": id: 0\nid: 1\nevent: x\nid: 2\nretry: 3\n\n",
+                Some(": id: 0\nid: 1\nevent: x\nid: <2>\nretry: 3\n\n"),
+            ),
+            ("id: 1\nid: 2\0\n\n", Some("id: <1>\nid: 2\0\n\n")),
+            ("\u{feff}id: 1\ndata: id: 7\n\n", Some("\u{feff}id: <1>\ndata: id: 7\n\n")),
+            ("id: 1\nid\n\n", None),
+            ("id: 1\nid:\n\n", None),
+            ("id: \n\n", None),
+            ("idea: 1\nID: 1\n id: 1\ndata: id: 1\n\n", None),
+            ("data: a\n\n", None),
+        ] {
+            let shown = |id: &[u8]| Some(format!("<{}>", String::from_utf8_lossy(id)));
+            let changed = with_id(event.as_bytes(), shown).map(|event| String::from_utf8(event).unwrap());
+            assert_eq!(changed.as_deref(), expected, "{event:?}");
+            assert_eq!(with_id(event.as_bytes(), |_| None), None);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The events of one answer, each adapted as it passes.
 //!
-//! Rules: G2, G4, G5.
+//! Rules: G2, G4, G5, G8.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use pin_project_lite::pin_project;
 use crate::answer::Asked;
 use crate::body::BoxError;
 use crate::failed::Failed;
-use crate::sse::{Piece, Splitter, data, with_data};
+use crate::sse::{Piece, Splitter, data, with_data, with_id};
 
 pin_project! {
     /// A stream of events: each goes on as soon as it is whole, changed where the plan says so.
@@ -24,6 +24,7 @@ pin_project! {
         splitter: Splitter,
         asked: Asked,
         ready: VecDeque<Bytes>,
+        broken: Option<Failed>,
         ended: bool,
     }
 }
@@ -31,7 +32,14 @@ pin_project! {
 impl<B> Events<B> {
     /// `asked` is what the stream answers.
     pub(crate) fn new(inner: B, asked: Asked, limit: usize) -> Self {
-        Self { inner, splitter: Splitter::new(limit), asked, ready: VecDeque::new(), ended: false }
+        Self {
+            inner,
+            splitter: Splitter::new(limit),
+            asked,
+            ready: VecDeque::new(),
+            broken: None,
+            ended: false,
+        }
     }
 }
 
@@ -51,6 +59,9 @@ where
         loop {
             if let Some(bytes) = this.ready.pop_front() {
                 return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+            if let Some(failed) = this.broken.take() {
+                return Poll::Ready(Some(Err(failed.into())));
             }
             if *this.ended {
                 return Poll::Ready(None);
@@ -81,8 +92,14 @@ where
             // What was held of an unfinished event is dropped: half a message helps nobody.
             *this.ended = true;
             this.asked.account.fail();
-            let reply = Reply::failed(failed.status, this.asked.id.as_deref(), &failed);
-            this.ready.push_back(format!("data: {}\n\n", reply.body).into());
+            match this.asked.id.as_deref() {
+                Some(id) => {
+                    let reply = Reply::failed(failed.status, Some(id), &failed);
+                    this.ready.push_back(format!("data: {}\n\n", reply.body).into());
+                }
+                // No request waits here for an error; a stream that is cut can be resumed once more.
+                None => *this.broken = Some(failed),
+            }
         }
     }
 }
@@ -98,12 +115,18 @@ fn together(asked: &Asked, pieces: Vec<Piece>) -> Option<Bytes> {
     Some(all.freeze())
 }
 
-/// A piece as the caller gets it: the same bytes, unless the message in it changed.
+/// A piece as the caller gets it: the same bytes, unless the message in it changed or its id is sealed.
 fn adapted(asked: &Asked, piece: Piece) -> Bytes {
     let event = match piece {
         Piece::Raw(bytes) => return bytes,
         Piece::Event(bytes) => bytes,
     };
+    let event = with_message(asked, event);
+    let sealed = asked.events.as_ref().and_then(|ids| with_id(&event, |id| ids.shown(id)));
+    sealed.map_or(event, Bytes::from)
+}
+
+fn with_message(asked: &Asked, event: Bytes) -> Bytes {
     let Some(message) = data(&event) else { return event };
     asked.watch.see(&message);
     if !asked.plan.changes() {

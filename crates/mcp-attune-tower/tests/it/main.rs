@@ -3,6 +3,7 @@
 mod answers;
 mod requests;
 mod schemas;
+mod sessions;
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
