@@ -16,17 +16,16 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use http::{Request, Response};
+use mcp_attune_tower::NoRandomness;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower_service::Service;
 
 use crate::Body;
 use crate::admin::Admin;
-use crate::child::Children;
 use crate::config::Config;
 use crate::listen::{Drained, Limits, Tls, Traffic, serve, serve_on};
-use crate::metrics::Metrics;
-use crate::stack::{Stack, Unservable, stack};
+use crate::stack::{Lasting, Stack, Unservable, stack};
 use crate::workers::Workers;
 
 /// How often the file is looked at.
@@ -52,6 +51,8 @@ pub enum NotStarted {
         /// What is wrong.
         why: String,
     },
+    /// No key can be made for the ids of sessions.
+    Keys(NoRandomness),
 }
 
 impl fmt::Display for NotStarted {
@@ -60,6 +61,7 @@ impl fmt::Display for NotStarted {
             Self::Unservable(why) => why.fmt(f),
             Self::Listen { address, why } => write!(f, "cannot listen on {address}: {why}"),
             Self::Tls { file, why } => write!(f, "{}: {why}", file.display()),
+            Self::Keys(why) => why.fmt(f),
         }
     }
 }
@@ -74,9 +76,8 @@ pub struct Gateway {
     callers: TcpListener,
     admin: TcpListener,
     tls: Option<Tls>,
-    metrics: Metrics,
+    lasting: Lasting,
     workers: Workers,
-    children: Children,
 }
 
 impl Gateway {
@@ -86,15 +87,15 @@ impl Gateway {
     ///
     /// [`NotStarted`], with what to mend.
     pub async fn bind(config: Config) -> Result<Self, NotStarted> {
-        let (metrics, children) = (Metrics::new(), Children::new());
-        let current = Current::new(stack(&config, &metrics, &children).map_err(NotStarted::Unservable)?);
+        let lasting = Lasting::new().map_err(NotStarted::Keys)?;
+        let current = Current::new(stack(&config, &lasting).map_err(NotStarted::Unservable)?);
         let tls = match &config.server.tls {
             Some(files) => Some(read_tls(&files.cert, &files.key)?),
             None => None,
         };
         let callers = listen(config.server.listen).await?;
         let admin = listen(config.server.admin).await?;
-        Ok(Self { config, current, callers, admin, tls, metrics, workers: Workers::none(), children })
+        Ok(Self { config, current, callers, admin, tls, lasting, workers: Workers::none() })
     }
 
     /// Puts the connections of callers on threads of their own. Without it they stay on the runtime that runs it.
@@ -128,16 +129,16 @@ impl Gateway {
         let wait = |mut stopped: watch::Receiver<bool>| async move {
             let _ = stopped.wait_for(|stopped| *stopped).await;
         };
-        let answers = Admin::new(self.metrics.clone());
+        let answers = Admin::new(self.lasting.metrics.clone());
         let admin = answers.clone();
         let admin =
             serve(self.admin, admin, Limits::default(), None, Traffic::default(), wait(stopped.clone()));
-        let (current, traffic) = (self.current.clone(), self.metrics.traffic.clone());
+        let (current, traffic) = (self.current.clone(), self.lasting.metrics.traffic.clone());
         let wait = wait(stopped);
         let callers = serve_on(&self.workers, self.callers, current, limits, self.tls, traffic, wait);
         let follow = async {
             match file {
-                Some(file) => follow(&self.config, &file, &self.current, &self.metrics, &self.children).await,
+                Some(file) => follow(&self.config, &file, &self.current, &self.lasting).await,
                 None => std::future::pending().await,
             }
         };
@@ -151,7 +152,7 @@ impl Gateway {
             let _ = stop.send(true);
         };
         let (drained, _, ()) = tokio::join!(callers, admin, ending);
-        self.children.end().await;
+        self.lasting.children.end().await;
         drained
     }
 }
@@ -182,7 +183,7 @@ fn read_tls(cert: &Path, key: &Path) -> Result<Tls, NotStarted> {
 }
 
 /// Looks at the file again and again, and puts a stack for its newest content in place.
-async fn follow(config: &Config, file: &Path, current: &Current, metrics: &Metrics, children: &Children) {
+async fn follow(config: &Config, file: &Path, current: &Current, lasting: &Lasting) {
     let changed = |file: &Path| -> Option<SystemTime> { std::fs::metadata(file).ok()?.modified().ok() };
     let (mut seen, mut config) = (changed(file), config.clone());
     loop {
@@ -195,7 +196,7 @@ async fn follow(config: &Config, file: &Path, current: &Current, metrics: &Metri
         let next = match Config::load(file) {
             Ok(next) => next,
             Err(wrong) => {
-                metrics.reloaded(false);
+                lasting.metrics.reloaded(false);
                 tracing::error!("the new configuration is wrong, the old one keeps serving\n{wrong}");
                 continue;
             }
@@ -203,7 +204,7 @@ async fn follow(config: &Config, file: &Path, current: &Current, metrics: &Metri
         if next == config {
             continue;
         }
-        match stack(&next, metrics, children) {
+        match stack(&next, lasting) {
             Ok(stack) => {
                 if next.server != config.server || limits(&next) != limits(&config) {
                     tracing::warn!(
@@ -213,11 +214,11 @@ async fn follow(config: &Config, file: &Path, current: &Current, metrics: &Metri
                 }
                 current.replace(stack);
                 config = next;
-                metrics.reloaded(true);
+                lasting.metrics.reloaded(true);
                 tracing::info!("the new configuration is in place");
             }
             Err(wrong) => {
-                metrics.reloaded(false);
+                lasting.metrics.reloaded(false);
                 tracing::error!("the new configuration cannot be served, the old one keeps serving: {wrong}");
             }
         }

@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune_tower::{Attune, AttuneLayer, Failed, Settings};
+use mcp_attune_tower::{Attune, AttuneLayer, Failed, Keys, NoRandomness, Seal, Settings};
 use mcp_attune_wire::reply::Reply;
 use tokio::sync::Semaphore;
 use tower_layer::Layer;
@@ -77,13 +77,33 @@ impl fmt::Display for Unservable {
 
 impl std::error::Error for Unservable {}
 
-/// The whole stack: see the module's page for its order.
+/// What outlives a change of the configuration.
+#[derive(Debug)]
+pub(crate) struct Lasting {
+    pub(crate) metrics: Metrics,
+    pub(crate) children: Children,
+    /// Keys made at the start: what they sealed opens until the end, whatever the file says of keys.
+    made: Keys,
+}
+
+impl Lasting {
+    /// # Errors
+    ///
+    /// Where the system has no randomness to make keys of.
+    pub(crate) fn new() -> Result<Self, NoRandomness> {
+        Ok(Self { metrics: Metrics::new(), children: Children::new(), made: Keys::random()? })
+    }
+}
+
+/// The whole stack: see the module's page for its order. `made` are the keys of this process alone.
 ///
 /// # Errors
 ///
 /// [`Unservable`], where the configuration names what cannot be served.
-pub(crate) fn stack(config: &Config, metrics: &Metrics, children: &Children) -> Result<Stack, Unservable> {
-    let mounted = |mount| Mounted::new(config, mount, metrics, children);
+pub(crate) fn stack(config: &Config, lasting: &Lasting) -> Result<Stack, Unservable> {
+    let metrics = &lasting.metrics;
+    let keys = keys(config, &lasting.made);
+    let mounted = |mount| Mounted::new(config, mount, lasting, &keys);
     let mounts = config.mounts.iter().map(mounted).collect::<Result<_, _>>()?;
     let door = metrics.meter("");
     let calls = Arc::new(Semaphore::new(config.limits.calls.min(Semaphore::MAX_PERMITS)));
@@ -189,8 +209,8 @@ impl Mounted {
     fn new(
         config: &Config,
         mount: &config::Mount,
-        metrics: &Metrics,
-        children: &Children,
+        lasting: &Lasting,
+        keys: &Keys,
     ) -> Result<Self, Unservable> {
         let name = || mount.name.clone();
         let Some(upstream) = &mount.upstream else { return Err(Unservable::NoUpstream { mount: name() }) };
@@ -203,11 +223,13 @@ impl Mounted {
             Target::Stdio(program) => {
                 let options = child::Options::new(&mount.name, program, &config.limits);
                 options.find().map_err(|why| Unservable::Program { mount: name(), why: why.to_string() })?;
-                Server::Child(children.upstream(options))
+                Server::Child(lasting.children.upstream(options))
             }
         };
-        let layer = AttuneLayer::new(settings(config, mount));
-        let meter = metrics.meter(&mount.name);
+        let mut settings = settings(config, mount);
+        settings.seal = Some(Seal::new(keys.clone(), &mount.name));
+        let layer = AttuneLayer::new(settings);
+        let meter = lasting.metrics.meter(&mount.name);
         let behind = Behind { server, meter: meter.clone() };
         let path = mount.path.as_str().to_owned();
         Ok(Self { path, attuned: layer.layer(behind.clone()), meter, behind })
@@ -228,6 +250,13 @@ fn http_options(
         config::UnknownPaths::Refuse => UnknownPaths::Refuse,
     };
     options
+}
+
+/// The keys that the operator gave. Those made at the start open too, so that giving keys ends no session, and seal
+/// where none were given.
+fn keys(config: &Config, made: &Keys) -> Keys {
+    let mut given = config.session.keys.iter().map(config::Key::expose);
+    given.next().map_or_else(|| made.clone(), |first| Keys::new(first, given).opening(made))
 }
 
 /// What the operator chose, as the layer wants it.
