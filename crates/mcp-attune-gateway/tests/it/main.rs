@@ -16,6 +16,7 @@ mod limits;
 mod outage;
 mod pass;
 mod pool;
+mod replicas;
 mod versions;
 mod whole;
 mod whole_limits;
