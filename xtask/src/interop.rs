@@ -7,6 +7,7 @@ mod checks;
 mod clients;
 mod install;
 mod referee;
+mod replicas;
 mod servers;
 
 use std::time::Instant;
@@ -19,8 +20,11 @@ use install::Unavailable;
 /// What a part found wrong, a line each. It is told whether only the quick half is wanted.
 type Part = fn(bool) -> Result<Vec<String>>;
 
-const PARTS: &[(&str, Part)] =
-    &[("the official referee", referee::run), ("clients and servers of other people", clients::run)];
+const PARTS: &[(&str, Part)] = &[
+    ("the official referee", referee::run),
+    ("clients and servers of other people", clients::run),
+    ("replicas behind nginx", replicas::run),
+];
 
 /// Runs every part. `quick`: what CI runs. `if_possible`: what cannot be installed is a notice, not a failure.
 pub(crate) fn run(quick: bool, if_possible: bool) -> Result<()> {
