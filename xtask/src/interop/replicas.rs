@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::install::{self, Unavailable};
-use super::servers::Server;
+use super::servers::{Ours, Server};
 use crate::shell;
 
 /// A key for tests only.
@@ -27,7 +27,7 @@ pub(crate) fn run(_quick: bool) -> Result<Vec<String>> {
     }
     let folder = install::folder().join("seen/replicas");
     fs::create_dir_all(&folder)?;
-    let attune = shell::built("build -p mcp-attune-cli --bin attune")?;
+    let Ours { attune, .. } = Ours::build()?;
     let server = Server::start(&attune, &["demo", "--bare", "--listen", "127.0.0.1:0"])?;
     let config = folder.join("attune.toml");
     let upstream = format!("[upstream]\nurl = \"{}\"\n", server.url);
