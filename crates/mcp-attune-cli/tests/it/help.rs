@@ -74,6 +74,7 @@ fn help_of_every_command_is_found() {
         "attune language check",
         "attune language negotiate",
         "attune serve",
+        "attune stdio",
     ];
     assert_eq!(commands, expected);
 }
