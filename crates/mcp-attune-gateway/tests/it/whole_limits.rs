@@ -1,4 +1,5 @@
-//! Each key of `[limits]`, as callers of the whole gateway meet it. Rules: G4.
+//! Each key of `[limits]`, as callers of the whole gateway meet it; `upstream_first_byte` and `stream_idle` are
+//! in `outage`. Rules: G4.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -65,7 +66,7 @@ fn check(
 }
 
 #[tokio::test]
-async fn body() {
+async fn a_body_over_body_is_413() {
     let gateway = limited(json().await, "body = '1 KiB'").await;
     let fits = format!("{PING}{}", " ".repeat(1024 - PING.len()));
     assert_eq!(post(&gateway, &fits).await.0, 200);
@@ -79,7 +80,7 @@ async fn body() {
 }
 
 #[tokio::test]
-async fn answer() {
+async fn an_answer_over_answer_is_502_with_the_id() {
     let gateway = limited(answering(2000, "application/json").await, "answer = '1 KiB'").await;
     check(&post(&gateway, WISHING).await, 502, -32603, Some(42), "over 1024 bytes, the limit `answer`");
     // Only what is held back has this limit.
@@ -89,7 +90,7 @@ async fn answer() {
 }
 
 #[tokio::test]
-async fn event() {
+async fn an_event_over_event_ends_the_stream_with_an_error() {
     for body in [PING, WISHING] {
         let gateway = limited(answering(2000, "text/event-stream").await, "event = '1 KiB'").await;
         let (status, head, stream) = post(&gateway, body).await;
@@ -101,7 +102,7 @@ async fn event() {
 }
 
 #[tokio::test]
-async fn headers() {
+async fn more_lines_than_headers_are_431() {
     let gateway = limited(json().await, "headers = 20").await;
     for (lines, status) in [(10, 200), (30, 431)] {
         let more: Vec<_> = (0..lines).map(|number| format!("x-{number}")).collect();
@@ -112,7 +113,7 @@ async fn headers() {
 }
 
 #[tokio::test]
-async fn header_bytes() {
+async fn a_head_over_header_bytes_is_431() {
     let gateway = limited(json().await, "header_bytes = '16 KiB'").await;
     for (bytes, status) in [(12 << 10, 200), (40 << 10, 431)] {
         let long = "x".repeat(bytes);
@@ -122,7 +123,7 @@ async fn header_bytes() {
 }
 
 #[tokio::test]
-async fn connections() {
+async fn a_connection_over_connections_is_503() {
     let gateway = limited(json().await, "connections = 1").await;
     let first = TcpStream::connect(gateway.callers).await.unwrap();
     // Connections are taken in order: when the second is answered, the first has its seat.
@@ -160,7 +161,7 @@ async fn until_told() -> (SocketAddr, mpsc::Sender<()>, mpsc::Receiver<()>) {
 }
 
 #[tokio::test]
-async fn calls() {
+async fn a_call_over_calls_is_503() {
     let (server, tell, mut begun) = until_told().await;
     let gateway = limited(server, "calls = 1").await;
     let callers = gateway.callers;
@@ -180,7 +181,7 @@ async fn calls() {
 }
 
 #[tokio::test]
-async fn request_head() {
+async fn a_head_that_takes_longer_than_request_head_is_cut_off() {
     let gateway = limited(json().await, "request_head = '200 ms'").await;
     for begins in ["", "POST /mcp HTTP/1.1\r\nHost: loc"] {
         assert_eq!(says(&gateway, begins).await, "");
@@ -195,7 +196,7 @@ async fn request_head() {
 }
 
 #[tokio::test]
-async fn request_pause() {
+async fn a_body_that_pauses_longer_than_request_pause_is_408() {
     let gateway = limited(json().await, "request_pause = '200 ms'").await;
     let head =
         "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 99\r\n\r\n{\"half";
@@ -224,7 +225,7 @@ async fn endless() -> (SocketAddr, mpsc::Receiver<()>) {
 }
 
 #[tokio::test]
-async fn unread() {
+async fn an_answer_left_alone_longer_than_unread_is_cut() {
     let (server, mut gave_up) = endless().await;
     let gateway = limited(server, "unread = '200 ms'").await;
     let mut tcp = TcpStream::connect(gateway.callers).await.unwrap();
@@ -237,7 +238,7 @@ async fn unread() {
 }
 
 #[tokio::test]
-async fn drain() {
+async fn a_call_that_outlasts_drain_is_cut() {
     let (server, _tell, mut begun) = until_told().await;
     let mut gateway = limited(server, "drain = '200 ms'").await;
     let mut tcp = TcpStream::connect(gateway.callers).await.unwrap();
