@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
@@ -67,7 +67,7 @@ where
         return Err(Incomplete::TooLarge);
     }
     let mut first: Option<Bytes> = None;
-    let mut more = BytesMut::new();
+    let mut more = Vec::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| Incomplete::Broken(error.into()))?;
         let Ok(data) = frame.into_data() else { continue };
@@ -78,14 +78,24 @@ where
         // A body in one piece, which most are, is not copied.
         match first.take() {
             None if more.is_empty() => first = Some(data),
-            None => more.extend_from_slice(&data),
+            None => append(&mut more, &data, limit),
             Some(before) => {
-                more.extend_from_slice(&before);
-                more.extend_from_slice(&data);
+                append(&mut more, &before, limit);
+                append(&mut more, &data, limit);
             }
         }
     }
-    Ok(first.unwrap_or_else(|| more.freeze()))
+    Ok(first.unwrap_or_else(|| more.into()))
+}
+
+/// Appends, with room for as much again but never for more than the bound: a buffer that doubles on its own ends with
+/// twice the room that it may use, and both halves are there while it grows.
+fn append(held: &mut Vec<u8>, data: &[u8], limit: usize) {
+    if held.capacity() - held.len() < data.len() {
+        let room = held.len().min(limit.saturating_sub(held.len()));
+        held.reserve_exact(room.max(data.len()));
+    }
+    held.extend_from_slice(data);
 }
 
 #[cfg(test)]
@@ -105,6 +115,16 @@ mod tests {
         {
             assert_eq!(collect(pieces(given), 3).await.unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn makes_room_for_the_bound_and_no_more() {
+        let mut held = Vec::new();
+        for _ in 0..999 {
+            append(&mut held, &[0; 100], 100_000);
+            assert!(held.capacity() <= 100_000, "{}", held.capacity());
+        }
+        assert_eq!(held.len(), 99_900);
     }
 
     #[tokio::test]
