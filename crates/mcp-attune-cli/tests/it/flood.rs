@@ -18,8 +18,8 @@ const MIB: u64 = 1 << 20;
 
 /// Never more memory than this where an answer is held back: up to 64 MiB, and room to adapt it.
 const HELD: u64 = 256 * MIB;
-/// Never more than this where it flows.
-const FLOWING: u64 = 64 * MIB;
+/// Never more than this where it flows: far less than what flows, and enough for a machine with many threads.
+const FLOWING: u64 = 128 * MIB;
 
 /// A gateway before this server, with this in its configuration besides.
 struct Gateway {
