@@ -77,10 +77,15 @@ pub(super) async fn probe(
         Ok(Err(_)) => begin_again(start, at_most).await,
         Err(_) => {
             let both = async {
+                let shaken = handshake(&child);
+                tokio::pin!(shaken);
                 tokio::select! {
-                    Ok(answer) = asked.answer() => discovered(&answer).ok_or(UpstreamError::Broken),
-                    Ok(speaks) = handshake(&child) => Ok(speaks),
-                    else => Err(UpstreamError::Broken),
+                    biased;
+                    answer = asked.answer() => match answer.ok().as_deref().and_then(discovered) {
+                        Some(speaks) => Ok(speaks),
+                        None => shaken.await,
+                    },
+                    speaks = &mut shaken => speaks,
                 }
             };
             match timeout(patience, both).await {

@@ -15,9 +15,9 @@ use bytes::Bytes;
 use http_body::Frame;
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::place::Place;
 use super::session::Reader;
 use super::shared::{Call, Heard};
-use super::streams::Place;
 use crate::BoxError;
 use crate::upstream::UpstreamError;
 

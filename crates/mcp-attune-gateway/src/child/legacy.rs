@@ -13,8 +13,8 @@ use tokio::time::timeout;
 
 use super::answer::{self, SESSION};
 use super::events::{Events, event};
+use super::place::Place;
 use super::session::{Event, Reader, Session, elements};
-use super::streams::Place;
 use super::{Inner, taken};
 use crate::Body;
 use crate::upstream::UpstreamError;

@@ -44,6 +44,7 @@ pub(crate) mod lines;
 mod link;
 mod modern;
 pub(crate) mod pipe;
+mod place;
 pub(crate) mod process;
 mod rename;
 mod session;

@@ -24,8 +24,9 @@ use super::backoff::Backoff;
 use super::heard::Complaints;
 use super::lines::Line;
 use super::link::{Link, Listener};
+use super::place::{Key, Place};
 use super::process::{NotStarted, Program};
-use super::streams::{Key, LISTENING, Place, Streams};
+use super::streams::{LISTENING, Streams};
 use crate::upstream::UpstreamError;
 
 /// A session and its child.

@@ -290,3 +290,36 @@ impl Drop for Call {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_waits_for_a_slow_caller_is_bounded() {
+        let calls = Calls { over: false, last: 0, running: HashMap::new(), used: Instant::now() };
+        let (complaints, backoff) = (Complaints::new("test"), Arc::default());
+        let table =
+            Arc::new(Table { calls: Mutex::new(calls), complaints, backoff, started: Instant::now() });
+        let (to, mut from) = mpsc::unbounded_channel();
+        let waiting = Arc::<AtomicUsize>::default();
+        let request = br#"{"jsonrpc":"2.0","id":"a","method":"m","params":{"_meta":{"progressToken":"t"}}}"#;
+        let (_, names) = rename::onward(&Message::parse(request).unwrap(), 1).unwrap();
+        let entry = Entry { names, to, waiting: Arc::clone(&waiting), given_up: false };
+        table.calls().running.insert(1, entry);
+        let text = "x".repeat(10_000);
+        let progress = format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":1,"message":"{text}"}}}}"#
+        );
+        for _ in 0..2000 {
+            table.message(progress.as_bytes());
+        }
+        assert!(waiting.load(Ordering::Relaxed) <= WAITING + EACH);
+        assert!(table.calls().running.contains_key(&1), "it is still there to be cancelled");
+        let mut last = None;
+        while let Ok(heard) = from.try_recv() {
+            last = Some(heard);
+        }
+        assert!(matches!(last, Some(Heard::Failed(UpstreamError::SlowCaller))), "{last:?}");
+    }
+}

@@ -145,17 +145,17 @@ impl Legacy {
         ask(self.gateway, "POST /mcp", &self.headers(), body).await
     }
 
-    fn text(id: &str, tool: &str, arguments: Value) -> String {
+    fn text(id: &str, tool: &str, arguments: &Value) -> String {
         let params = json!({ "name": tool, "arguments": arguments });
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#)
     }
 
     async fn call(&self, id: &str, tool: &str, arguments: Value) -> Answer {
-        self.post(&Self::text(id, tool, arguments)).await
+        self.post(&Self::text(id, tool, &arguments)).await
     }
 
     async fn open(&self, id: &str, tool: &str, arguments: Value) -> Open {
-        Open::send(self.gateway, "POST /mcp", &self.headers(), &Self::text(id, tool, arguments)).await
+        Open::send(self.gateway, "POST /mcp", &self.headers(), &Self::text(id, tool, &arguments)).await
     }
 
     async fn get(&self, more: &[(&str, &str)]) -> Open {

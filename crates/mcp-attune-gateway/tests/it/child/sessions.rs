@@ -136,9 +136,9 @@ async fn a_batch_is_taken_apart_and_answered_on_one_stream() {
     let session = Legacy::begin(gateway.callers, json!({})).await;
     let batch = format!(
         "[{},\n{},{}]",
-        Legacy::text("1", "echo", json!({})),
+        Legacy::text("1", "echo", &json!({})),
         r#"{"jsonrpc":"2.0","method":"notifications/x"}"#,
-        Legacy::text("\"1\"", "echo", json!({})),
+        Legacy::text("\"1\"", "echo", &json!({})),
     );
     let (status, _, body) = session.post(&batch).await;
     let ids: Vec<_> = messages(&body).iter().map(|message| message["id"].clone()).collect();
