@@ -19,6 +19,14 @@ pub(crate) fn cargo(arguments: &str) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(arguments.split_whitespace()).current_dir(root());
+    // What cargo told us about this package is not for others: build scripts that look at it (ring's) would run again,
+    // and all that depends on them, whenever a build from here follows one from a terminal.
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
     command
 }
 
