@@ -262,7 +262,7 @@ fn memory(bench: &Bench, targets: &mut Targets) -> Result<String> {
         }
         answer.whole().context("the listing broke off")?;
         if let done @ (1 | 10 | 100 | IDENTITIES) = number + 1 {
-            let what = format!("{done} callers listed {CATALOG} tools each, no two the same");
+            let what = format!("callers with {CATALOG} tools of their own: {done}");
             row(what, &process::memory(attune.pid())?);
         }
     }

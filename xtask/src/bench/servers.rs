@@ -94,7 +94,9 @@ impl Bench {
 
     /// The demo without Attune.
     pub(crate) fn demo(&self) -> Result<Server> {
-        Server::telling(Command::new(&self.attune).args(["demo", "--bare", "--listen", "127.0.0.1:0"]))
+        let mut demo = Command::new(&self.attune);
+        // It complains of every call that the load leaves unfinished.
+        Server::telling(demo.args(["demo", "--bare", "--listen", "127.0.0.1:0"]).stderr(Stdio::null()))
     }
 
     /// A server with many tools, and with streams.
@@ -105,9 +107,10 @@ impl Bench {
     /// Attune in front of a server, with everything as it comes but for the calls at a time.
     pub(crate) fn attune(&self, behind: &Server) -> Result<Server> {
         let config = self.folder.join("attune.toml");
-        fs::write(&config, "log = \"error\"\n\n[limits]\ncalls = 10000\n")?;
+        fs::write(&config, "[limits]\ncalls = 10000\n")?;
         let mut attune = Command::new(&self.attune);
         attune.args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--upstream"]);
+        attune.stderr(Stdio::null());
         Server::telling(attune.arg(format!("http://{}/mcp", behind.address)).arg("--config").arg(config))
     }
 
