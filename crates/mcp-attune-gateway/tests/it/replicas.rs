@@ -257,7 +257,7 @@ async fn keys_change_under_load_and_nobody_loses_a_session() {
                 let mut sessions = Vec::new();
                 let mut calls = 0_usize;
                 while !over.load(Ordering::Relaxed) {
-                    if calls.is_multiple_of(20) {
+                    if calls.is_multiple_of(4) {
                         sessions.push(begin(front, &["agent"]).await);
                     }
                     let session = &sessions[calls % sessions.len()];
