@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
 use crate::support::{behind, message, rest, soon};
-use crate::whole::{ACCEPT, gateway, in_front_of, unchunked};
+use crate::whole::{ACCEPT, gateway, gateway_here, in_front_of, unchunked};
 
 /// How the server behind fails, after it said something.
 #[derive(Clone, Copy, Debug)]
@@ -277,7 +277,7 @@ async fn gzip_that_was_not_asked_for_passes_untouched_and_is_logged() {
     ] {
         for body in [GZIP.to_vec(), zeros().repeat(1000), b"garbage".to_vec(), Vec::new()] {
             let (server, mut asked) = answers(kind, body.clone()).await;
-            let gateway = gateway(&in_front_of(server), None).await;
+            let gateway = gateway_here(&in_front_of(server)).await;
             let got = ask(gateway.callers, "Accept-Encoding: gzip\r\n", &request(true)).await;
             assert!(soon(asked.recv()).await.unwrap().contains("\r\naccept-encoding: identity\r\n"));
             assert!(got.status == 200 && got.head.contains(kind.split_once("content-enc").unwrap().1));
@@ -293,7 +293,7 @@ async fn gzip_that_a_caller_asked_for_is_nothing_to_log() {
     let _listening = log.listen();
     let kind = "content-type: application/json\r\ncontent-encoding: gzip\r\n";
     let (server, mut asked) = answers(kind, GZIP.to_vec()).await;
-    let gateway = gateway(&in_front_of(server), None).await;
+    let gateway = gateway_here(&in_front_of(server)).await;
     let got = ask(gateway.callers, "Accept-Encoding: gzip\r\n", &request(false)).await;
     assert!(soon(asked.recv()).await.unwrap().contains("\r\naccept-encoding: gzip\r\n"));
     assert_eq!((got.status, &got.body[..]), (200, GZIP));
@@ -310,7 +310,7 @@ async fn tools_that_are_listed_in_gzip_are_not_known_and_the_call_goes_on() {
     for body in [GZIP.to_vec(), zeros().repeat(1000)] {
         let kind = "content-type: application/json\r\ncontent-encoding: gzip\r\n";
         let (server, mut asked) = answers(kind, body.clone()).await;
-        let gateway = gateway(&in_front_of(server), None).await;
+        let gateway = gateway_here(&in_front_of(server)).await;
         let got = ask(gateway.callers, ROUTED, CALL).await;
         for expected in ["\"method\":\"tools/list\"", "\"method\":\"tools/call\""] {
             assert!(soon(asked.recv()).await.unwrap().contains(expected), "{expected}");

@@ -34,11 +34,23 @@ impl Running {
 
 /// A gateway for this configuration, on ports of its own.
 pub(crate) async fn gateway(toml: &str, file: Option<PathBuf>) -> Running {
+    // On threads of their own, as the command does it.
+    run(bound(toml).await.on(Workers::start().unwrap()), file)
+}
+
+/// The same, all on the thread of the test: for those that listen to its log.
+pub(crate) async fn gateway_here(toml: &str) -> Running {
+    run(bound(toml).await, None)
+}
+
+async fn bound(toml: &str) -> Gateway {
     let mut config = Config::parse(toml, "attune.toml").unwrap_or_else(|findings| panic!("{findings}"));
     config.server.listen.set_port(0);
     config.server.admin.set_port(0);
-    // On threads of their own, as the command does it.
-    let gateway = Gateway::bind(config).await.unwrap().on(Workers::start().unwrap());
+    Gateway::bind(config).await.unwrap()
+}
+
+fn run(gateway: Gateway, file: Option<PathBuf>) -> Running {
     let (callers, admin) = (gateway.address().unwrap(), gateway.admin_address().unwrap());
     let (stop, stopped) = oneshot::channel();
     let end = tokio::spawn(gateway.run(file, async {
