@@ -39,9 +39,7 @@ impl Inner {
             None => self.homeless(headers, message).await,
             Some(id) => match self.session(id) {
                 Some(session) => self.in_session(&session, headers, message).await,
-                None if self.known().speaks.as_ref().is_some_and(|speaks| speaks.is_modern_only()) => {
-                    self.homeless(headers, message).await
-                }
+                None if self.known().initializes == Some(false) => self.homeless(headers, message).await,
                 None => Ok(answer::no_session(true)),
             },
         }
@@ -59,7 +57,7 @@ impl Inner {
         message: &Message<'_>,
     ) -> Result<Response<Body>, UpstreamError> {
         let speaks = self.speaks().await?;
-        if !speaks.is_modern_only() {
+        if !self.is_modern_only(&speaks) {
             return Ok(answer::no_session(false));
         }
         let said = headers.get(header::PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
@@ -85,7 +83,10 @@ impl Inner {
         let id = session_id()?;
         let mut answer = answer::json(StatusCode::OK, heard.text.as_bytes().to_vec());
         answer.headers_mut().insert(SESSION, HeaderValue::from_str(&id).map_err(|_| UpstreamError::Broken)?);
-        self.known().sessions.insert(id, Arc::new(session));
+        let mut known = self.known();
+        known.initializes = Some(true);
+        known.sessions.insert(id, Arc::new(session));
+        drop(known);
         self.look();
         Ok(answer)
     }
@@ -107,7 +108,8 @@ impl Inner {
         heard: &Event,
     ) -> Result<Response<Body>, UpstreamError> {
         match self.speaks().await {
-            Ok(speaks) if speaks.is_modern_only() => {
+            Ok(speaks) if self.is_modern_only(&speaks) => {
+                self.known().initializes = Some(false);
                 let version = message.param("protocolVersion").and_then(Value::text).and_then(Text::decode);
                 Ok(answer::other_version(message, version.as_deref().unwrap_or(UNSAID), &speaks.versions))
             }
@@ -170,7 +172,7 @@ impl Inner {
     ) -> Result<Response<Body>, UpstreamError> {
         let id = headers.get(SESSION);
         let Some(session) = id.and_then(|id| self.session(id)) else {
-            let modern = self.speaks().await?.is_modern_only();
+            let modern = self.is_modern_only(&*self.speaks().await?);
             return Ok(match *method {
                 _ if modern => answer::not_allowed("POST"),
                 Method::GET | Method::DELETE => answer::no_session(id.is_some()),

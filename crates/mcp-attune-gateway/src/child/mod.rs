@@ -132,6 +132,8 @@ struct Inner {
 #[derive(Debug, Default)]
 struct Known {
     speaks: Option<Arc<Speaks>>,
+    /// Whether it initializes, once a caller has asked it to: not all who do list the versions that begin so.
+    initializes: Option<bool>,
     shared: Option<Arc<Shared>>,
     sessions: HashMap<String, Arc<Session>>,
     last_failure: Option<UpstreamError>,
@@ -198,6 +200,11 @@ impl Inner {
             return Ok(speaks);
         }
         self.ready().await.map(|(speaks, _)| speaks)
+    }
+
+    /// Whether this is a child that no legacy caller can speak to, as far as is known.
+    fn is_modern_only(&self, speaks: &Speaks) -> bool {
+        speaks.is_modern_only() && self.known().initializes != Some(true)
     }
 
     /// What the child speaks, and where it is modern, one that runs. The work goes on when its caller goes away.

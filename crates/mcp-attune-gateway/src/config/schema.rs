@@ -122,7 +122,7 @@ fn session() -> Value {
 fn upstream() -> Value {
     let env = json!({
         "type": "object", "additionalProperties": { "type": "string" },
-        "description": "What is added to the environment of the command.",
+        "description": "What is added to the environment of the command, beside PATH, HOME, LANG, TZ and the like.",
     });
     let command = json!({
         "type": "array", "items": { "type": "string" }, "minItems": 1,

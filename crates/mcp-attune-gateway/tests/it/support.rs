@@ -24,7 +24,7 @@ use tokio::time::timeout;
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 /// Longer than any test waits on purpose.
-const NEVER: Duration = Duration::from_secs(10);
+const NEVER: Duration = Duration::from_secs(30);
 
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
     timeout(NEVER, what).await.expect("it should have happened by now")

@@ -29,9 +29,15 @@ enum State {
 }
 
 impl IdFinder {
-    pub(super) fn look_at(&mut self, piece: &[u8]) {
-        for byte in piece {
+    pub(super) fn look_at(&mut self, mut piece: &[u8]) {
+        while let Some((byte, rest)) = piece.split_first() {
+            piece = rest;
             self.byte(*byte);
+            if self.string && !self.escaped && self.depth > 1 {
+                // The inside of a long text is nothing to look at.
+                let end = memchr::memchr2(b'"', b'\\', piece).unwrap_or(piece.len());
+                piece = piece.get(end..).unwrap_or_default();
+            }
         }
     }
 

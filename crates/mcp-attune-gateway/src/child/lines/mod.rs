@@ -85,7 +85,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     fn take(&mut self) -> Option<Line> {
         loop {
             let fresh = self.held.get(self.seen..).unwrap_or_default();
-            let Some(end) = fresh.iter().position(|byte| *byte == b'\n') else {
+            let Some(end) = memchr::memchr(b'\n', fresh) else {
                 self.seen = self.held.len();
                 if self.over.is_some() || self.held.len() > self.limit {
                     self.read_over(self.held.len());

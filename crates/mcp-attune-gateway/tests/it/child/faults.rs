@@ -104,8 +104,8 @@ async fn a_child_that_reads_nothing_more_does_not_hold_a_caller_for_ever() {
     let at = gateway.callers;
     let session = Legacy::begin(at, json!({})).await;
     let deaf = session.open("1", "deaf", json!({})).await;
-    let large = json!({ "text": "x".repeat(3_000_000) });
-    let calls: Vec<_> = (2..8)
+    let large = json!({ "text": "x".repeat(1_500_000) });
+    let calls: Vec<_> = (2..10)
         .map(|id| {
             let (large, id, headers) = (large.clone(), id.to_string(), session.id.clone());
             let session = Legacy { gateway: at, id: headers };

@@ -82,7 +82,7 @@ impl Server {
             "server/discover" if script.starts_with("legacy") => error(id, "-32602"),
             "server/discover" => {
                 let versions =
-                    if script == "modern" { r#"["2026-07-28"]"# } else { r#"["2026-07-28","2025-11-25"]"# };
+                    if script == "both" { r#"["2026-07-28","2025-11-25"]"# } else { r#"["2026-07-28"]"# };
                 result(id, &format!(r#"{{"supportedVersions":{versions},"capabilities":{{}}}}"#));
             }
             "initialize" if script == "modern" => error(id, "-32601"),
@@ -198,7 +198,7 @@ impl Server {
             }
             "flood" => {
                 let line = "e".repeat(10_000);
-                for number in 0..20_000 {
+                for number in 0..2_000 {
                     eprintln!("{number} {line}");
                 }
                 result(id, "{}");

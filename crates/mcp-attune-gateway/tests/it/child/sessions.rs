@@ -170,6 +170,19 @@ async fn a_session_that_is_over_is_404_and_none_at_all_400() {
 }
 
 #[tokio::test]
+async fn a_child_that_lists_no_legacy_version_but_initializes_has_sessions_too() {
+    let gateway = serve("both-but-lists-one", "").await;
+    let at = gateway.callers;
+    assert_eq!(call(at, "1", "echo", json!({})).await.0, 200);
+    let lost = Legacy { gateway: at, id: "from-before-a-restart".into() };
+    assert_eq!(lost.call("1", "echo", json!({})).await.0, 404, "so that its caller begins anew");
+    let session = Legacy::begin(at, json!({})).await;
+    assert_eq!(session.end().await, 204);
+    assert_eq!(session.call("1", "echo", json!({})).await.0, 404);
+    assert_eq!(ask(at, "GET /mcp", &session.headers(), "").await.0, 404);
+}
+
+#[tokio::test]
 async fn a_child_that_dies_ends_its_session_and_no_other() {
     let gateway = serve("both", "").await;
     let at = gateway.callers;
