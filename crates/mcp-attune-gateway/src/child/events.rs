@@ -47,7 +47,7 @@ pub(super) struct Events<S> {
 impl<S> Events<S> {
     /// `limit`: how long a call may be silent.
     pub(super) fn new(source: S, first: Option<Bytes>, limit: Duration) -> Self {
-        let timer = Box::pin(sleep(KEEP_ALIVE.min(limit)));
+        let timer = Box::pin(sleep(pause(limit)));
         Self { source, first, limit, silent_since: Instant::now(), timer, over: false }
     }
 }
@@ -67,7 +67,7 @@ impl<S: Source + Unpin> http_body::Body for Events<S> {
         if this.over {
             return Poll::Ready(None);
         }
-        let pause = KEEP_ALIVE.min(this.limit);
+        let pause = pause(this.limit);
         let error = match this.source.poll_event(cx) {
             Poll::Ready(Some(Ok(event))) => {
                 this.silent_since = Instant::now();
@@ -96,6 +96,12 @@ impl<S: Source + Unpin> http_body::Body for Events<S> {
         this.over = true;
         Poll::Ready(Some(Err(error.into())))
     }
+}
+
+/// Silence is looked at twice at least before it is too long: the time in which a child waited for its caller is
+/// noticed when it is looked at, and must not count against the child afterwards.
+fn pause(limit: Duration) -> Duration {
+    KEEP_ALIVE.min(limit / 2)
 }
 
 /// A message as an event. It is one line but for carriage returns, which JSON has only between its parts.
