@@ -1,7 +1,7 @@
 //! The rules between two pipes, for clients that start their server themselves: a program that stands where the
 //! server stood, starts it, and is otherwise not there.
 //!
-//! 1. Lines go on in the order in which they came, each as soon as it is whole; see [`relay`] for what changes.
+//! 1. Lines go on in the order in which they came, each as soon as it is whole; `relay.rs` says what changes.
 //! 2. Only messages reach the client. What else the server says on its standard output is logged.
 //! 3. The server has our environment, our standard error, and the signals that we get.
 //! 4. When the client closes our input, the server's is closed, and its last answers still come through. When the
