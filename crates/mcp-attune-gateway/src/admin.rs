@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use http::{HeaderValue, Request, Response, StatusCode, header};
-use http_body_util::BodyExt;
 use tower_service::Service;
 
 use crate::Body;
@@ -54,7 +53,7 @@ impl Service<Request<Body>> for Admin {
 }
 
 fn answer(status: StatusCode, kind: &'static str, text: impl Into<bytes::Bytes>) -> Response<Body> {
-    let mut answer = Response::new(mcp_attune_tower::full(text).boxed_unsync());
+    let mut answer = Response::new(mcp_attune_tower::full(text));
     *answer.status_mut() = status;
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     answer

@@ -1,20 +1,14 @@
-//! The one body type of the gateway, and a body that does not wait for ever.
+//! A body that does not wait for ever.
 
 use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use http_body_util::combinators::UnsyncBoxBody;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// Any error.
-pub type BoxError = Box<dyn Error + Send + Sync>;
-
-/// A body on its way through: of a request or of an answer, whole or a stream.
-pub type Body = UnsyncBoxBody<Bytes, BoxError>;
+use crate::BoxError;
 
 /// A time-out for waiting, cheap for what rarely waits: the timer is armed by the first wait, and when it rings
 /// it looks whether something came in between before it says that nothing did.

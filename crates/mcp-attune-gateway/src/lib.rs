@@ -32,4 +32,4 @@ pub mod stdio;
 
 pub mod gateway;
 
-pub use body::{Body, BoxError};
+pub use mcp_attune_tower::{Body, BoxError};

@@ -171,54 +171,60 @@ impl Metrics {
 
     /// What one mount counts. Where no mount is meant, as for a stranger at the door, its name is empty.
     pub(crate) fn meter(&self, mount: &str) -> Meter {
-        Meter { metrics: self.clone(), mount: mount.into() }
+        let mount: Arc<str> = mount.into();
+        let upstream_time = self.upstream_time.get_or_create_owned(&MountLabels { mount: mount.clone() });
+        Meter(Arc::new(Counts { metrics: self.clone(), mount, upstream_time }))
     }
 }
 
-/// Counts for one mount.
+/// Counts for one mount. A clone counts the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Meter {
+pub(crate) struct Meter(Arc<Counts>);
+
+#[derive(Debug)]
+struct Counts {
     metrics: Metrics,
     mount: Arc<str>,
+    upstream_time: Histogram,
 }
 
 impl Meter {
     fn labels(&self) -> MountLabels {
-        MountLabels { mount: self.mount.clone() }
+        MountLabels { mount: self.0.mount.clone() }
     }
 
     pub(crate) fn began(&self) {
-        self.metrics.running.inc();
+        self.0.metrics.running.inc();
     }
 
     pub(crate) fn over(&self, method: &'static str, outcome: &'static str, language: String) {
-        self.metrics.running.dec();
-        let labels = RequestLabels { mount: self.mount.clone(), method, outcome, language };
-        self.metrics.requests.get_or_create(&labels).inc();
+        self.0.metrics.running.dec();
+        let labels = RequestLabels { mount: self.0.mount.clone(), method, outcome, language };
+        self.0.metrics.requests.get_or_create(&labels).inc();
     }
 
     pub(crate) fn broke(&self, rule: &'static str, enforced: bool) {
-        let labels = RefusalLabels { mount: self.mount.clone(), rule, enforced };
-        self.metrics.refusals.get_or_create(&labels).inc();
+        let labels = RefusalLabels { mount: self.0.mount.clone(), rule, enforced };
+        self.0.metrics.refusals.get_or_create(&labels).inc();
     }
 
     /// The counter of one rule that is enforced.
     pub(crate) fn refusals(&self, rule: &'static str) -> Counter {
-        let labels = RefusalLabels { mount: self.mount.clone(), rule, enforced: true };
-        self.metrics.refusals.get_or_create_owned(&labels)
+        let labels = RefusalLabels { mount: self.0.mount.clone(), rule, enforced: true };
+        self.0.metrics.refusals.get_or_create_owned(&labels)
     }
 
     pub(crate) fn unchecked(&self) {
-        self.metrics.unchecked.get_or_create(&self.labels()).inc();
+        self.0.metrics.unchecked.get_or_create(&self.labels()).inc();
     }
 
     pub(crate) fn answered_in(&self, method: &'static str, time: Duration) {
-        let labels = MethodLabels { mount: self.mount.clone(), method };
-        self.metrics.answer_time.get_or_create(&labels).observe(time.as_secs_f64());
+        let labels = MethodLabels { mount: self.0.mount.clone(), method };
+        self.0.metrics.answer_time.get_or_create(&labels).observe(time.as_secs_f64());
     }
 
     pub(crate) fn upstream_took(&self, time: Duration) {
-        self.metrics.upstream_time.get_or_create(&self.labels()).observe(time.as_secs_f64());
+        self.0.upstream_time.observe(time.as_secs_f64());
     }
 
     pub(crate) fn upstream_failed(&self, error: UpstreamError) {
@@ -226,7 +232,7 @@ impl Meter {
         if matches!(error, UpstreamError::Caller | UpstreamError::SlowCaller | UpstreamError::NotServed) {
             return;
         }
-        let labels = ErrorLabels { mount: self.mount.clone(), kind: error.name() };
-        self.metrics.upstream_errors.get_or_create(&labels).inc();
+        let labels = ErrorLabels { mount: self.0.mount.clone(), kind: error.name() };
+        self.0.metrics.upstream_errors.get_or_create(&labels).inc();
     }
 }

@@ -1,15 +1,6 @@
 //! Answers of the gateway itself, before any message was read.
 
-use http::Response;
-use http_body_util::BodyExt;
-use mcp_attune_wire::reply::Reply;
-
-use crate::Body;
-
-/// A reply as the gateway sends it.
-pub(crate) fn answer(reply: &Reply) -> Response<Body> {
-    mcp_attune_tower::answer(reply).map(BodyExt::boxed_unsync)
-}
+pub(crate) use mcp_attune_tower::answer;
 
 /// A value of the caller's, fit to be shown: short, and what is not printable ASCII as `?`.
 pub(crate) fn shown(value: &[u8]) -> String {
@@ -25,6 +16,7 @@ pub(crate) fn shown(value: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcp_attune_wire::reply::Reply;
 
     #[test]
     fn is_json_whatever_a_caller_sent() {

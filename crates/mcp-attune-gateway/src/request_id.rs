@@ -7,11 +7,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use http::{HeaderName, HeaderValue, Request, Response};
 use tower_service::Service;
 use tracing::Instrument;
+use tracing::instrument::Instrumented;
 
 /// The header that names a request.
 pub(crate) const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -42,10 +43,23 @@ impl<S> Named<S> {
         };
         given.filter(plain).cloned().unwrap_or_else(|| {
             let number = self.count.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{:016x}", self.key.hash_one(number));
-            HeaderValue::from_str(&name).unwrap_or(HeaderValue::from_static("unnamed"))
+            let name = hex(self.key.hash_one(number));
+            HeaderValue::from_bytes(&name).unwrap_or(HeaderValue::from_static("unnamed"))
         })
     }
+}
+
+/// A number in sixteen digits.
+fn hex(mut number: u64) -> [u8; 16] {
+    let mut digits = [0; 16];
+    for digit in digits.iter_mut().rev() {
+        *digit = match number as u8 & 15 {
+            low @ ..10 => b'0' + low,
+            high => b'a' + high - 10,
+        };
+        number >>= 4;
+    }
+    digits
 }
 
 /// The id of the trace, where the header is what the W3C says: `00-4bf9…4736-00f0…02b7-01`.
@@ -63,11 +77,10 @@ fn trace(parent: &HeaderValue) -> Option<&str> {
 impl<S, B, R> Service<Request<B>> for Named<S>
 where
     S: Service<Request<B>, Response = Response<R>>,
-    S::Future: Send + 'static,
 {
     type Response = Response<R>;
     type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<R>, S::Error>> + Send>>;
+    type Future = Naming<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.inner.poll_ready(cx)
@@ -78,13 +91,34 @@ where
         let trace = request.headers().get(TRACE_HEADER).and_then(trace);
         let span = tracing::info_span!("request", id = name.to_str().unwrap_or_default(), trace);
         request.headers_mut().insert(ID_HEADER, name.clone());
-        let answer = self.inner.call(request);
-        let named = async move {
-            let mut answer = answer.await?;
+        // The span is also there for what is done before the first wait.
+        let answer = span.in_scope(|| self.inner.call(request));
+        Naming { answer: answer.instrument(span), name: Some(name) }
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A request that is being answered.
+    pub(crate) struct Naming<F> {
+        #[pin]
+        answer: Instrumented<F>,
+        name: Option<HeaderValue>,
+    }
+}
+
+impl<F, R, E> Future for Naming<F>
+where
+    F: Future<Output = Result<Response<R>, E>>,
+{
+    type Output = Result<Response<R>, E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let mut answer = ready!(this.answer.poll(cx));
+        if let (Ok(answer), Some(name)) = (&mut answer, this.name.take()) {
             answer.headers_mut().insert(ID_HEADER, name);
-            Ok(answer)
-        };
-        Box::pin(named.instrument(span))
+        }
+        Poll::Ready(answer)
     }
 }
 
@@ -101,6 +135,7 @@ mod tests {
             assert_eq!(name(given).len(), 16, "{given}");
         }
         assert_ne!(named.name(None), named.name(None));
+        assert_eq!(hex(0x0123_4567_89ab_cdef), *b"0123456789abcdef");
     }
 
     #[test]

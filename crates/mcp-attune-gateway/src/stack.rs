@@ -20,7 +20,7 @@ use std::time::Instant;
 
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune_tower::{Attune, AttuneLayer, Failed, Keys, NoRandomness, Seal, Settings};
+use mcp_attune_tower::{Attune, AttuneLayer, Failed, Keys, NoRandomness, Seal, Settings, boxed};
 use mcp_attune_wire::reply::Reply;
 use tokio::sync::Semaphore;
 use tower_layer::Layer;
@@ -28,11 +28,11 @@ use tower_service::Service;
 
 use crate::child::{self, ChildUpstream, Children};
 use crate::config::{self, Agreement, Config, OnUnknown, Target};
-use crate::guard::{Allowed, BadEntry, Guard, GuardLayer};
+use crate::guard::{Allowed, BadEntry, Guard, GuardLayer, Guarded};
 use crate::listen::RequestError;
 use crate::metrics::{Meter, Metrics};
 use crate::refusal;
-use crate::request_id::Named;
+use crate::request_id::{Named, Naming};
 use crate::tally::Tally;
 use crate::upstream::{HttpUpstream, Options, Setup, UnknownPaths, UpstreamError};
 use crate::{Body, BoxError};
@@ -103,7 +103,7 @@ impl Lasting {
 pub(crate) fn stack(config: &Config, lasting: &Lasting) -> Result<Stack, Unservable> {
     let metrics = &lasting.metrics;
     let keys = keys(config, &lasting.made);
-    let mounted = |mount| Mounted::new(config, mount, lasting, &keys);
+    let mounted = |mount| Mounted::new(config, mount, lasting, &keys).map(Arc::new);
     let mounts = config.mounts.iter().map(mounted).collect::<Result<_, _>>()?;
     let door = metrics.meter("");
     let calls = Arc::new(Semaphore::new(config.limits.calls.min(Semaphore::MAX_PERMITS)));
@@ -123,7 +123,7 @@ type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + 
 impl Service<Request<Body>> for Stack {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Answer;
+    type Future = Naming<Guarded<Answer>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.0.poll_ready(cx)
@@ -137,7 +137,7 @@ impl Service<Request<Body>> for Stack {
 /// Bounds the calls that run at a time, streams included, and finds the server that a call is meant for.
 #[derive(Clone, Debug)]
 struct Calls {
-    mounts: Arc<[Mounted]>,
+    mounts: Arc<[Arc<Mounted>]>,
     calls: Arc<Semaphore>,
     /// Counts what no mount does.
     door: Meter,
@@ -161,7 +161,7 @@ impl Service<Request<Body>> for Calls {
         let Some(mount) = mount_of(&self.mounts, path) else {
             return ready(failed(404, &"nothing is served at this path"));
         };
-        let mut mount = mount.clone();
+        let mount = Arc::clone(mount);
         let endpoint = path == mount.path;
         let mut tally = Tally::new(mount.meter.clone(), place, &request, endpoint);
         Box::pin(async move {
@@ -169,10 +169,11 @@ impl Service<Request<Body>> for Calls {
                 return Ok(tally.answered(refused));
             }
             if endpoint {
-                let request = request.map(|body| body.map_err(from_caller).boxed_unsync());
-                return mount.attuned.call(request).await.map(|answer| tally.answered(answer));
+                let request = request.map(|body| body.map_err(from_caller as fn(BoxError) -> BoxError));
+                return mount.attuned.clone().call(request).await.map(|answer| tally.answered(answer));
             }
-            let answer = mount.behind.beside(request).await.unwrap_or_else(|error| {
+            // Boxed, so that the calls do not carry its room.
+            let answer = Box::pin(mount.behind.beside(request)).await.unwrap_or_else(|error| {
                 tally.fail();
                 failed(error.status(), &error)
             });
@@ -187,8 +188,8 @@ fn ready(answer: Response<Body>) -> Answer {
 
 /// The mount whose path it is, or that a path beside it speaks of: `/.well-known/…` with the mount's path at its
 /// end (RFC 9728). Where there is one mount only, every path is beside it.
-fn mount_of<'m>(mounts: &'m [Mounted], path: &str) -> Option<&'m Mounted> {
-    let beside = |mount: &&Mounted| {
+fn mount_of<'m>(mounts: &'m [Arc<Mounted>], path: &str) -> Option<&'m Arc<Mounted>> {
+    let beside = |mount: &&Arc<Mounted>| {
         path.strip_suffix(mount.path.as_str()).is_some_and(|start| start.starts_with("/.well-known/"))
             || path.strip_prefix(mount.path.as_str()).is_some_and(|rest| rest.starts_with('/'))
     };
@@ -299,9 +300,9 @@ impl Behind {
     }
 
     /// A path beside the endpoint: no rule applies to it.
-    async fn beside(&mut self, request: Request<Body>) -> Result<Response<Body>, UpstreamError> {
-        let answer = match &mut self.server {
-            Server::Http(upstream) => upstream.call(request).await,
+    async fn beside(&self, request: Request<Body>) -> Result<Response<Body>, UpstreamError> {
+        let answer = match &self.server {
+            Server::Http(upstream) => upstream.answer(request).await.map(|answer| answer.map(boxed)),
             // A program has one door.
             Server::Child(_) => Err(UpstreamError::NotServed),
         };
@@ -309,8 +310,8 @@ impl Behind {
     }
 }
 
-impl Service<Request<mcp_attune_tower::Body>> for Behind {
-    type Response = Response<mcp_attune_tower::Body>;
+impl Service<Request<Body>> for Behind {
+    type Response = Response<Body>;
     type Error = Failed;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Failed>> + Send>>;
 
@@ -318,21 +319,28 @@ impl Service<Request<mcp_attune_tower::Body>> for Behind {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<mcp_attune_tower::Body>) -> Self::Future {
-        let answer = match &mut self.server {
-            Server::Http(upstream) => upstream.call(request),
-            Server::Child(child) => child.call(request),
-        };
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
         let meter = self.meter.clone();
-        Box::pin(async move {
-            let began = Instant::now();
-            let answer = answer.await;
-            meter.upstream_took(began.elapsed());
-            let answer = answer.map_err(|error| failure(&meter, error))?;
-            Ok(answer
-                .map(|body| mcp_attune_tower::boxed(body.map_err(move |error| in_stream(&meter, error)))))
-        })
+        match &mut self.server {
+            Server::Http(upstream) => Box::pin(metered(upstream.answer(request), meter)),
+            Server::Child(child) => Box::pin(metered(child.call(request), meter)),
+        }
     }
+}
+
+/// Waits for an answer, and counts how long that takes and what fails.
+async fn metered<B>(
+    answer: impl Future<Output = Result<Response<B>, UpstreamError>>,
+    meter: Meter,
+) -> Result<Response<Body>, Failed>
+where
+    B: http_body::Body<Data = bytes::Bytes, Error = BoxError> + Send + 'static,
+{
+    let began = Instant::now();
+    let answer = answer.await;
+    meter.upstream_took(began.elapsed());
+    let answer = answer.map_err(|error| failure(&meter, error))?;
+    Ok(answer.map(|body| boxed(body.map_err(move |error| in_stream(&meter, error)))))
 }
 
 fn failure(meter: &Meter, error: UpstreamError) -> Failed {

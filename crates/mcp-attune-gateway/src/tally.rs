@@ -7,8 +7,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body::{Frame, SizeHint};
-use http_body_util::BodyExt;
-use mcp_attune_tower::Account;
+
+use mcp_attune_tower::{Account, boxed};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::metrics::Meter;
@@ -74,7 +74,7 @@ impl Tally {
         tracing::debug!(method = self.method, status = answer.status().as_u16(), ?time, "answered");
         answer.map(|body| {
             self.whole = body.is_end_stream();
-            Counted { body, tally: self }.boxed_unsync()
+            boxed(Counted { body, tally: self })
         })
     }
 

@@ -1,19 +1,32 @@
 //! Bodies: one type for all of them, and reading one up to a bound.
 
+use std::any::Any;
+use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
+use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
 
 /// Whatever a body or a service fails with.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A body of any origin.
-#[derive(Debug)]
-pub struct Body(UnsyncBoxBody<Bytes, BoxError>);
+/// A body of any origin. One that is all there needs no box, and one that was boxed is not boxed again.
+pub struct Body(Kind);
+
+enum Kind {
+    /// None when it was taken.
+    Whole(Option<Bytes>),
+    Any(UnsyncBoxBody<Bytes, BoxError>),
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Body").field("size", &self.size_hint()).finish_non_exhaustive()
+    }
+}
 
 impl http_body::Body for Body {
     type Data = Bytes;
@@ -23,21 +36,31 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        Pin::new(&mut self.0).poll_frame(cx)
+        match &mut self.0 {
+            Kind::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Kind::Any(body) => Pin::new(body).poll_frame(cx),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
+        match &self.0 {
+            Kind::Whole(bytes) => bytes.is_none(),
+            Kind::Any(body) => body.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.size_hint()
+        match &self.0 {
+            Kind::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Kind::Any(body) => body.size_hint(),
+        }
     }
 }
 
 /// A body that is all there.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
-    Body(Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync())
+    let bytes = bytes.into();
+    Body(Kind::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
 }
 
 /// Any body, boxed.
@@ -46,7 +69,14 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BoxError>,
 {
-    Body(body.map_err(Into::into).boxed_unsync())
+    let mut body = Some(body);
+    if let Some(body) = (&mut body as &mut dyn Any).downcast_mut::<Option<Body>>().and_then(Option::take) {
+        return body;
+    }
+    match body {
+        Some(body) => Body(Kind::Any(body.map_err(Into::into).boxed_unsync())),
+        None => full(Bytes::new()),
+    }
 }
 
 /// Why a body could not be had whole.
@@ -115,6 +145,16 @@ mod tests {
         {
             assert_eq!(collect(pieces(given), 3).await.unwrap(), expected);
         }
+    }
+
+    #[tokio::test]
+    async fn boxes_once() {
+        let whole = boxed(boxed(full("abc")));
+        assert!(matches!(whole.0, Kind::Whole(_)), "{whole:?}");
+        assert_eq!(whole.size_hint().exact(), Some(3));
+        assert_eq!(collect(whole, 3).await.unwrap(), "abc");
+        assert!(full("").is_end_stream());
+        assert_eq!(collect(boxed(boxed(pieces(&["ab", "c"]))), 3).await.unwrap(), "abc");
     }
 
     #[test]

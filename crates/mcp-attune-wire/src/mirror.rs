@@ -31,7 +31,7 @@
 //! Rules: H12, L16, G6.
 
 use alloc::borrow::Cow;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use crate::header::{self, encode};
@@ -57,11 +57,11 @@ pub fn name_key(method: Text<'_>) -> Option<&'static str> {
 ///
 /// `declared` is what the tool's schema declares, for a `tools/call`; without it no argument is mirrored.
 #[must_use]
-pub fn headers<'d>(message: &Message<'_>, declared: Option<&'d Declared>) -> Vec<(&'d str, String)> {
-    let mut headers = Vec::with_capacity(4);
-    let mut send = |name, text: Option<Text<'_>>| {
+pub fn headers<'a>(message: &Message<'a>, declared: Option<&'a Declared>) -> Vec<(&'a str, Cow<'a, str>)> {
+    let mut headers = Vec::with_capacity(8);
+    let mut send = |name, text: Option<Text<'a>>| {
         if let Some(text) = text.and_then(Text::decode) {
-            headers.push((name, encode(&text).into_owned()));
+            headers.push((name, encoded(text)));
         }
     };
     send(header::PROTOCOL_VERSION, message.meta(meta::PROTOCOL_VERSION).and_then(Value::text));
@@ -71,18 +71,29 @@ pub fn headers<'d>(message: &Message<'_>, declared: Option<&'d Declared>) -> Vec
 
     let language = message.meta(meta::ACCEPT_LANGUAGE).and_then(Value::text).and_then(Text::decode);
     if let Some(language) = language.filter(|language| header::travels_plain(language)) {
-        headers.push((header::ACCEPT_LANGUAGE, language.into_owned()));
+        headers.push((header::ACCEPT_LANGUAGE, language));
     }
     if let Some(declared) =
         declared.filter(|_| message.method().is_some_and(|method| method.is("tools/call")))
     {
         for (declaration, value) in declared.iter().zip(declared.values(message)) {
             if let Some(text) = value.and_then(travelling_text) {
-                headers.push((declaration.header(), encode(&text).into_owned()));
+                headers.push((declaration.header(), encoded(text)));
             }
         }
     }
     headers
+}
+
+/// Encodes without a copy where the text can stand as it is.
+fn encoded(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => encode(text),
+        Cow::Owned(text) => match encode(&text) {
+            Cow::Owned(encoded) => Cow::Owned(encoded),
+            Cow::Borrowed(_) => Cow::Owned(text),
+        },
+    }
 }
 
 /// The text that an argument has in a header, before it is encoded; `None` where it has none.
@@ -103,6 +114,7 @@ pub(crate) fn travelling_text(value: Value<'_>) -> Option<Cow<'_, str>> {
 mod tests {
     use super::*;
     use alloc::format;
+    use alloc::string::String;
 
     fn sent(body: &str, schema: &str) -> Vec<String> {
         let declared = Declared::read(schema.as_bytes()).unwrap();

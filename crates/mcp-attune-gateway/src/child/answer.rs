@@ -4,7 +4,7 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
-use http_body_util::{BodyExt, Empty, Full};
+use mcp_attune_tower::{boxed, full};
 use mcp_attune_wire::agree::{Refusal, Refused};
 use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
@@ -29,7 +29,7 @@ pub(super) fn status(answer: &str) -> StatusCode {
 
 /// One message.
 pub(super) fn json(status: StatusCode, text: impl Into<bytes::Bytes>) -> Response<Body> {
-    let mut answer = Response::new(Full::new(text.into()).map_err(|never| match never {}).boxed_unsync());
+    let mut answer = Response::new(full(text));
     *answer.status_mut() = status;
     answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     answer
@@ -37,7 +37,7 @@ pub(super) fn json(status: StatusCode, text: impl Into<bytes::Bytes>) -> Respons
 
 /// A stream.
 pub(super) fn stream(events: Events<impl Source + Unpin + Send + 'static>) -> Response<Body> {
-    let mut answer = Response::new(events.boxed_unsync());
+    let mut answer = Response::new(boxed(events));
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -47,7 +47,7 @@ pub(super) fn stream(events: Events<impl Source + Unpin + Send + 'static>) -> Re
 
 /// Nothing to say: a message was taken (202), a session has ended (204).
 pub(super) fn empty(status: StatusCode) -> Response<Body> {
-    let mut answer = Response::new(Empty::new().map_err(|never| match never {}).boxed_unsync());
+    let mut answer = Response::new(full(""));
     *answer.status_mut() = status;
     answer
 }

@@ -6,7 +6,6 @@ use http::header::{
     ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
 };
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Empty};
 
 use super::Allowed;
 use crate::Body;
@@ -41,7 +40,7 @@ pub(super) fn preflight<B>(allowed: &Allowed, request: &Request<B>) -> Option<Re
         return None;
     }
     let origin = listed(allowed, asked)?;
-    let mut answer = Response::new(Empty::new().map_err(|never| match never {}).boxed_unsync());
+    let mut answer = Response::new(mcp_attune_tower::full(""));
     *answer.status_mut() = StatusCode::NO_CONTENT;
     let headers = answer.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);

@@ -8,9 +8,10 @@ use std::task::{Context, Poll, ready};
 
 use http::header::{CONNECTION, HeaderValue, RETRY_AFTER};
 use http::{Request, Response};
-use http_body_util::BodyExt;
+
 use hyper::body::Incoming;
 use hyper_util::service::TowerToHyperService;
+use mcp_attune_tower::boxed;
 use mcp_attune_wire::reply::Reply;
 use tower_service::Service;
 
@@ -44,8 +45,8 @@ where
             return Entered { inner: Inner::Refused, running };
         }
         let pause = self.limits.body_pause;
-        let mut request = request
-            .map(|body| Timed::new(body, pause, RequestError::Stalled, RequestError::Broken).boxed_unsync());
+        let mut request =
+            request.map(|body| boxed(Timed::new(body, pause, RequestError::Stalled, RequestError::Broken)));
         request.extensions_mut().insert(self.peer);
         Entered { inner: Inner::Runs { future: self.service.call(request) }, running }
     }

@@ -21,6 +21,9 @@ use crate::BoxError;
 
 const TCP_KEEPALIVE: Duration = Duration::from_secs(60);
 
+/// A connection.
+pub(super) type Io = MaybeHttpsStream<TokioIo<TcpStream>>;
+
 /// Opens connections within a limit that holds for all of it: name look-up, TCP and TLS.
 #[derive(Clone, Debug)]
 pub(super) struct Connector {
@@ -69,7 +72,7 @@ fn tls(options: &Options) -> Result<ClientConfig, Setup> {
 }
 
 impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Response = Io;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 

@@ -4,8 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use hyper_util::client::legacy;
-
 use super::connect::TookTooLong;
 
 /// Why a server behind gave no answer, or not all of it.
@@ -82,27 +80,35 @@ impl UpstreamError {
         }
     }
 
-    /// Reads the client's own error, whose kinds are private: what caused it tells.
-    pub(super) fn read(error: &legacy::Error) -> Self {
-        let mut cause = Error::source(error);
+    /// Why there is no connection.
+    pub(super) fn connecting(error: &(dyn Error + 'static)) -> Self {
+        Self::cause(Some(error)).unwrap_or(Self::Connect)
+    }
+
+    /// Why a connection gave no answer. The kinds of hyper's errors are private: what caused one tells.
+    pub(super) fn sending(error: &hyper::Error) -> Self {
+        let broken = || if error.is_user() { Self::Caller } else { Self::Broken };
+        Self::cause(error.source()).unwrap_or_else(broken)
+    }
+
+    fn cause(mut cause: Option<&(dyn Error + 'static)>) -> Option<Self> {
         while let Some(error) = cause {
             if error.is::<TookTooLong>() {
-                return Self::ConnectTimeout;
-            }
-            if error.is::<FromCaller>() {
-                return Self::Caller;
+                return Some(Self::ConnectTimeout);
             }
             if error.is::<rustls::Error>() {
-                return Self::Tls;
+                return Some(Self::Tls);
             }
             cause = match error.downcast_ref::<io::Error>() {
-                Some(error) if error.kind() == io::ErrorKind::ConnectionRefused => return Self::Refused,
+                Some(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                    return Some(Self::Refused);
+                }
                 // What an io::Error wraps is not its source.
                 Some(error) => error.get_ref().map(|inner| inner as &(dyn Error + 'static)),
                 None => error.source(),
             };
         }
-        if error.is_connect() { Self::Connect } else { Self::Broken }
+        None
     }
 }
 
@@ -127,15 +133,3 @@ impl fmt::Display for UpstreamError {
 }
 
 impl Error for UpstreamError {}
-
-/// Marks an error of the caller's body, so that it is told apart from one of the server behind.
-#[derive(Debug)]
-pub(super) struct FromCaller(pub(super) crate::BoxError);
-
-impl fmt::Display for FromCaller {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the caller's body: {}", self.0)
-    }
-}
-
-impl Error for FromCaller {}

@@ -32,34 +32,25 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::uri::Scheme;
 use http::{Request, Response, StatusCode, Uri, Version};
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use mcp_attune_tower::boxed;
 use rustls::pki_types::CertificateDer;
-use tokio::time::timeout;
 use tower_service::Service;
 
 mod connect;
 mod error;
 mod hop;
+mod lane;
 mod path;
+mod pool;
 
 pub use error::UpstreamError;
 pub use path::UnknownPaths;
 
-use crate::body::{Chain, Timed};
+use crate::body::Timed;
 use crate::{Body, BoxError, workers};
 use connect::Connector;
-use error::FromCaller;
-
-/// What is read ahead of a slow caller on one HTTP/1.1 connection, and so how long the head of an answer may be.
-const READ_AHEAD: usize = 64 * 1024;
-/// The same for one HTTP/2 stream.
-const STREAM_WINDOW: u32 = 256 * 1024;
-/// As large as the protocol allows: were it smaller, slow callers could use it up between them and stop every
-/// other call that shares their connection.
-const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
+use lane::Driven;
+use pool::Pool;
 
 /// How to reach one server.
 #[derive(Clone, Debug)]
@@ -165,10 +156,13 @@ pub struct HttpUpstream {
     shared: Arc<Shared>,
 }
 
+/// The body of an answer.
+type Answer = Timed<Driven, UpstreamError>;
+
 #[derive(Debug)]
 struct Shared {
     /// One for each thread that connections live on, so that an answer comes in on the thread that waits for it.
-    clients: Vec<Client<Connector, Body>>,
+    pools: Vec<Arc<Pool>>,
     options: Options,
 }
 
@@ -190,21 +184,26 @@ impl HttpUpstream {
         if !options.mount.starts_with('/') {
             return Err(Setup::Mount);
         }
-        let mut builder = Client::builder(TokioExecutor::new());
-        builder
-            .timer(TokioTimer::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(options.pool_idle)
-            .http1_max_buf_size(READ_AHEAD)
-            .http2_initial_stream_window_size(STREAM_WINDOW)
-            .http2_initial_connection_window_size(CONNECTION_WINDOW)
-            .http2_only(options.http == HttpVersion::Http2)
-            // Despite its name this retries only what the connection's task gave back untouched; a request of
-            // which a byte was written is never given back. `tests/it/pool.rs` holds both to it.
-            .retry_canceled_requests(true);
         let connector = Connector::new(options)?;
-        let clients = (0..workers::most()).map(|_| builder.build(connector.clone())).collect();
-        Ok(Self { shared: Arc::new(Shared { clients, options: options.clone() }) })
+        let pools = (0..workers::most()).map(|_| Pool::new(connector.clone(), options));
+        let pools = pools.collect::<Result<_, _>>()?;
+        Ok(Self { shared: Arc::new(Shared { pools, options: options.clone() }) })
+    }
+}
+
+impl HttpUpstream {
+    /// Calls the server: what the service does, without boxes.
+    pub(crate) fn answer<B>(
+        &self,
+        request: Request<B>,
+    ) -> impl Future<Output = Result<Response<Answer>, UpstreamError>> + Send + use<B>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let shared = Arc::clone(&self.shared);
+        let request = shared.onward(request);
+        async move { shared.send(request?).await }
     }
 }
 
@@ -223,21 +222,18 @@ impl Shared {
         if head.extensions.get::<AskIdentity>().is_some() {
             hop::ask_identity(&mut head.headers);
         }
-        let mut uri = url.clone().into_parts();
-        uri.path_and_query = Some(target);
-        head.uri = Uri::from_parts(uri).map_err(|_| UpstreamError::NotServed)?;
+        head.uri = target.into();
         // The version of this hop is settled by its connection.
         head.version = Version::HTTP_11;
-        let body = body.map_err(|error| FromCaller(error.into()).into()).boxed_unsync();
-        Ok(Request::from_parts(head, body))
+        Ok(Request::from_parts(head, boxed(body)))
     }
 
     /// The answer as the caller gets it.
     fn back(
         &self,
-        answer: Response<Incoming>,
+        answer: Response<Driven>,
         asked_identity: bool,
-    ) -> Result<Response<Body>, UpstreamError> {
+    ) -> Result<Response<Answer>, UpstreamError> {
         let (mut head, body) = answer.into_parts();
         // Nobody asked for another protocol, and nobody here speaks it.
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
@@ -249,23 +245,15 @@ impl Shared {
         }
         head.version = Version::HTTP_11;
         let idle = self.options.stream_idle;
-        let body = Timed::new(body, idle, UpstreamError::Stalled, UpstreamError::Broken).boxed_unsync();
+        let body = Timed::new(body, idle, UpstreamError::Stalled, UpstreamError::Broken);
         Ok(Response::from_parts(head, body))
     }
 
-    async fn send(&self, request: Request<Body>) -> Result<Response<Body>, UpstreamError> {
+    async fn send(&self, request: Request<Body>) -> Result<Response<Answer>, UpstreamError> {
         let asked_identity = request.extensions().get::<AskIdentity>().is_some();
         // There is one for every number.
-        let Some(client) = self.clients.get(workers::number()) else { return Err(UpstreamError::Broken) };
-        match timeout(self.options.first_byte, client.request(request)).await {
-            Ok(Ok(answer)) => self.back(answer, asked_identity),
-            Ok(Err(error)) => {
-                let read = UpstreamError::read(&error);
-                tracing::debug!(upstream = self.options.url.host(), error = %Chain(&error), "{read}");
-                Err(read)
-            }
-            Err(_) => Err(UpstreamError::FirstByteTimeout),
-        }
+        let Some(pool) = self.pools.get(workers::number()) else { return Err(UpstreamError::Broken) };
+        self.back(pool.send(request).await?, asked_identity)
     }
 }
 
@@ -283,9 +271,8 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let shared = Arc::clone(&self.shared);
-        let request = shared.onward(request);
-        Box::pin(async move { shared.send(request?).await })
+        let answer = self.answer(request);
+        Box::pin(async move { Ok(answer.await?.map(boxed)) })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use http::Response;
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use mcp_attune_gateway::listen::{Limits, RequestError};
 use tokio::io::AsyncWriteExt;
 use tower::service_fn;
@@ -27,7 +27,7 @@ async fn answering(bytes: usize, change: impl FnOnce(&mut Limits)) -> Front {
             Ok(body) => (200, body.to_bytes().len().to_string()),
             Err(error) => (error.downcast::<RequestError>().unwrap().status(), String::new()),
         };
-        let body = Full::from(text + &" ".repeat(bytes)).map_err(|never| match never {}).boxed_unsync();
+        let body = mcp_attune_tower::full(text + &" ".repeat(bytes));
         Ok::<_, std::convert::Infallible>(Response::builder().status(status).body(body).unwrap())
     });
     front_of(service, limits, None).await

@@ -255,7 +255,10 @@ async fn answers(head: &'static str, body: Vec<u8>) -> (SocketAddr, mpsc::Unboun
         let (seen, body) = (seen.clone(), body.clone());
         async move {
             seen.send(message(&mut tcp).await).unwrap();
-            let head = format!("HTTP/1.1 200 OK\r\n{head}content-length: {}\r\n\r\n", body.len());
+            let head = format!(
+                "HTTP/1.1 200 OK\r\n{head}connection: close\r\ncontent-length: {}\r\n\r\n",
+                body.len()
+            );
             tcp.write_all(head.as_bytes()).await.unwrap();
             tcp.write_all(&body).await.unwrap();
         }

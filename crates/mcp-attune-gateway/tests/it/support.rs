@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use http::{Request, Response};
 use http_body::Frame;
-use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use http_body_util::{BodyExt, Full, StreamBody};
 use mcp_attune_gateway::guard::{Allowed, GuardLayer};
 use mcp_attune_gateway::listen::{Drained, Limits, Tls, Traffic, serve};
 use mcp_attune_gateway::upstream::{HttpUpstream, Options, UpstreamError};
@@ -179,7 +179,7 @@ pub(crate) fn stack(
 + Send
 + 'static {
     let bare = |error: UpstreamError| {
-        let body = Empty::new().map_err(|never| match never {}).boxed_unsync();
+        let body = mcp_attune_tower::full("");
         Response::builder().status(error.status()).body(body).unwrap()
     };
     let upstream = upstream(options);
@@ -194,7 +194,7 @@ pub(crate) fn stack(
 pub(crate) fn in_pieces<E: Into<BoxError> + Unpin + Send + 'static>(
     pieces: impl IntoIterator<Item = Result<Frame<Bytes>, E>>,
 ) -> Body {
-    StreamBody::new(Pieces(pieces.into_iter().collect())).map_err(Into::into).boxed_unsync()
+    mcp_attune_tower::boxed(StreamBody::new(Pieces(pieces.into_iter().collect())))
 }
 
 struct Pieces<T>(VecDeque<T>);

@@ -89,7 +89,7 @@ proptest! {
         let mut sent = mirror::headers(&Message::parse(body.as_bytes()).unwrap(), Some(&declared));
         let changed = at.index(sent.len());
         // Letters at the end: no number keeps its value and no base64 its padding.
-        sent[changed].1.extend([char::from(byte), 'x']);
+        sent[changed].1.to_mut().extend([char::from(byte), 'x']);
         let headers = Headers::new(sent.iter().map(|(name, value)| (*name, value.as_bytes())));
         let policy = Policy::default();
         let agreed = match agree::begin(&headers, Message::parse(body.as_bytes()).unwrap(), &policy) {

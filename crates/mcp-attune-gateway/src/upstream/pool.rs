@@ -1,0 +1,247 @@
+//! The connections to a server behind, kept for the next call.
+//!
+//! 1. A connection serves one call at a time, or, over HTTP/2, all of them.
+//! 2. The one that was used last is used next. What was not used for `pool_idle` is closed.
+//! 3. Which version is spoken is settled by the first connection: over TLS the server chooses.
+//!
+//! Rules: G5.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use http::header::{HOST, HeaderValue};
+use http::{Request, Response, Uri};
+use hyper::client::conn::{TrySendError, http2};
+use hyper_util::client::legacy::connect::Connection as _;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep_until, timeout};
+use tower_service::Service;
+
+use super::connect::{Connector, Io};
+use super::error::UpstreamError;
+use super::lane::{Driven, Lane, Sent};
+use super::{HttpVersion, Options, Setup};
+use crate::Body;
+use crate::body::Chain;
+
+/// What is read ahead of a slow caller on one HTTP/2 stream.
+const STREAM_WINDOW: u32 = 256 * 1024;
+/// As large as the protocol allows: were it smaller, slow callers could use it up between them and stop every
+/// other call that shares their connection.
+const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
+
+/// How often a silent HTTP/2 connection is asked whether it lives, and how long it may take to say so.
+const PING: Duration = Duration::from_secs(20);
+const PONG: Duration = Duration::from_secs(10);
+
+/// The connections of one thread to one server.
+pub(super) struct Pool {
+    connector: Connector,
+    url: Uri,
+    host: HeaderValue,
+    idle: Duration,
+    first_byte: Duration,
+    lanes: Mutex<Lanes>,
+    /// Whether the server speaks HTTP/2.
+    two: AtomicBool,
+    /// The connection that all calls share then. Held while one is opened, so that one is.
+    shared: tokio::sync::Mutex<Option<http2::SendRequest<Body>>>,
+}
+
+#[derive(Default)]
+struct Lanes {
+    /// The one that was used last is at the end. Boxed, because they come and go with every call.
+    #[expect(clippy::vec_box)]
+    free: Vec<Box<Lane>>,
+    /// Whether somebody closes them in time.
+    watched: bool,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+impl Pool {
+    /// Connects to nothing yet.
+    pub(super) fn new(connector: Connector, options: &Options) -> Result<Arc<Self>, Setup> {
+        Ok(Arc::new(Self {
+            connector,
+            url: options.url.clone(),
+            host: host(&options.url).ok_or(Setup::Url)?,
+            idle: options.pool_idle,
+            first_byte: options.first_byte,
+            lanes: Mutex::default(),
+            two: AtomicBool::new(options.http == HttpVersion::Http2),
+            shared: tokio::sync::Mutex::default(),
+        }))
+    }
+
+    /// Sends a request whose target is a path, and waits for the head of its answer.
+    pub(super) async fn send(
+        self: &Arc<Self>,
+        mut request: Request<Body>,
+    ) -> Result<Response<Driven>, UpstreamError> {
+        if !self.two.load(Relaxed) {
+            request.headers_mut().insert(HOST, self.host.clone());
+            while let Some(lane) = self.take() {
+                match lane.send(request, self).await? {
+                    Sent::Answered(answer) => return Ok(answer),
+                    Sent::Not(error) => request = self.given_back(error)?,
+                }
+            }
+        }
+        // Boxed, so that every call does not carry the room for a handshake, which few need.
+        let sent = timeout(self.first_byte, Box::pin(self.send_anew(request))).await;
+        sent.unwrap_or(Err(UpstreamError::FirstByteTimeout))
+    }
+
+    /// Sends a request where no connection is free.
+    async fn send_anew(
+        self: &Arc<Self>,
+        mut request: Request<Body>,
+    ) -> Result<Response<Driven>, UpstreamError> {
+        if !self.two.load(Relaxed) {
+            let io = self.connect().await?;
+            if !io.connected().is_negotiated_h2() {
+                let lane = Lane::open(io, self.first_byte).await.map_err(|error| self.failed(&error))?;
+                return match lane.send(request, self).await? {
+                    Sent::Answered(answer) => Ok(answer),
+                    Sent::Not(error) => Err(self.failed(error.error())),
+                };
+            }
+            self.two.store(true, Relaxed);
+            request.headers_mut().remove(HOST);
+            *self.shared.lock().await = Some(self.open_shared(io).await?);
+        }
+        self.send_shared(request).await
+    }
+
+    async fn send_shared(&self, mut request: Request<Body>) -> Result<Response<Driven>, UpstreamError> {
+        let mut target = self.url.clone().into_parts();
+        target.path_and_query = request.uri().path_and_query().cloned();
+        *request.uri_mut() = Uri::from_parts(target).map_err(|_| UpstreamError::NotServed)?;
+        loop {
+            let (mut sender, fresh) = {
+                let mut shared = self.shared.lock().await;
+                match shared.as_ref().filter(|sender| !sender.is_closed()) {
+                    Some(sender) => (sender.clone(), false),
+                    None => {
+                        let io = self.connect().await?;
+                        let sender = self.open_shared(io).await?;
+                        (shared.insert(sender).clone(), true)
+                    }
+                }
+            };
+            match sender.try_send_request(request).await {
+                Ok(answer) => return Ok(answer.map(Driven::by_itself)),
+                Err(error) if fresh => return Err(self.failed(error.error())),
+                Err(error) => request = self.given_back(error)?,
+            }
+        }
+    }
+
+    /// The request, where no byte of it was written.
+    fn given_back(&self, mut error: TrySendError<Request<Body>>) -> Result<Request<Body>, UpstreamError> {
+        error.take_message().ok_or_else(|| self.failed(error.error()))
+    }
+
+    /// A free connection that its server has not closed.
+    fn take(&self) -> Option<Box<Lane>> {
+        loop {
+            let mut lane = self.lanes().free.pop()?;
+            if lane.used.elapsed() < self.idle && lane.is_free() {
+                return Some(lane);
+            }
+        }
+    }
+
+    /// Keeps a connection, if it can be used again.
+    pub(super) fn put(self: &Arc<Self>, mut lane: Box<Lane>) {
+        if !lane.is_free() {
+            return;
+        }
+        lane.used = Instant::now();
+        let mut lanes = self.lanes();
+        if !lanes.watched {
+            let Ok(runtime) = Handle::try_current() else { return };
+            lanes.watched = true;
+            runtime.spawn(close_in_time(Arc::clone(self)));
+        }
+        lanes.free.push(lane);
+    }
+
+    async fn connect(&self) -> Result<Io, UpstreamError> {
+        let mut connector = self.connector.clone();
+        connector.call(self.url.clone()).await.map_err(|error| {
+            let read = UpstreamError::connecting(&*error);
+            tracing::debug!(upstream = self.url.host(), error = %Chain(&*error), "{read}");
+            read
+        })
+    }
+
+    async fn open_shared(&self, io: Io) -> Result<http2::SendRequest<Body>, UpstreamError> {
+        let opened = http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .keep_alive_interval(PING)
+            .keep_alive_timeout(PONG)
+            .keep_alive_while_idle(true)
+            .handshake(io);
+        let (sender, connection) = opened.await.map_err(|error| self.failed(&error))?;
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(error = %Chain(&error), "a connection to a server behind ended");
+            }
+        });
+        Ok(sender)
+    }
+
+    fn failed(&self, error: &hyper::Error) -> UpstreamError {
+        let read = UpstreamError::sending(error);
+        tracing::debug!(upstream = self.url.host(), error = %Chain(error), "{read}");
+        read
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+        // Nothing that holds the lock can panic halfway through a change.
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Closes what was not used for long, until there is nothing left.
+async fn close_in_time(pool: Arc<Pool>) {
+    let mut next = Instant::now() + pool.idle;
+    loop {
+        sleep_until(next).await;
+        let mut lanes = pool.lanes();
+        let now = Instant::now();
+        lanes.free.retain(|lane| now.duration_since(lane.used) < pool.idle);
+        match lanes.free.first() {
+            Some(oldest) => next = oldest.used + pool.idle,
+            None => {
+                lanes.watched = false;
+                return;
+            }
+        }
+    }
+}
+
+/// `Host`, without a port that goes without saying.
+fn host(url: &Uri) -> Option<HeaderValue> {
+    let authority = url.authority()?;
+    let common = match url.scheme_str() {
+        Some("https") => 443,
+        _ => 80,
+    };
+    let text = match authority.port_u16() {
+        Some(port) if port != common => authority.as_str(),
+        _ => authority.host(),
+    };
+    HeaderValue::from_str(text).ok()
+}
