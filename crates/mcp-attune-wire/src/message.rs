@@ -211,8 +211,8 @@ impl<'a> Message<'a> {
     /// The method where it is one of MCP's own: a name that can be counted by, however many others callers make up.
     #[must_use]
     pub fn known_method(&self) -> Option<&'static str> {
-        let method = self.method()?;
-        METHODS.into_iter().find(|known| method.is(known))
+        let method = self.method()?.decode()?;
+        METHODS.into_iter().find(|known| *known == method)
     }
 
     /// A member of the message itself, such as `params` or a sibling `clientContext`.

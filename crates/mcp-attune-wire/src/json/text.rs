@@ -52,7 +52,7 @@ impl<'a> Text<'a> {
         match self.raw.len().cmp(&other.len()) {
             Ordering::Less => false,
             Ordering::Equal => self.raw == other && self.plain().is_some(),
-            Ordering::Greater => self.chars().eq(other.chars().map(Some)),
+            Ordering::Greater => self.plain().is_none() && self.chars().eq(other.chars().map(Some)),
         }
     }
 

@@ -40,6 +40,8 @@ struct Server {
     asked: BTreeMap<String, String>,
     listening: Vec<String>,
     cancelled: Vec<String>,
+    /// Calls that get no answer.
+    never: usize,
     questions: usize,
 }
 
@@ -138,7 +140,10 @@ impl Server {
                 self.asked.insert(question, id.to_owned());
             }
             "capabilities" => result(id, &text(&self.capabilities)),
-            "cancelled" => result(id, &format!("{{\"cancelled\":[{}]}}", self.cancelled.join(","))),
+            "cancelled" => {
+                let (cancelled, never) = (self.cancelled.join(","), self.never);
+                result(id, &format!(r#"{{"cancelled":[{cancelled}],"never":{never}}}"#));
+            }
             "pid" => result(id, &text(&std::process::id().to_string())),
             "error" => error(id, message.param("arguments").unwrap().member("code").unwrap().raw()),
             "changed" => {
@@ -169,7 +174,7 @@ impl Server {
                 }
                 result(id, "{}");
             }
-            "never" => {}
+            "never" => self.never += 1,
             "deaf" => loop {
                 std::thread::sleep(Duration::from_secs(60));
             },
