@@ -32,6 +32,8 @@ pub(super) struct Door {
     pub(super) tls: Option<Tls>,
     pub(super) limits: Arc<Limits>,
     pub(super) told: watch::Receiver<Phase>,
+    /// True when no more is served. Not the same channel, because who listens to that one is counted.
+    pub(super) ending: watch::Receiver<bool>,
 }
 
 impl Door {
@@ -52,7 +54,8 @@ impl Door {
         let io = Counted::new(tcp, Arc::clone(&pulse));
         let peer = Peer { address, tls: self.tls.is_some() };
         let service = TowerToHyperService::new(service);
-        let entry = Entry { service, limits: Arc::clone(&self.limits), peer, pulse: Arc::clone(&pulse) };
+        let (limits, ending) = (Arc::clone(&self.limits), self.ending.clone());
+        let entry = Entry { service, limits, peer, pulse: Arc::clone(&pulse), ending };
         // Boxed, so that a plain connection does not take the room of one with TLS.
         match self.tls.clone() {
             None => Box::pin(self.http(io, entry, &pulse)).await,

@@ -59,7 +59,7 @@ async fn progress_comes_back_with_the_callers_own_token() {
 }
 
 /// What the child knows of calls that were cancelled or are not answered.
-async fn tell(at: SocketAddr) -> serde_json::Value {
+async fn tell(at: SocketAddr) -> Value {
     read(&call(at, "1", "cancelled", json!({})).await.2)["result"].clone()
 }
 
