@@ -15,7 +15,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use http::{Method, Request, Response};
@@ -322,25 +322,46 @@ impl Service<Request<Body>> for Behind {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let meter = self.meter.clone();
         match &mut self.server {
-            Server::Http(upstream) => Box::pin(metered(upstream.answer(request), meter)),
-            Server::Child(child) => Box::pin(metered(child.call(request), meter)),
+            Server::Http(upstream) => Box::pin(Metered::new(upstream.answer(request), meter)),
+            Server::Child(child) => Box::pin(Metered::new(child.call(request), meter)),
         }
     }
 }
 
-/// Waits for an answer, and counts how long that takes and what fails.
-async fn metered<B>(
-    answer: impl Future<Output = Result<Response<B>, UpstreamError>>,
-    meter: Meter,
-) -> Result<Response<Body>, Failed>
+pin_project_lite::pin_project! {
+    /// Waits for an answer, and counts how long that takes and what fails. By hand, because an async function holds what
+    /// it waits for twice.
+    struct Metered<F> {
+        #[pin]
+        answer: F,
+        meter: Meter,
+        began: Instant,
+    }
+}
+
+impl<F> Metered<F> {
+    fn new(answer: F, meter: Meter) -> Self {
+        Self { answer, meter, began: Instant::now() }
+    }
+}
+
+impl<F, B> Future for Metered<F>
 where
+    F: Future<Output = Result<Response<B>, UpstreamError>>,
     B: http_body::Body<Data = bytes::Bytes, Error = BoxError> + Send + 'static,
 {
-    let began = Instant::now();
-    let answer = answer.await;
-    meter.upstream_took(began.elapsed());
-    let answer = answer.map_err(|error| failure(&meter, error))?;
-    Ok(answer.map(|body| boxed(body.map_err(move |error| in_stream(&meter, error)))))
+    type Output = Result<Response<Body>, Failed>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let answer = ready!(this.answer.poll(cx));
+        this.meter.upstream_took(this.began.elapsed());
+        let meter = this.meter.clone();
+        Poll::Ready(match answer {
+            Ok(answer) => Ok(answer.map(|body| boxed(body.map_err(move |error| in_stream(&meter, error))))),
+            Err(error) => Err(failure(&meter, error)),
+        })
+    }
 }
 
 fn failure(meter: &Meter, error: UpstreamError) -> Failed {

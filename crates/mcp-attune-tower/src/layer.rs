@@ -140,7 +140,8 @@ where
 {
     let (parts, body) = request.into_parts();
     if parts.method != Method::POST {
-        return relay(inner, mount, parts, boxed(body), account).await;
+        // Boxed, so that calls do not carry its room.
+        return Box::pin(relay(inner, mount, parts, boxed(body), account)).await;
     }
     if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity") {
         return Err(Reply::not_taken(415, "G10", &"the body is encoded; send it without Content-Encoding"));
