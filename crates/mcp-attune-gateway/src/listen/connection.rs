@@ -32,8 +32,6 @@ pub(super) struct Door {
     pub(super) tls: Option<Tls>,
     pub(super) limits: Arc<Limits>,
     pub(super) told: watch::Receiver<Phase>,
-    /// True when no more is served. Not the same channel, because who listens to that one is counted.
-    pub(super) ending: watch::Receiver<bool>,
 }
 
 impl Door {
@@ -54,8 +52,7 @@ impl Door {
         let io = Counted::new(tcp, Arc::clone(&pulse));
         let peer = Peer { address, tls: self.tls.is_some() };
         let service = TowerToHyperService::new(service);
-        let (limits, ending) = (Arc::clone(&self.limits), self.ending.clone());
-        let entry = Entry { service, limits, peer, pulse: Arc::clone(&pulse), ending };
+        let entry = Entry { service, limits: Arc::clone(&self.limits), peer, pulse: Arc::clone(&pulse) };
         // Boxed, so that a plain connection does not take the room of one with TLS.
         match self.tls.clone() {
             None => Box::pin(self.http(io, entry, &pulse)).await,

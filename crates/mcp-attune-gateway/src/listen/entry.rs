@@ -6,14 +6,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use http::header::{CONNECTION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
-use http::{Method, Request, Response};
+use http::header::{CONNECTION, HeaderValue, RETRY_AFTER};
+use http::{Request, Response};
 
 use hyper::body::Incoming;
 use hyper_util::service::TowerToHyperService;
 use mcp_attune_tower::boxed;
 use mcp_attune_wire::reply::Reply;
-use tokio::sync::watch;
 use tower_service::Service;
 
 use super::pulse::{Answer, Pulse, Running};
@@ -29,7 +28,6 @@ pub(super) struct Entry<S> {
     pub(super) limits: Arc<Limits>,
     pub(super) peer: Peer,
     pub(super) pulse: Arc<Pulse>,
-    pub(super) ending: watch::Receiver<bool>,
 }
 
 impl<S> hyper::service::Service<Request<Incoming>> for Entry<S>
@@ -42,17 +40,15 @@ where
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let running = Some(Running::new(&self.pulse));
-        // Only a GET opens a stream that nothing but the caller or the end would end.
-        let ending = (request.method() == Method::GET).then(|| self.ending.clone());
         // HTTP/1.1 has counted already; HTTP/2 counts bytes only.
         if request.headers().len() > self.limits.headers {
-            return Entered { inner: Inner::Refused, running, ending };
+            return Entered { inner: Inner::Refused, running };
         }
         let pause = self.limits.body_pause;
         let mut request =
             request.map(|body| boxed(Timed::new(body, pause, RequestError::Stalled, RequestError::Broken)));
         request.extensions_mut().insert(self.peer);
-        Entered { inner: Inner::Runs { future: self.service.call(request) }, running, ending }
+        Entered { inner: Inner::Runs { future: self.service.call(request) }, running }
     }
 }
 
@@ -62,7 +58,6 @@ pin_project_lite::pin_project! {
         #[pin]
         inner: Inner<F>,
         running: Option<Running>,
-        ending: Option<watch::Receiver<bool>>,
     }
 }
 
@@ -87,13 +82,8 @@ where
             InnerProjected::Refused => too_many_headers(),
         };
         let Some(running) = this.running.take() else { return Poll::Pending };
-        let ending = this.ending.take().filter(|_| is_stream(answer.headers()));
-        Poll::Ready(Ok(answer.map(|body| Answer::new(body, running, ending))))
+        Poll::Ready(Ok(answer.map(|body| Answer::new(body, running))))
     }
-}
-
-fn is_stream(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 fn too_many_headers() -> Response<Body> {

@@ -187,11 +187,10 @@ where
     S::Future: Send,
 {
     let (phase, told) = watch::channel(Phase::Serve);
-    let (end, ending) = watch::channel(false);
     let limits = Arc::new(limits);
     let seats = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
     let steps = Arc::new(Semaphore::new(TURNED_AWAY));
-    let door = Door { http: Arc::new(http(&limits)), tls, limits: Arc::clone(&limits), told, ending };
+    let door = Door { http: Arc::new(http(&limits)), tls, limits: Arc::clone(&limits), told };
 
     let taking = async move {
         loop {
@@ -220,7 +219,6 @@ where
     // The listener went with `taking`, and the connections' own receivers are now the only ones: the channel
     // closes with the last of them.
     phase.send_replace(Phase::Finish);
-    end.send_replace(true);
     if timeout(limits.drain, phase.closed()).await.is_ok() {
         return Drained { cut: 0 };
     }

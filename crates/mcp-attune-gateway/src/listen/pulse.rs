@@ -10,7 +10,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::Limits;
@@ -128,24 +127,16 @@ impl Drop for Running {
 }
 
 /// An answer's body that says whether it is asked for more.
+#[derive(Debug)]
 pub(super) struct Answer {
     inner: Body,
     running: Running,
     held: bool,
-    /// When a stream ends that would stand for ever: its caller can go on elsewhere.
-    ends: Option<Ends>,
 }
 
-type Ends = Pin<Box<dyn Future<Output = ()> + Send>>;
-
 impl Answer {
-    /// `ending`: for a stream that ends when that is true.
-    pub(super) fn new(inner: Body, running: Running, ending: Option<watch::Receiver<bool>>) -> Self {
-        let ends = ending.map(|mut ending| -> Ends {
-            // An error says that the listener is gone, which is an end too.
-            Box::pin(async move { drop(ending.wait_for(|ending| *ending).await) })
-        });
-        Self { inner, running, held: false, ends }
+    pub(super) fn new(inner: Body, running: Running) -> Self {
+        Self { inner, running, held: false }
     }
 
     fn hold(&mut self, held: bool) {
@@ -173,10 +164,7 @@ impl http_body::Body for Answer {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let mut polled = Pin::new(&mut self.inner).poll_frame(cx);
-        if polled.is_pending() && self.ends.as_mut().is_some_and(|ends| ends.as_mut().poll(cx).is_ready()) {
-            polled = Poll::Ready(None);
-        }
+        let polled = Pin::new(&mut self.inner).poll_frame(cx);
         self.hold(matches!(polled, Poll::Ready(Some(Ok(_)))));
         polled
     }

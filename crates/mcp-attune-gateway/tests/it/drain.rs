@@ -58,27 +58,6 @@ async fn a_running_request_finishes_and_no_new_one_is_taken() {
 }
 
 #[tokio::test]
-async fn a_stream_that_would_stand_for_ever_ends_at_once() {
-    let address = behind(|_, mut tcp| async move {
-        message(&mut tcp).await;
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
-        tcp.write_all(head.as_bytes()).await.unwrap();
-        tcp.write_all(b"9\r\ndata: a\n\n\r\n").await.unwrap();
-        // Until the gateway hangs up.
-        message(&mut tcp).await;
-    })
-    .await;
-    let front = front_of(stack(&options(address), Allowed::default()), Limits::default(), None).await;
-    let mut standing = front.connect().await;
-    standing.write_all(REQUEST.as_bytes()).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(soon(front.stop()).await.unwrap(), Drained { cut: 0 });
-    let got = rest(&mut standing).await;
-    // The event, and a clean end.
-    assert!(got.ends_with("data: a\n\n\r\n0\r\n\r\n"), "{got}");
-}
-
-#[tokio::test]
 async fn what_does_not_finish_is_cut() {
     let (front, go) = waiting(Duration::from_millis(200)).await;
     let mut running = front.connect().await;
