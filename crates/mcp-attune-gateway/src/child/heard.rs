@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::lines::{Line, TooLong};
-use super::throttle::{Passage, Throttle};
+use mcp_attune_process::lines::{Line, TooLong};
+use mcp_attune_process::throttle::{Passage, Throttle};
 
 /// How many complaints about one child are logged in a second.
 const A_SECOND: usize = 5;

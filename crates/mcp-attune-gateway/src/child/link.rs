@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use mcp_attune_process::lines::{Line, Lines};
+use mcp_attune_process::process::{self, NotStarted, Process, Program};
 use tokio::process::ChildStdout;
 use tokio::sync::watch;
 use tokio::time::{Duration, timeout};
 
-use super::lines::{Line, Lines};
 use super::pipe::Pipe;
-use super::process::{self, NotStarted, Process, Program};
 
 /// How long a child that is over may take to have said everything.
 const LAST_WORDS: Duration = Duration::from_secs(1);

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use mcp_attune_process::lines::line;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-
-use super::lines::line;
 
 /// How many bytes may wait for a program that does not read.
 const ROOM: usize = 8 << 20;

@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use mcp_attune_process::lines::Line;
+use mcp_attune_process::process::{NotStarted, Program};
 use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::{Kind, Message};
 use tokio::sync::{OwnedSemaphorePermit, watch};
@@ -22,10 +24,8 @@ use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::heard::Complaints;
-use super::lines::Line;
 use super::link::{Link, Listener};
 use super::place::{Key, Place};
-use super::process::{NotStarted, Program};
 use super::streams::{LISTENING, Streams};
 use crate::upstream::UpstreamError;
 

@@ -14,16 +14,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use mcp_attune_process::lines::Line;
+use mcp_attune_process::process::{NotStarted, Program};
 use mcp_attune_wire::message::{Kind, Message};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::heard::Complaints;
-use super::lines::Line;
 use super::link::{Link, Listener};
 use super::pipe::Pipe;
-use super::process::{NotStarted, Program};
 use super::rename::{self, Names};
 use crate::upstream::UpstreamError;
 

@@ -17,6 +17,8 @@ use std::process::ExitStatus;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use mcp_attune_process::lines::{Line, Lines, TooLong, line};
+use mcp_attune_process::process::{self, Environment, Pipes, Program, Stderr};
 use mcp_attune_wire::agree::Policy;
 use mcp_attune_wire::reply::Reply;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -24,12 +26,10 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::child::lines::{Line, Lines, TooLong, line};
-use crate::child::process::{self, Environment, Pipes, Program, Stderr};
 use crate::config::{Agreement, Child, Config};
 use relay::{Back, Onward, Relay};
 
-pub use crate::child::process::Signal;
+pub use mcp_attune_process::process::Signal;
 
 /// How long what a server said last may take to be read.
 const LAST_WORDS: Duration = Duration::from_secs(5);

@@ -2,8 +2,8 @@
 
 use tokio::io::AsyncRead;
 
-use super::lines::{Line, Lines};
-use super::throttle::{Passage, Throttle};
+use crate::lines::{Line, Lines};
+use crate::throttle::{Passage, Throttle};
 
 /// How much of a line is logged.
 const LONGEST: usize = 1024;
@@ -11,7 +11,7 @@ const LONGEST: usize = 1024;
 const A_SECOND: usize = 50;
 
 /// Logs until the other end is closed. The child never waits for it.
-pub(super) async fn log(from: impl AsyncRead + Unpin, child: String) {
+pub(crate) async fn log(from: impl AsyncRead + Unpin, child: String) {
     let mut lines = Lines::new(from, LONGEST);
     let mut throttle = Throttle::new(A_SECOND);
     while let Ok(Some(line)) = lines.next().await {

@@ -23,7 +23,7 @@ const START: usize = 1024;
 
 /// One line, without its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Line {
+pub enum Line {
     /// All of it, whatever it is.
     Whole(Vec<u8>),
     /// More than is allowed.
@@ -34,18 +34,18 @@ pub(crate) enum Line {
 
 /// A line of which not all was kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct TooLong {
+pub struct TooLong {
     /// Its first bytes.
-    pub(crate) start: Vec<u8>,
+    pub start: Vec<u8>,
     /// How many bytes it had.
-    pub(crate) length: usize,
+    pub length: usize,
     /// The `id` of the message in it, as written, where it has one that is short.
-    pub(crate) id: Option<String>,
+    pub id: Option<String>,
 }
 
 /// Reads lines, each up to a bound.
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
+pub struct Lines<R> {
     from: R,
     limit: usize,
     held: BytesMut,
@@ -64,12 +64,12 @@ struct Over {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     /// Reads lines of at most `limit` bytes.
-    pub(crate) fn new(from: R, limit: usize) -> Self {
+    pub fn new(from: R, limit: usize) -> Self {
         Self { from, limit, held: BytesMut::new(), seen: 0, over: None }
     }
 
     /// The next line; none at the end. Can be dropped and called again: nothing is lost.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.take() {
                 return Ok(Some(line));
@@ -145,7 +145,7 @@ impl Over {
 }
 
 /// A message as a line: its own line ends, which JSON has only between its parts, become spaces.
-pub(crate) fn line(message: &[u8]) -> Vec<u8> {
+pub fn line(message: &[u8]) -> Vec<u8> {
     let mut line = Vec::with_capacity(message.len() + 1);
     line.extend(message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
     line.push(b'\n');

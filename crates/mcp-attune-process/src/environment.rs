@@ -37,7 +37,7 @@ const NAMES: &[&str] = &[
 const FAMILIES: &[&str] = &["LC_", "XDG_"];
 
 /// The part of an environment that a child gets.
-pub(super) fn inherited(
+pub(crate) fn inherited(
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
     environment.filter(|(name, value)| is_passed_on(name) && !value.as_encoded_bytes().starts_with(b"()"))

@@ -1,14 +1,14 @@
 //! Programs that are started, kept in a group of their own, and ended with all that they started themselves.
 //!
-//! 1. A child reads and writes pipes; what it says on its standard error is logged line by line, or goes where the
-//!    gateway's own goes.
-//! 2. Its environment is the operator's choice: see [`environment`].
+//! 1. A child reads and writes pipes; what it says on its standard error is logged line by line, or goes where our
+//!    own goes.
+//! 2. Its environment is the operator's choice: see `environment.rs`.
 //! 3. It leads a process group, so that the programs behind a wrapper (`npx`, a shell) end with it, and so that a
-//!    Ctrl-C in the gateway's terminal ends the gateway first, which then ends its children in order.
+//!    Ctrl-C in our terminal ends us first, and then we end our children in order.
 //! 4. The end: its input is closed; it may finish; its group is asked to end (`SIGTERM`); it is ended (`SIGKILL`).
 //!    Whatever is dropped without that is ended at once. Where there are no groups, the program alone is ended.
 //!
-//! Caveat: when the gateway itself is ended by force, its children only find their input closed.
+//! Caveat: when we are ended by force ourselves, our children only find their input closed.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -20,25 +20,28 @@ use std::time::Duration;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
-use super::environment;
-use super::stderr;
+use crate::environment;
+use crate::stderr;
 
 /// How long a child may take to end by itself when its input is closed, and again when it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A program to start.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Program {
+pub struct Program {
     /// Its name, looked for in `PATH`, or its path.
-    pub(crate) name: String,
-    pub(crate) arguments: Vec<String>,
-    pub(crate) environment: Environment,
-    pub(crate) stderr: Stderr,
+    pub name: String,
+    /// What it is given on its command line.
+    pub arguments: Vec<String>,
+    /// What it finds in its environment.
+    pub environment: Environment,
+    /// Where its standard error goes.
+    pub stderr: Stderr,
 }
 
 /// What a program finds in its environment.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) enum Environment {
+pub enum Environment {
     /// All that we have, and these on top.
     Inherited(Vec<(String, String)>),
     /// What programs need, and these on top.
@@ -58,17 +61,16 @@ impl fmt::Debug for Environment {
 
 /// Where a program's standard error goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Stderr {
+pub enum Stderr {
     /// Into our log, under this name.
     Logged(String),
     /// Where ours goes.
-    #[allow(dead_code, reason = "for programs that stand in for ours")]
     Inherited,
 }
 
 /// Why a program does not run.
 #[derive(Debug)]
-pub(crate) struct NotStarted {
+pub struct NotStarted {
     program: String,
     why: io::Error,
 }
@@ -92,21 +94,23 @@ impl std::error::Error for NotStarted {}
 
 /// The two ends of a running program that messages go through.
 #[derive(Debug)]
-pub(crate) struct Pipes {
-    pub(crate) stdin: ChildStdin,
-    pub(crate) stdout: ChildStdout,
+pub struct Pipes {
+    /// What it reads.
+    pub stdin: ChildStdin,
+    /// What it writes.
+    pub stdout: ChildStdout,
 }
 
 /// A program that runs. Dropped, it and its group are ended by force.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     child: Child,
     /// The group is the program's own number. None once it is over, or where there are no groups.
     group: Option<u32>,
 }
 
 /// Starts a program.
-pub(crate) fn start(program: &Program) -> Result<(Process, Pipes), NotStarted> {
+pub fn start(program: &Program) -> Result<(Process, Pipes), NotStarted> {
     let failed = |why| NotStarted { program: program.name.clone(), why };
     let mut command = Command::new(&program.name);
     command.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
@@ -135,7 +139,7 @@ pub(crate) fn start(program: &Program) -> Result<(Process, Pipes), NotStarted> {
 }
 
 /// Whether a program can be found at all, so that an operator hears of it at once and not from the first caller.
-pub(crate) fn find(program: &Program) -> Result<(), NotStarted> {
+pub fn find(program: &Program) -> Result<(), NotStarted> {
     // Elsewhere, names are looked for in more ways than PATH.
     if !cfg!(unix) {
         return Ok(());
@@ -154,19 +158,19 @@ pub(crate) fn find(program: &Program) -> Result<(), NotStarted> {
 
 impl Process {
     /// The program's number, while it runs.
-    pub(crate) fn id(&self) -> Option<u32> {
+    pub fn id(&self) -> Option<u32> {
         self.child.id()
     }
 
     /// Passes a signal on to it, and to all that it started.
-    pub(crate) fn tell(&self, told: Signal) {
+    pub fn tell(&self, told: Signal) {
         if let Some(group) = self.group {
             signal(group, told);
         }
     }
 
     /// Waits until it ended by itself, and ends what it left behind. Can be dropped and called again.
-    pub(crate) async fn exited(&mut self) -> io::Result<ExitStatus> {
+    pub async fn exited(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await;
         if let Some(group) = self.group.take() {
             signal(group, Signal::Kill);
@@ -175,7 +179,7 @@ impl Process {
     }
 
     /// Ends it. Its input must have been closed before: that is the first thing that it is to notice.
-    pub(crate) async fn end(mut self) -> Option<ExitStatus> {
+    pub async fn end(mut self) -> Option<ExitStatus> {
         if let Ok(status) = timeout(GRACE, self.exited()).await {
             return status.ok();
         }

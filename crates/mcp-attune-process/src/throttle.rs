@@ -9,7 +9,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// Lets so many through in a second and counts the others.
 #[derive(Debug)]
-pub(crate) struct Throttle {
+pub struct Throttle {
     most: usize,
     began: Option<Instant>,
     passed: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Throttle {
 
 /// What to do with one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Passage {
+pub enum Passage {
     /// Log it, and before it that so many were left out since the last one.
     Log {
         /// How many were left out.
@@ -30,12 +30,12 @@ pub(crate) enum Passage {
 
 impl Throttle {
     /// Lets `most` lines through in a second.
-    pub(crate) fn new(most: usize) -> Self {
+    pub fn new(most: usize) -> Self {
         Self { most, began: None, passed: 0, held_back: 0 }
     }
 
     /// One more line.
-    pub(crate) fn pass(&mut self) -> Passage {
+    pub fn pass(&mut self) -> Passage {
         let now = Instant::now();
         if self.began.is_none_or(|began| now.duration_since(began) >= WINDOW) {
             (self.began, self.passed) = (Some(now), 0);
@@ -49,7 +49,7 @@ impl Throttle {
     }
 
     /// How many were left out and not told of yet.
-    pub(crate) fn left_out(&mut self) -> usize {
+    pub fn left_out(&mut self) -> usize {
         std::mem::take(&mut self.held_back)
     }
 }
