@@ -1,0 +1,336 @@
+//! HTTP under rmcp's Streamable HTTP transport, which does the sessions, the streams and the mirrored headers.
+//!
+//! rmcp brings a client of its own for this place. This one bounds what it reads, keeps answers as they came, lets the
+//! caller's headers win, and says in its errors what the other end did.
+//!
+//! 1. 202 and 204: taken. Success with JSON: the answer. Success with events: a stream of them.
+//! 2. 404 for a session that we have: it is over, and rmcp begins another.
+//! 3. `server/discover` refused with 4xx, but for 401 and 403: told as an error of the server, so that rmcp goes on
+//!    with `initialize`.
+//! 4. Another failure with a JSON-RPC error in its body: that error. Without one: the status, and what came with it.
+
+use std::collections::HashMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use ::http::header::{ACCEPT, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
+use ::http::uri::Scheme;
+use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use bytes::Bytes;
+use futures_core::Stream;
+use futures_core::stream::BoxStream;
+use http_body_util::combinators::MapErr;
+use http_body_util::{BodyExt, Collected, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+use rustls::{ClientConfig, RootCertStore};
+use sse_stream::{Sse, SseStream};
+
+use crate::error::Error;
+use crate::kept::Kept;
+use crate::options::Options;
+use crate::shown::shown;
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+/// How much of the text of a failure is read.
+const FAILURE: usize = 64 * 1024;
+
+type Failed = StreamableHttpError<Error>;
+
+/// The client of one server.
+#[derive(Clone)]
+pub(crate) struct Http {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    at: Arc<str>,
+    headers: Arc<HeaderMap>,
+    bytes: usize,
+    kept: Arc<Kept>,
+}
+
+impl Http {
+    pub(crate) fn new(at: String, url: &Uri, options: &Options, kept: Arc<Kept>) -> Result<Self, Error> {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        let tls = tls(url).map_err(|why| Error::Unreachable { at: at.clone(), why })?;
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_all_versions()
+            .wrap_connector(tcp);
+        let client = Client::builder(TokioExecutor::new()).build(connector);
+        let mut headers = HeaderMap::new();
+        for header in &options.headers {
+            headers.append(header.name.clone(), header.value.clone());
+        }
+        Ok(Self { client, at: at.into(), headers: Arc::new(headers), bytes: options.bytes, kept })
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        uri: &str,
+        mut headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<Response<Incoming>, Error> {
+        for name in self.headers.keys() {
+            headers.remove(name);
+        }
+        headers.extend(self.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+        let unreachable = |why: String| Error::Unreachable { at: self.at.to_string(), why };
+        let mut request = Request::new(Full::from(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = uri.parse().map_err(|error| unreachable(format!("{error}")))?;
+        *request.headers_mut() = headers;
+        self.client.request(request).await.map_err(|error| unreachable(root(&error)))
+    }
+
+    /// A whole body, if it is not too long.
+    async fn whole(&self, body: Incoming) -> Result<Bytes, Error> {
+        match Limited::new(body, self.bytes).collect().await {
+            Ok(body) => Ok(body.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => Err(self.too_much()),
+            Err(error) => Err(Error::Unreachable { at: self.at.to_string(), why: error.to_string() }),
+        }
+    }
+
+    fn too_much(&self) -> Error {
+        let what = format!("an answer of more than {} bytes", self.bytes);
+        Error::TooMuch { at: self.at.to_string(), what }
+    }
+
+    fn not_mcp(&self, why: String) -> Error {
+        Error::NotMcp { at: self.at.to_string(), why }
+    }
+
+    fn events(&self, body: Incoming) -> BoxStream<'static, Result<Sse, SseError>> {
+        let body = Limited::new(body, self.bytes).map_err(io::Error::other as fn(_) -> _);
+        Box::pin(Tapped { events: SseStream::new(body), kept: self.kept.clone(), too_much: self.too_much() })
+    }
+
+    async fn post(
+        &self,
+        uri: &str,
+        message: &ClientJsonRpcMessage,
+        session: Option<&str>,
+        headers: HeaderMap,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        self.kept.sends(message);
+        let body = serde_json::to_vec(message)?;
+        let response = self.send(Method::POST, uri, headers, body).await.map_err(Failed::Client)?;
+        let status = response.status();
+        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        if status == StatusCode::NOT_FOUND && session.is_some() {
+            return Err(StreamableHttpError::SessionExpired);
+        }
+        if !status.is_success() {
+            return self.refused(message, session, response).await;
+        }
+        let id = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let kind = content_type(&response);
+        let asked = matches!(message, ClientJsonRpcMessage::Request(_));
+        match kind.as_deref() {
+            Some(EVENTS) => Ok(StreamableHttpPostResponse::Sse(self.events(response.into_body()), id)),
+            // What nobody asked is not answered: whatever comes is taken for a receipt.
+            _ if !asked => Ok(StreamableHttpPostResponse::Accepted),
+            Some(JSON) => {
+                let body = self.whole(response.into_body()).await.map_err(Failed::Client)?;
+                self.kept.hears(&body);
+                let said = || shown(&String::from_utf8_lossy(body.get(..1024).unwrap_or(&body)));
+                let message = serde_json::from_slice(&body)
+                    .map_err(|_| Failed::Client(self.not_mcp(format!("it answers `{}`", said()))))?;
+                Ok(StreamableHttpPostResponse::Json(message, id))
+            }
+            Some(kind) => Err(Failed::Client(self.not_mcp(format!("it answers with `{}`", shown(kind))))),
+            None => Err(Failed::Client(self.not_mcp("it answers with nothing that says what it is".into()))),
+        }
+    }
+
+    /// Rules 3 and 4.
+    async fn refused(
+        &self,
+        message: &ClientJsonRpcMessage,
+        session: Option<&str>,
+        response: Response<Incoming>,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let status = response.status();
+        let known = [WWW_AUTHENTICATE, LOCATION].into_iter().find_map(|name| response.headers().get(name));
+        let known = known.map(|value| shown(&String::from_utf8_lossy(value.as_bytes())));
+        let body = Limited::new(response.into_body(), FAILURE).collect().await;
+        let body = body.map(Collected::to_bytes).unwrap_or_default();
+        let error = match serde_json::from_slice(&body) {
+            Ok(ServerJsonRpcMessage::Error(error)) => Some(error),
+            _ => None,
+        };
+        let closed = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if let ClientJsonRpcMessage::Request(request) = message
+            && status.is_client_error()
+            && !closed
+            && session.is_none()
+            && matches!(request.request, ClientRequest::DiscoverRequest(_))
+        {
+            let known = error.map(|error| error.error);
+            let error = known.unwrap_or_else(|| ErrorData::invalid_request(format!("HTTP {status}"), None));
+            let message = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
+            return Ok(StreamableHttpPostResponse::Json(message, None));
+        }
+        if let (Some(error), false) = (error, closed) {
+            return Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), None));
+        }
+        let said =
+            known.unwrap_or_else(|| shown(&String::from_utf8_lossy(body.get(..1024).unwrap_or(&body))));
+        Err(Failed::Client(Error::Status { at: self.at.to_string(), status: status.as_u16(), said }))
+    }
+}
+
+/// Why a connection failed: the last cause says it best.
+fn root(error: &hyper_util::client::legacy::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    shown(&cause.to_string())
+}
+
+/// The system's roots, which a plain URL does not need.
+fn tls(url: &Uri) -> Result<ClientConfig, String> {
+    let mut roots = RootCertStore::empty();
+    if url.scheme() == Some(&Scheme::HTTPS) {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        if roots.is_empty() {
+            return Err("this system has no root certificates to check it with".to_owned());
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    Ok(config.map_err(|error| error.to_string())?.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// The media type alone, in small letters.
+fn content_type(response: &Response<Incoming>) -> Option<String> {
+    let value = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    Some(value.split(';').next()?.trim().to_ascii_lowercase())
+}
+
+/// The headers of one request, from what rmcp gives.
+fn headers(
+    session: Option<&str>,
+    token: Option<String>,
+    custom: HashMap<HeaderName, HeaderValue>,
+) -> HeaderMap {
+    let mut headers: HeaderMap = custom.into_iter().collect();
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    let token = token.map(|token| format!("Bearer {token}"));
+    for (name, value) in [(SESSION, session), (::http::header::AUTHORIZATION, token.as_deref())] {
+        if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
+            headers.insert(name, value);
+        }
+    }
+    headers
+}
+
+impl StreamableHttpClient for Http {
+    type Error = Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        custom: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, Failed> {
+        let headers = headers(session.as_deref(), token, custom);
+        let posted = self.post(&uri, &message, session.as_deref(), headers).await;
+        if let Err(Failed::Client(error)) = &posted {
+            self.kept.fails(error);
+        }
+        posted
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        token: Option<String>,
+        custom: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), Failed> {
+        let headers = headers(Some(&session), token, custom);
+        // A server may keep its sessions: whatever it answers, we are done.
+        let sent = self.send(Method::DELETE, &uri, headers, Vec::new()).await;
+        sent.map(drop).map_err(Failed::Client)
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        token: Option<String>,
+        custom: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failed> {
+        let mut headers = headers(session.as_deref(), token, custom);
+        headers.remove(CONTENT_TYPE);
+        if let Some(last) = last_event.and_then(|last| HeaderValue::from_str(&last).ok()) {
+            headers.insert(LAST_EVENT, last);
+        }
+        let response = self.send(Method::GET, &uri, headers, Vec::new()).await.map_err(Failed::Client)?;
+        if response.status() == StatusCode::METHOD_NOT_ALLOWED {
+            return Err(StreamableHttpError::ServerDoesNotSupportSse);
+        }
+        if !response.status().is_success() {
+            let (at, status) = (self.at.to_string(), response.status().as_u16());
+            return Err(Failed::Client(Error::Status { at, status, said: String::new() }));
+        }
+        match content_type(&response) {
+            Some(kind) if kind == EVENTS => Ok(self.events(response.into_body())),
+            kind => Err(StreamableHttpError::UnexpectedContentType(kind)),
+        }
+    }
+}
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+/// A body up to a bound, with errors that are a type.
+type Body = MapErr<Limited<Incoming>, fn(BoxError) -> io::Error>;
+
+/// Events on their way to rmcp.
+struct Tapped {
+    events: SseStream<Body>,
+    kept: Arc<Kept>,
+    too_much: Error,
+}
+
+impl Stream for Tapped {
+    type Item = Result<Sse, SseError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = Pin::new(&mut self.events).poll_next(cx);
+        match &next {
+            Poll::Ready(Some(Ok(Sse { data: Some(data), .. }))) => self.kept.hears(data.as_bytes()),
+            Poll::Ready(Some(Err(error))) if is_too_long(error) => self.kept.fails(&self.too_much),
+            _ => {}
+        }
+        next
+    }
+}
+
+fn is_too_long(error: &SseError) -> bool {
+    let SseError::Body(error) = error else { return false };
+    let cause = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    matches!(cause, Some(cause) if cause.is::<LengthLimitError>())
+}

@@ -1,0 +1,152 @@
+//! Answers as they came, kept beside what rmcp makes of them.
+//!
+//! rmcp reads an answer into its own types and drops the members that they do not have. Both of our ends, HTTP and
+//! pipes, show every message to [`Kept`] before rmcp sees it. A request that wants its answer as text carries a
+//! [`Slot`] among its extensions, which never leave this program; `Kept` knows the slots of the requests on their way,
+//! and nothing else, so it holds no more than is being waited for.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions, RequestId};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::Error;
+use crate::shown::shown;
+
+/// Where the answer of one request goes.
+pub(crate) type Slot = Arc<OnceLock<Box<RawValue>>>;
+
+/// What a connection saw that rmcp does not tell.
+#[derive(Default, Debug)]
+pub(crate) struct Kept(Mutex<Seen>);
+
+#[derive(Default, Debug)]
+struct Seen {
+    waiting: HashMap<String, Weak<OnceLock<Box<RawValue>>>>,
+    /// The latest question who the server is, and what it answered.
+    introduction: Option<Introduction>,
+    stray: Option<String>,
+    trouble: Option<Error>,
+}
+
+#[derive(Debug)]
+struct Introduction {
+    id: String,
+    method: &'static str,
+    slot: Slot,
+}
+
+#[derive(Deserialize)]
+struct Answer<'a> {
+    id: RequestId,
+    #[serde(borrow)]
+    result: &'a RawValue,
+}
+
+impl Kept {
+    fn seen<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A message is about to leave.
+    pub(crate) fn sends(&self, message: &ClientJsonRpcMessage) {
+        let ClientJsonRpcMessage::Request(request) = message else { return };
+        let id = request.id.to_string();
+        let first = match request.request {
+            ClientRequest::DiscoverRequest(_) => Some("server/discover"),
+            ClientRequest::InitializeRequest(_) => Some("initialize"),
+            _ => None,
+        };
+        let slot = request.request.extensions().get::<Slot>();
+        self.seen(|seen| {
+            if let Some(method) = first {
+                seen.introduction = Some(Introduction { id, method, slot: Slot::default() });
+            } else if let Some(slot) = slot {
+                seen.waiting.retain(|_, slot| slot.strong_count() > 0);
+                seen.waiting.insert(id, Arc::downgrade(slot));
+            }
+        });
+    }
+
+    /// A message came.
+    pub(crate) fn hears(&self, message: &[u8]) {
+        let Ok(Answer { id, result }) = serde_json::from_slice(message) else { return };
+        let id = id.to_string();
+        self.seen(|seen| {
+            let introduction = seen.introduction.as_ref().filter(|asked| asked.id == id);
+            let slot = introduction.map(|asked| asked.slot.clone());
+            if let Some(slot) = slot.or_else(|| seen.waiting.remove(&id)?.upgrade()) {
+                // A second answer to one question is nobody's.
+                let _ = slot.set(result.to_owned());
+            }
+        });
+    }
+
+    /// What the server said about itself.
+    pub(crate) fn introduction(&self) -> Option<Box<RawValue>> {
+        self.seen(|seen| seen.introduction.as_ref()?.slot.get().cloned())
+    }
+
+    /// How the server was last asked to introduce itself.
+    pub(crate) fn asked(&self) -> &'static str {
+        self.seen(|seen| seen.introduction.as_ref().map_or("server/discover", |asked| asked.method))
+    }
+
+    /// Something came that is no message. The first of it is kept, to be shown when nothing better comes.
+    pub(crate) fn strays(&self, text: &[u8]) {
+        self.seen(|seen| {
+            seen.stray.get_or_insert_with(|| {
+                let start = text.get(..1024).unwrap_or(text);
+                shown(&String::from_utf8_lossy(start))
+            });
+        });
+    }
+
+    pub(crate) fn stray(&self) -> Option<String> {
+        self.seen(|seen| seen.stray.clone())
+    }
+
+    /// Something failed that rmcp may tell in fewer words, or not at all.
+    pub(crate) fn fails(&self, error: &Error) {
+        self.seen(|seen| seen.trouble = Some(error.clone()));
+    }
+
+    pub(crate) fn trouble(&self) -> Option<Error> {
+        self.seen(|seen| seen.trouble.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rmcp::model::CustomRequest;
+
+    fn request(id: i64, slot: &Slot) -> ClientJsonRpcMessage {
+        let mut request = CustomRequest::new("x", None);
+        request.extensions.insert(slot.clone());
+        ClientJsonRpcMessage::request(ClientRequest::CustomRequest(request), RequestId::Number(id))
+    }
+
+    #[test]
+    fn keeps_the_answer_to_a_question_as_it_was_written() {
+        let (kept, slot, other) = (Kept::default(), Slot::default(), Slot::default());
+        kept.sends(&request(1, &slot));
+        kept.sends(&request(2, &other));
+        kept.hears(br#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
+        kept.hears(br#"{"jsonrpc":"2.0","id":1,"result":{ "z":1.0,"a":12345678901234567890123 }}"#);
+        kept.hears(br#"{"jsonrpc":"2.0","id":1,"result":{"second":true}}"#);
+        assert_eq!(slot.get().unwrap().get(), r#"{ "z":1.0,"a":12345678901234567890123 }"#);
+        assert!(other.get().is_none());
+    }
+
+    #[test]
+    fn forgets_questions_that_nobody_waits_for() {
+        let kept = Kept::default();
+        for id in 0..100 {
+            kept.sends(&request(id, &Slot::default()));
+        }
+        assert!(kept.seen(|seen| seen.waiting.len()) <= 1);
+    }
+}

@@ -1,0 +1,73 @@
+//! What Attune gives to rmcp's clients and servers: so far, a connection to any MCP server.
+//!
+//! A [`Target`] is a URL, or a program with its arguments. [`Connection::open`] reaches it, finds out which era it
+//! speaks, and then asks. rmcp does the protocol: the negotiation, sessions, streams, and the headers that mirror a
+//! body. What rmcp reads into its own types loses the members that it does not know, so a connection keeps the text
+//! of every answer as it came: what a command shows is what the server said.
+//!
+//! # Which era
+//!
+//! 1. `server/discover`, as of 2026-07-28. Whoever answers it with that version is spoken to without a session.
+//! 2. An error that the modern era does not have, or silence for ten seconds: `initialize`, 2025-11-25 or what the
+//!    server has instead.
+//! 3. A program that ends at a question that it does not know, or a server that names older versions only, is
+//!    connected to once more, and begins with `initialize`.
+//!
+//! # Bounds
+//!
+//! Everything that a server sends is bounded by [`Options`]: how long it may take, how large one answer is, how many
+//! pages and items a listing has. Redirects are not followed.
+//!
+//! # Example
+//!
+//! ```
+//! use mcp_attune_rmcp::{Connection, Options, Target};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! # let url = format!("http://{}/mcp", listener.local_addr()?);
+//! # tokio::spawn(mcp_attune_demo::serve(listener, Default::default(), std::future::pending()));
+//! let target: Target = url.parse()?;
+//! let connection = Connection::open(&target, &Options::default()).await?;
+//! assert_eq!(connection.version(), "2026-07-28");
+//!
+//! let tools = connection.tools().await?;
+//! assert!(tools.iter().any(|tool| tool["name"] == "get_weather"));
+//!
+//! let weather = connection.call("get_weather", serde_json::json!({ "location": "Bern" })).await?;
+//! assert_eq!(weather["structuredContent"]["location"], "Bern");
+//! connection.close().await;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::string_slice
+    )
+)]
+
+mod shown;
+
+mod options;
+mod target;
+
+mod error;
+
+mod kept;
+
+mod http;
+mod pipe;
+
+mod connection;
+
+pub use connection::{Connection, Era};
+pub use error::Error;
+pub use mcp_attune_process::process::Stderr;
+pub use options::{BadHeader, Header, Options};
+pub use target::{BadTarget, Target};

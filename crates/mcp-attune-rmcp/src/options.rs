@@ -1,0 +1,148 @@
+//! What can be chosen about a connection.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use ::http::{HeaderName, HeaderValue};
+use mcp_attune_process::process::Stderr;
+
+use crate::shown::shown;
+
+/// How to connect, and how much to bear.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Headers of every request over HTTP. They replace those that would be sent under the same name.
+    pub headers: Vec<Header>,
+    /// How long it may take until the server has introduced itself. A server that is silent when it is asked what it
+    /// does not know is asked again after ten seconds, in the older way; with less than that there is no second time.
+    pub connect: Duration,
+    /// How long an answer may take.
+    pub answer: Duration,
+    /// How many bytes one answer may have.
+    pub bytes: usize,
+    /// How many pages a listing may have.
+    pub pages: usize,
+    /// How many items a listing may have.
+    pub items: usize,
+    /// Where a program's standard error goes.
+    pub stderr: Stderr,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            headers: Vec::new(),
+            connect: Duration::from_secs(30),
+            answer: Duration::from_secs(60),
+            bytes: 64 << 20,
+            pages: 1000,
+            items: 100_000,
+            stderr: Stderr::Inherited,
+        }
+    }
+}
+
+/// One header line, `name: value`. Its value is not shown by `Debug`.
+///
+/// ```
+/// use mcp_attune_rmcp::Header;
+///
+/// let header: Header = "Accept-Language: de-CH".parse()?;
+/// assert!("Content-Length: 3".parse::<Header>().is_err());
+/// # Ok::<(), mcp_attune_rmcp::BadHeader>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Header {
+    pub(crate) name: HeaderName,
+    pub(crate) value: HeaderValue,
+}
+
+impl fmt::Debug for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Header").field(&self.name.as_str()).finish_non_exhaustive()
+    }
+}
+
+/// What belongs to the connection and is not for others to set.
+const OURS: [HeaderName; 6] = [
+    ::http::header::CONNECTION,
+    ::http::header::CONTENT_LENGTH,
+    ::http::header::TE,
+    ::http::header::TRAILER,
+    ::http::header::TRANSFER_ENCODING,
+    ::http::header::UPGRADE,
+];
+
+impl FromStr for Header {
+    type Err = BadHeader;
+
+    fn from_str(line: &str) -> Result<Self, BadHeader> {
+        let (name, value) = line.split_once(':').ok_or(BadHeader::NoColon)?;
+        let bad_name = || BadHeader::Name(shown(name));
+        let name: HeaderName = name.trim().parse().map_err(|_| bad_name())?;
+        if OURS.contains(&name) {
+            return Err(BadHeader::Ours(name));
+        }
+        match HeaderValue::from_str(value.trim()) {
+            Ok(value) => Ok(Self { name, value }),
+            Err(_) => Err(BadHeader::Value(name)),
+        }
+    }
+}
+
+/// Why a line is no header that can be sent. The value is never in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BadHeader {
+    /// Nothing divides name and value.
+    NoColon,
+    /// A name that no header has.
+    Name(String),
+    /// A value that no header has.
+    Value(HeaderName),
+    /// A header that belongs to the connection.
+    Ours(HeaderName),
+}
+
+impl fmt::Display for BadHeader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoColon => f.write_str("a header has no colon; write it as `Name: value`"),
+            Self::Name(name) => {
+                write!(f, "`{name}` is no name of a header; names are letters, digits and hyphens")
+            }
+            Self::Value(name) => {
+                write!(f, "the value of the header `{name}` holds a character that no header can carry")
+            }
+            Self::Ours(name) => {
+                write!(f, "the header `{name}` belongs to the connection and cannot be set; leave it out")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadHeader {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_a_header_line() {
+        let header: Header = "X-Key:  a:b ".parse().unwrap();
+        assert_eq!((header.name.as_str(), header.value.to_str().unwrap()), ("x-key", "a:b"));
+        assert_eq!(format!("{header:?}"), r#"Header("x-key", ..)"#);
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_a_header() {
+        let check = |line: &str, expected| assert_eq!(line.parse::<Header>().unwrap_err(), expected);
+        check("X-Key", BadHeader::NoColon);
+        check(": x", BadHeader::Name(String::new()));
+        check("X Key: x", BadHeader::Name("X Key".to_owned()));
+        check("X-Key: a\nb", BadHeader::Value(HeaderName::from_static("x-key")));
+        check("transfer-encoding: chunked", BadHeader::Ours(::http::header::TRANSFER_ENCODING));
+    }
+}

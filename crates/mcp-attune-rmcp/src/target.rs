@@ -1,0 +1,160 @@
+//! Where a server is: a URL, or a program that is started for it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ::http::Uri;
+use ::http::uri::{Authority, Scheme};
+
+use crate::shown::shown;
+
+/// A server to connect to.
+///
+/// ```
+/// use mcp_attune_rmcp::Target;
+///
+/// assert!(matches!("https://example.com/mcp".parse(), Ok(Target::Url(_))));
+/// let program = Target::new(None, &["npx".to_owned(), "some-server".to_owned()])?;
+/// assert_eq!(program.to_string(), "npx some-server");
+///
+/// let error = Target::new(Some("example.com/mcp"), &[]).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "`example.com/mcp` is not a URL of a server; write `http://…` or `https://…`, or a program after `--`"
+/// );
+/// # Ok::<(), mcp_attune_rmcp::BadTarget>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Target {
+    /// A server that is there already, over HTTP.
+    Url(Uri),
+    /// A program that is started, and spoken to over its pipes.
+    Program {
+        /// Its name, looked for in `PATH`, or its path.
+        name: String,
+        /// What it is given on its command line.
+        arguments: Vec<String>,
+    },
+}
+
+impl Target {
+    /// Reads what a command line has: a URL, or the words after `--`.
+    pub fn new(url: Option<&str>, command: &[String]) -> Result<Self, BadTarget> {
+        match (url, command.split_first()) {
+            (Some(_), Some(_)) => Err(BadTarget::Both),
+            (None, None) => Err(BadTarget::Neither),
+            (Some(url), None) => url.parse(),
+            (None, Some((name, _))) if name.trim().is_empty() => Err(BadTarget::NoName),
+            (None, Some((name, arguments))) => {
+                Ok(Self::Program { name: name.clone(), arguments: arguments.to_vec() })
+            }
+        }
+    }
+}
+
+/// Reads a URL.
+impl FromStr for Target {
+    type Err = BadTarget;
+
+    fn from_str(text: &str) -> Result<Self, BadTarget> {
+        let bad = || BadTarget::NotAUrl(shown(text));
+        let url: Uri = text.trim().parse().map_err(|_| bad())?;
+        if !url.scheme().is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS) {
+            return Err(bad());
+        }
+        let authority = url.authority().ok_or_else(bad)?;
+        if authority.as_str().contains('@') {
+            return Err(BadTarget::Password);
+        }
+        if authority.host().is_empty() {
+            return Err(bad());
+        }
+        Ok(Self::Url(url))
+    }
+}
+
+/// The URL without its query, which may hold a secret; the command as it was given.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url(url) => {
+                let scheme = url.scheme_str().unwrap_or_default();
+                let authority = url.authority().map(Authority::as_str).unwrap_or_default();
+                write!(f, "{scheme}://{authority}{}", url.path())
+            }
+            Self::Program { name, arguments } => {
+                let words: Vec<_> = [name].into_iter().chain(arguments).map(String::as_str).collect();
+                f.write_str(&shown(&words.join(" ")))
+            }
+        }
+    }
+}
+
+/// Why something is no server to connect to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BadTarget {
+    /// Neither a URL nor a program.
+    Neither,
+    /// A URL and a program.
+    Both,
+    /// A text that is not a URL that begins with `http://` or `https://`.
+    NotAUrl(String),
+    /// A URL with a name or a password in it.
+    Password,
+    /// A program without a name.
+    NoName,
+}
+
+impl fmt::Display for BadTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Neither => {
+                f.write_str("no server is named; give its URL, or the program to start after `--`")
+            }
+            Self::Both => f.write_str("a URL and a program are both given; leave one of them out"),
+            Self::NotAUrl(text) => write!(
+                f,
+                "`{text}` is not a URL of a server; write `http://…` or `https://…`, or a program after `--`"
+            ),
+            Self::Password => f.write_str(
+                "the URL holds a name or a password, which ends up in logs; send it in a header `Authorization`",
+            ),
+            Self::NoName => f.write_str("the program after `--` has no name; write it first"),
+        }
+    }
+}
+
+impl std::error::Error for BadTarget {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|&word| word.to_owned()).collect()
+    }
+
+    #[test]
+    fn reads_urls_and_programs() {
+        let target = Target::new(Some(" https://example.com:8443/mcp?key=secret "), &[]).unwrap();
+        assert_eq!(target.to_string(), "https://example.com:8443/mcp");
+        let target = Target::new(None, &words(&["server", "--stdio", "http://x/"])).unwrap();
+        assert_eq!(target.to_string(), "server --stdio http://x/");
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_a_target() {
+        let check = |url, command: &[&str], expected: BadTarget| {
+            assert_eq!(Target::new(url, &words(command)), Err(expected));
+        };
+        check(None, &[], BadTarget::Neither);
+        check(Some("http://x/"), &["x"], BadTarget::Both);
+        check(None, &[" ", "x"], BadTarget::NoName);
+        check(Some("http://me:secret@x/"), &[], BadTarget::Password);
+        for text in ["", "x", "ftp://x/", "http://", "http:///mcp", "/mcp", "http://x y/"] {
+            check(Some(text), &[], BadTarget::NotAUrl(text.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Servers for tests, and short patience.
+
+use std::time::Duration;
+
+use mcp_attune_rmcp::{Connection, Error, Options, Stderr, Target};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// Options for servers that answer at once, or never.
+pub(crate) fn options() -> Options {
+    let mut options = Options::default();
+    options.stderr = Stderr::Logged("test".to_owned());
+    options
+}
+
+/// Little patience.
+pub(crate) fn impatient() -> Options {
+    let mut options = options();
+    (options.connect, options.answer) = (Duration::from_millis(1500), Duration::from_millis(300));
+    options
+}
+
+/// The demo over HTTP, at this URL.
+pub(crate) async fn demo() -> Target {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(mcp_attune_demo::serve(listener, Default::default(), std::future::pending()));
+    url.parse().unwrap()
+}
+
+/// A request: its first line and headers, and its body where that is JSON.
+pub(crate) struct Asked {
+    pub(crate) head: String,
+    pub(crate) body: Value,
+}
+
+impl Asked {
+    pub(crate) fn method(&self) -> &str {
+        self.body["method"].as_str().unwrap_or_default()
+    }
+
+    /// An answer to it.
+    pub(crate) fn result(&self, result: &str) -> String {
+        json(200, &format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, self.body["id"]))
+    }
+}
+
+/// A whole HTTP answer.
+pub(crate) fn answer(status: u16, headers: &str, body: &str) -> String {
+    format!(
+        "HTTP/1.1 {status} Status\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    )
+}
+
+pub(crate) fn json(status: u16, body: &str) -> String {
+    answer(status, "Content-Type: application/json\r\n", body)
+}
+
+/// A server over HTTP that does what a test says. An empty answer is none at all.
+pub(crate) async fn server(answer: impl Fn(Asked) -> String + Clone + Send + 'static) -> Target {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(one(stream, answer.clone()));
+        }
+    });
+    url.parse().unwrap()
+}
+
+async fn one(mut stream: TcpStream, answer: impl Fn(Asked) -> String) {
+    let mut text = Vec::new();
+    let head = loop {
+        if stream.read_buf(&mut text).await.unwrap_or(0) == 0 {
+            return;
+        }
+        if let Some(end) = text.windows(4).position(|window| window == b"\r\n\r\n") {
+            break String::from_utf8(text.drain(..end + 4).collect()).unwrap().to_ascii_lowercase();
+        }
+    };
+    let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
+    while text.len() < length.unwrap_or(0) {
+        if stream.read_buf(&mut text).await.unwrap_or(0) == 0 {
+            return;
+        }
+    }
+    let body = serde_json::from_slice(&text).unwrap_or_default();
+    let answer = answer(Asked { head, body });
+    if answer.is_empty() {
+        return std::future::pending().await;
+    }
+    let _ = stream.write_all(answer.as_bytes()).await;
+    let _ = stream.shutdown().await;
+}
+
+/// Why there is no connection.
+pub(crate) async fn fault(target: &Target, options: &Options) -> Error {
+    match Connection::open(target, options).await {
+        Err(error) => error,
+        Ok(connection) => panic!("{connection:?}"),
+    }
+}
+
+/// What an error says, with the target left out.
+pub(crate) fn says(error: &Error, target: &Target) -> String {
+    error.to_string().replace(&target.to_string(), "TARGET")
+}
