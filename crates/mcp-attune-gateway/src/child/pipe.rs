@@ -8,6 +8,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// How many bytes may wait for a program that does not read.
 const ROOM: usize = 8 << 20;
+/// How many bytes are put together before they are written: what a pipe holds on Linux.
+const PIECE: usize = 64 << 10;
 
 /// The way into a program. A clone leads to the same one.
 #[derive(Clone, Debug)]
@@ -19,7 +21,17 @@ pub(crate) struct Pipe {
 #[derive(Debug)]
 struct Waiting {
     line: Vec<u8>,
-    _room: Option<OwnedSemaphorePermit>,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl Waiting {
+    fn join(&mut self, more: Self) {
+        self.line.extend(more.line);
+        match (&mut self.room, more.room) {
+            (Some(room), Some(more)) => room.merge(more),
+            (room, more) => *room = room.take().or(more),
+        }
+    }
 }
 
 /// The program does not read any more.
@@ -43,19 +55,25 @@ impl Pipe {
             room = Arc::clone(&self.room).acquire_many_owned(bytes) => room.map_err(|_| Closed)?,
             () = self.to.closed() => return Err(Closed),
         };
-        self.to.send(Waiting { line, _room: Some(room) }).map_err(|_| Closed)
+        self.to.send(Waiting { line, room: Some(room) }).map_err(|_| Closed)
     }
 
     /// Sends a short message of our own, of which there is at most one for each message that found room.
     pub(crate) fn send_short(&self, message: &str) {
         // Nobody there to read it is as good as having read it.
-        let _ = self.to.send(Waiting { line: line(message.as_bytes()), _room: None });
+        let _ = self.to.send(Waiting { line: line(message.as_bytes()), room: None });
     }
 }
 
 async fn carry(mut waiting: mpsc::UnboundedReceiver<Waiting>, mut into: impl AsyncWrite + Unpin) {
-    while let Some(Waiting { line, _room }) = waiting.recv().await {
-        if let Err(error) = into.write_all(&line).await {
+    while let Some(mut first) = waiting.recv().await {
+        // What waits already goes in one piece: the program wakes up once for all of it.
+        while first.line.len() < PIECE
+            && let Ok(more) = waiting.try_recv()
+        {
+            first.join(more);
+        }
+        if let Err(error) = into.write_all(&first.line).await {
             tracing::debug!(%error, "the program reads no more");
             return;
         }
@@ -65,6 +83,9 @@ async fn carry(mut waiting: mpsc::UnboundedReceiver<Waiting>, mut into: impl Asy
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
     use std::time::Duration;
     use tokio::io::AsyncReadExt;
     use tokio::time::timeout;
@@ -99,5 +120,40 @@ mod tests {
         carry.await.unwrap();
         assert_eq!(pipe.send(&vec![b'x'; ROOM]).await, Err(Closed));
         assert_eq!(pipe.send(b"x").await, Err(Closed));
+    }
+
+    /// Remembers each write.
+    #[derive(Default)]
+    struct Writes(Vec<String>);
+
+    impl AsyncWrite for Writes {
+        fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, text: &[u8]) -> Poll<io::Result<usize>> {
+            self.0.push(String::from_utf8(text.to_vec()).unwrap());
+            Poll::Ready(Ok(text.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn writes_what_waits_in_one_piece_and_makes_room_for_more() {
+        let mut writes = Writes::default();
+        let (pipe, carry) = Pipe::new(&mut writes);
+        let long = "x".repeat(PIECE);
+        for message in ["one", "two", &long, "three"] {
+            pipe.send(message.as_bytes()).await.unwrap();
+        }
+        pipe.send_short("four");
+        let room = Arc::clone(&pipe.room);
+        drop(pipe);
+        carry.await;
+        assert_eq!(writes.0, [format!("one\ntwo\n{long}\n"), "three\nfour\n".to_owned()]);
+        assert_eq!(room.available_permits(), ROOM);
     }
 }
