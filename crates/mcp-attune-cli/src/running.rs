@@ -7,6 +7,11 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build().context("the runtime does not start")
 }
 
+/// A runtime with one thread: enough for two pipes, and there sooner than several.
+pub(crate) fn one_thread() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().context("the runtime does not start")
+}
+
 /// Makes room for the files that so many connections and calls need at a time, and warns where there is none.
 pub(crate) fn make_room(connections: usize, calls: usize) {
     let needed =

@@ -123,8 +123,8 @@ pub async fn serve(
 /// Serves the demo on standard input and output until the input is closed.
 pub async fn serve_stdio(options: &Options) -> io::Result<()> {
     let travel = Travel::new(options.step_delay);
-    let pipes = (tokio::io::stdin(), tokio::io::stdout());
-    let running = rmcp::serve_server(travel, pipes).await.map_err(io::Error::other)?;
+    let running =
+        rmcp::serve_server(travel, rmcp::transport::stdio_pipes()).await.map_err(io::Error::other)?;
     running.waiting().await.map_err(io::Error::other)?;
     Ok(())
 }

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
-use crate::running::{runtime, stopped};
+use crate::running::{one_thread, runtime, stopped};
 
 /// Serve a small Swiss travel service, with the rules of Attune around it
 #[derive(clap::Args)]
@@ -36,7 +36,8 @@ pub(crate) struct Demo {
 impl Demo {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let log = Log::start("warn");
-        runtime()?.block_on(async move {
+        let runtime = if self.stdio { one_thread() } else { runtime() };
+        runtime?.block_on(async move {
             tokio::spawn(log.tell());
             if self.stdio {
                 mcp_attune_demo::serve_stdio(&Options::default()).await?;

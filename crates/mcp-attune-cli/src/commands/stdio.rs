@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use crate::commands::serve::read;
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
+use crate::running::one_thread;
 
 /// Stand between a client and a server that speak over pipes, with the rules of Attune
 ///
@@ -46,11 +47,11 @@ impl Stdio {
         }
         let server = self.server(&config)?;
         let log = Log::start(&format!("{:?}", config.log).to_lowercase());
-        // One thread is enough for two pipes, and is there sooner than several.
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = one_thread()?;
         let status = runtime.block_on(async {
             tokio::spawn(log.clone().tell());
-            let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+            // Where both are pipes, and on Linux, no thread has to wait for them.
+            let (input, output) = rmcp::transport::stdio_pipes();
             let ended = stdio::run(&config, &server, input, output, signals()?).await;
             ended.map_err(|why| hinted(why.to_string(), HINT))
         });
