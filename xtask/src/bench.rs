@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: what the gateway costs, beside what nginx costs in the same place.
+//! `cargo xtask bench`: what the gateway costs, beside what nginx costs in the same place; `cargo xtask bench stdio`: what
+//! it costs in front of programs.
 //!
 //! Everything is measured in one run: each round gives every subject a slice of load in turn, and what is compared is
 //! compared within its round, so that a machine that has other work to do troubles all of them alike. Nothing is
@@ -10,6 +11,7 @@ mod page;
 mod process;
 mod servers;
 mod spread;
+mod stdio;
 mod streams;
 
 use std::net::SocketAddr;
@@ -20,7 +22,7 @@ use crate::report::hinted;
 use crate::shell::{self, program};
 use http::{Call, send};
 use load::{Load, Slice, Subject};
-use page::{Bound, Table, Targets};
+use page::{Block, Bound, Table, Targets};
 use servers::{Bench, Server, workers};
 use spread::Spread;
 
@@ -34,14 +36,9 @@ const STREAMS: usize = 5000;
 /// Sockets of one process: the streams, and the gateway has two for each.
 const FILES: usize = 2 * STREAMS + 500;
 
-/// Measures, prints the tables and writes them into the document.
+/// Measures everything, prints the tables and writes them into the document.
 pub(crate) fn run() -> Result<()> {
-    for (name, package) in [("wrk", "wrk"), ("nginx", "nginx-light")] {
-        if !shell::succeeds(&mut program(name, "-v")) && !shell::succeeds(&mut program("which", name)) {
-            let hint = format!("install it: `apt-get install {package}`");
-            return Err(hinted(format!("{name} is not here"), hint));
-        }
-    }
+    needs(&[("wrk", "wrk"), ("nginx", "nginx-light")])?;
     raise_limit()?;
     let bench = Bench::build()?;
     let mut targets = Targets::new();
@@ -59,7 +56,30 @@ pub(crate) fn run() -> Result<()> {
     ]
     .join("\n");
     println!("\n{figures}");
-    page::write(&figures)
+    page::write(Block::Gateway, &figures)?;
+    programs(&bench)
+}
+
+/// Measures servers that are programs, and nothing else.
+pub(crate) fn stdio() -> Result<()> {
+    needs(&[("wrk", "wrk")])?;
+    programs(&Bench::build()?)
+}
+
+fn programs(bench: &Bench) -> Result<()> {
+    let figures = stdio::run(bench)?;
+    println!("\n{figures}");
+    page::write(Block::Stdio, &figures)
+}
+
+fn needs(programs: &[(&str, &str)]) -> Result<()> {
+    for (name, package) in programs {
+        if !shell::succeeds(&mut program(name, "-v")) && !shell::succeeds(&mut program("which", name)) {
+            let hint = format!("install it: `apt-get install {package}`");
+            return Err(hinted(format!("{name} is not here"), hint));
+        }
+    }
+    Ok(())
 }
 
 /// The streams need more files at a time than many systems allow at first.

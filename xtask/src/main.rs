@@ -22,6 +22,7 @@ Usage: cargo xtask COMMAND
   count           count the instructions of what docs/performance.md lists
   bench           measure the gateway beside nginx, and write the figures into docs/performance.md
                   (needs wrk and nginx)
+  bench stdio     the part of it that is about servers which are programs (needs wrk)
   interop [--quick] [--if-possible]
                   let other people's software talk to ours directly and through the gateway (needs npm
                   and Python); quick is what CI runs, and what cannot be installed can be a notice instead of a
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
 fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
     Some(match words {
         ["bench"] => bench::run,
+        ["bench", "stdio"] => bench::stdio,
         ["ci"] => ci::run,
         ["spec"] => || spec::run(false),
         ["spec", "--check"] => || spec::run(true),

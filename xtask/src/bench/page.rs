@@ -8,8 +8,23 @@ use anyhow::{Context, Result};
 use crate::shell;
 
 const DOCUMENT: &str = "docs/performance.md";
-const BEGIN: &str = "<!-- begin: cargo xtask bench -->\n";
-const END: &str = "<!-- end: cargo xtask bench -->\n";
+
+/// A part of the document that is written here.
+#[derive(Clone, Copy)]
+pub(crate) enum Block {
+    Gateway,
+    Stdio,
+}
+
+impl Block {
+    /// The command that writes it, which stands in the lines around it.
+    fn command(self) -> &'static str {
+        match self {
+            Self::Gateway => "cargo xtask bench",
+            Self::Stdio => "cargo xtask bench stdio",
+        }
+    }
+}
 
 /// A table, filled row by row.
 pub(crate) struct Table(String);
@@ -61,19 +76,20 @@ impl Targets {
 }
 
 /// Puts the figures into the document.
-pub(crate) fn write(figures: &str) -> Result<()> {
+pub(crate) fn write(block: Block, figures: &str) -> Result<()> {
     let file = shell::root().join(DOCUMENT);
     let text = fs::read_to_string(&file).with_context(|| format!("could not read {DOCUMENT}"))?;
-    let text = between(&text, figures).with_context(|| {
-        format!("{DOCUMENT} has no place for the figures: two lines of `cargo xtask bench`")
+    let text = between(&text, block, figures).with_context(|| {
+        format!("{DOCUMENT} has no place for the figures: two lines of `{}`", block.command())
     })?;
     fs::write(&file, text).with_context(|| format!("could not write {DOCUMENT}"))
 }
 
-fn between(text: &str, figures: &str) -> Option<String> {
-    let (before, rest) = text.split_once(BEGIN)?;
-    let (_, after) = rest.split_once(END)?;
-    Some(format!("{before}{BEGIN}\n{figures}\n{END}{after}"))
+fn between(text: &str, block: Block, figures: &str) -> Option<String> {
+    let [begin, end] = ["begin", "end"].map(|word| format!("<!-- {word}: {} -->\n", block.command()));
+    let (before, rest) = text.split_once(&begin)?;
+    let (_, after) = rest.split_once(&end)?;
+    Some(format!("{before}{begin}\n{figures}\n{end}{after}"))
 }
 
 #[cfg(test)]
@@ -82,9 +98,16 @@ mod tests {
 
     #[test]
     fn replaces_what_stands_between_the_marks() {
-        let text = format!("a\n{BEGIN}\nold\n\n{END}b\n");
-        assert_eq!(between(&text, "new\n"), Some(format!("a\n{BEGIN}\nnew\n\n{END}b\n")));
-        assert_eq!(between("a\nb\n", "new\n"), None);
+        let text = |one, two| {
+            format!(
+                "a\n<!-- begin: cargo xtask bench stdio -->\n\n{one}\n<!-- end: cargo xtask bench stdio -->\nb\n\
+                 <!-- begin: cargo xtask bench -->\n\n{two}\n<!-- end: cargo xtask bench -->\nc\n"
+            )
+        };
+        let old = text("old\n", "old\n");
+        assert_eq!(between(&old, Block::Gateway, "new\n"), Some(text("old\n", "new\n")));
+        assert_eq!(between(&old, Block::Stdio, "new\n"), Some(text("new\n", "old\n")));
+        assert_eq!(between("a\nb\n", Block::Stdio, "new\n"), None);
     }
 
     #[test]

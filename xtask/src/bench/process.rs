@@ -45,10 +45,15 @@ fn kib(status: &str, name: &str) -> Option<f64> {
     rest.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// The processes that a process started.
+/// The processes that a process started, from whichever of its threads.
 pub(crate) fn children(pid: u32) -> Result<Vec<u32>> {
-    let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).context("a server is gone")?;
-    Ok(list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect())
+    let mut children = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).context("a server is gone")? {
+        // A thread may end meanwhile; its children are then another's.
+        let list = fs::read_to_string(thread?.path().join("children")).unwrap_or_default();
+        children.extend(list.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+    }
+    Ok(children)
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ impl Drop for Server {
 
 /// What is built, and where files go.
 pub(crate) struct Bench {
-    attune: PathBuf,
+    pub(crate) attune: PathBuf,
     upstream: PathBuf,
     pub(crate) folder: PathBuf,
 }
@@ -106,12 +106,23 @@ impl Bench {
 
     /// Attune in front of a server, with everything as it comes but for the calls at a time.
     pub(crate) fn attune(&self, behind: &Server) -> Result<Server> {
+        let mut attune = self.serve()?;
+        Server::telling(attune.arg("--upstream").arg(format!("http://{}/mcp", behind.address)))
+    }
+
+    /// Attune in front of the demo as a program.
+    pub(crate) fn attune_before_program(&self) -> Result<Server> {
+        let mut attune = self.serve()?;
+        Server::telling(attune.arg("--").arg(&self.attune).args(["demo", "--bare", "--stdio"]))
+    }
+
+    fn serve(&self) -> Result<Command> {
         let config = self.folder.join("attune.toml");
         fs::write(&config, "[limits]\ncalls = 10000\n")?;
         let mut attune = Command::new(&self.attune);
-        attune.args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--upstream"]);
+        attune.args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config"]).arg(config);
         attune.stderr(Stdio::null());
-        Server::telling(attune.arg(format!("http://{}/mcp", behind.address)).arg("--config").arg(config))
+        Ok(attune)
     }
 
     /// nginx in front of a server, with as many workers as Attune has threads.

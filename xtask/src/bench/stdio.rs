@@ -1,0 +1,191 @@
+//! `cargo xtask bench stdio`: servers that are programs, behind `attune serve` and behind `attune stdio`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use super::http::Call;
+use super::load::{Load, Slice, Subject};
+use super::page::{Bound, Table, Targets};
+use super::servers::{Bench, Server};
+use super::spread::Spread;
+use super::{ROUNDS, USUAL, call, check, column, compared, process, rounds};
+
+/// Calls of one slice over a pipe.
+const CALLS: usize = 500;
+/// What a call may cost, of the same call over HTTP.
+const MOST: f64 = 1.5;
+const SUBJECTS: [&str; 3] = ["HTTP, directly", "HTTP, through Attune", "program behind Attune"];
+
+/// Measures, and gives the tables.
+pub(crate) fn run(bench: &Bench) -> Result<String> {
+    let mut targets = Targets::new();
+    let behind = behind(bench, &mut targets)?;
+    let between = between(bench, &mut targets)?;
+    Ok([targets.text(), behind, format!("### Between two pipes\n\n{between}")].join("\n"))
+}
+
+/// The demo over HTTP, the same with Attune in front, and the demo as a program behind Attune.
+fn behind(bench: &Bench, targets: &mut Targets) -> Result<String> {
+    let demo = bench.demo()?;
+    let (http, program) = (bench.attune(&demo)?, bench.attune_before_program()?);
+    let call = call();
+    for (server, lie) in [(&demo, 200), (&http, 400), (&program, 400)] {
+        check(server.address, &call, lie)?;
+    }
+    let load = Load::new(&bench.folder, "call", &call)?;
+    let subjects = [demo.subject(), together(&http, &[demo.pid()]), with_children(&program)?];
+    let mut table = Table::new(&[
+        "connections",
+        "",
+        "requests/s",
+        "of direct",
+        "CPU a request, of all processes",
+        "of direct",
+        "latency (median)",
+        "of direct",
+    ]);
+    for connections in [1, USUAL] {
+        println!("{connections} connections: {}", SUBJECTS.join("; "));
+        let rounds = rounds(&load, &subjects, connections)?;
+        for (index, name) in SUBJECTS.into_iter().enumerate() {
+            let median = |figure: fn(&Slice) -> f64| {
+                Spread::of(column(&rounds, index).map(|slice| figure(&slice))).median()
+            };
+            let of = |figure| compared(&rounds, index, 0, figure).to_string();
+            table.row(&[
+                connections.to_string(),
+                name.to_owned(),
+                format!("{:.0}", median(|slice| slice.rate)),
+                of(|slice| slice.rate),
+                format!("{:.0} µs", median(|slice| slice.cpu)),
+                of(|slice| slice.cpu),
+                format!("{:.0} µs", median(|slice| slice.latency)),
+                of(|slice| slice.latency),
+            ]);
+        }
+        aim(targets, connections, &rounds);
+    }
+    Ok(table.text())
+}
+
+fn aim(targets: &mut Targets, connections: usize, rounds: &[Vec<Slice>]) {
+    let mut most = |what: &str, spread: Spread| {
+        targets.add(what, Bound::AtMost(MOST), spread.median(), spread.to_string());
+    };
+    if connections == 1 {
+        let latency = compared(rounds, 2, 0, |slice| slice.latency);
+        return most("latency of a call to a program behind Attune, of one over HTTP directly", latency);
+    }
+    let time = compared(rounds, 2, 0, |slice| 1.0 / slice.rate);
+    most(&format!("time for each of many calls at {connections} connections, likewise"), time);
+    let cpu = compared(rounds, 2, 1, |slice| slice.cpu);
+    most("CPU of Attune and the program, of Attune and the server over HTTP", cpu);
+}
+
+/// A server, and those behind it.
+fn together(server: &Server, more: &[u32]) -> Subject {
+    let Subject { address, mut pids } = server.subject();
+    pids.extend(more);
+    Subject { address, pids }
+}
+
+fn with_children(server: &Server) -> Result<Subject> {
+    let children = process::children(server.pid())?;
+    if children.is_empty() {
+        bail!("the gateway has started no program");
+    }
+    Ok(together(server, &children))
+}
+
+/// What `attune stdio` adds to the pipes of a program.
+fn between(bench: &Bench, targets: &mut Targets) -> Result<String> {
+    println!("Over a pipe: directly, through Attune");
+    let attune = bench.attune.as_path();
+    let mut direct = Pipe::open(attune, &["demo", "--bare", "--stdio"])?;
+    let this = attune.to_str().context("the path of the build is not UTF-8")?;
+    let mut through = Pipe::open(attune, &["stdio", "--", this, "demo", "--bare", "--stdio"])?;
+    let call = call();
+    for pipe in [&mut direct, &mut through] {
+        pipe.times(CALLS, &call)?;
+    }
+    let mut slices = Vec::new();
+    for _ in 0..ROUNDS {
+        slices.push((direct.times(CALLS, &call)?, through.times(CALLS, &call)?));
+    }
+    let of = |part: f64| {
+        let parts = |slice: &(Spread, Spread)| (slice.0.at(part), slice.1.at(part));
+        let parts: Vec<_> = slices.iter().map(parts).collect();
+        let median = |figure: fn(&(f64, f64)) -> f64| Spread::of(parts.iter().map(figure));
+        [median(|both| both.0), median(|both| both.1), median(|both| both.1 - both.0)]
+    };
+    let micros = |spread: &Spread| format!("{:.0} µs", spread.median());
+    let mut table = Table::new(&["a call over a pipe", "directly", "through Attune", "added"]);
+    for (name, part) in [("median", 0.5), ("p99", 0.99)] {
+        let cells = of(part);
+        table.row(&[&[name.to_owned()], cells.each_ref().map(micros).as_slice()].concat());
+        if let ("median", [.., added]) = (name, &cells) {
+            let what = "latency that `attune stdio` adds (µs, the median)";
+            let shown = format!("{:.0} ({:.0}–{:.0})", added.median(), added.at(0.25), added.at(0.75));
+            targets.add(what, Bound::AtMost(100.0), added.median(), shown);
+        }
+    }
+    let used = process::memory(through.child.id())?;
+    let what = "memory of `attune stdio` (MiB, the peak)";
+    targets.add(what, Bound::AtMost(15.0), used.peak, format!("{:.1} MiB", used.peak));
+    Ok(table.text())
+}
+
+/// A program, spoken to over its pipes.
+struct Pipe {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+}
+
+impl Pipe {
+    fn open(program: &Path, arguments: &[&str]) -> Result<Self> {
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().context("a program does not start")?;
+        let to = child.stdin.take().context("a program has no input")?;
+        let from = BufReader::new(child.stdout.take().context("a program has no output")?);
+        let mut pipe = Self { child, to, from };
+        let said = pipe.ask(&Call::modern("server/discover", ""))?;
+        if !said.contains("supportedVersions") {
+            bail!("a program does not introduce itself: {said}");
+        }
+        Ok(pipe)
+    }
+
+    fn ask(&mut self, call: &Call) -> Result<String> {
+        self.to.write_all(format!("{}\n", call.body).as_bytes())?;
+        let mut line = String::new();
+        self.from.read_line(&mut line)?;
+        Ok(line)
+    }
+
+    /// Microseconds from calls to their answers.
+    fn times(&mut self, calls: usize, call: &Call) -> Result<Spread> {
+        let mut times = Vec::with_capacity(calls);
+        for _ in 0..calls {
+            let began = Instant::now();
+            let said = self.ask(call)?;
+            times.push(began.elapsed().as_secs_f64() * 1e6);
+            if !said.contains("\"result\"") {
+                bail!("a call over a pipe failed: {said}");
+            }
+        }
+        Ok(Spread::of(times))
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
