@@ -8,6 +8,7 @@ mod clients;
 mod install;
 mod referee;
 mod replicas;
+mod running;
 mod servers;
 
 use std::time::Instant;

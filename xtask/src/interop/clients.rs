@@ -6,7 +6,7 @@
 
 mod matrix;
 mod packages;
-mod running;
+mod told;
 
 use std::thread;
 
@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 
 use self::matrix::{Cell, Checks};
 use self::packages::Packages;
-use self::running::{Gateway, Running};
+use super::servers::Server;
 
 /// A token that servers protected by OAuth want to see.
 const TOKEN: &str = "let-me-in";
@@ -78,20 +78,22 @@ pub(crate) fn run(quick: bool) -> Result<Vec<String>> {
 
 /// Two servers of a kind, one of them behind the gateway: what one run leaves behind does not disturb the other.
 struct Pair {
-    direct: Running,
-    through: Gateway,
+    direct: Server,
+    behind: Server,
+    through: Server,
 }
 
 impl Pair {
     fn start(packages: &Packages, server: Sdk, options: &[&str]) -> Result<Self> {
-        let through = Gateway::start(packages, server, start(packages, server, "behind", options)?)?;
-        Ok(Self { direct: start(packages, server, "direct", options)?, through })
+        let behind = start(packages, server, "behind", options)?;
+        let through = packages.ours.in_front_of(&behind, &format!("{}-gateway", server.name()))?;
+        Ok(Self { direct: start(packages, server, "direct", options)?, behind, through })
     }
 }
 
-fn start(packages: &Packages, server: Sdk, place: &str, options: &[&str]) -> Result<Running> {
-    let log = packages.log(&format!("{}-server-{place}", server.name()))?;
-    Running::start(packages.server(server).args(options), &log)
+fn start(packages: &Packages, server: Sdk, place: &str, options: &[&str]) -> Result<Server> {
+    let log = format!("{}-server-{place}", server.name());
+    Server::start(packages.server(server).args(options), &log)
         .with_context(|| format!("the server of {} does not start", server.name()))
 }
 
@@ -145,7 +147,7 @@ fn both(
 ) -> Result<(Checks, Checks)> {
     let run = |url: &str| {
         let mut command = packages.client(client);
-        running::checks(command.args([url, era]).args(options))
+        told::checks(command.args([url, era]).args(options))
             .with_context(|| format!("the client of {} at {url}", client.name()))
     };
     thread::scope(|scope| {
@@ -165,7 +167,7 @@ fn strangers(packages: &Packages, server: Sdk, quick: bool) -> Result<Vec<String
     let pair = Pair::start(packages, server, &["--token", TOKEN])?;
     let mut judge = packages.rmcp("oauth");
     // The metadata names the server itself, so here the two have to be one.
-    let told = running::checks(judge.args([&pair.through.behind.url, &pair.through.url]))?;
+    let told = told::checks(judge.args([&pair.behind.url, &pair.through.url]))?;
     let title = format!("oauth at {}", server.name());
     let mut failures = matrix::expect(&title, &told);
     for client in Sdk::SERVERS.into_iter().filter(|client| !quick || *client == server) {
@@ -182,9 +184,10 @@ fn strangers(packages: &Packages, server: Sdk, quick: bool) -> Result<Vec<String
 
 /// What many calls cost a server whose listings are stale at once.
 fn many_calls(packages: &Packages, quick: bool) -> Result<Vec<String>> {
-    let gateway = Gateway::start(packages, Python, start(packages, Python, "counting", &[])?)?;
+    let behind = start(packages, Python, "counting", &[])?;
+    let through = packages.ours.in_front_of(&behind, "counting-gateway")?;
     let [good, bad, seconds] = if quick { ["500", "100", "3"] } else { ["10000", "1000", "10"] };
     let mut judge = packages.rmcp("calls");
-    let counted = running::checks(judge.args([&gateway.behind.url, &gateway.url, good, bad, seconds]))?;
+    let counted = told::checks(judge.args([&behind.url, &through.url, good, bad, seconds]))?;
     Ok(matrix::expect("listings behind the gateway", &counted))
 }

@@ -27,6 +27,14 @@ pub(crate) fn folder() -> PathBuf {
     shell::root().join("target/interop")
 }
 
+/// Where a program's complaints go.
+pub(crate) fn log(name: &str) -> Result<fs::File> {
+    let folder = folder().join("seen/logs");
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(format!("{}.log", name.replace(' ', "-")));
+    fs::File::create(&path).with_context(|| format!("could not write {}", path.display()))
+}
+
 /// A Node.js that is new enough: the system's, or one from npm.
 pub(crate) fn node() -> Result<PathBuf> {
     if version_of_node().is_some_and(|version| version >= NODE_AT_LEAST) {

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 
 use super::checks::{Checks, Ending};
 use super::install::{self, npm};
-use super::servers::{Ours, Pair, Server};
+use super::servers::{Ours, Server};
 use crate::shell;
 
 const PACKAGE: &str = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
@@ -30,9 +30,9 @@ const OURS: [&str; 3] =
 /// Quick is both versions, on the fixture as it is and on the lax one. The rest is an older version, and extensions.
 pub(crate) fn run(quick: bool) -> Result<Vec<String>> {
     let referee = Referee::install()?;
-    let Ours { attune, fixture, .. } = Ours::build()?;
-    let strict = Pair::behind(&attune, Server::start(&fixture, &["--listen", "127.0.0.1:0"])?)?;
-    let lax = Pair::behind(&attune, Server::start(&fixture, &["--lax", "--listen", "127.0.0.1:0"])?)?;
+    let ours = Ours::build()?;
+    let strict = Pair::start(&ours, &[])?;
+    let lax = Pair::start(&ours, &["--lax"])?;
 
     let mut faults = Vec::new();
     for version in VERSIONS {
@@ -46,6 +46,20 @@ pub(crate) fn run(quick: bool) -> Result<Vec<String>> {
         faults.extend(referee.compare(&strict, &extensions, "extensions", faults_of)?);
     }
     Ok(faults)
+}
+
+/// One fixture, by itself and through the gateway.
+struct Pair {
+    direct: Server,
+    through: Server,
+}
+
+impl Pair {
+    fn start(ours: &Ours, arguments: &[&str]) -> Result<Self> {
+        let direct = ours.fixture(arguments)?;
+        let through = ours.in_front_of(&direct, "fixture-gateway")?;
+        Ok(Self { direct, through })
+    }
 }
 
 /// Something wrong, and what the referee says about it, which may differ from one time to the next.

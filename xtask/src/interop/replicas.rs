@@ -6,13 +6,14 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::install::{self, Unavailable};
+use super::running::Running;
 use super::servers::{Ours, Server};
 use crate::shell;
 
@@ -27,14 +28,15 @@ pub(crate) fn run(_quick: bool) -> Result<Vec<String>> {
     }
     let folder = install::folder().join("seen/replicas");
     fs::create_dir_all(&folder)?;
-    let Ours { attune, .. } = Ours::build()?;
-    let server = Server::start(&attune, &["demo", "--bare", "--listen", "127.0.0.1:0"])?;
+    let ours = Ours::build()?;
+    let mut demo = Command::new(&ours.attune);
+    let server = Server::start(demo.args(["demo", "--bare", "--listen", "127.0.0.1:0"]), "demo")?;
     let config = folder.join("attune.toml");
     let upstream = format!("[upstream]\nurl = \"{}\"\n", server.url);
     fs::write(&config, format!("default_language = \"en\"\n[session]\nkeys = [\"{KEY}\"]\n{upstream}"))?;
     let config = config.to_string_lossy();
-    let arguments = ["serve", "--config", &config, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
-    let replicas = [Server::start(&attune, &arguments)?, Server::start(&attune, &arguments)?];
+    let replica = |log| ours.gateway(&["--config", &config], log);
+    let replicas = [replica("replica-1")?, replica("replica-2")?];
     let front = Nginx::start(&folder, &replicas)?;
 
     let mut faults = Vec::new();
@@ -132,7 +134,7 @@ fn header(head: &str, name: &str) -> Option<String> {
 
 /// nginx in front of the replicas, until this is dropped.
 struct Nginx {
-    child: Child,
+    _running: Running,
     port: u16,
 }
 
@@ -146,8 +148,8 @@ impl Nginx {
         fs::write(&file, configuration(folder, port, &servers))?;
         let mut command = Command::new("nginx");
         command.arg("-e").arg(folder.join("error.log")).arg("-c").arg(&file);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        let nginx = Self { child, port };
+        let running = Running::start(command.stdout(Stdio::null()).stderr(Stdio::null()))?;
+        let nginx = Self { _running: running, port };
         for _ in 0..100 {
             if nginx.connect().is_ok() {
                 return Ok(nginx);
@@ -176,13 +178,6 @@ impl Nginx {
         tcp.set_read_timeout(Some(PATIENCE))?;
         tcp.write_all(format!("{request}\r\n{body}").as_bytes())?;
         Stream::begin(tcp)
-    }
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

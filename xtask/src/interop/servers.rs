@@ -1,11 +1,13 @@
-//! Servers that run as long as somebody holds them.
+//! Servers and gateways that others meet: one way to start them, and one to end them.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result};
 
+use super::install;
+use super::running::Running;
 use crate::shell;
 
 /// The programs of ours that others meet.
@@ -23,53 +25,58 @@ impl Ours {
             shell::programs(packages, ["attune", "attune-fixture", "interop-rmcp"])?;
         Ok(Self { attune, fixture, rmcp })
     }
+
+    /// The server that the referee judges.
+    pub(crate) fn fixture(&self, arguments: &[&str]) -> Result<Server> {
+        let mut command = Command::new(&self.fixture);
+        Server::start(command.args(arguments).args(["--listen", ANYWHERE]), "fixture")
+    }
+
+    /// The gateway, at free ports, in front of what `arguments` say.
+    pub(crate) fn gateway(&self, arguments: &[&str], log: &str) -> Result<Server> {
+        let mut command = Command::new(&self.attune);
+        command.args(["serve", "--listen", ANYWHERE, "--admin", ANYWHERE]).args(arguments);
+        Server::start(&mut command, log).context("the gateway")
+    }
+
+    /// The gateway in front of a server.
+    pub(crate) fn in_front_of(&self, server: &Server, log: &str) -> Result<Server> {
+        self.gateway(&["--upstream", &server.url], log)
+    }
 }
+
+/// A port that is free.
+const ANYWHERE: &str = "127.0.0.1:0";
 
 /// A program that serves HTTP, until this is dropped.
 pub(crate) struct Server {
-    child: Child,
+    pub(crate) url: String,
+    _running: Running,
     /// Kept open: a program that goes on writing would fail if nobody could read it.
     _out: BufReader<ChildStdout>,
-    pub(crate) url: String,
 }
 
 impl Server {
-    /// Starts a program whose first line says where it is.
-    pub(crate) fn start(program: &Path, arguments: &[&str]) -> Result<Self> {
-        let mut command = Command::new(program);
-        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
-        let mut out = BufReader::new(child.stdout.take().context("the server has no output")?);
+    /// Starts a program whose first line says where it is. Its complaints go to the log of that name.
+    pub(crate) fn start(command: &mut Command, log: &str) -> Result<Self> {
+        let file = install::log(log)?;
+        let mut running = Running::start(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file))?;
+        let mut out = BufReader::new(running.output().context("a server has no output")?);
         let mut first = String::new();
         out.read_line(&mut first)?;
-        let mut server = Self { child, _out: out, url: String::new() };
         let url = first.split_whitespace().find(|word| word.starts_with("http://"));
-        server.url =
-            url.with_context(|| format!("{} did not say where it is", program.display()))?.to_owned();
-        Ok(server)
+        let url =
+            url.with_context(|| format!("{} did not say where it is; its log is {log}.log", running.name()))?;
+        Ok(Self { url: url.to_owned(), _running: running, _out: out })
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// One server, by itself and through the gateway.
-pub(crate) struct Pair {
-    pub(crate) direct: Server,
-    pub(crate) through: Server,
-}
-
-impl Pair {
-    /// Puts the gateway in front of a server.
-    pub(crate) fn behind(attune: &Path, direct: Server) -> Result<Self> {
-        let upstream = direct.url.as_str();
-        let arguments =
-            ["serve", "--upstream", upstream, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"];
-        let through = Server::start(attune, &arguments)?;
-        Ok(Self { direct, through })
+    #[test]
+    fn a_server_that_says_nothing_is_an_error() {
+        assert!(Server::start(&mut Command::new("true"), "nobody").is_err());
     }
 }

@@ -26,15 +26,13 @@ pub(super) struct Installed {
 impl Installed {
     /// Builds what is ours: that this fails is never a matter of the network.
     pub(super) fn build(self) -> Result<Packages> {
-        let Ours { attune, rmcp, .. } = Ours::build()?;
-        Ok(Packages { attune, rmcp, installed: self })
+        Ok(Packages { ours: Ours::build()?, installed: self })
     }
 }
 
 /// Where everything is.
 pub(super) struct Packages {
-    pub(super) attune: PathBuf,
-    rmcp: PathBuf,
+    pub(super) ours: Ours,
     installed: Installed,
 }
 
@@ -64,15 +62,9 @@ impl Packages {
 
     /// A command of the crate `interop/rmcp`.
     pub(super) fn rmcp(&self, command: &str) -> Command {
-        let mut rmcp = Command::new(&self.rmcp);
+        let mut rmcp = Command::new(&self.ours.rmcp);
         rmcp.arg(command);
         rmcp
-    }
-
-    /// Where a program's complaints go.
-    pub(super) fn log(&self, name: &str) -> Result<fs::File> {
-        let path = self.installed.folder.join(format!("{name}.log"));
-        fs::File::create(&path).with_context(|| format!("could not write {}", path.display()))
     }
 
     fn script(&self, sdk: Sdk, role: &str) -> Command {
