@@ -84,11 +84,15 @@ impl Checks {
             .map(|(name, ending)| (name.as_str(), ending))
     }
 
+    /// What passed.
+    pub(crate) fn passed(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|(_, ending)| ending.status == Status::Success).map(|(name, _)| name.as_str())
+    }
+
     /// What passes here and does not there.
     pub(crate) fn better_than(&self, other: &Self) -> Vec<&str> {
         let passes = |ending: Option<&Ending>| ending.is_some_and(|ending| ending.status == Status::Success);
-        let names = self.0.iter().filter(|(_, ending)| passes(Some(ending))).map(|(name, _)| name.as_str());
-        names.filter(|name| !passes(other.0.get(*name))).collect()
+        self.passed().filter(|name| !passes(other.0.get(*name))).collect()
     }
 
     /// What the referee says about a check.
@@ -114,15 +118,27 @@ fn scenario(folder: &str) -> String {
     name.get(..end).unwrap_or(name).to_owned()
 }
 
-/// Checks as the referee would write them: `[scenario, name, status]`.
+/// Checks as the referee would write them: `[scenario, name, status]`, all with the id `id`.
 #[cfg(test)]
 pub(crate) fn written(list: &[[&str; 3]]) -> Checks {
     let mut checks = Checks::default();
     for [scenario, name, status] in list {
-        let entry = serde_json::json!([{ "id": "id", "name": name, "status": status }]);
-        checks.add(scenario, &entry.to_string()).unwrap();
+        checks.add(scenario, &entry(name, "id", status)).unwrap();
     }
     checks
+}
+
+/// One check with an id.
+#[cfg(test)]
+pub(crate) fn with_id(id: &str, status: &str) -> Checks {
+    let mut checks = Checks::default();
+    checks.add("s", &entry("a", id, status)).unwrap();
+    checks
+}
+
+#[cfg(test)]
+fn entry(name: &str, id: &str, status: &str) -> String {
+    serde_json::json!([{ "id": id, "name": name, "status": status }]).to_string()
 }
 
 #[cfg(test)]
