@@ -1,8 +1,9 @@
-// Asks a server for everything in the small set, and prints one line of JSON a check. The clients of both SDKs bring
-// a `way` to do what their SDKs do differently.
+// Asks a server for everything in the small set, and prints one line of JSON a check; or does the steps of a script. The
+// clients of both SDKs bring a `way` to do what their SDKs do differently.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { NOTE } from './small-set.mjs';
+import { runScript } from './steps.mjs';
 
 const PATIENCE = 10_000;
 
@@ -99,16 +100,30 @@ async function check(name, run) {
   }
 }
 
-/** Reads the arguments `URL ERA [--token TOKEN] [--only CHECKS]`, and runs what they ask for. */
+/** The way to a server: its URL, or its command as a list in JSON. */
+function transportTo(server, over, token) {
+  if (server.startsWith('[')) {
+    const [command, ...args] = JSON.parse(server);
+    return new over.pipes({ command, args });
+  }
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  return new over.http(new URL(server), { requestInit: { headers } });
+}
+
+/** Reads the arguments `SERVER ERA [--token TOKEN] [--only CHECKS] [--script FILE]`, and runs what they ask for. */
 export async function main(way) {
-  const options = { token: { type: 'string' }, only: { type: 'string' } };
+  const options = { token: { type: 'string' }, only: { type: 'string' }, script: { type: 'string' } };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
-  const [url, era] = positionals;
-  const headers = values.token ? { Authorization: `Bearer ${values.token}` } : {};
+  const [server, era] = positionals;
   const heard = { updated: 0, listed: 0 };
   const client = way.build(era, heard);
+  const transport = transportTo(server, way.over, values.token);
+  if (values.script) {
+    await runScript(client, transport, way, values.script);
+    process.exit(0);
+  }
   const connected = await check('connects', async () => {
-    await way.connect(client, new URL(url), { requestInit: { headers } });
+    await client.connect(transport);
     return 'connected';
   });
   if (connected) {

@@ -1,15 +1,21 @@
-"""Asks a server for everything in the small set, with the Python SDK, and prints one line of JSON a check."""
+"""Asks a server for everything in the small set, with the Python SDK, and prints one line of JSON a check.
+
+With `--script` it does the steps of a file instead, and prints what comes of each. The server is a URL, or a command as a
+list in JSON.
+"""
 
 import argparse
 import json
 import warnings
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import anyio
 import httpx2
-from mcp import Client
+import steps
+from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import ElicitResult, ResourceUpdatedNotification, ToolListChangedNotification
@@ -134,6 +140,7 @@ class Checks:
 
 
 BOTH = ["lists", "calls", "reads", "prompts", "progress", "elicits", "cancels", "hears_updates", "hears_lists_change"]
+MODES = {"modern": "2026-07-28", "legacy": "legacy", "auto": "auto"}
 ONLY = {"modern": ["mirrors_headers"], "legacy": ["elicits_aside", "resumes"]}
 
 
@@ -161,19 +168,27 @@ def tell(name: str, ok: bool, detail: str) -> None:
 
 async def main() -> None:
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("url")
-    arguments.add_argument("era", choices=["modern", "legacy"])
+    arguments.add_argument("server", help="a URL, or a command as a list in JSON")
+    arguments.add_argument("era", choices=list(MODES))
     arguments.add_argument("--token")
     arguments.add_argument("--only", default="", help="names of checks, with commas between them")
+    arguments.add_argument("--script", help="a file with steps to do instead of checks")
     chosen = arguments.parse_args()
     heard = Heard()
     async with AsyncExitStack() as stack:
-        headers = {"Authorization": f"Bearer {chosen.token}"} if chosen.token else {}
-        http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(30, read=300)))
+        if chosen.server.startswith("["):
+            program, *words = json.loads(chosen.server)
+            server = StdioServerParameters(command=program, args=words)
+        else:
+            headers = {"Authorization": f"Bearer {chosen.token}"} if chosen.token else {}
+            timeout = httpx2.Timeout(30, read=300)
+            http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=timeout))
+            server = streamable_http_client(chosen.server, http_client=http)
         client = Client(
-            streamable_http_client(chosen.url, http_client=http),
-            mode="2026-07-28" if chosen.era == "modern" else "legacy",
+            server,
+            mode=MODES[chosen.era],
             elicitation_callback=answer,
+            sampling_callback=steps.sample if chosen.script else None,
             message_handler=heard.hear,
             cache=None,
         )
@@ -182,7 +197,11 @@ async def main() -> None:
         try:
             await stack.enter_async_context(client)
         except Exception as error:
+            if chosen.script:
+                return steps.tell("begins", steps.refused(error))
             return tell("connects", False, reason(error))
+        if chosen.script:
+            return await steps.run(client, json.loads(Path(chosen.script).read_text()))
         tell("connects", True, client.protocol_version)
         checks = Checks(client, heard)
         for name in chosen.only.split(",") if chosen.only else BOTH + ONLY[chosen.era]:

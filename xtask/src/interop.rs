@@ -6,6 +6,8 @@
 mod checks;
 mod clients;
 mod install;
+mod local;
+mod packages;
 mod referee;
 mod replicas;
 mod running;
@@ -24,6 +26,7 @@ type Part = fn(bool) -> Result<Vec<String>>;
 const PARTS: &[(&str, Part)] = &[
     ("the official referee", referee::run),
     ("clients and servers of other people", clients::run),
+    ("local servers", local::run),
     ("replicas behind nginx", replicas::run),
 ];
 

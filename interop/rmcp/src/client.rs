@@ -1,24 +1,30 @@
-//! rmcp as a client: asks a server for everything in the small set.
+//! rmcp as a client: asks a server for everything in the small set, or does the steps of a script.
 
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ClientRequest,
-    ElicitRequestParams, ElicitResult, ElicitationAction, GetPromptRequestParams, Implementation, JsonObject,
-    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ResourceContents,
-    ResourceUpdatedNotificationParam, SubscribeRequestParams, SubscriptionFilter,
+    CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams, ElicitResult, ElicitationAction,
+    GetPromptRequestParams, Implementation, JsonObject, ProgressNotificationParam, ProtocolVersion,
+    ReadResourceRequestParams, ResourceContents, ResourceUpdatedNotificationParam, SamplingMessage,
+    SubscribeRequestParams, SubscriptionFilter,
 };
-use rmcp::service::{NotificationContext, PeerRequestOptions, RequestContext, RunningService};
+use rmcp::service::{
+    ClientInitializeError, NotificationContext, PeerRequestOptions, RequestContext, RunningService,
+};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient, object};
 use serde_json::json;
+use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use crate::server::NOTE;
+use crate::steps;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const BOTH: [&str; 9] = [
@@ -33,10 +39,15 @@ const BOTH: [&str; 9] = [
     "hears_lists_change",
 ];
 
-/// Runs the checks of an era, or those named with `--only`.
-pub(crate) async fn run(url: &str, era: &str, options: &[&str]) -> Result<()> {
+/// Runs the checks of an era, or those named with `--only`, or the steps of a `--script`. `server` is a URL, or a command
+/// as a list in JSON.
+pub(crate) async fn run(server: &str, era: &str, options: &[&str]) -> Result<()> {
     let option = |name| options.iter().position(|word| *word == name).and_then(|at| options.get(at + 1));
-    let asker = match in_time(Asker::connect(url, era, option("--token").copied())).await {
+    let connecting = Asker::connect(server, era, option("--token").copied());
+    if let Some(file) = option("--script") {
+        return steps::run(in_time(async { Ok(connecting.await) }).await?, file).await;
+    }
+    let asker = match in_time(async { Ok(connecting.await?) }).await {
         Ok(asker) => asker,
         Err(error) => {
             tell("connects", &Err(error));
@@ -68,7 +79,7 @@ pub(crate) fn tell(check: &str, found: &Result<String>) {
 
 /// What the server said unasked.
 #[derive(Clone, Default)]
-struct Heard {
+pub(crate) struct Heard {
     updated: Arc<Notify>,
     listed: Arc<Notify>,
     progress: Arc<Mutex<Vec<f64>>>,
@@ -76,7 +87,7 @@ struct Heard {
 
 impl ClientHandler for Heard {
     fn get_info(&self) -> ClientConfig {
-        let capabilities = ClientCapabilities::builder().enable_elicitation().build();
+        let capabilities = ClientCapabilities::builder().enable_elicitation().enable_sampling().build();
         ClientConfig::new(capabilities, Implementation::new("interop", "1.0.0"))
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
@@ -87,6 +98,14 @@ impl ClientHandler for Heard {
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
         Ok(ElicitResult::new(ElicitationAction::Accept).with_content(json!({ "name": "Ada" })))
+    }
+
+    async fn create_message(
+        &self,
+        _: CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        Ok(CreateMessageResult::new(SamplingMessage::assistant_text("Sampled."), "none".to_owned()))
     }
 
     async fn on_progress(&self, progress: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
@@ -106,28 +125,37 @@ impl ClientHandler for Heard {
     }
 }
 
-struct Asker {
-    client: RunningService<RoleClient, Heard>,
-    heard: Heard,
+pub(crate) struct Asker {
+    pub(crate) client: RunningService<RoleClient, Heard>,
+    pub(crate) heard: Heard,
     modern: bool,
 }
 
 impl Asker {
-    async fn connect(url: &str, era: &str, token: Option<&str>) -> Result<Self> {
-        let mut config = StreamableHttpClientTransportConfig::with_uri(url);
-        if let Some(token) = token {
-            config = config.auth_header(token);
-        }
-        let modern = era == "modern";
-        let lifecycle = if modern {
-            ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] }
-        } else {
-            ClientLifecycleMode::Initialize
+    async fn connect(server: &str, era: &str, token: Option<&str>) -> Result<Self, ClientInitializeError> {
+        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+        let lifecycle = match era {
+            "modern" => ClientLifecycleMode::Discover { preferred_versions },
+            "auto" => ClientLifecycleMode::Auto { preferred_versions, legacy_version: None },
+            _ => ClientLifecycleMode::Initialize,
         };
         let heard = Heard::default();
-        let transport = StreamableHttpClientTransport::with_client(reqwest::Client::new(), config);
-        let client = heard.clone().serve_with_lifecycle(transport, lifecycle).await?;
-        Ok(Self { client, heard, modern })
+        let client = match serde_json::from_str::<Vec<String>>(server) {
+            Ok(command) => {
+                let not_started = || ClientInitializeError::ConnectionClosed("it does not start".to_owned());
+                let pipes = start(&command).ok_or_else(not_started)?;
+                heard.clone().serve_with_lifecycle(pipes, lifecycle).await?
+            }
+            Err(_) => {
+                let mut config = StreamableHttpClientTransportConfig::with_uri(server);
+                if let Some(token) = token {
+                    config = config.auth_header(token);
+                }
+                let transport = StreamableHttpClientTransport::with_client(reqwest::Client::new(), config);
+                heard.clone().serve_with_lifecycle(transport, lifecycle).await?
+            }
+        };
+        Ok(Self { client, heard, modern: era == "modern" })
     }
 
     async fn check(&self, name: &str) -> Result<String> {
@@ -247,6 +275,14 @@ impl Asker {
         self.heard.listed.notified().await;
         Ok("tools/list_changed".to_owned())
     }
+}
+
+/// Starts a server, and returns the ends of its pipes. It ends when they are closed.
+fn start(command: &[String]) -> Option<(ChildStdout, ChildStdin)> {
+    let (program, arguments) = command.split_first()?;
+    let mut command = Command::new(program);
+    let mut child = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
+    Some((child.stdout.take()?, child.stdin.take()?))
 }
 
 fn text(result: &CallToolResult) -> Result<String> {

@@ -1,18 +1,21 @@
 //! rmcp as a client and as a server, for `cargo xtask interop`, and what no SDK's client would do.
 //!
 //! - `server` offers the small set, and prints where.
-//! - `client URL ERA [--token TOKEN] [--only CHECKS]` asks for everything in it.
+//! - `client SERVER ERA [--token TOKEN] [--only CHECKS]` asks for everything in it; with `--script FILE` it does the steps
+//!   of that file instead. The server is a URL, or a command as a list in JSON.
 //! - `by-hand URL ERA` hangs up in the middle of calls.
 //! - `oauth DIRECT THROUGH` compares what strangers are told.
 //! - `calls DIRECT THROUGH GOOD BAD SECONDS` makes many calls, and counts what they cost.
 //!
 //! All but the first print one line of JSON a check.
+#![expect(deprecated, reason = "sampling is what legacy servers ask for")]
 
 mod by_hand;
 mod calls;
 mod client;
 mod oauth;
 mod server;
+mod steps;
 
 use anyhow::{Result, bail};
 
@@ -22,7 +25,7 @@ async fn main() -> Result<()> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["server"] => server::run().await,
-        ["client", url, era, options @ ..] => client::run(url, era, options).await,
+        ["client", server, era, options @ ..] => client::run(server, era, options).await,
         ["by-hand", url, era] => by_hand::run(url, era).await,
         ["oauth", direct, through] => oauth::run(direct, through).await,
         ["calls", direct, through, good, bad, seconds] => {

