@@ -85,6 +85,12 @@ pub(super) fn no_session(named: bool) -> Response<Body> {
     })
 }
 
+/// A request whose answer could not be told from another's.
+pub(super) fn id_in_use() -> Response<Body> {
+    let what = "a request with this id still runs in this session; give every request an id of its own";
+    refusal::answer(&Reply::not_taken(400, "G9", &what))
+}
+
 /// A stream that cannot be gone on with.
 pub(super) fn no_such_event() -> Response<Body> {
     let what = "Last-Event-ID names no event that is still known; leave it out";

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::answer::{self, SESSION};
 use super::events::{Events, event};
 use super::place::Place;
-use super::session::{Event, Reader, Session, elements};
+use super::session::{Event, NotSent, Reader, Session, elements};
 use super::{Inner, taken};
 use crate::Body;
 use crate::upstream::UpstreamError;
@@ -69,8 +69,13 @@ impl Inner {
         let session = timeout(self.options().first_byte, async {
             self.pause().await?;
             let session = self.open_session()?;
-            let mut reader =
-                session.send(std::slice::from_ref(message)).await?.ok_or(UpstreamError::Broken)?;
+            let sent = session.send(std::slice::from_ref(message)).await;
+            let mut reader = match sent {
+                Ok(reader) => reader.ok_or(UpstreamError::Broken)?,
+                Err(NotSent::Failed(error)) => return Err(error),
+                // Nothing else was asked yet.
+                Err(NotSent::InUse) => return Err(UpstreamError::Broken),
+            };
             let heard = reader.next().await.ok_or(UpstreamError::Broken)??;
             reader.forget();
             Ok((session, heard))
@@ -135,7 +140,12 @@ impl Inner {
             messages.iter().for_each(|message| session.give_up(message));
             return Err(UpstreamError::FirstByteTimeout);
         };
-        let Some(mut reader) = sent? else { return Ok(taken()) };
+        let mut reader = match sent {
+            Ok(Some(reader)) => reader,
+            Ok(None) => return Ok(taken()),
+            Err(NotSent::InUse) => return Ok(answer::id_in_use()),
+            Err(NotSent::Failed(error)) => return Err(error),
+        };
         let first = match timeout(PATIENCE.min(self.options().first_byte), reader.next()).await {
             Ok(Some(Err(error))) => return Err(error),
             Ok(Some(Ok(heard))) if messages.len() == 1 && reader.is_over() && heard.place.event == 1 => {

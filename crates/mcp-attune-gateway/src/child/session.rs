@@ -1,6 +1,7 @@
 //! One legacy session: a child of its own, and the streams on which its caller hears it.
 //!
-//! 1. Every POST with a request has a stream; stream 0 is the one of GET. A stream ends with its last answer.
+//! 1. Every POST with a request has a stream; stream 0 is the one of GET. A stream ends with its last answer. Ids of
+//!    requests that run are unlike each other; one that is not is refused.
 //! 2. An answer goes to the stream of its request, progress to that of its token. What a child asks or says besides
 //!    goes to the one call that runs; where that is not clear, to the GET stream, or the newest call's where there
 //!    is none. What is about no call at all (lists and resources that changed) always goes to the GET stream.
@@ -26,7 +27,7 @@ use super::backoff::Backoff;
 use super::heard::Complaints;
 use super::link::{Link, Listener};
 use super::place::{Key, Place};
-use super::streams::{LISTENING, Streams};
+use super::streams::{LISTENING, NotOpened, Streams};
 use crate::upstream::UpstreamError;
 
 /// A session and its child.
@@ -36,6 +37,21 @@ pub(super) struct Session {
     hub: Arc<Hub>,
     /// One of so many that may be open.
     _place: OwnedSemaphorePermit,
+}
+
+/// Why what a caller sent did not go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NotSent {
+    /// It has the id of a request that runs.
+    InUse,
+    /// The child does not take it.
+    Failed(UpstreamError),
+}
+
+impl From<UpstreamError> for NotSent {
+    fn from(error: UpstreamError) -> Self {
+        Self::Failed(error)
+    }
 }
 
 /// What is between a child and the streams of its caller.
@@ -98,18 +114,21 @@ impl Session {
 
     /// Passes on what the caller sent, and opens the stream on which it is answered; none where nothing in it wants
     /// an answer. `messages` are those of a batch, or the one.
-    pub(super) async fn send(&self, messages: &[Message<'_>]) -> Result<Option<Reader>, UpstreamError> {
+    pub(super) async fn send(&self, messages: &[Message<'_>]) -> Result<Option<Reader>, NotSent> {
         let reader = {
             let mut state = self.hub.state();
             state.used = Instant::now();
             if state.over {
-                return Err(UpstreamError::Broken);
+                return Err(UpstreamError::Broken.into());
             }
+            let asks = messages.iter().filter(|message| message.kind() == Kind::Request);
+            let stream = state.streams.open(asks).map_err(|why| match why {
+                NotOpened::TooMany => NotSent::Failed(UpstreamError::Full),
+                NotOpened::InUse => NotSent::InUse,
+            })?;
             for message in messages {
                 state.streams.note_from_caller(message);
             }
-            let asks = messages.iter().filter(|message| message.kind() == Kind::Request).peekable();
-            let stream = state.streams.open(asks).map_err(|_| UpstreamError::Full)?;
             stream.map(|stream| Reader::new(&self.hub, &mut state, stream, 0))
         };
         for message in messages {

@@ -22,9 +22,14 @@ const MOST_OVER: usize = 32;
 /// What an event takes beside its bytes.
 const EACH: usize = 128;
 
-/// Too many calls run.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TooMany;
+/// Why requests get no stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NotOpened {
+    /// Too many calls run.
+    TooMany,
+    /// A call with this id runs already: nobody could tell whose answer comes.
+    InUse,
+}
 
 /// The streams of a session.
 #[derive(Debug)]
@@ -68,23 +73,25 @@ impl Streams {
     pub(super) fn open<'m>(
         &mut self,
         asks: impl Iterator<Item = &'m Message<'m>>,
-    ) -> Result<Option<u64>, TooMany> {
+    ) -> Result<Option<u64>, NotOpened> {
         let stream = self.last + 1;
-        let mut expects = 0;
+        let (mut ids, mut tokens) = (HashMap::new(), Vec::new());
         for ask in asks {
-            if self.calls.len() >= MOST_CALLS {
-                return Err(TooMany);
+            let Some(id) = ask.id().map(Key::of) else { continue };
+            if self.calls.contains_key(&id) || ids.insert(id, stream).is_some() {
+                return Err(NotOpened::InUse);
             }
-            let Some(id) = ask.id() else { continue };
-            self.calls.insert(Key::of(id), stream);
-            if let Some(token) = ask.meta("progressToken") {
-                self.tokens.insert(Key::of(token), stream);
+            if self.calls.len() + ids.len() > MOST_CALLS {
+                return Err(NotOpened::TooMany);
             }
-            expects += 1;
+            tokens.extend(ask.meta("progressToken").map(Key::of));
         }
+        let expects = ids.len();
         if expects == 0 {
             return Ok(None);
         }
+        self.calls.extend(ids);
+        self.tokens.extend(tokens.into_iter().map(|token| (token, stream)));
         self.last = stream;
         self.streams.insert(stream, Stream { expects, ..Stream::default() });
         Ok(Some(stream))

@@ -66,6 +66,27 @@ async fn an_answer_that_comes_first_is_json_and_ids_stay_as_they_are() {
 }
 
 #[tokio::test]
+async fn a_request_with_the_id_of_one_that_runs_is_refused_and_does_not_touch_it() {
+    let gateway = serve("legacy", "").await;
+    let session = Legacy::begin(gateway.callers, json!({})).await;
+    let mut open = session.open("\"a\"", "elicit", json!({})).await;
+    open.until("elicitation/create").await;
+    let echo = |id: &str| Legacy::text(id, "echo", &json!({}));
+    let twice = [echo("8"), echo("8")].join(",");
+    for again in [echo(r#""\u0061""#), format!("[{},{}]", echo("8"), echo("\"a\"")), format!("[{twice}]")] {
+        let (status, _, body) = session.post(&again).await;
+        assert_eq!((status, &read(&body)["error"]["code"]), (400, &json!(-32600)), "{again}: {body}");
+    }
+    session.post(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#).await;
+    let all = open.until("\r\n0\r\n\r\n").await;
+    assert!(all.contains(r#"\"accept\""#), "{all}");
+    // What was refused has left nothing behind, and an id that is answered is free.
+    for id in ["8", "\"a\""] {
+        assert_eq!(session.call(id, "echo", json!({})).await.0, 200, "{id}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_about_no_call_goes_to_the_get_stream() {
     let gateway = serve("legacy", "").await;
     let session = Legacy::begin(gateway.callers, json!({})).await;
