@@ -6,6 +6,7 @@
 mod checks;
 mod clients;
 mod install;
+mod leash;
 mod local;
 mod packages;
 mod referee;

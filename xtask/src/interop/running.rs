@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use super::leash;
+
 /// How long a program may take to end once it is asked to: a gateway ends its children before itself.
 const GRACE: Duration = Duration::from_secs(8);
 
@@ -23,6 +25,7 @@ impl Running {
         std::os::unix::process::CommandExt::process_group(command, 0);
         let name = command.get_program().to_string_lossy().into_owned();
         let child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+        leash::hold(child.id());
         Ok(Self { name, child })
     }
 
@@ -100,6 +103,7 @@ impl Drop for Running {
         signal(self.child.id(), Signal::Force);
         let _ = self.child.kill();
         let _ = self.child.wait();
+        leash::let_go(self.child.id());
     }
 }
 
