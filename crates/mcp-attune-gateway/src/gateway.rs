@@ -25,6 +25,7 @@ use crate::Body;
 use crate::admin::Admin;
 use crate::config::Config;
 use crate::listen::{Drained, Limits, Tls, Traffic, serve, serve_on};
+use crate::listening::Listening;
 use crate::stack::{Lasting, Stack, Unservable, stack};
 use crate::workers::Workers;
 
@@ -122,7 +123,7 @@ impl Gateway {
         self.admin.local_addr()
     }
 
-    /// Serves until `shutdown`, then lets running calls finish. `file` is watched, and followed when it changes.
+    /// Serves until `shutdown`, then lets running calls finish; who only listens is let go at once. `file` is watched, and followed when it changes.
     pub async fn run(self, file: Option<PathBuf>, shutdown: impl Future<Output = ()>) -> Drained {
         let limits = limits(&self.config);
         let (stop, stopped) = watch::channel(false);
@@ -133,7 +134,8 @@ impl Gateway {
         let admin = answers.clone();
         let admin =
             serve(self.admin, admin, Limits::default(), None, Traffic::default(), wait(stopped.clone()));
-        let (current, traffic) = (self.current.clone(), self.lasting.metrics.traffic.clone());
+        let current = Listening::new(self.current.clone(), stopped.clone());
+        let traffic = self.lasting.metrics.traffic.clone();
         let wait = wait(stopped);
         let callers = serve_on(&self.workers, self.callers, current, limits, self.tls, traffic, wait);
         let follow = async {

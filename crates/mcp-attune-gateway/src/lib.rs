@@ -30,6 +30,8 @@ mod child;
 pub mod stack;
 pub mod stdio;
 
+mod listening;
+
 pub mod gateway;
 
 pub use mcp_attune_tower::{Body, BoxError};

@@ -249,6 +249,28 @@ async fn a_session_without_work_ends() {
 }
 
 #[tokio::test]
+async fn who_only_listens_does_not_hold_up_the_end_and_a_call_does() {
+    let gateway = serve("both", "").await;
+    let at = gateway.callers;
+    let session = Legacy::begin(at, json!({})).await;
+    let mut get = session.get(&[]).await;
+    get.until("\r\n\r\n").await;
+    let listen = modern_text("1", "subscriptions/listen", json!({ "notifications": {} }), None);
+    let mut subscription =
+        Open::send(at, "POST /mcp", &modern_headers("subscriptions/listen", ""), &listen).await;
+    subscription.until("subscriptions/acknowledged").await;
+    let mut call = session.open("7", "elicit", json!({})).await;
+    call.until("elicitation/create").await;
+    let end = tokio::spawn(gateway.stop());
+    for open in [&mut get, &mut subscription] {
+        open.until("\r\n0\r\n\r\n").await;
+    }
+    assert!(!end.is_finished(), "a call runs");
+    drop(call);
+    assert_eq!(soon(end).await.unwrap().cut, 0);
+}
+
+#[tokio::test]
 async fn sessions_outlive_a_new_configuration_and_end_with_the_gateway() {
     let folder = std::env::temp_dir().join(format!("attune-child-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
