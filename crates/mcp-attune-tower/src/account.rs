@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_attune::language::Tag;
+use mcp_attune_wire::reply::Reply;
 
 /// In the extensions of every answer of the layer: what became of the request. Nothing in it is the caller's own
 /// words, so it can be counted by.
@@ -26,6 +27,26 @@ pub struct Account {
 }
 
 impl Account {
+    /// What becomes of a request that is answered with a reply of our own.
+    pub(crate) fn of(reply: &Reply) -> Self {
+        let account =
+            Self { broken: reply.rules.clone(), refused: !reply.rules.is_empty(), ..Self::default() };
+        if !account.refused {
+            account.fail();
+        }
+        account
+    }
+
+    /// Adds what a service further in says of the same request.
+    pub(crate) fn add(&mut self, inner: Self) {
+        if inner.failed() {
+            self.fail();
+        }
+        self.refused |= inner.refused;
+        self.unchecked |= inner.unchecked;
+        self.broken.extend(inner.broken);
+    }
+
     /// Whether the service gave no whole answer. A stream can fail after it began, so ask when it is over.
     #[must_use]
     pub fn failed(&self) -> bool {

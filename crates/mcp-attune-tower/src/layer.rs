@@ -107,16 +107,11 @@ where
             let mut account = Account::default();
             let mut response = match handle(inner, &mount, request, &mut account).await {
                 Ok(response) => response,
-                Err(reply) => {
-                    account.refused = !reply.rules.is_empty();
-                    if account.refused {
-                        account.broken.clone_from(&reply.rules);
-                    } else {
-                        account.fail();
-                    }
-                    answer(&reply)
-                }
+                Err(reply) => answer(&reply),
             };
+            if let Some(inner) = response.extensions_mut().remove() {
+                account.add(inner);
+            }
             response.extensions_mut().insert(account);
             Ok(response)
         })
@@ -255,12 +250,13 @@ where
     inner.call(request).await.map_err(failed)
 }
 
-/// An answer of our own, as HTTP.
+/// An answer of our own, as HTTP, with its [`Account`] in its extensions.
 #[must_use]
 pub fn answer(reply: &Reply) -> Response<Body> {
     let mut response = Response::new(full(reply.body.clone()));
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_GATEWAY);
     let content_type = header::HeaderValue::from_static(reply.content_type);
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response.extensions_mut().insert(Account::of(reply));
     response
 }

@@ -19,7 +19,7 @@ async fn metrics(admin: SocketAddr) -> String {
 }
 
 /// Waits until these lines are there: a request is counted when its connection has taken all of its answer.
-async fn check(gateway: &Running, lines: &[&str]) {
+pub(crate) async fn check(gateway: &Running, lines: &[&str]) {
     let mut text = String::new();
     for _ in 0..100 {
         text = metrics(gateway.admin).await;

@@ -237,3 +237,20 @@ async fn a_child_gets_what_it_needs_and_what_was_chosen() {
     assert!(names.contains(&"PATH") && names.contains(&"SCRIPT"), "{names:?}");
     assert!(!names.iter().any(|name| name.starts_with("CARGO")), "{names:?}");
 }
+
+#[tokio::test]
+async fn what_is_refused_for_the_child_is_counted() {
+    let gateway = serve("legacy", "").await;
+    assert_eq!(call(gateway.callers, "1", "echo", json!({})).await.0, 400);
+    let list = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+    assert_eq!(ask(gateway.callers, "POST /mcp", &ACCEPT, list).await.0, 400);
+    crate::counted::check(
+        &gateway,
+        &[
+            r#"attune_refusals_total{mount="default",rule="H14",enforced="true"} 1"#,
+            r#"attune_refusals_total{mount="default",rule="G9",enforced="true"} 1"#,
+            r#"attune_requests_total{mount="default",method="tools/list",outcome="refused",language=""} 1"#,
+        ],
+    )
+    .await;
+}
