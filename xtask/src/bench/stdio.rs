@@ -16,6 +16,8 @@ use super::{ROUNDS, USUAL, call, check, column, compared, process, rounds};
 
 /// Calls of one slice over a pipe.
 const CALLS: usize = 500;
+/// How often a program is started.
+const STARTS: usize = 25;
 /// What a call may cost, of the same call over HTTP.
 const MOST: f64 = 1.5;
 const SUBJECTS: [&str; 3] = ["HTTP, directly", "HTTP, through Attune", "program behind Attune"];
@@ -105,9 +107,11 @@ fn with_children(server: &Server) -> Result<Subject> {
 fn between(bench: &Bench, targets: &mut Targets) -> Result<String> {
     println!("Over a pipe: directly, through Attune");
     let attune = bench.attune.as_path();
-    let mut direct = Pipe::open(attune, &["demo", "--bare", "--stdio"])?;
     let this = attune.to_str().context("the path of the build is not UTF-8")?;
-    let mut through = Pipe::open(attune, &["stdio", "--", this, "demo", "--bare", "--stdio"])?;
+    let open_direct = || Pipe::open(attune, &["demo", "--bare", "--stdio"]);
+    let open_through = || Pipe::open(attune, &["stdio", "--", this, "demo", "--bare", "--stdio"]);
+    starting(&open_direct, &open_through, targets)?;
+    let (mut direct, mut through) = (open_direct()?, open_through()?);
     let call = call();
     for pipe in [&mut direct, &mut through] {
         pipe.times(CALLS, &call)?;
@@ -137,6 +141,34 @@ fn between(bench: &Bench, targets: &mut Targets) -> Result<String> {
     let what = "memory of `attune stdio` (MiB, the peak)";
     targets.add(what, Bound::AtMost(15.0), used.peak, format!("{:.1} MiB", used.peak));
     Ok(table.text())
+}
+
+/// What `attune stdio` adds to the time from the start of a program to its first answer.
+fn starting(
+    direct: &dyn Fn() -> Result<Pipe>,
+    through: &dyn Fn() -> Result<Pipe>,
+    targets: &mut Targets,
+) -> Result<()> {
+    let time = |open: &dyn Fn() -> Result<Pipe>| -> Result<f64> {
+        let began = Instant::now();
+        let pipe = open()?;
+        let took = began.elapsed();
+        drop(pipe);
+        Ok(took.as_secs_f64() * 1e3)
+    };
+    let mut added = Vec::new();
+    for _ in 0..STARTS {
+        added.push(-time(direct)? + time(through)?);
+    }
+    let added = Spread::of(added);
+    let shown = format!("{:.1} ({:.1}–{:.1})", added.median(), added.at(0.25), added.at(0.75));
+    targets.add(
+        "time that `attune stdio` adds to a start (ms, the median)",
+        Bound::AtMost(5.0),
+        added.median(),
+        shown,
+    );
+    Ok(())
 }
 
 /// A program, spoken to over its pipes.

@@ -101,10 +101,7 @@ impl Pool {
     }
 
     /// Sends a request where no connection is free.
-    async fn send_anew(
-        self: &Arc<Self>,
-        mut request: Request<Body>,
-    ) -> Result<Response<Driven>, UpstreamError> {
+    async fn send_anew(self: &Arc<Self>, request: Request<Body>) -> Result<Response<Driven>, UpstreamError> {
         if !self.two.load(Relaxed) {
             let io = self.connect().await?;
             if !io.connected().is_negotiated_h2() {
@@ -115,13 +112,14 @@ impl Pool {
                 };
             }
             self.two.store(true, Relaxed);
-            request.headers_mut().remove(HOST);
             *self.shared.lock().await = Some(self.open_shared(io).await?);
         }
         self.send_shared(request).await
     }
 
     async fn send_shared(&self, mut request: Request<Body>) -> Result<Response<Driven>, UpstreamError> {
+        // HTTP/2 has it in the target.
+        request.headers_mut().remove(HOST);
         let mut target = self.url.clone().into_parts();
         target.path_and_query = request.uri().path_and_query().cloned();
         *request.uri_mut() = Uri::from_parts(target).map_err(|_| UpstreamError::NotServed)?;
