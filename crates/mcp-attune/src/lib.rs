@@ -12,6 +12,7 @@
 
 pub mod language;
 pub mod session;
+pub mod when;
 
 pub mod caller;
 pub mod plan;

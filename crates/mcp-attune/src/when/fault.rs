@@ -1,0 +1,120 @@
+//! What can be wrong with an expression, and with what it names.
+
+use core::fmt;
+
+/// What can be read, in a few lines: for whoever wrote something else, and for the help of commands.
+///
+/// Rules: C5.
+///
+/// ```
+/// assert!(mcp_attune::when::READABLE.contains("last N U"));
+/// ```
+pub const READABLE: &str = "\
+  days      today, yesterday, tomorrow, day before yesterday, day after tomorrow
+  units     this U, last U, next U; U is day, week, month, quarter or year
+  several   last N U, next N U; N is 1 to 10000, or a word from one to twelve
+  one       N U ago, in N U
+  weekdays  monday, this monday, last monday, next monday
+  so far    U to date
+  dates     2026-11-12, 2026-11, 2026, 2026-Q4, 2026-W46
+  ranges    A..B or A to B, where A and B are any of these but `U to date`
+";
+
+/// Why a text is no expression that can be read.
+///
+/// Rules: C5.
+///
+/// ```
+/// use mcp_attune::when::{Language, Unreadable, When};
+///
+/// let read = |text| When::parse(text, Language::English).unwrap_err();
+/// assert_eq!(read("soon"), Unreadable::Unknown);
+/// assert_eq!(read("last 0 days"), Unreadable::Number);
+/// assert_eq!(read("2026-02-30"), Unreadable::NoSuchDate);
+/// assert_eq!(read(&"a".repeat(201)), Unreadable::TooLong);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// More characters than an expression can have.
+    TooLong,
+    /// Not in the tables: `soon`, `last 24 hours`.
+    Unknown,
+    /// A number that is not 1 to 10,000: `last 0 days`, `99999 years ago`.
+    Number,
+    /// Written as a date, and not in the calendar: `2026-02-30`, `2025-W53`, `2026-Q5`.
+    NoSuchDate,
+}
+
+/// Says what is wrong and what to write.
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => f.write_str("too long for an expression of time; write at most 200 characters"),
+            Self::Unknown => {
+                write!(f, "not an expression of time that can be read; write one of\n{}", READABLE.trim_end())
+            }
+            Self::Number => f.write_str("not a number of units that can be counted; write 1 to 10000"),
+            Self::NoSuchDate => {
+                f.write_str("not in the calendar; write a date that exists, such as 2026-11-12")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Unreadable {}
+
+/// Why an expression names no interval for a caller.
+///
+/// Rules: C5.
+///
+/// ```
+/// use jiff::{civil::Weekday, tz::TimeZone};
+/// use mcp_attune::when::{Language, Now, Unresolvable, When};
+///
+/// let instant = "2026-11-12T13:23:00Z".parse().unwrap();
+/// let now = Now { instant, zone: TimeZone::UTC, first_day: Weekday::Monday };
+/// let resolve = |text| When::parse(text, Language::English).unwrap().resolve(&now).unwrap_err();
+/// assert_eq!(resolve("next 10000 years"), Unresolvable::OutOfRange);
+/// assert_eq!(resolve("tomorrow to yesterday"), Unresolvable::Backwards);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Unresolvable {
+    /// Before the year -9999 or after the year 9999.
+    OutOfRange,
+    /// A range whose end comes before its start.
+    Backwards,
+}
+
+/// Says what is wrong and what to write.
+impl fmt::Display for Unresolvable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OutOfRange => {
+                "outside the calendar, which has the years -9999 to 9999; write a smaller number"
+            }
+            Self::Backwards => "a range that ends before it starts; write the earlier end first",
+        })
+    }
+}
+
+impl core::error::Error for Unresolvable {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_is_wrong_and_what_to_write() {
+        let unreadable =
+            [Unreadable::TooLong, Unreadable::Unknown, Unreadable::Number, Unreadable::NoSuchDate];
+        let unresolvable = [Unresolvable::OutOfRange, Unresolvable::Backwards];
+        let texts =
+            unreadable.iter().map(ToString::to_string).chain(unresolvable.iter().map(ToString::to_string));
+        for text in texts {
+            assert!(text.contains("; write "), "{text}");
+            assert!(text.lines().all(|line| line.len() < 100), "{text}");
+        }
+    }
+}

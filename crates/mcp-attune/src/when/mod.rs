@@ -1,0 +1,196 @@
+//! Expressions such as `last week` and `3 days ago`, and the intervals that they name for a caller.
+//!
+//! With U a unit (day, week, month, quarter, year), N a number from 1 to 10,000 and W a weekday:
+//!
+//! 1. `today`, `yesterday`, `tomorrow`, `day before yesterday`, `day after tomorrow`: that day.
+//! 2. `this U`, `last U`, `next U`: that whole calendar unit.
+//! 3. `last N U`, `next N U`: the N whole units directly before or after the current one, which is not in it.
+//! 4. `N U ago`: the one whole unit that lies N back. `in N U`: the one whole unit that lies N ahead.
+//! 5. `W`, `this W`: that day of the current week. `last W`: the latest before today. `next W`: the first after.
+//! 6. `U to date`: from the start of the current unit to now.
+//! 7. `2026-11-12`, `2026-11`, `2026`, `2026-Q4`, `2026-W46`: that day, month, year, quarter or ISO week, which begins
+//!    on a Monday everywhere. The other weeks begin on the caller's first day.
+//! 8. `A..B`, `A to B`: from the start of A to the end of B, whatever of 1 to 5 and 7 they are.
+//!
+//! Case means nothing, nor do accents, and words stand apart by blanks, `_` or `-`. Numbers to twelve may be words.
+//! The same in the caller's language, where it is one of the [tables](Language), which then comes before English.
+//! What is in no table is an error: nothing is guessed.
+//!
+//! Intervals include their start and exclude their end. A day begins at its first instant in the zone: where there is
+//! no midnight, when the clocks have gone forward; where there are two, at the first. A day that the zone skipped is
+//! empty.
+//!
+//! Rules: C5.
+//!
+//! ```
+//! use jiff::{civil::Weekday, tz::TimeZone};
+//! use mcp_attune::when::{Language, Now, When};
+//!
+//! let now = Now {
+//!     instant: "2026-11-12T14:23:00+01:00".parse().unwrap(),
+//!     zone: TimeZone::get("Europe/Vienna").unwrap(),
+//!     first_day: Weekday::Monday,
+//! };
+//! let last_week = When::parse("letzte Woche", Language::German).unwrap().resolve(&now).unwrap();
+//! assert_eq!(last_week.start.to_string(), "2026-11-01T23:00:00Z");
+//! assert_eq!(last_week.end.to_string(), "2026-11-08T23:00:00Z");
+//! assert_eq!(When::parse("last_week", Language::English).unwrap().resolve(&now), Ok(last_week));
+//! ```
+
+// A module uses only modules above it. First what can go wrong,
+mod fault;
+
+// the calendar, and the zone that it is read in,
+mod day;
+mod span;
+
+// what is written: letters, dates, phrases, tables of phrases,
+mod iso;
+mod phrase;
+mod text;
+
+mod language;
+mod table;
+
+// and the flow: a text is read, and resolved for a caller.
+mod read;
+
+use jiff::Timestamp;
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+
+pub use fault::{READABLE, Unreadable, Unresolvable};
+pub use language::Language;
+use span::{Span, Unit};
+
+/// When it is for a caller, and where.
+///
+/// Rules: C4, C5.
+///
+/// ```
+/// use jiff::{civil::Weekday, tz::TimeZone};
+/// use mcp_attune::when::Now;
+///
+/// let now = Now { instant: "2026-11-12T13:23:00Z".parse().unwrap(), zone: TimeZone::UTC, first_day: Weekday::Sunday };
+/// assert_eq!(now.zone.to_datetime(now.instant).date().to_string(), "2026-11-12");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Now {
+    /// The instant.
+    pub instant: Timestamp,
+    /// The zone in which it is read.
+    pub zone: TimeZone,
+    /// The day that a week begins on where the caller is.
+    pub first_day: Weekday,
+}
+
+/// From one instant, which is in it, to another, which is not. Empty where they are the same; never backwards.
+///
+/// Rules: C5.
+///
+/// ```
+/// use jiff::{civil::Weekday, tz::TimeZone};
+/// use mcp_attune::when::{Language, Now, When};
+///
+/// // Samoa went from Thursday to Saturday.
+/// let apia = Now {
+///     instant: "2011-12-31T12:00:00+14:00".parse().unwrap(),
+///     zone: TimeZone::get("Pacific/Apia").unwrap(),
+///     first_day: Weekday::Monday,
+/// };
+/// let friday = When::parse("yesterday", Language::English).unwrap().resolve(&apia).unwrap();
+/// assert_eq!(friday.start, friday.end);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Interval {
+    /// The first instant.
+    pub start: Timestamp,
+    /// The first instant after it.
+    pub end: Timestamp,
+}
+
+/// An expression that was read, and means something at any time and in any zone.
+///
+/// Rules: C5.
+///
+/// ```
+/// use mcp_attune::when::{Language, Unreadable, When};
+///
+/// assert_eq!(When::parse("先週", Language::Japanese), When::parse("Last Week", Language::Japanese));
+/// assert_eq!(When::parse("the other day", Language::English), Err(Unreadable::Unknown));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct When(Meaning);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Meaning {
+    Span(Span),
+    /// From the start of one to the end of the other.
+    Between(Span, Span),
+    /// From the start of the current unit to now.
+    ToDate(Unit),
+}
+
+impl When {
+    /// The most characters that an expression can have.
+    pub const MAX_LEN: usize = 200;
+    /// The largest number in one.
+    pub const MAX_NUMBER: u32 = 10_000;
+
+    /// Reads an expression in the caller's language, or in English.
+    ///
+    /// Rules: C5.
+    ///
+    /// ```
+    /// use mcp_attune::when::{Language, When};
+    ///
+    /// let ago = When::parse("vor drei Tagen", Language::German).unwrap();
+    /// assert_eq!(When::parse("3 days ago", Language::German), Ok(ago));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What is in no table, too long, or names a number or a date that cannot be.
+    pub fn parse(text: &str, language: Language) -> Result<Self, Unreadable> {
+        read::read(text, language).map(Self)
+    }
+
+    /// The interval that the expression names for a caller.
+    ///
+    /// Rules: C5.
+    ///
+    /// ```
+    /// use jiff::{civil::Weekday, tz::TimeZone};
+    /// use mcp_attune::when::{Language, Now, When};
+    ///
+    /// let instant = "2026-03-29T12:00:00Z".parse().unwrap();
+    /// let now = Now { instant, zone: TimeZone::get("Europe/Zurich").unwrap(), first_day: Weekday::Monday };
+    /// let today = When::parse("today", Language::English).unwrap().resolve(&now).unwrap();
+    /// assert_eq!(today.start.duration_until(today.end).as_hours(), 23);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// An interval that leaves the calendar, or one that would end before it starts.
+    pub fn resolve(&self, now: &Now) -> Result<Interval, Unresolvable> {
+        let today = now.zone.to_datetime(now.instant).date();
+        let begin = |date| day::begin(date, &now.zone);
+        match self.0 {
+            Meaning::Span(span) => {
+                let (first, after) = span.dates(today, now.first_day)?;
+                Ok(Interval { start: begin(first)?, end: begin(after)? })
+            }
+            Meaning::Between(from, to) => {
+                let (first, _) = from.dates(today, now.first_day)?;
+                let (_, after) = to.dates(today, now.first_day)?;
+                if after <= first {
+                    return Err(Unresolvable::Backwards);
+                }
+                Ok(Interval { start: begin(first)?, end: begin(after)? })
+            }
+            Meaning::ToDate(unit) => {
+                Ok(Interval { start: begin(unit.start(today, now.first_day)?)?, end: now.instant })
+            }
+        }
+    }
+}
