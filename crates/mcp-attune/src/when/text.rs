@@ -7,7 +7,9 @@ pub(super) fn plain(text: &str) -> String {
     for letter in text.chars().flat_map(char::to_lowercase) {
         match letter {
             // Apostrophes too: `l'année` is two words, however they are written.
-            '_' | '-' | '\u{2010}' | '\u{2011}' | '\'' | '’' | 'ʼ' => blank(&mut plain),
+            '_' | '\'' | '’' | 'ʼ' => blank(&mut plain),
+            // Between words only: `last -3 days` is something else.
+            '-' | '\u{2010}' | '\u{2011}' if !plain.is_empty() && !plain.ends_with(' ') => blank(&mut plain),
             _ if letter.is_whitespace() => blank(&mut plain),
             // Accents that follow their letter.
             '\u{300}'..='\u{36f}' => {}
@@ -68,7 +70,8 @@ mod tests {
             assert_eq!(plain(text), "l annee derniere", "{text}");
         }
         assert_eq!(plain("過去７\u{3000}日間"), "過去7 日間");
-        assert_eq!(plain(" - _ "), "");
+        assert_eq!(plain(" _' "), "");
+        assert_eq!(plain("last -3 days"), "last -3 days");
         assert_eq!(plain("Dreißig"), "dreissig");
     }
 }

@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use mcp_attune::language::{self, AcceptLanguage, Languages, lookup as choose};
+use jiff::Timestamp;
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
+use mcp_attune::language::{self, AcceptLanguage, Languages, Tag, lookup as choose};
+use mcp_attune::when::{Interval, Language, Now, Unreadable, Unresolvable, When};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -132,4 +136,57 @@ fn coarse() {
         same("value", &coarse.to_string(), &expected.value)?;
         same("coarse of coarse", &coarse.coarse().to_string(), &expected.value)
     });
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    expression: String,
+    language: Option<String>,
+    now: String,
+    timezone: String,
+    first_day: String,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Resolved {
+    Interval { start: String, end: String },
+    Error { error: String },
+}
+
+#[test]
+fn when() {
+    check(include_str!("../../../../spec/cases/when.json"), 700, |input: Said, expected: Resolved| {
+        let instant = |text: &str| text.parse::<Timestamp>().map_err(|wrong| wrong.to_string());
+        let tag = Tag::parse(input.language.as_deref().unwrap_or("en")).map_err(|wrong| wrong.to_string())?;
+        let language = Language::of(&tag);
+        let mut days = Weekday::Monday.cycle_forward().take(7);
+        let named = |day: &Weekday| format!("{day:?}").eq_ignore_ascii_case(&input.first_day);
+        let first_day = days.find(named).ok_or("no such day")?;
+        let zone = TimeZone::get(&input.timezone).map_err(|wrong| wrong.to_string())?;
+        let now = Now { instant: instant(&input.now)?, zone, first_day };
+        let expected = match expected {
+            Resolved::Interval { start, end } => {
+                Ok(Interval { start: instant(&start)?, end: instant(&end)? })
+            }
+            Resolved::Error { error } => Err(error),
+        };
+        same("interval", &resolved(&input.expression, language, &now).map_err(str::to_owned), &expected)
+    });
+}
+
+fn resolved(expression: &str, language: Language, now: &Now) -> Result<Interval, &'static str> {
+    let when = When::parse(expression, language).map_err(|wrong| match wrong {
+        Unreadable::TooLong => "too-long",
+        Unreadable::Unknown => "unknown",
+        Unreadable::Number => "number",
+        Unreadable::NoSuchDate => "no-such-date",
+        _ => "another error",
+    })?;
+    when.resolve(now).map_err(|wrong| match wrong {
+        Unresolvable::OutOfRange => "out-of-range",
+        Unresolvable::Backwards => "backwards",
+        _ => "another error",
+    })
 }

@@ -3,3 +3,4 @@
 mod cases;
 mod hostile;
 mod properties;
+mod when;
