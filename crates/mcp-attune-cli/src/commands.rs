@@ -5,6 +5,7 @@
 //! [`hinted`](crate::exit::hinted) what to do about it.
 
 pub(crate) mod config;
+pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod language;

@@ -33,6 +33,7 @@ struct Attune {
 #[derive(Subcommand)]
 enum Command {
     Config(commands::config::Config),
+    Context(commands::context::Context),
     Demo(commands::demo::Demo),
     Explain(commands::explain::Explain),
     Language(commands::language::Language),
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
     let mut out = BufWriter::new(io::stdout());
     let result = match attune.command {
         Command::Config(config) => config.run(&mut out),
+        Command::Context(context) => context.run(&mut out),
         Command::Demo(demo) => demo.run(&mut out),
         Command::Explain(explain) => explain.run(&mut out),
         Command::Language(language) => language.run(&mut out),

@@ -35,7 +35,6 @@ fn answer(line: &str) -> Result<Interval, String> {
     When::parse(text("expression"), language).map_err(told)?.resolve(&now).map_err(told)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the errors come by value")]
 fn told(error: impl std::fmt::Debug) -> String {
     format!("{error:?}")
 }

@@ -68,6 +68,8 @@ fn help_of_every_command_is_found() {
         "attune config check",
         "attune config schema",
         "attune config example",
+        "attune context",
+        "attune context resolve",
         "attune demo",
         "attune explain",
         "attune language",

@@ -9,16 +9,16 @@ use core::fmt;
 /// ```
 /// assert!(mcp_attune::when::READABLE.contains("last N U"));
 /// ```
-pub const READABLE: &str = "\
-  days      today, yesterday, tomorrow, day before yesterday, day after tomorrow
-  units     this U, last U, next U; U is day, week, month, quarter or year
-  several   last N U, next N U; N is 1 to 10000, or a word from one to twelve
-  one       N U ago, in N U
-  weekdays  monday, this monday, last monday, next monday
-  so far    U to date
-  dates     2026-11-12, 2026-11, 2026, 2026-Q4, 2026-W46
-  ranges    A..B or A to B, where A and B are any of these but `U to date`
-";
+pub const READABLE: &str = concat!(
+    "  days      today, yesterday, tomorrow, day before yesterday, day after tomorrow\n",
+    "  units     this U, last U, next U; U is day, week, month, quarter or year\n",
+    "  several   last N U, next N U; N is 1 to 10000, or a word from one to twelve\n",
+    "  one       N U ago, in N U\n",
+    "  weekdays  monday, this monday, last monday, next monday\n",
+    "  so far    U to date\n",
+    "  dates     2026-11-12, 2026-11, 2026, 2026-Q4, 2026-W46\n",
+    "  ranges    A..B or A to B, where A and B are any of these but `U to date`\n",
+);
 
 /// Why a text is no expression that can be read.
 ///

@@ -209,7 +209,7 @@ fn a_long_text_is_refused_before_it_is_read() {
 #[test]
 fn every_form_in_the_list_of_what_can_be_read_can_be_read() {
     let forms = mcp_attune::when::READABLE.lines().flat_map(|line| {
-        let forms = line.trim().split_once("  ").unwrap().1.split(';').next().unwrap();
+        let forms = line.strip_prefix("  ").unwrap().split_once("  ").unwrap().1.split(';').next().unwrap();
         forms.split([',']).flat_map(|form| form.split(" or ")).map(str::trim).collect::<Vec<_>>()
     });
     let mut count = 0;
