@@ -13,6 +13,7 @@ mod referee;
 mod replicas;
 mod running;
 mod servers;
+mod when;
 
 use std::time::Instant;
 
@@ -29,6 +30,7 @@ const PARTS: &[(&str, Part)] = &[
     ("clients and servers of other people", clients::run),
     ("local servers", local::run),
     ("replicas behind nginx", replicas::run),
+    ("expressions of time in Python", when::run),
 ];
 
 /// Runs every part. `quick`: what CI runs. `if_possible`: what cannot be installed is a notice, not a failure.

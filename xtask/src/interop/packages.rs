@@ -114,7 +114,7 @@ impl Packages {
 }
 
 /// A virtual environment with what `interop/python/requirements.txt` pins.
-fn python(folder: &Path) -> Result<PathBuf> {
+pub(in crate::interop) fn python(folder: &Path) -> Result<PathBuf> {
     let python = folder.join("bin/python");
     let wanted = shell::root().join("interop/python/requirements.txt");
     if !is_same(&wanted, &folder.join("requirements.txt")) {
