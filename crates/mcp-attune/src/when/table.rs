@@ -84,7 +84,7 @@ impl Lists {
                 let is_name = |at: &usize| rest.get(*at..).is_some_and(|text| !capitals(text).0.is_empty());
                 let (text, behind) = rest.split_at_checked(starts.find(is_name).unwrap_or(rest.len()))?;
                 // A hyphen or an apostrophe makes two words of one.
-                let text = self.plain(text);
+                let text = self.plain(text.trim_start_matches('-'));
                 steps.extend(
                     text.split(' ').filter(|word| !word.is_empty()).map(|word| Step::Word(word.to_owned())),
                 );
