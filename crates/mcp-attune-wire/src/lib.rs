@@ -23,6 +23,8 @@ mod scan;
 
 pub mod header;
 pub mod message;
+
+pub mod context;
 pub mod schema;
 
 pub mod mirror;

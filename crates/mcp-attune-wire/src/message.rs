@@ -225,19 +225,21 @@ impl<'a> Message<'a> {
     /// replaced by nothing, the member is gone and the rest is whole.
     #[must_use]
     pub fn member_span(&self, name: &str) -> Option<Span> {
-        const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
-        let wanted = Wanted::new(name);
-        let here = |member: &&Member| member.place == Place::Message && member.name.is(&wanted, self.text);
-        let member = self.members.iter().find(here)?;
-        // The quote before the name is the first byte of the member.
-        let (start, end) = (member.name.start().checked_sub(1)?, member.value.end());
-        let after = self.text.get(end..)?;
-        let next = after.trim_start_matches(WHITE);
-        if next.starts_with(',') {
-            return Some(Span::new(start, end + (after.len() - next.len()) + 1));
-        }
-        let before = self.text.get(..start)?.trim_end_matches(WHITE);
-        Some(Span::new(before.strip_suffix(',').map_or(start, str::len), end))
+        self.whole(Place::Message, name)
+    }
+
+    /// The same for a member of `params._meta`.
+    #[must_use]
+    pub fn meta_span(&self, key: &str) -> Option<Span> {
+        self.whole(Place::Meta, key)
+    }
+
+    /// The place right inside the bracket that opens the message, where a first member can be put; none where the body
+    /// is no object.
+    #[must_use]
+    pub fn opening(&self) -> Option<Span> {
+        let start = self.text.find('{').filter(|_| !self.members.is_empty())?;
+        Some(Span::new(start + 1, start + 1))
     }
 
     /// A member of `params`, such as `name`, `uri`, `taskId`, `arguments` or `_meta`.
@@ -297,6 +299,23 @@ impl<'a> Message<'a> {
         let wanted = Wanted::new(name);
         let here = |member: &&Member| member.place == place && member.name.is(&wanted, self.text);
         self.members.iter().find(here).map(|member| self.value(member))
+    }
+
+    /// A member from its name to its value, with one of the commas around it.
+    fn whole(&self, place: Place, name: &str) -> Option<Span> {
+        const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
+        let wanted = Wanted::new(name);
+        let here = |member: &&Member| member.place == place && member.name.is(&wanted, self.text);
+        let member = self.members.iter().find(here)?;
+        // The quote before the name is the first byte of the member.
+        let (start, end) = (member.name.start().checked_sub(1)?, member.value.end());
+        let after = self.text.get(end..)?;
+        let next = after.trim_start_matches(WHITE);
+        if next.starts_with(',') {
+            return Some(Span::new(start, end + (after.len() - next.len()) + 1));
+        }
+        let before = self.text.get(..start)?.trim_end_matches(WHITE);
+        Some(Span::new(before.strip_suffix(',').map_or(start, str::len), end))
     }
 
     fn value(&self, member: &Member) -> Value<'a> {
@@ -469,6 +488,18 @@ mod tests {
         }
         let nested = Message::parse(br#"{"params":{"x":1}}"#).unwrap();
         assert_eq!(nested.member_span("x"), None);
+    }
+
+    #[test]
+    fn takes_a_member_of_meta_out_and_puts_one_into_the_message() {
+        let body = r#" {"params":{"_meta":{"x":{"y":1}, "z":2},"x":3}}"#;
+        let message = Message::parse(body.as_bytes()).unwrap();
+        let edits = [(message.meta_span("x").unwrap(), ""), (message.opening().unwrap(), "\"id\":1,")];
+        assert_eq!(message.splice(&edits).unwrap(), r#" {"id":1,"params":{"_meta":{ "z":2},"x":3}}"#);
+        assert_eq!(message.meta_span("y"), None);
+        for none in ["[{}]", "\"{\"", "{}"] {
+            assert_eq!(Message::parse(none.as_bytes()).unwrap().opening(), None, "{none}");
+        }
     }
 
     #[test]

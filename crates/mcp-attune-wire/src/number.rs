@@ -1,6 +1,6 @@
 //! JSON numbers compared by value, exactly and at any size, without ever writing their digits out.
 //!
-//! Rules: H7.
+//! Rules: C1, H7.
 
 use core::fmt::{self, Write};
 
@@ -82,6 +82,12 @@ fn power(text: &[u8]) -> Option<Option<i64>> {
     let (digits, []) = digits(text)? else { return None };
     let step = |power: i64, digit: &u8| power.checked_mul(10)?.checked_add(i64::from(digit - b'0'));
     Some(digits.iter().try_fold(0, step))
+}
+
+/// Whether two JSON numbers are one. Exponents beyond 64 bits are equal only where they are written alike.
+pub(crate) fn same(one: &str, other: &str) -> bool {
+    let numbers = Number::read(one.as_bytes()).zip(Number::read(other.as_bytes()));
+    one == other || numbers.is_some_and(|(one, other)| one.same_value(&other))
 }
 
 /// Whether a number is an integer, and one that every JSON reader keeps exactly.

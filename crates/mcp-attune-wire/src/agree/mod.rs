@@ -7,6 +7,7 @@
 //! 3. A modern request has its envelope in `_meta` (H14).
 //! 4. Every header agrees with the body; what does not is told all at once (H1, H4–H7, H16, L14).
 //! 5. The version is one that is spoken here, where Attune is the one to say so (H14).
+//! 6. A request has one context, in whichever of its two places (C1).
 //!
 //! A `tools/call` whose arguments may travel in headers needs the schema that this caller was advertised.
 //! Fetching it is the host's work: [`begin`] then hands back an [`Open`] question, and [`Open::with`]
@@ -31,7 +32,7 @@
 //! # Ok::<(), mcp_attune_wire::message::Unreadable>(())
 //! ```
 //!
-//! Rules: H1–H9, H14, H16, L14.
+//! Rules: C1, H1–H9, H14, H16, L14.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -42,6 +43,7 @@ mod refusal;
 
 pub use refusal::{Mismatch, Refusal, Refused, Wrong};
 
+use crate::context;
 use crate::header::{self, Headers, Lines};
 use crate::json::{Text, Value};
 use crate::message::{Kind, Message, meta};
@@ -241,14 +243,14 @@ pub fn begin<'a, 'p>(
     }
 }
 
-/// The same for a message that came without headers, over a pipe: what is left are the envelope and the version. What is
-/// neither request nor notification is for whoever waits for it.
+/// The same for a message that came without headers, over a pipe: what is left are the envelope, the version and the
+/// context. What is neither request nor notification is for whoever waits for it.
 ///
 /// # Errors
 ///
 /// [`Refusal`] for the first that fails.
 ///
-/// Rules: H14, L20.
+/// Rules: C1, H14, L20.
 pub fn without_headers<'a>(message: Message<'a>, policy: &Policy) -> Result<Agreed<'a>, Refusal> {
     let era = era(&Headers::default(), &message);
     if era == Era::Modern && message.kind() == Kind::Request {
@@ -258,7 +260,7 @@ pub fn without_headers<'a>(message: Message<'a>, policy: &Policy) -> Result<Agre
     finish(agreed, Vec::new(), policy)
 }
 
-/// The last two steps: all mismatches together, then the version.
+/// The last steps: all mismatches together, then the version, then the context.
 fn finish<'a>(agreed: Agreed<'a>, mismatches: Vec<Mismatch>, policy: &Policy) -> Result<Agreed<'a>, Refusal> {
     let message = &agreed.message;
     if !mismatches.is_empty() {
@@ -270,6 +272,9 @@ fn finish<'a>(agreed: Agreed<'a>, mismatches: Vec<Mismatch>, policy: &Policy) ->
     {
         let refused = Refused::Version { requested: version.into_owned(), supported: supported.clone() };
         return Err(Refusal::new(message, refused));
+    }
+    if message.kind() == Kind::Request && context::differ(message) {
+        return Err(Refusal::new(message, Refused::TwoContexts));
     }
     Ok(agreed)
 }

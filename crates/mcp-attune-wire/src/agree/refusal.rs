@@ -165,6 +165,8 @@ pub enum Refused {
         /// What is spoken.
         supported: Vec<String>,
     },
+    /// Two contexts that are not equal (C1).
+    TwoContexts,
 }
 
 impl Refused {
@@ -175,6 +177,7 @@ impl Refused {
         match self {
             Self::NotARequest(_) => rules.push("H13"),
             Self::EnvelopeMissing(_) | Self::VersionNotText | Self::Version { .. } => rules.push("H14"),
+            Self::TwoContexts => rules.push("C1"),
             Self::Mismatch(mismatches) => {
                 for rule in mismatches.iter().map(Mismatch::rule) {
                     if !rules.contains(&rule) {
@@ -235,6 +238,10 @@ impl fmt::Display for Refused {
                 }
                 Ok(())
             }
+            Self::TwoContexts => f.write_str(
+                "clientContext and params._meta[\"io.modelcontextprotocol/clientContext\"] are not equal; \
+                 send one of them, or the same in both",
+            ),
         }
     }
 }

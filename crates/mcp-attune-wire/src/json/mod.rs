@@ -3,6 +3,7 @@
 //! Everything here looks into text that has been read by [`Message::parse`](crate::message::Message::parse)
 //! (or another checked source), so that looking again costs no second check and changes no byte.
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
@@ -12,6 +13,8 @@ mod text;
 pub(crate) use skip::plain_until;
 use skip::{skip_string, skip_value};
 pub use text::Text;
+
+use crate::number;
 
 /// Where a value stands in a body, in bytes.
 ///
@@ -135,6 +138,47 @@ impl<'a> Value<'a> {
         self.members().find(|(found, _)| found.is(name)).map(|(_, value)| value)
     }
 
+    /// Whether two values are equal as JSON: members in any order, numbers and strings in any spelling.
+    ///
+    /// Goes as deep as the values do, which the scanner has bounded.
+    #[must_use]
+    pub fn same(self, other: Self) -> bool {
+        if self.raw == other.raw {
+            return true;
+        }
+        match (self.kind(), other.kind()) {
+            (Type::Object, Type::Object) => {
+                let (ours, theirs) = (self.sorted(), other.sorted());
+                let pairs = || ours.iter().zip(&theirs);
+                ours.len() == theirs.len()
+                    && pairs().all(|((one, _), (two, _))| one.same(*two))
+                    && pairs().all(|((_, one), (_, two))| one.same(*two))
+            }
+            (Type::Array, Type::Array) => {
+                let (mut ours, mut theirs) = (self.elements(), other.elements());
+                loop {
+                    match (ours.next(), theirs.next()) {
+                        (None, None) => return true,
+                        (Some(one), Some(two)) if one.same(two) => {}
+                        _ => return false,
+                    }
+                }
+            }
+            (Type::String, Type::String) => {
+                self.text().zip(other.text()).is_some_and(|(one, two)| one.same(two))
+            }
+            (Type::Number, Type::Number) => number::same(self.raw, other.raw),
+            _ => false,
+        }
+    }
+
+    /// The members of an object by their decoded names.
+    fn sorted(self) -> Vec<(Text<'a>, Self)> {
+        let mut members: Vec<_> = self.members().collect();
+        members.sort_unstable_by(|(one, _), (two, _)| one.codes().cmp(two.codes()));
+        members
+    }
+
     /// The values of an array, in the order they stand in; nothing for any other value.
     #[must_use]
     pub fn elements(self) -> Elements<'a> {
@@ -198,7 +242,14 @@ impl<'a> Iterator for Members<'a> {
 }
 
 /// Writes text as a JSON string, quotes included.
-pub(crate) struct Quoted<'a>(pub(crate) &'a str);
+///
+/// ```
+/// use mcp_attune_wire::json::Quoted;
+///
+/// assert_eq!(Quoted("Genf \"GE\"").to_string(), r#""Genf \"GE\"""#);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Quoted<'a>(pub &'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

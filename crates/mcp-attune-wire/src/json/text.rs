@@ -56,6 +56,11 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// Whether two texts are one when decoded, halves of surrogate pairs included.
+    pub(crate) fn same(self, other: Self) -> bool {
+        self.raw == other.raw || self.codes().eq(other.codes())
+    }
+
     /// The decoded characters, `None` for half a surrogate pair.
     pub fn chars(self) -> impl Iterator<Item = Option<char>> + use<'a> {
         self.codes().map(char::from_u32)

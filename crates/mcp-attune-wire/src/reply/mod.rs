@@ -2,7 +2,7 @@
 //!
 //! 1. A body that cannot be read in one way: 400, `-32700`.
 //! 2. A modern body that is no request or notification: 400, `-32600`.
-//! 3. An envelope that is not whole: 400, `-32602`.
+//! 3. An envelope that is not whole, or two contexts that differ: 400, `-32602`.
 //! 4. Headers that do not agree: 400, `-32020`, the first in words and all of them in `data.mismatches`.
 //! 5. A version that is not spoken: 400, `-32022`, with what was asked for and what is spoken.
 //! 6. A session that is not known: 404, which tells a client to begin a new one; an event that is not known: 400, so
@@ -19,7 +19,7 @@
 //! assert_eq!((reply.status, reply.code), (400, -32700));
 //! ```
 //!
-//! Rules: G8, H9, H13, H14.
+//! Rules: C1, G8, H9, H13, H14.
 
 use alloc::string::String;
 use alloc::vec;
@@ -38,7 +38,7 @@ use crate::message::Unreadable;
 pub const PARSE_ERROR: i32 = -32700;
 /// The body is no request.
 pub const INVALID_REQUEST: i32 = -32600;
-/// The envelope is not whole.
+/// The envelope is not whole, or has two contexts.
 pub const INVALID_PARAMS: i32 = -32602;
 /// The headers do not agree with the body.
 pub const HEADER_MISMATCH: i32 = -32020;
@@ -125,7 +125,7 @@ impl From<&Refusal> for Reply {
     fn from(refusal: &Refusal) -> Self {
         let code = match &refusal.refused {
             Refused::NotARequest(_) => INVALID_REQUEST,
-            Refused::EnvelopeMissing(_) | Refused::VersionNotText => INVALID_PARAMS,
+            Refused::EnvelopeMissing(_) | Refused::VersionNotText | Refused::TwoContexts => INVALID_PARAMS,
             Refused::Mismatch(_) => HEADER_MISMATCH,
             Refused::Version { .. } => UNSUPPORTED_PROTOCOL_VERSION,
         };
@@ -171,7 +171,7 @@ impl fmt::Display for Data<'_> {
                 list(f, supported, |f, version| Quoted(version).fmt(f))?;
                 f.write_str("]}")
             }
-            Refused::NotARequest(_) | Refused::VersionNotText => Ok(()),
+            Refused::NotARequest(_) | Refused::VersionNotText | Refused::TwoContexts => Ok(()),
         }
     }
 }

