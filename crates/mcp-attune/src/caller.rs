@@ -2,12 +2,16 @@
 //!
 //! 1. The language preference is the string in `_meta`, or a bare header that the operator promotes.
 //! 2. What cannot be read counts as absent, and is told beside what could.
-//! 3. The features of a legacy session come from its id, because only its first message declares them.
+//! 3. Where there is no preference, the locale of the caller's context stands in for it. It is never mirrored as one.
+//! 4. The features of a legacy session come from its id, because only its first message declares them.
 //!
-//! Rules: F1, L2, L3.
+//! Rules: C7, C8, F1, L2, L3.
+
+use core::fmt;
 
 use mcp_attune_wire::agree::Agreed;
 
+use crate::context::{ClientContext, Warning};
 use crate::language::{AcceptLanguage, Malformed, preference};
 use crate::session::Features;
 
@@ -28,26 +32,59 @@ use crate::session::Features;
 /// assert_eq!(caller.preference().unwrap().as_str(), "de-CH, en;q=0.5");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Caller {
     preference: AcceptLanguage,
+    origin: Origin,
     malformed: Option<Malformed>,
+    context: ClientContext,
+    warnings: Vec<Warning>,
     features: Features,
+}
+
+/// Where a language preference comes from.
+///
+/// Rules: C7.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Origin {
+    /// The caller stated it, as a preference.
+    #[default]
+    Stated,
+    /// It is the locale of the caller's context, for want of a preference.
+    Locale,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stated => "stated",
+            Self::Locale => "locale",
+        })
+    }
 }
 
 impl Caller {
     /// Reads what an agreed message says.
     #[must_use]
     pub fn read(agreed: &Agreed<'_>) -> Self {
-        let (preference, malformed) = preference(agreed.accept_language().as_deref());
-        Self { preference, malformed, features: Features::default() }
+        let stated = agreed.accept_language();
+        let (mut preference, malformed) = preference(stated.as_deref());
+        let (context, warnings) = ClientContext::read(agreed.message());
+        let mut origin = Origin::Stated;
+        // A stated "no preference" is one; what is malformed counts as absent.
+        if (stated.is_none() || malformed.is_some())
+            && let Some(locale) = context.locale().and_then(AcceptLanguage::of_locale)
+        {
+            (preference, origin) = (locale, Origin::Locale);
+        }
+        Self { preference, origin, malformed, context, warnings, features: Features::default() }
     }
 
     /// The caller of a request that is served on: all that is known is the preference it had. Rules: L13.
     #[must_use]
     pub fn resumed(text: Option<&str>) -> Self {
         let (preference, malformed) = preference(text);
-        Self { preference, malformed, features: Features::default() }
+        Self { preference, malformed, ..Self::default() }
     }
 
     /// The caller as one of a session that declared these features.
@@ -62,6 +99,30 @@ impl Caller {
         (!self.preference.is_empty()).then_some(&self.preference)
     }
 
+    /// Where that preference comes from.
+    ///
+    /// Rules: C7.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The caller's time, place and locale, as far as the request tells them.
+    ///
+    /// Rules: C2.
+    #[must_use]
+    pub fn context(&self) -> &ClientContext {
+        &self.context
+    }
+
+    /// What in the context is ignored, and why.
+    ///
+    /// Rules: C3.
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
     /// What was wrong with a preference that counts as absent.
     #[must_use]
     pub fn malformed(&self) -> Option<Malformed> {
@@ -72,5 +133,75 @@ impl Caller {
     #[must_use]
     pub fn features(&self) -> &Features {
         &self.features
+    }
+}
+
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stated = (self.origin == Origin::Stated).then_some(&self.preference);
+        f.debug_struct("Caller")
+            // A preference that is the locale would show a value of the context.
+            .field("preference", &stated)
+            .field("origin", &self.origin)
+            .field("malformed", &self.malformed)
+            .field("context", &self.context)
+            .field("warnings", &self.warnings)
+            .field("features", &self.features)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_attune_wire::agree::{self, Agree, LanguageHeader, Policy};
+    use mcp_attune_wire::header::Headers;
+    use mcp_attune_wire::message::Message;
+
+    fn caller(meta: &str, header: Option<&str>, language_header: LanguageHeader) -> Caller {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{{{meta}}}}},"clientContext":{{"locale":"de-CH-u-fw-sun"}}}}"#
+        );
+        let mut policy = Policy::default();
+        policy.language_header = language_header;
+        let headers = Headers::new(header.map(|value| ("Accept-Language", value.as_bytes())));
+        let message = Message::parse(body.as_bytes()).unwrap();
+        let Agree::Done(agreed) = agree::begin(&headers, message, &policy).unwrap() else { panic!() };
+        Caller::read(&agreed)
+    }
+
+    #[track_caller]
+    fn check(meta: &str, header: Option<&str>, promote: bool, expected: Option<(&str, Origin)>) {
+        let language_header = if promote { LanguageHeader::Promote } else { LanguageHeader::Compare };
+        let caller = caller(meta, header, language_header);
+        let preference = caller.preference().map(|preference| (preference.as_str(), caller.origin()));
+        assert_eq!(preference, expected, "{meta} {header:?}");
+    }
+
+    const KEY: &str = "\"io.modelcontextprotocol/acceptLanguage\"";
+
+    #[test]
+    fn the_locale_stands_in_for_a_preference_that_is_absent() {
+        let locale = Some(("de-CH", Origin::Locale));
+        check("", None, false, locale);
+        check(&format!("{KEY}:7"), None, false, locale);
+        check(&format!("{KEY}:\"fr;q=2\""), None, false, locale);
+        // A header alone is no preference, unless the operator says so.
+        check("", Some("*"), false, locale);
+        check("", Some("fr;q=2"), true, locale);
+    }
+
+    #[test]
+    fn the_locale_has_no_say_where_there_is_a_preference() {
+        check(&format!("{KEY}:\"fr\""), None, false, Some(("fr", Origin::Stated)));
+        check(&format!("{KEY}:\"*;q=0\""), None, false, Some(("*;q=0", Origin::Stated)));
+        check(&format!("{KEY}:\"\""), None, false, None);
+        check("", Some("fr"), true, Some(("fr", Origin::Stated)));
+    }
+
+    #[test]
+    fn debug_does_not_show_the_locale() {
+        let shown = format!("{:?}", caller("", None, LanguageHeader::Compare));
+        assert!(shown.contains("origin: Locale") && !shown.contains("de"), "{shown}");
     }
 }

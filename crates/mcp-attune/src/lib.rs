@@ -12,6 +12,9 @@
 
 pub mod language;
 pub mod session;
+
+pub mod context;
+pub mod week;
 pub mod when;
 
 pub mod caller;

@@ -6,39 +6,44 @@
 //!    that is the server's default.
 //! 3. A message that reports a language already is left alone, and its report is what the header mirrors.
 //! 4. A message that cannot be read, or that no rule touches, stays as it came, byte for byte.
-//! 5. The context beside `params` does not go on to the server.
+//! 5. The caller's context does not go on to the server, but for what the operator lets go on.
 //!
 //! Rules: C10, L7, L21.
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Type, Value};
+use core::fmt;
+
+use mcp_attune_wire::context::MEMBER;
+use mcp_attune_wire::json::{Span, Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
 
 use crate::caller::Caller;
+use crate::context::{Forward, Placement};
 use crate::language::{Languages, Tag, Why, lookup};
-
-/// The member beside `params` that holds the caller's time, place and locale.
-const CONTEXT: &str = "clientContext";
 
 /// What a server can do for its callers.
 #[derive(Clone, Debug, Default)]
 pub struct Offer {
     /// The languages it has, its default first. None: no claim is made about language at all.
     pub languages: Option<Languages>,
+    /// What of its callers' contexts it is given.
+    pub forward: Forward,
 }
 
 /// What one caller gets. Only [`negotiate`] makes one, and it cannot fail.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Plan {
     chosen: Option<(Tag, Why)>,
     report: Option<Tag>,
     varies: bool,
+    /// The part of the context that goes on, and where.
+    onward: Option<(Placement, String)>,
 }
 
 /// Decides what a caller gets.
 ///
-/// Rules: L7.
+/// Rules: C10, L7.
 #[must_use]
 pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
     let wish = caller.preference().zip(offer.languages.as_ref());
@@ -47,7 +52,8 @@ pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
         (choice.language.clone(), choice.why)
     });
     let report = wish.map(|(_, languages)| languages.default_language().clone());
-    Plan { chosen, report, varies: offer.languages.is_some() }
+    let onward = offer.forward.write(caller.context()).map(|context| (offer.forward.placement, context));
+    Plan { chosen, report, varies: offer.languages.is_some(), onward }
 }
 
 impl Plan {
@@ -71,14 +77,27 @@ impl Plan {
         self.report.is_some()
     }
 
-    /// The request as the server behind gets it: without the member `clientContext` beside `params`, for which strict
-    /// servers reject the whole message; every other byte as it came.
+    /// The request as the server behind gets it: without the caller's context, for which strict servers reject the
+    /// whole message, but with as much of it as the operator lets go on; every other byte as it came.
     ///
     /// Rules: C10.
     #[must_use]
     pub fn forward<'m>(&self, message: &Message<'m>) -> Cow<'m, str> {
-        let spliced = message.member_span(CONTEXT).and_then(|place| message.splice(&[(place, "")]).ok());
-        spliced.map_or(Cow::Borrowed(message.text()), Cow::Owned)
+        let onward = self.onward.as_ref().filter(|_| message.kind() == Kind::Request);
+        let put = onward.and_then(|(placement, context)| put(message, *placement, context));
+        let stays = |placement| put.is_some() && onward.is_some_and(|(place, _)| *place == placement);
+        let mut edits: Vec<(Span, &str)> = Vec::new();
+        if !stays(Placement::Beside) {
+            edits.extend(message.member_span(MEMBER).map(|place| (place, "")));
+        }
+        if !stays(Placement::Meta) {
+            edits.extend(message.meta_span(meta::CLIENT_CONTEXT).map(|place| (place, "")));
+        }
+        edits.extend(put.as_ref().map(|(place, text)| (*place, text.as_str())));
+        if edits.is_empty() {
+            return Cow::Borrowed(message.text());
+        }
+        message.splice(&edits).map_or(Cow::Borrowed(message.text()), Cow::Owned)
     }
 
     /// One message of the answer, as the caller gets it.
@@ -100,6 +119,43 @@ impl Plan {
             }
             None => untouched(None),
         }
+    }
+}
+
+/// Shows nothing of the context that goes on.
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan")
+            .field("chosen", &self.chosen)
+            .field("report", &self.report)
+            .field("varies", &self.varies)
+            .field("onward", &self.onward.as_ref().map(|(placement, _)| placement))
+            .finish()
+    }
+}
+
+/// How a context gets into a message, in the place of the one that is there; none where there is no room for it.
+fn put(message: &Message<'_>, placement: Placement, context: &str) -> Option<(Span, String)> {
+    let there = match placement {
+        Placement::Beside => message.member(MEMBER),
+        Placement::Meta => message.meta(meta::CLIENT_CONTEXT),
+    };
+    if let Some(value) = there {
+        return Some((value.span(), context.to_owned()));
+    }
+    if placement == Placement::Beside {
+        // A request has members, so there is one to follow.
+        return Some((message.opening()?, format!("\"{MEMBER}\":{context},")));
+    }
+    let entry = format!("\"{}\":{context}", meta::CLIENT_CONTEXT);
+    let first = |object: Value<'_>, text: &str| {
+        let comma = if object.members().next().is_some() { "," } else { "" };
+        (object.kind() == Type::Object).then(|| (object.opening(), format!("{text}{comma}")))
+    };
+    match (message.member("params"), message.param("_meta")) {
+        (_, Some(held)) => first(held, &entry),
+        (Some(params), None) => first(params, &format!("\"_meta\":{{{entry}}}")),
+        (None, None) => Some((message.opening()?, format!("\"params\":{{\"_meta\":{{{entry}}}}},"))),
     }
 }
 
@@ -137,6 +193,7 @@ fn insert(message: &Message<'_>, result: Value<'_>, tag: &Tag) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::Field;
     use mcp_attune_wire::agree::{self, Agree, Policy};
     use mcp_attune_wire::header::Headers;
 
@@ -150,7 +207,7 @@ mod tests {
         let Agree::Done(agreed) = agree::begin(&Headers::default(), message, &policy).unwrap() else {
             panic!()
         };
-        negotiate(&Caller::read(&agreed), &Offer { languages })
+        negotiate(&Caller::read(&agreed), &Offer { languages, ..Offer::default() })
     }
 
     fn english() -> Option<Languages> {
@@ -232,6 +289,94 @@ mod tests {
         for (message, onward) in [(told.as_str(), bare), (bare, bare)] {
             assert_eq!(plan.forward(&Message::parse(message.as_bytes()).unwrap()), onward);
         }
+    }
+
+    fn onward(fields: &[Field], placement: Placement, body: &str) -> String {
+        let message = Message::parse(body.as_bytes()).unwrap();
+        let agreed = agree::without_headers(message, &Policy::default()).unwrap();
+        let forward = Forward { fields: fields.to_vec(), placement, ..Forward::default() };
+        let plan = negotiate(&Caller::read(&agreed), &Offer { forward, ..Offer::default() });
+        let onward = plan.forward(agreed.message()).into_owned();
+        Message::parse(onward.as_bytes()).unwrap();
+        onward
+    }
+
+    const ZONE: &str = r#"{"timezone":"Europe/Zurich"}"#;
+    const BOTH: &str = r#"{"timezone":"Europe/Zurich", "locale":"de"}"#;
+
+    /// A request with a context beside `params`, in `_meta`, or without; white space where it might get lost.
+    fn asked(beside: &str, in_meta: &str) -> String {
+        let beside = if beside.is_empty() { String::new() } else { format!("\"clientContext\": {beside},") };
+        let key = "\"io.modelcontextprotocol/clientContext\"";
+        let in_meta = if in_meta.is_empty() { String::new() } else { format!("{key}:{in_meta},") };
+        format!(
+            "{{{beside} \"jsonrpc\":\"2.0\",\"id\":1, \"method\":\"x\",\"params\":{{\"_meta\":{{{in_meta}\"a\":1 }}}}}}"
+        )
+    }
+
+    #[test]
+    fn a_context_in_meta_does_not_go_on_either() {
+        for (beside, in_meta) in [(BOTH, BOTH), ("", BOTH), ("7", "[]"), ("", "")] {
+            assert_eq!(
+                onward(&[], Placement::Meta, &asked(beside, in_meta)),
+                asked("", ""),
+                "{beside} {in_meta}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_allowed_goes_on_in_meta() {
+        for (beside, in_meta) in [(BOTH, BOTH), ("", BOTH), (BOTH, ""), (BOTH, "7")] {
+            let sent = onward(&[Field::Timezone], Placement::Meta, &asked(beside, in_meta));
+            assert_eq!(sent, asked("", ZONE), "{beside} {in_meta}");
+        }
+        let params = |params: &str, first: &str| {
+            format!(r#"{{{first}"jsonrpc":"2.0","id":1,"method":"x"{params},"clientContext":{BOTH}}}"#)
+        };
+        let key = "\"io.modelcontextprotocol/clientContext\"";
+        let gone = format!(",\"clientContext\":{BOTH}");
+        for (before, after, first) in [
+            (",\"params\":{}", format!(",\"params\":{{\"_meta\":{{{key}:{ZONE}}}}}"), String::new()),
+            (
+                ",\"params\":{\"b\":2}",
+                format!(",\"params\":{{\"_meta\":{{{key}:{ZONE}}},\"b\":2}}"),
+                String::new(),
+            ),
+            (
+                ",\"params\":{\"_meta\":{}}",
+                format!(",\"params\":{{\"_meta\":{{{key}:{ZONE}}}}}"),
+                String::new(),
+            ),
+            ("", String::new(), format!("\"params\":{{\"_meta\":{{{key}:{ZONE}}}}},")),
+            // No room for it.
+            (",\"params\":[]", ",\"params\":[]".to_owned(), String::new()),
+            (",\"params\":{\"_meta\":7}", ",\"params\":{\"_meta\":7}".to_owned(), String::new()),
+        ] {
+            let sent = onward(&[Field::Timezone], Placement::Meta, &params(before, ""));
+            assert_eq!(sent, params(&after, &first).replace(&gone, ""));
+        }
+    }
+
+    #[test]
+    fn what_is_allowed_goes_on_beside_params() {
+        for (beside, in_meta) in [(BOTH, BOTH), (BOTH, "")] {
+            let sent = onward(&[Field::Timezone], Placement::Beside, &asked(beside, in_meta));
+            assert_eq!(sent, asked(ZONE, ""), "{beside} {in_meta}");
+        }
+        let sent = onward(&[Field::Timezone], Placement::Beside, &asked("", BOTH));
+        assert_eq!(sent, asked(ZONE, "").replace(": {", ":{"));
+    }
+
+    #[test]
+    fn debug_of_a_plan_shows_nothing_of_the_context() {
+        let body = asked(BOTH, "");
+        let agreed =
+            agree::without_headers(Message::parse(body.as_bytes()).unwrap(), &Policy::default()).unwrap();
+        let forward = Forward { fields: vec![Field::Timezone], ..Forward::default() };
+        let plan = negotiate(&Caller::read(&agreed), &Offer { forward, ..Offer::default() });
+        assert!(plan.onward.as_ref().is_some_and(|(_, context)| context.contains("Zurich")));
+        assert!(!format!("{plan:?}").contains("Zurich"));
     }
 
     #[test]

@@ -77,6 +77,6 @@ mod tests {
         check("x-private", Weekday::Monday);
         check("i-klingon", Weekday::Monday);
         check("zh-yue-HK", Weekday::Sunday);
-        check("und", Weekday::Sunday);
+        check("und", Weekday::Monday);
     }
 }

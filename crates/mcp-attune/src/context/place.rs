@@ -59,21 +59,9 @@ impl fmt::Debug for Place {
             ("country", country.is_some()),
             ("coordinates", coordinates.is_some()),
         ];
-        let names = known.into_iter().filter(|(_, known)| *known).map(|(name, _)| format_args_of(name));
-        f.write_str("Place ")?;
-        f.debug_set().entries(names).finish()
+        let names = known.into_iter().filter(|(_, known)| *known).map(|(name, _)| name);
+        write!(f, "Place {{{}}}", names.collect::<Vec<_>>().join(", "))
     }
-}
-
-/// A name that shows without quotes.
-fn format_args_of(name: &'static str) -> impl fmt::Debug {
-    struct Bare(&'static str);
-    impl fmt::Debug for Bare {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(self.0)
-        }
-    }
-    Bare(name)
 }
 
 /// The name of a city or a region: 1 to 256 characters, none of them a control character.

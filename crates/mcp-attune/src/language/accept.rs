@@ -136,6 +136,36 @@ impl AcceptLanguage {
         Ok(())
     }
 
+    /// The preference that a locale stands for: its language, script, region and variants. Extensions say how to format
+    /// and not what to read. None where the locale names no language.
+    ///
+    /// Rules: C7.
+    ///
+    /// ```
+    /// use mcp_attune::language::{AcceptLanguage, Tag};
+    ///
+    /// let locale = Tag::parse("de-CH-u-fw-sun").unwrap();
+    /// assert_eq!(AcceptLanguage::of_locale(&locale).unwrap().as_str(), "de-CH");
+    /// assert!(AcceptLanguage::of_locale(&Tag::parse("und-CH").unwrap()).is_none());
+    /// ```
+    #[must_use]
+    pub fn of_locale(locale: &Tag) -> Option<Self> {
+        let text = locale.as_str();
+        if locale.primary().eq_ignore_ascii_case("und") {
+            return None;
+        }
+        // A subtag of one letter begins an extension, unless it is the first, as in `i-klingon`.
+        let mut end = locale.primary().len();
+        let extended = locale.primary().len() == 1;
+        for subtag in text.split('-').skip(1) {
+            if subtag.len() == 1 && !extended {
+                break;
+            }
+            end += 1 + subtag.len();
+        }
+        Self::parse(text.get(..end)?).ok()
+    }
+
     /// Builds a preference from ranges and weights, the way people write it.
     ///
     /// Rules: L1.
