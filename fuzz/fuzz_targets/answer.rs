@@ -20,7 +20,7 @@ static PLAN: LazyLock<Plan> = LazyLock::new(|| {
         unreachable!()
     };
     let languages = Some(Languages::new("en", []).unwrap());
-    negotiate(&Caller::read(&agreed), &Offer { languages })
+    negotiate(&Caller::read(&agreed), &Offer { languages, ..Offer::default() })
 });
 
 const KEY: &str = "io.modelcontextprotocol/contentLanguage";

@@ -265,7 +265,7 @@ fn settings(config: &Config, mount: &config::Mount) -> Settings {
     let mut settings = Settings::default();
     settings.policy = mount.headers.policy();
     settings.report_only = mount.headers.agree == Agreement::Report;
-    settings.offer = config.offer();
+    settings.offer = config.offer(Some(mount));
     settings.limits.body = config.limits.body;
     settings.limits.answer = config.limits.answer;
     settings.limits.event = config.limits.event;

@@ -26,7 +26,7 @@ pub(crate) struct Asked {
     pub(crate) events: Option<EventIds>,
     /// Whether the caller stated a preference that counts.
     pub(crate) preferred: bool,
-    /// Whether the request had an `Accept-Language` header.
+    /// Whether the preference stands in an `Accept-Language` header.
     pub(crate) told: bool,
     /// What is looked for in the answer.
     pub(crate) watch: Watch,

@@ -1,6 +1,6 @@
 //! What is decided about a request before it goes on: message → agree → caller → plan.
 //!
-//! Rules: H1–H11, H13, H14, H16, H17, L2, L7, L14.
+//! Rules: C1, C7, C10, H1–H11, H13, H14, H16, H17, L2, L7, L14.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,6 +27,7 @@ use crate::listing::{self, Listing, Page};
 use crate::schemas::{Identity, Known, MAX_PAGES, Schemas};
 use crate::settings::{Limits, Settings};
 use crate::sse::{Piece, Splitter, data};
+use crate::told;
 
 /// What is decided.
 pub(crate) struct Decided {
@@ -112,14 +113,13 @@ where
     };
     let begins = (era == Era::Legacy).then(|| begins(agreed.message())).flatten();
     let caller = Caller::read(&agreed);
-    if let Some(malformed) = caller.malformed() {
-        tracing::debug!(%malformed, "a malformed language preference counts as absent");
-    }
+    told::log(&caller);
     let plan = negotiate(&caller, &settings.offer);
     if let Some((language, why)) = plan.chosen() {
         // Collected only where somebody listens.
         let of = || settings.offer.languages.iter().flat_map(Languages::tags).map(Tag::as_str);
-        tracing::debug!(%language, %why, of = ?of().collect::<Vec<_>>(), "language chosen");
+        let preference = caller.origin();
+        tracing::debug!(%language, %why, %preference, of = ?of().collect::<Vec<_>>(), "language chosen");
     }
     let forward = Forward::new(&agreed, declared.as_deref(), &parts.headers);
     let changed = match plan.forward(agreed.message()) {

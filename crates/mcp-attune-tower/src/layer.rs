@@ -19,7 +19,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header, request};
-use mcp_attune::caller::Caller;
+use mcp_attune::caller::{Caller, Origin};
 use mcp_attune::language::AcceptLanguage;
 use mcp_attune::plan::{Offer, negotiate};
 use mcp_attune::session::Event;
@@ -169,7 +169,8 @@ where
     let caller = caller.in_session(visit.features());
     let events = visit.events(caller.preference().filter(|_| plan.changes()).map(AcceptLanguage::as_str));
     let preferred = caller.preference().is_some();
-    let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
+    // A preference that is the locale of the context stands in no header that a cache sees.
+    let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE) && caller.origin() == Origin::Stated;
     forward.apply(&mut parts.headers, preferred || watch.learns);
     parts.extensions.insert(caller);
     let body = match changed {

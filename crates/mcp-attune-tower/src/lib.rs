@@ -61,6 +61,7 @@
 )]
 
 pub mod sse;
+pub mod told;
 
 mod account;
 mod answer;

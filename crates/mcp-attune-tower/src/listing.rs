@@ -8,7 +8,7 @@ use std::sync::Arc;
 use http::header::{self, HeaderMap, HeaderValue};
 use mcp_attune_wire::header::{METHOD, NAME, PARAM_PREFIX};
 use mcp_attune_wire::json::{Text, Type, Value};
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::message::{Kind, Message, meta};
 use mcp_attune_wire::schema::{Declaration, Declared};
 
 /// Our own request's id. It never meets an id of the caller's: each is an HTTP exchange of its own.
@@ -83,18 +83,19 @@ impl Page {
     }
 }
 
-/// The body of a `tools/list` in the name of whoever sent `message`: their envelope, without their progress token.
+/// The body of a `tools/list` in the name of whoever sent `message`: their envelope, without their progress token and
+/// their context.
 pub(crate) fn request(message: &Message<'_>, cursor: Option<&str>) -> String {
-    let mut meta = String::new();
+    let mut envelope = String::new();
     for (name, value) in message.param("_meta").into_iter().flat_map(Value::members) {
-        if !name.is("progressToken") {
-            let comma = if meta.is_empty() { "" } else { "," };
-            meta += &format!("{comma}\"{}\":{}", name.as_written(), value.raw());
+        if !name.is("progressToken") && !name.is(meta::CLIENT_CONTEXT) {
+            let comma = if envelope.is_empty() { "" } else { "," };
+            envelope += &format!("{comma}\"{}\":{}", name.as_written(), value.raw());
         }
     }
     let cursor = cursor.map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
     format!(
-        r#"{{"jsonrpc":"2.0","id":"{ID}","method":"tools/list","params":{{"_meta":{{{meta}}}{cursor}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":"{ID}","method":"tools/list","params":{{"_meta":{{{envelope}}}{cursor}}}}}"#
     )
 }
 
@@ -148,9 +149,9 @@ mod tests {
     }
 
     #[test]
-    fn asks_with_the_callers_envelope_but_not_their_progress_token() {
+    fn asks_with_the_callers_envelope_but_not_their_progress_token_or_context() {
         let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{
-            "progressToken":7,"a\u0062":{"c" : 1.0},"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+            "io.modelcontextprotocol/clientContext":{"locale":"de"},"progressToken":7,"a\u0062":{"c" : 1.0},"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
         let message = Message::parse(body).unwrap();
         let asked = request(&message, Some("\"x\""));
         assert_eq!(

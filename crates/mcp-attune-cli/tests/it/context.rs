@@ -121,20 +121,150 @@ fn refuses_a_zone_a_time_or_a_locale_that_is_none() {
     exit: 2
     --- stdout
     --- stderr
-    error: --timezone +01:00 is not a time zone
-    hint: write a name of the IANA database, such as Europe/Zurich
+    error: --timezone +01:00 is an offset and not a time zone
+    hint: write a name of the IANA database, such as Europe/Vienna
     ");
     insta::assert_snapshot!(resolve(&["today", "--locale", "de_CH"]), @"
     exit: 2
     --- stdout
     --- stderr
-    error: --locale de_CH is not a language tag; write one by BCP 47, such as en, de-CH or zh-Hant-TW
-    hint: separate the parts with hyphens, as in de-CH
+    error: --locale de_CH is not a language tag
+    hint: write one by BCP 47, such as en, de-CH or zh-Hant-TW
     ");
-    for now in ["2026-11-12T14:23:00", "2026-11-12", "now", "2026-11-12T14:23:00+01:00[Europe/Zurich]", "-1"]
-    {
+    insta::assert_snapshot!(attune(&["context", "resolve", "today", "--now", "2026-11-12T14:23:00"]), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: --now 2026-11-12T14:23:00 is a time without an offset
+    hint: write one by RFC 3339, such as 2026-11-12T14:23:00+01:00 or 2026-11-12T13:23:00Z
+    ");
+    for now in ["2026-11-12", "now", "2026-11-12T14:23:00+01:00[Europe/Zurich]", "-1"] {
         let printed = attune(&["context", "resolve", "today", "--now", now]);
         assert!(printed.starts_with("exit: 2"), "{printed}");
         assert!(printed.contains("is not an instant\nhint: write one by RFC 3339"), "{printed}");
     }
+}
+
+fn show(arguments: &[&str]) -> String {
+    attune(&[&["context", "show"], arguments].concat())
+}
+
+#[test]
+fn shows_what_time_zone_and_locale_come_to() {
+    let arguments = [&NOW[..], &["--timezone", "europe/vienna", "--locale", "de-AT"]].concat();
+    insta::assert_snapshot!(show(&arguments), @"
+    exit: 0
+    --- stdout
+    local now          2026-11-12T14:23:00+01:00
+    UTC now            2026-11-12T13:23:00Z
+    time zone          Europe/Vienna
+    ISO week           2026-W46
+    first day of week  monday
+    offset             the offset is the one of the zone
+    locale             de-AT
+    --- stderr
+    ");
+    insta::assert_snapshot!(show(&[&arguments[..], &["--json"]].concat()), @r#"
+    exit: 0
+    --- stdout
+    {
+      "local_now": "2026-11-12T14:23:00+01:00",
+      "utc_now": "2026-11-12T13:23:00Z",
+      "timezone": "Europe/Vienna",
+      "iso_week": "2026-W46",
+      "first_day_of_week": "monday",
+      "offset_agrees": true,
+      "locale": "de-AT"
+    }
+    --- stderr
+    "#);
+}
+
+#[test]
+fn both_stand_where_the_offset_is_not_the_one_of_the_zone() {
+    let arguments =
+        ["--now", "2026-01-01T23:30:00+00:00", "--timezone", "Asia/Kolkata", "--locale", "en-US-u-fw-sat"];
+    insta::assert_snapshot!(show(&[&arguments[..], &["--json"]].concat()), @r#"
+    exit: 0
+    --- stdout
+    {
+      "local_now": "2026-01-02T05:00:00+05:30",
+      "utc_now": "2026-01-01T23:30:00Z",
+      "timezone": "Asia/Kolkata",
+      "iso_week": "2026-W01",
+      "first_day_of_week": "saturday",
+      "offset_agrees": false,
+      "locale": "en-US-u-fw-sat"
+    }
+    --- stderr
+    "#);
+}
+
+#[test]
+fn without_a_zone_the_offset_is_shown_and_without_both_utc() {
+    insta::assert_snapshot!(show(&["--now", "2027-01-01T08:00:00-09:30", "--json"]), @r#"
+    exit: 0
+    --- stdout
+    {
+      "local_now": "2027-01-01T08:00:00-09:30",
+      "utc_now": "2027-01-01T17:30:00Z",
+      "timezone": "-09:30",
+      "iso_week": "2026-W53",
+      "first_day_of_week": "monday",
+      "offset_agrees": null,
+      "locale": null
+    }
+    --- stderr
+    "#);
+    let printed = show(&["--json"]);
+    assert!(printed.starts_with("exit: 0") && printed.contains("\"timezone\": \"UTC\""), "{printed}");
+    assert!(printed.contains("\"offset_agrees\": null"), "{printed}");
+}
+
+#[test]
+fn check_tells_what_is_valid_and_what_is_not() {
+    let check = |arguments: &[&str]| attune(&[&["context", "check"], arguments].concat());
+    insta::assert_snapshot!(check(&["--timestamp", "2026-11-12T14:23:00+01:00", "--timezone", "us/pacific", "--locale", "de-AT"]), @"
+    exit: 0
+    --- stdout
+    currentTimestamp: valid
+    timezone: valid
+    locale: valid
+    --- stderr
+    ");
+    insta::assert_snapshot!(check(&["--timestamp", "2016-12-31T23:59:60Z", "--timezone", "-08:00", "--locale", "de_AT"]), @"
+    exit: 1
+    --- stdout
+    currentTimestamp: a leap second, which the calendar here does not have; write second 59
+    timezone: an offset and not a time zone; write a name of the IANA database, such as Europe/Vienna
+    locale: not a language tag; write one by BCP 47, such as en, de-CH or zh-Hant-TW
+    --- stderr
+    ");
+    insta::assert_snapshot!(check(&["--timezone", "Mars/Olympus", "--locale", "de", "--json"]), @r#"
+    exit: 1
+    --- stdout
+    {
+      "valid": false,
+      "fields": [
+        {
+          "field": "timezone",
+          "valid": false,
+          "error": "not a time zone; write a name of the IANA database, such as Europe/Vienna"
+        },
+        {
+          "field": "locale",
+          "valid": true,
+          "error": null
+        }
+      ]
+    }
+    --- stderr
+    "#);
+    insta::assert_snapshot!(check(&[]), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: there is nothing to check
+    hint: give one or more of --timestamp, --timezone and --locale
+    ");
 }

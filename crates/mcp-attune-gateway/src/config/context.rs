@@ -1,5 +1,7 @@
 //! `[context]`: what of a caller's context goes on to the server behind.
 
+use mcp_attune::context::{self, Forward, Placement, Precision};
+
 use super::choice::{choices, choose};
 use super::reader::Reader;
 
@@ -52,6 +54,28 @@ choices! {
 }
 
 impl Context {
+    /// The same, as the rules want it.
+    pub(crate) fn to_forward(&self) -> Forward {
+        let field = |field: &Field| match field {
+            Field::Timezone => context::Field::Timezone,
+            Field::Locale => context::Field::Locale,
+            Field::CurrentTimestamp => context::Field::CurrentTimestamp,
+            Field::UserLocation => context::Field::UserLocation,
+        };
+        Forward {
+            fields: self.forward.iter().map(field).collect(),
+            placement: match self.forward_as {
+                ForwardAs::Meta => Placement::Meta,
+                ForwardAs::Sibling => Placement::Beside,
+            },
+            precision: match self.coordinates {
+                Coordinates::Off => Precision::Off,
+                Coordinates::Coarse => Precision::Coarse,
+                Coordinates::Exact => Precision::Exact,
+            },
+        }
+    }
+
     pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
         Self {
             forward: reader.list("forward", &base.forward, choose),

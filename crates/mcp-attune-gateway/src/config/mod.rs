@@ -202,10 +202,13 @@ impl Config {
         Err(Findings::one(file, findings::place(&fine, fine.len()), problem))
     }
 
-    /// What the servers behind can do for their callers, as far as the operator says.
-    pub(crate) fn offer(&self) -> Offer {
+    /// What the server of a mount can do for its callers, and is told of them, as far as the operator says.
+    pub(crate) fn offer(&self, mount: Option<&Mount>) -> Offer {
         let languages = self.default_language.as_ref();
-        Offer { languages: languages.and_then(|tag| Languages::new(tag.clone(), []).ok()) }
+        Offer {
+            languages: languages.and_then(|tag| Languages::new(tag.clone(), []).ok()),
+            forward: mount.map(|mount| mount.context.to_forward()).unwrap_or_default(),
+        }
     }
 
     /// A complete file with comments: every key, with its default or, where it has none, an example.

@@ -128,7 +128,8 @@ impl<W: AsyncWrite + Unpin> Between<W> {
     fn new(config: &Config, output: W) -> Self {
         let headers = config.mounts.first().map(|mount| &mount.headers);
         let report_only = headers.is_some_and(|headers| headers.agree == Agreement::Report);
-        let relay = Relay::new(config.offer(), Policy::default(), report_only, config.limits.calls);
+        let offer = config.offer(config.mounts.first());
+        let relay = Relay::new(offer, Policy::default(), report_only, config.limits.calls);
         Self {
             relay: Mutex::new(relay),
             output: tokio::sync::Mutex::new(output),

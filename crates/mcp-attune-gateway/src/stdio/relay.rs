@@ -7,7 +7,7 @@
 //! 3. What a server says goes back as it came; the answer to a request is adapted to that request's plan. What is no
 //!    message stays away from the client, whose reader would stumble over it.
 //!
-//! Rules: C10, H13, H14, L3, L13, L20.
+//! Rules: C1, C10, H13, H14, L3, L13, L20.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -65,9 +65,7 @@ impl Relay {
             Err(refusal) => return self.refused(line, Reply::from(&refusal)),
         };
         let caller = Caller::read(&agreed);
-        if let Some(malformed) = caller.malformed() {
-            tracing::debug!(%malformed, "a malformed language preference counts as absent");
-        }
+        mcp_attune_tower::told::log(&caller);
         let plan = negotiate(&caller, &self.offer);
         let message = agreed.message();
         let onward = match plan.forward(message) {
@@ -88,7 +86,7 @@ impl Relay {
                 ));
             }
             if let Some((language, why)) = plan.chosen() {
-                tracing::debug!(%language, %why, "language chosen");
+                tracing::debug!(%language, %why, preference = %caller.origin(), "language chosen");
             }
             if let Some(id) = message.id().and_then(Id::read) {
                 self.waiting.insert(id, plan);
@@ -143,10 +141,11 @@ impl Id {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcp_attune::context::{Field, Forward};
     use mcp_attune::language::Languages;
 
     fn relay() -> Relay {
-        let offer = Offer { languages: Languages::new("en", []).ok() };
+        let offer = Offer { languages: Languages::new("en", []).ok(), ..Offer::default() };
         Relay::new(offer, Policy::default(), false, 3)
     }
 
@@ -226,6 +225,10 @@ mod tests {
             ("no JSON", -32700),
             (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32700),
             (r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#, -32602),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping","clientContext":{},"params":{"_meta":{"io.modelcontextprotocol/clientContext":{"locale":"de"}}}}"#,
+                -32602,
+            ),
         ] {
             let Onward::Answer(reply) = relay().onward(line.as_bytes()) else { panic!("passed: {line}") };
             assert_eq!(reply.code, code, "{line}");
@@ -239,6 +242,29 @@ mod tests {
         let bare = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         let told = bare.replacen('{', r#"{"clientContext":{"locale":"de"},"#, 1);
         check_onward(&mut relay(), &told, bare);
+    }
+
+    #[test]
+    fn the_context_goes_on_as_far_as_the_operator_lets_it() {
+        let forward = Forward { fields: vec![Field::Locale], ..Forward::default() };
+        let offer = Offer { forward, ..Offer::default() };
+        let mut relay = Relay::new(offer, Policy::default(), false, 3);
+        let bare = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let told = bare.replacen('{', r#"{"clientContext":{"locale":"de","timezone":"Europe/Zurich"},"#, 1);
+        let onward = bare.replacen(
+            '{',
+            r#"{"params":{"_meta":{"io.modelcontextprotocol/clientContext":{"locale":"de"}}},"#,
+            1,
+        );
+        check_onward(&mut relay, &told, &onward);
+    }
+
+    #[test]
+    fn a_locale_alone_is_a_preference() {
+        let mut relay = relay();
+        let bare = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        check_onward(&mut relay, &bare.replacen('{', r#"{"clientContext":{"locale":"de"},"#, 1), bare);
+        check_back(&mut relay, &result("1", "{}"), Some(&result("1", TOLD)));
     }
 
     #[test]

@@ -120,6 +120,13 @@ async fn what_is_no_post_is_relayed() {
 }
 
 #[tokio::test]
+async fn two_contexts_that_differ_are_400() {
+    let body = r#"{"jsonrpc":"2.0","id":7,"method":"ping","clientContext":{"locale":"de"},"params":{"_meta":{"io.modelcontextprotocol/clientContext":{"locale":"fr"}}}}"#;
+    let (answer, seen) = send(Settings::default(), post(&[], body), json(OK)).await;
+    assert_eq!((answer.status().as_u16(), seen.len()), (400, 0));
+}
+
+#[tokio::test]
 async fn the_context_beside_params_does_not_go_on() {
     let bare = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let told = bare.replacen('{', r#"{"clientContext":{"timezone":"Europe/Zurich"},"#, 1);

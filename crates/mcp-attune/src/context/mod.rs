@@ -75,6 +75,19 @@ impl ClientContext {
         read::read(message)
     }
 
+    /// A context of parts that were read elsewhere.
+    ///
+    /// ```
+    /// use mcp_attune::context::{ClientContext, Zone};
+    ///
+    /// let context = ClientContext::of(Zone::parse("Europe/Vienna").ok(), None, None);
+    /// assert_eq!(context.names().collect::<Vec<_>>(), ["timezone"]);
+    /// ```
+    #[must_use]
+    pub fn of(timezone: Option<Zone>, instant: Option<Instant>, locale: Option<Tag>) -> Self {
+        Self { timezone, instant, locale, ..Self::default() }
+    }
+
     /// `timezone`: where the caller's clock hangs.
     #[must_use]
     pub fn timezone(&self) -> Option<Zone> {

@@ -10,7 +10,7 @@ use core::fmt;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use jiff::tz::{Offset, TimeZone};
 
 use super::{ClientContext, Zone};
 
@@ -56,6 +56,16 @@ impl fmt::Debug for Now {
 }
 
 impl ClientContext {
+    /// Whether the offset of the caller's instant is the one that the caller's zone has then; none where one of them is
+    /// not there.
+    ///
+    /// Rules: C4.
+    #[must_use]
+    pub fn offset_agrees(&self) -> Option<bool> {
+        // Without an instant of the caller's there is nothing to compare, whatever the clock says.
+        self.now(Timestamp::UNIX_EPOCH).offset_agrees
+    }
+
     /// The caller's now; `clock` is what the server's clock says.
     ///
     /// Rules: C4.
@@ -65,7 +75,8 @@ impl ClientContext {
         let instant = written.map_or(clock, super::Instant::timestamp);
         let offset = written.and_then(super::Instant::offset);
         let zone = self.timezone.map(Zone::time_zone);
-        let offset_agrees = zone.as_ref().zip(offset).map(|(zone, offset)| zone.to_offset(instant) == offset);
+        let agrees = |(zone, offset): (&TimeZone, Offset)| zone.to_offset(instant) == offset;
+        let offset_agrees = zone.as_ref().zip(offset).map(agrees);
         let zone = zone.or_else(|| offset.map(TimeZone::fixed)).unwrap_or(TimeZone::UTC);
         Now { instant, zone, offset_agrees }
     }

@@ -6,8 +6,13 @@ use std::fmt::Debug;
 use jiff::Timestamp;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
+use mcp_attune::caller::Caller;
+use mcp_attune::context::{ClientContext, Warning};
 use mcp_attune::language::{self, AcceptLanguage, Languages, Tag, lookup as choose};
 use mcp_attune::when::{Interval, Language, Now, Unreadable, Unresolvable, When};
+use mcp_attune_wire::agree::{self, Policy};
+use mcp_attune_wire::message::Message;
+use mcp_attune_wire::reply::Reply;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -189,4 +194,88 @@ fn resolved(expression: &str, language: Language, now: &Now) -> Result<Interval,
         Unresolvable::Backwards => "backwards",
         _ => "another error",
     })
+}
+
+/// What a request says, and what its context comes to, as far as the case tells.
+#[test]
+fn context() {
+    use serde_json::{Map, Value, json};
+    let cases = include_str!("../../../../spec/cases/context.json");
+    check(cases, 100, |input: Map<String, Value>, expected: Map<String, Value>| {
+        let mut body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}});
+        if let Some(context) = input.get("clientContext") {
+            body["clientContext"] = context.clone();
+        }
+        if let Some(meta) = input.get("_meta") {
+            body["params"]["_meta"] = meta.clone();
+        }
+        let body = body.to_string();
+        let message = Message::parse(body.as_bytes()).map_err(|wrong| wrong.to_string())?;
+        let agreed = match agree::without_headers(message, &Policy::default()) {
+            Ok(agreed) => agreed,
+            Err(refusal) => {
+                let reply = Reply::from(&refusal);
+                let actual = json!({"status": reply.status, "code": reply.code});
+                return same("refusal", &actual, &Value::Object(expected));
+            }
+        };
+        let caller = Caller::read(&agreed);
+        let clock = input.get("clock").and_then(Value::as_str);
+        let mut actual = told(caller.context(), clock);
+        let mut ignored: Vec<_> = caller.warnings().iter().map(path).collect();
+        let mut expected = expected;
+        let expected_ignored = expected.remove("ignored").unwrap_or(json!([]));
+        let mut expected_ignored: Vec<String> = serde_json::from_value(expected_ignored).unwrap();
+        ignored.sort();
+        expected_ignored.sort();
+        same("ignored", &ignored, &expected_ignored)?;
+        if expected.contains_key("preference") {
+            actual.insert("preference".to_owned(), json!(caller.preference().map(AcceptLanguage::as_str)));
+        }
+        same("context", &actual, &expected)
+    });
+}
+
+fn told(context: &ClientContext, clock: Option<&str>) -> serde_json::Map<String, serde_json::Value> {
+    use serde_json::json;
+    let mut told = serde_json::Map::new();
+    let mut tell = |name: &str, value: serde_json::Value| told.insert(name.to_owned(), value);
+    if let Some(zone) = context.timezone() {
+        tell("timezone", json!(zone.name()));
+    }
+    if let Some(instant) = context.instant() {
+        tell("currentTimestamp", json!(instant.as_str()));
+    }
+    if let Some(locale) = context.locale() {
+        tell("locale", json!(locale.as_str()));
+    }
+    if let Some(place) = context.place() {
+        for (name, value) in [("city", place.city()), ("region", place.region())] {
+            value.map(|value| tell(name, json!(value)));
+        }
+        place.country().map(|country| tell("country", json!(country.as_str())));
+        place.coordinates().map(|at| tell("coordinates", numbers([at.latitude(), at.longitude()])));
+    }
+    let unknown: Vec<_> = context.unknown().map(|(name, _)| name).collect();
+    if !unknown.is_empty() {
+        let mut unknown = unknown;
+        unknown.sort_unstable_by_key(|name| std::cmp::Reverse(*name));
+        tell("unknown", json!(unknown));
+    }
+    if let Some(clock) = clock {
+        let now = context.now(clock.parse().unwrap());
+        tell("now", json!(now.instant.display_with_offset(now.zone.to_offset(now.instant)).to_string()));
+        tell("offset_agrees", json!(now.offset_agrees));
+    }
+    told
+}
+
+/// Whole numbers without a fraction, as people write them.
+fn numbers(values: [f64; 2]) -> serde_json::Value {
+    values.map(|value| serde_json::from_str::<serde_json::Value>(&value.to_string()).unwrap()).to_vec().into()
+}
+
+/// Where a warning points.
+fn path(warning: &Warning) -> String {
+    warning.to_string().split_once(" is ignored").unwrap().0.to_owned()
 }

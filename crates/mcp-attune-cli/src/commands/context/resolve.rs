@@ -4,13 +4,11 @@ use std::io::Write;
 
 use jiff::Timestamp;
 use jiff::civil::Weekday;
-use jiff::fmt::temporal::Pieces;
-use jiff::tz::TimeZone;
-use mcp_attune::language::Tag;
+use mcp_attune::week;
 use mcp_attune::when::{Interval, Language, Now, READABLE, When};
 use serde::Serialize;
 
-use super::first_day::first_day;
+use super::options::{Options, now};
 use crate::exit::{Exit, hinted};
 use crate::text::{json, quoted};
 
@@ -21,15 +19,8 @@ pub(super) struct Resolve {
     /// The expression, in English or in the language of --locale; words may stand apart by blanks, _ or -
     #[arg(required = true, value_name = "EXPRESSION")]
     expression: Vec<String>,
-    /// The instant that is now, by RFC 3339 with an offset; without it, the system's clock
-    #[arg(long, value_name = "TS", allow_hyphen_values = true)]
-    now: Option<String>,
-    /// The zone in which now is read, such as Europe/Zurich; without it, the offset of --now, else UTC
-    #[arg(long, value_name = "TZ")]
-    timezone: Option<String>,
-    /// The locale, which gives the language of the expression and the first day of the week; without it, English and Monday
-    #[arg(long, value_name = "TAG")]
-    locale: Option<String>,
+    #[command(flatten)]
+    options: Options,
     /// Print JSON: `start`, `end`, `start_utc`, `end_utc`
     #[arg(long)]
     json: bool,
@@ -57,11 +48,13 @@ struct Resolved {
 impl Resolve {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let text = self.expression.join(" ");
-        let (language, first_day) = self.locale()?;
-        let (instant, zone) = self.now()?;
+        let context = self.options.context()?;
+        let language = context.locale().map_or(Language::English, Language::of);
+        let first_day = context.locale().map_or(Weekday::Monday, week::first_day);
+        let caller = now(&context);
         let when = When::parse(&text, language)
             .map_err(|unreadable| hinted(format!("{} is {unreadable}", quoted(&text)), hint(language)))?;
-        let now = Now { instant, zone, first_day };
+        let now = Now { instant: caller.instant, zone: caller.zone, first_day };
         let Interval { start, end } = when.resolve(&now).map_err(|unresolvable| {
             hinted(
                 format!("{} is {unresolvable}", quoted(&text)),
@@ -82,41 +75,6 @@ impl Resolve {
         }
         Ok(Exit::Fine)
     }
-
-    fn locale(&self) -> anyhow::Result<(Language, Weekday)> {
-        let Some(text) = &self.locale else { return Ok((Language::English, Weekday::Monday)) };
-        let tag = Tag::parse(text).map_err(|why| {
-            hinted(
-                format!("--locale {} is {why}", quoted(text)),
-                "separate the parts with hyphens, as in de-CH",
-            )
-        })?;
-        Ok((Language::of(&tag), first_day(&tag)))
-    }
-
-    /// The instant, and the zone that it is read in.
-    fn now(&self) -> anyhow::Result<(Timestamp, TimeZone)> {
-        let (instant, offset) = match &self.now {
-            None => (Timestamp::now(), TimeZone::UTC),
-            Some(text) => read(text).ok_or_else(|| {
-                let hint = "write one by RFC 3339 with an offset, such as 2026-11-12T14:23:00+01:00";
-                hinted(format!("--now {} is not an instant", quoted(text)), hint)
-            })?,
-        };
-        let Some(name) = &self.timezone else { return Ok((instant, offset)) };
-        let zone = TimeZone::get(name).map_err(|_| {
-            let hint = "write a name of the IANA database, such as Europe/Zurich";
-            hinted(format!("--timezone {} is not a time zone", quoted(name)), hint)
-        })?;
-        Ok((instant, zone))
-    }
-}
-
-/// An instant, and the offset that it is written with.
-fn read(text: &str) -> Option<(Timestamp, TimeZone)> {
-    let pieces = Pieces::parse(text).ok().filter(|pieces| pieces.time_zone_annotation().is_none())?;
-    let offset = pieces.to_numeric_offset()?;
-    Some((text.parse().ok()?, offset.to_time_zone()))
 }
 
 /// Which languages were tried.

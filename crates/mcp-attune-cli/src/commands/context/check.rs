@@ -1,0 +1,77 @@
+//! `attune context check`: is a time, a zone or a locale one that a context can hold?
+
+use std::io::Write;
+
+use mcp_attune::context::{Instant, Wrong, Zone};
+use serde::Serialize;
+
+use super::options::locale;
+use crate::exit::{Exit, hinted};
+use crate::text::json;
+
+/// Check parts of a context: exit 0 if all are valid, 1 if not
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune context check --timestamp 2026-11-12T14:23:00+01:00 --timezone europe/vienna --locale de-AT\n  $ attune context check --timezone +01:00 # exit 1"
+)]
+pub(super) struct Check {
+    /// A value of `currentTimestamp`
+    #[arg(long, value_name = "TS", allow_hyphen_values = true)]
+    timestamp: Option<String>,
+    /// A value of `timezone`
+    #[arg(long, value_name = "TZ", allow_hyphen_values = true)]
+    timezone: Option<String>,
+    /// A value of `locale`
+    #[arg(long, value_name = "TAG", allow_hyphen_values = true)]
+    locale: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Checked {
+    valid: bool,
+    fields: Vec<Field>,
+}
+
+#[derive(Serialize)]
+struct Field {
+    field: &'static str,
+    valid: bool,
+    error: Option<String>,
+}
+
+impl Check {
+    pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let fields: Vec<_> = [
+            field("currentTimestamp", self.timestamp.as_deref(), |text| Instant::parse(text).err()),
+            field("timezone", self.timezone.as_deref(), |text| Zone::parse(text).err()),
+            field("locale", self.locale.as_deref(), |text| locale(text).err()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if fields.is_empty() {
+            let hint = "give one or more of --timestamp, --timezone and --locale";
+            return Err(hinted("there is nothing to check", hint));
+        }
+        let checked = Checked { valid: fields.iter().all(|field| field.valid), fields };
+        if self.json {
+            json(out, &checked)?;
+        } else {
+            for Field { field, error, .. } in &checked.fields {
+                match error {
+                    None => writeln!(out, "{field}: valid")?,
+                    Some(error) => writeln!(out, "{field}: {error}")?,
+                }
+            }
+        }
+        Ok(if checked.valid { Exit::Fine } else { Exit::Findings })
+    }
+}
+
+fn field(name: &'static str, text: Option<&str>, wrong: impl Fn(&str) -> Option<Wrong>) -> Option<Field> {
+    let wrong = wrong(text?);
+    Some(Field { field: name, valid: wrong.is_none(), error: wrong.map(|wrong| wrong.to_string()) })
+}
