@@ -157,3 +157,33 @@ fn says_what_to_do_where_there_is_no_server() {
         assert!(shown.contains(error) && shown.contains("hint: name the server after `--`"), "{shown}");
     }
 }
+
+#[test]
+fn the_context_goes_on_as_far_as_the_operator_lets_it() {
+    let folder = std::env::temp_dir().join(format!("attune-context-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("attune.toml");
+    std::fs::write(&file, "[context]\nforward = [\"timezone\"]\n").expect("a file");
+    let path = file.to_str().expect("UTF-8");
+    // The server hands back what it gets, as the params of a notification.
+    let server =
+        r#"while read -r line; do printf '{"jsonrpc":"2.0","method":"x","params":%s}\n' "$line"; done"#;
+    let key = "io.modelcontextprotocol/clientContext";
+    let version = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#;
+    for (options, zone) in [(&[][..], ""), (&["--config", path], r#"{"timezone":"Europe/Vienna"}"#)] {
+        let mut between = Between::start(options, server);
+        for envelope in [r#""a":1"#, version] {
+            let entry = if zone.is_empty() { String::new() } else { format!(r#""{key}":{zone},"#) };
+            let request = |first: &str, entry: &str| {
+                format!(
+                    r#"{{{first}"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{entry}{envelope}}}}}}}"#
+                )
+            };
+            between.say(&request(r#""clientContext":{"timezone":"europe/vienna","locale":"de"},"#, ""));
+            let expected = format!(r#"{{"jsonrpc":"2.0","method":"x","params":{}}}"#, request("", &entry));
+            assert_eq!(between.hear(), expected);
+        }
+        between.end();
+    }
+    let _ = std::fs::remove_dir_all(folder);
+}

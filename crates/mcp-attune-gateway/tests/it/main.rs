@@ -3,6 +3,7 @@
 
 mod config;
 mod config_example;
+mod context;
 
 mod support;
 

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use mcp_attune::context::ClientContext;
 use mcp_attune::language::{AcceptLanguage, ContentLanguage, Languages, Malformed, Tag, Why, lookup};
+use mcp_attune_wire::message::Message;
 
 /// Far above what any of these takes in a debug build, and far below what quadratic work over megabytes would.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -119,5 +121,41 @@ fn refuses_what_is_no_ascii_text() {
         assert!(AcceptLanguage::parse(text).is_err(), "{text:?}");
         assert!(Tag::parse(text).is_err(), "{text:?}");
         assert!(ContentLanguage::parse(text).is_err(), "{text:?}");
+    }
+}
+
+#[test]
+fn a_context_that_means_harm_costs_only_itself() {
+    let nested = format!("{}1{}", r#"{"a":["#.repeat(50), "]}".repeat(50));
+    let subtags = "-abcdefgh".repeat(200);
+    let fields: String = (0..5000).fold(String::new(), |mut all, number| {
+        let _ = write!(all, "\"{number}\":1,");
+        all
+    });
+    let digits = "9".repeat(60_000);
+    for (context, names, ignored) in [
+        (format!(r#"{{"locale":"de","x":"{}"}}"#, "y".repeat(1 << 20)), 0, 1),
+        (format!(r#"{{"locale":"de","x":{nested}}}"#), 1, 0),
+        (format!(r#"{{"timezone":"UTC","locale":"en-x{subtags}"}}"#), 1, 1),
+        (format!(r#"{{{fields}"locale":"de"}}"#), 1, 0),
+        (
+            format!(
+                r#"{{"locale":"de","userLocation":{{"coordinates":{{"latitude":{digits},"longitude":1}}}}}}"#
+            ),
+            1,
+            1,
+        ),
+        (format!(r#"{{"locale":"de","currentTimestamp":"2026-11-12T14:23:00.{digits}Z"}}"#), 1, 1),
+        (format!(r#"{{"locale":"de","timezone":"{}"}}"#, "Europe/".repeat(9000)), 1, 1),
+        (
+            r#"{"locale":"de","timezone":"\ud83d","userLocation":{"city":"\u0000","\ud83d":1}}"#.to_owned(),
+            1,
+            2,
+        ),
+    ] {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","clientContext":{context}}}"#);
+        let (read, warnings) = in_time(|| ClientContext::read(&Message::parse(body.as_bytes()).unwrap()));
+        let shown = context.chars().take(60).collect::<String>();
+        assert_eq!((read.names().count(), warnings.len()), (names, ignored), "{shown}");
     }
 }
