@@ -14,6 +14,7 @@ pub mod language;
 pub mod session;
 
 pub mod context;
+pub mod format;
 pub mod week;
 pub mod when;
 

@@ -42,6 +42,14 @@ pub(super) fn canonical(subtags: &[Subtag], out: &mut Vec<Subtag>) -> bool {
     differs
 }
 
+/// The canonical form of a tag as text, for readers that know only canonical names.
+pub(crate) fn written(tag: &str) -> String {
+    let raw: Vec<_> = tag.split('-').map(Subtag::new).collect();
+    let mut renamed = Vec::new();
+    let subtags = if canonical(&raw, &mut renamed) { renamed } else { raw };
+    subtags.iter().map(|subtag| format!("{subtag:?}")).collect::<Vec<_>>().join("-")
+}
+
 /// The language that the first subtags name together, and the subtags behind them.
 fn several(first: Subtag, subtags: &[Subtag]) -> Option<(&'static [Subtag], &[Subtag])> {
     let start = cldr::PREFIX_ALIASES.partition_point(|(old, _)| old.first() < Some(&first));

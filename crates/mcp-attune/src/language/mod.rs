@@ -54,6 +54,8 @@ mod content;
 mod languages;
 mod lookup;
 
+pub(crate) use alias::written as canonical;
+
 pub use accept::{AcceptLanguage, preference};
 pub use content::{BadContent, ContentLanguage};
 pub use languages::{Languages, Unusable};

@@ -1,0 +1,267 @@
+//! Values as one caller reads them.
+
+use std::sync::Arc;
+
+use icu_calendar::{Date as IcuDate, Gregorian, Iso};
+use icu_time::zone::models::AtTime;
+use icu_time::{DateTime as IcuDateTime, Time as IcuTime, TimeZoneInfo, ZonedDateTime};
+use jiff::civil::{Date, DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use jiff_icu::ConvertFrom as _;
+
+use super::currency::Currency;
+use super::kept::Kept;
+use super::length::Length;
+use super::locale::Known;
+use super::made::{Kind, Made};
+use super::number::{Digits, Number};
+use super::unit::{List, Plural, Step, Unit};
+
+/// Formats for one locale and one time zone; made by [`Formatters::format`](super::Formatters::format).
+///
+/// Rules: C6.
+///
+/// ```
+/// use jiff::tz::TimeZone;
+/// use mcp_attune::format::{Digits, Formatters, Number};
+/// use mcp_attune::language::Tag;
+///
+/// let formatters = Formatters::new(&Tag::parse("en").unwrap());
+/// let format = formatters.format([&Tag::parse("de-CH").unwrap()], TimeZone::UTC);
+/// let number = Number::parse("1234567.891").unwrap();
+/// assert_eq!(format.number(&number, Digits::default()), "1’234’567.891");
+/// ```
+#[derive(Clone)]
+pub struct Format {
+    kept: Arc<Kept>,
+    known: Arc<Known>,
+    zone: TimeZone,
+}
+
+impl Format {
+    pub(super) fn new(kept: Arc<Kept>, known: Arc<Known>, zone: TimeZone) -> Self {
+        Self { kept, known, zone }
+    }
+
+    fn made(&self, kind: Kind) -> Option<Made> {
+        self.kept.get(&self.known, kind)
+    }
+
+    /// The locale that is formatted for: the canonical form of the one that was known.
+    #[must_use]
+    pub fn locale(&self) -> &str {
+        &self.known.name
+    }
+
+    /// The zone in which instants are shown.
+    #[must_use]
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
+    }
+
+    /// A day: `Sep 10, 2024`.
+    #[must_use]
+    pub fn date(&self, date: Date, length: Length) -> String {
+        match self.made(Kind::Date(length)) {
+            Some(Made::Date(formatter)) => formatter.format(&gregorian(date)).to_string(),
+            _ => date.to_string(),
+        }
+    }
+
+    /// A time of day: `11:37 PM` when short, else `11:37:20 PM`.
+    #[must_use]
+    pub fn time(&self, time: Time, length: Length) -> String {
+        match self.made(Kind::Time(length)) {
+            Some(Made::Time(formatter)) => formatter.format(&IcuTime::convert_from(time)).to_string(),
+            _ => time.to_string(),
+        }
+    }
+
+    /// A day and a time of it, in no zone: `Sep 10, 2024, 11:37:20 PM`.
+    #[must_use]
+    pub fn date_time(&self, civil: DateTime, length: Length) -> String {
+        match self.made(Kind::DateTime(length)) {
+            Some(Made::DateTime(formatter)) => {
+                let time = IcuTime::convert_from(civil.time());
+                formatter.format(&IcuDateTime { date: gregorian(civil.date()), time }).to_string()
+            }
+            _ => civil.to_string(),
+        }
+    }
+
+    /// An instant in the caller's zone, with the zone's name: `Sep 10, 2024, 11:37:20 PM EDT`.
+    ///
+    /// ```
+    /// use jiff::{Timestamp, tz::TimeZone};
+    /// use mcp_attune::format::{Formatters, Length};
+    /// use mcp_attune::language::Tag;
+    ///
+    /// let zone = TimeZone::get("Europe/Zurich").unwrap();
+    /// let format = Formatters::new(&Tag::parse("de-CH").unwrap()).format([], zone);
+    /// let instant: Timestamp = "2024-09-10T21:37:20Z".parse().unwrap();
+    /// assert_eq!(format.zoned(instant, Length::Short), "10.09.24, 23:37 MESZ");
+    /// ```
+    #[must_use]
+    pub fn zoned(&self, instant: Timestamp, length: Length) -> String {
+        let zoned = instant.to_zoned(self.zone.clone());
+        match self.made(Kind::Zoned(length)) {
+            Some(Made::Zoned(formatter)) => {
+                let ZonedDateTime { date, time, zone } =
+                    ZonedDateTime::<Iso, TimeZoneInfo<AtTime>>::convert_from(&zoned);
+                formatter.format(&ZonedDateTime { date: date.to_calendar(Gregorian), time, zone }).to_string()
+            }
+            _ => zoned.to_string(),
+        }
+    }
+
+    /// A number: `1,234,567.891`.
+    #[must_use]
+    pub fn number(&self, number: &Number, digits: Digits) -> String {
+        let decimal = number.with(digits);
+        match self.made(Kind::Number) {
+            Some(Made::Number(formatter)) => formatter.format(&decimal).to_string(),
+            _ => decimal.to_string(),
+        }
+    }
+
+    /// A ratio in hundredths: 0.125 is `13%`, or `12.5%` with up to one digit.
+    #[must_use]
+    pub fn percent(&self, ratio: &Number, digits: Digits) -> String {
+        let decimal = ratio.hundredfold(digits);
+        match self.made(Kind::Percent) {
+            Some(Made::Percent(formatter)) => formatter.write(&decimal),
+            _ => format!("{decimal}%"),
+        }
+    }
+
+    /// An amount of money, with as many digits as the currency has: `$1,234.50`, `¥1,235`.
+    #[must_use]
+    pub fn currency(&self, amount: &Number, currency: Currency) -> String {
+        match self.made(Kind::Money(currency)) {
+            Some(Made::Money(formatter)) => formatter.write(amount.decimal()),
+            _ => format!("{currency}\u{a0}{amount}"),
+        }
+    }
+
+    /// A measure: `5 km`, or `5 kilometers` when long.
+    #[must_use]
+    pub fn unit(&self, value: &Number, unit: Unit, length: Length) -> String {
+        if let Some(symbol) = unit.symbol() {
+            return format!("{}\u{a0}{symbol}", self.number(value, Digits::default()));
+        }
+        match self.made(Kind::Measure(unit, length)) {
+            Some(Made::Measure(formatter)) => formatter.write(&value.with(Digits::default())),
+            _ => format!("{}\u{a0}{}", self.number(value, Digits::default()), unit.as_str()),
+        }
+    }
+
+    /// So many steps from now, by the calendar and in words where the language has them: `yesterday`, `in 3 days`.
+    #[must_use]
+    pub fn relative(&self, count: i64, step: Step, length: Length) -> String {
+        self.steps(count, step, length, true)
+    }
+
+    /// How far an instant is from now, in the largest step that fits and to the nearest of it: `in 3 hours`, `1 day ago`.
+    ///
+    /// A duration knows no calendar: thirty hours from now may be tomorrow or the day after. So days and longer
+    /// are numbered, never named; months and years are average ones.
+    #[must_use]
+    pub fn distance(&self, distance: SignedDuration, length: Length) -> String {
+        let (count, step) = steps(distance.as_secs());
+        self.steps(count, step, length, count == 0)
+    }
+
+    fn steps(&self, count: i64, step: Step, length: Length, words: bool) -> String {
+        match self.made(Kind::Relative { step, length, words }) {
+            Some(Made::Relative(formatter)) => formatter.write(count),
+            _ => format!("{count:+} {}", step.as_str()),
+        }
+    }
+
+    /// The items as one phrase: `a, b, and c`. They stand in it as they are, without marks that isolate them.
+    #[must_use]
+    pub fn list(&self, items: &[&str], list: List) -> String {
+        match self.made(Kind::List(list)) {
+            Some(Made::List(formatter)) => formatter.format(items.iter()).to_string(),
+            _ => items.join(", "),
+        }
+    }
+
+    /// Which plural form goes with a number, as it is written: in English `1` is one and `1.0` is not.
+    #[must_use]
+    pub fn plural(&self, number: &Number) -> Plural {
+        use icu_plurals::PluralCategory;
+        match self.made(Kind::Plural) {
+            Some(Made::Plural(rules)) => match rules.category_for(number.decimal()) {
+                PluralCategory::Zero => Plural::Zero,
+                PluralCategory::One => Plural::One,
+                PluralCategory::Two => Plural::Two,
+                PluralCategory::Few => Plural::Few,
+                PluralCategory::Many => Plural::Many,
+                PluralCategory::Other => Plural::Other,
+            },
+            _ => Plural::Other,
+        }
+    }
+}
+
+impl core::fmt::Debug for Format {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Format({}, {})", self.known.name, self.zone.iana_name().unwrap_or("offset"))
+    }
+}
+
+fn gregorian(date: Date) -> IcuDate<Gregorian> {
+    IcuDate::<Iso>::convert_from(date).to_calendar(Gregorian)
+}
+
+/// The largest step of which there is at least one once the smaller ones are rounded: 59 and a half minutes are an hour.
+fn steps(seconds: i64) -> (i64, Step) {
+    /// Of 365.2425 days.
+    const YEAR: i64 = 31_556_952;
+    const LARGER: [(i64, Step); 6] = [
+        (60, Step::Minute),
+        (3_600, Step::Hour),
+        (86_400, Step::Day),
+        (7 * 86_400, Step::Week),
+        (YEAR / 12, Step::Month),
+        (YEAR, Step::Year),
+    ];
+    let (mut count, mut step, mut size) = (seconds, Step::Second, 1);
+    for (length, larger) in LARGER {
+        if count.saturating_mul(size).saturating_abs() < length {
+            break;
+        }
+        let half = if seconds < 0 { -length / 2 } else { length / 2 };
+        (count, step, size) = (seconds.saturating_add(half) / length, larger, length);
+    }
+    (count, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distance_is_told_in_the_largest_step_that_fits() {
+        for (seconds, expected) in [
+            (0, (0, Step::Second)),
+            (59, (59, Step::Second)),
+            (60, (1, Step::Minute)),
+            (-89, (-1, Step::Minute)),
+            (-90, (-2, Step::Minute)),
+            (3_569, (59, Step::Minute)),
+            (3_570, (1, Step::Hour)),
+            (30 * 3_600, (1, Step::Day)),
+            (86_400 * 13, (2, Step::Week)),
+            (86_400 * 30, (4, Step::Week)),
+            (86_400 * 32, (1, Step::Month)),
+            (-86_400 * 365, (-1, Step::Year)),
+            (i64::MAX, (292_277_024_626, Step::Year)),
+            (i64::MIN, (-292_277_024_626, Step::Year)),
+        ] {
+            assert_eq!(steps(seconds), expected, "{seconds}");
+        }
+    }
+}
