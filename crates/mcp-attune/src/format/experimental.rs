@@ -4,9 +4,16 @@
 
 use fixed_decimal::Decimal;
 use icu_decimal::DecimalFormatter;
+use icu_decimal::provider::{DecimalDigitsV1, DecimalSymbolsV1};
 use icu_experimental::dimension::currency::CurrencyType;
 use icu_experimental::dimension::currency::formatter::CurrencyFormatter;
 use icu_experimental::dimension::percent::formatter::PercentFormatter;
+use icu_experimental::dimension::provider::units::categorized_display_names::{
+    UnitsNamesDurationCoreV1, UnitsNamesDurationExtendedV1, UnitsNamesDurationOutlierV1,
+    UnitsNamesLengthCoreV1, UnitsNamesLengthExtendedV1, UnitsNamesLengthOutlierV1, UnitsNamesMassCoreV1,
+    UnitsNamesMassExtendedV1, UnitsNamesMassOutlierV1, UnitsNamesVolumeCoreV1, UnitsNamesVolumeExtendedV1,
+    UnitsNamesVolumeOutlierV1,
+};
 use icu_experimental::dimension::units::categorized_formatter::CategorizedFormatter;
 use icu_experimental::dimension::units::options::{UnitsFormatterOptions, Width};
 use icu_experimental::measure::category::{self, CategorizedMeasureUnit, MeasureUnitCategory};
@@ -15,7 +22,10 @@ use icu_experimental::relativetime::options::Numeric;
 use icu_experimental::relativetime::provider::DatetimeRelativeDayLongV1;
 use icu_experimental::relativetime::{RelativeTimeFormatter, RelativeTimeFormatterOptions};
 use icu_locale::{DataLocale, Locale};
-use icu_provider::prelude::{DataIdentifierBorrowed, DataProvider, DataRequest};
+use icu_plurals::provider::PluralsCardinalV1;
+use icu_provider::prelude::{
+    DataError, DataErrorKind, DataIdentifierBorrowed, DataProvider, DataRequest, DataResponse,
+};
 
 use super::currency::Currency;
 use super::length::Length;
@@ -25,7 +35,9 @@ use super::unit::{Step, Unit};
 /// root of all locales.
 pub(super) fn has_words(locale: &Locale) -> bool {
     let wanted = DataLocale::from(&locale.id);
-    let request = DataRequest { id: DataIdentifierBorrowed::for_locale(&wanted), ..DataRequest::default() };
+    let mut request =
+        DataRequest { id: DataIdentifierBorrowed::for_locale(&wanted), ..DataRequest::default() };
+    request.metadata.silent = true;
     let found = DataProvider::<DatetimeRelativeDayLongV1>::load(&Baked, request);
     !wanted.is_unknown()
         && found.is_ok_and(|found| found.metadata.locale.is_none_or(|found| !found.is_unknown()))
@@ -55,7 +67,18 @@ impl Percent {
     }
 
     pub(super) fn write(&self, hundredfold: &Decimal) -> String {
-        self.0.format(hundredfold).to_string()
+        signs(self.0.format(hundredfold).to_string())
+    }
+}
+
+/// The library takes the signs that go with Western digits whatever the digits are. With Arabic ones CLDR has others.
+fn signs(text: String) -> String {
+    if text.contains(|digit| ('\u{660}'..='\u{669}').contains(&digit)) {
+        text.replace("\u{200e}%\u{200e}", "٪\u{61c}").replace("\u{200e}-", "\u{61c}-")
+    } else if text.contains(|digit| ('\u{6f0}'..='\u{6f9}').contains(&digit)) {
+        text.replace('%', "٪")
+    } else {
+        text
     }
 }
 
@@ -120,20 +143,20 @@ impl Measure {
         });
         Some(match unit {
             Unit::Second | Unit::Minute | Unit::Hour | Unit::Day | Unit::Week | Unit::Month | Unit::Year => {
-                let unit = called(Duration::second(), unit);
-                Self::Time(CategorizedFormatter::try_new_outlier(locale.into(), unit, width).ok()?)
+                let unit = || called(Duration::second(), unit);
+                Self::Time(named(locale, unit, width)?)
             }
             Unit::Centimeter | Unit::Meter | Unit::Kilometer | Unit::Foot | Unit::Mile => {
-                let unit = called(Distance::meter(), unit);
-                Self::Length(CategorizedFormatter::try_new_outlier(locale.into(), unit, width).ok()?)
+                let unit = || called(Distance::meter(), unit);
+                Self::Length(named(locale, unit, width)?)
             }
             Unit::Gram | Unit::Kilogram => {
-                let unit = called(Mass::gram(), unit);
-                Self::Mass(CategorizedFormatter::try_new_outlier(locale.into(), unit, width).ok()?)
+                let unit = || called(Mass::gram(), unit);
+                Self::Mass(named(locale, unit, width)?)
             }
             Unit::Liter => {
-                let unit = called(Volume::liter(), unit);
-                Self::Volume(CategorizedFormatter::try_new_outlier(locale.into(), unit, width).ok()?)
+                let unit = || called(Volume::liter(), unit);
+                Self::Volume(named(locale, unit, width)?)
             }
             _ => return None,
         })
@@ -156,4 +179,66 @@ fn called<C: MeasureUnitCategory>(
 ) -> CategorizedMeasureUnit<C> {
     one.unit.id = Some(unit.as_str());
     one
+}
+
+/// Looks for the name in all three layers of data before the root's symbol is taken. The library's own constructors take
+/// what the first layer inherits from the root, so that two kilometres are `2 km` at any length.
+fn named<C: MeasureUnitCategory>(
+    locale: &Locale,
+    unit: impl Fn() -> CategorizedMeasureUnit<C>,
+    width: UnitsFormatterOptions,
+) -> Option<CategorizedFormatter<C>>
+where
+    Baked: DataProvider<C::DataMarkerCore>
+        + DataProvider<C::DataMarkerExtended>
+        + DataProvider<C::DataMarkerOutlier>,
+    NotRoot: DataProvider<C::DataMarkerCore>
+        + DataProvider<C::DataMarkerExtended>
+        + DataProvider<C::DataMarkerOutlier>,
+{
+    CategorizedFormatter::try_new_outlier_unstable(&NotRoot, locale.into(), unit(), width)
+        .or_else(|_| CategorizedFormatter::try_new_outlier(locale.into(), unit(), width))
+        .ok()
+}
+
+/// The data of the library without what a language merely inherits from the root of all locales.
+struct NotRoot;
+
+macro_rules! not_root {
+    ($($marker:ident)+) => {$(
+        impl DataProvider<$marker> for NotRoot {
+            fn load(&self, request: DataRequest<'_>) -> Result<DataResponse<$marker>, DataError> {
+                let mut quiet = request;
+                quiet.metadata.silent = true;
+                let found = DataProvider::<$marker>::load(&Baked, quiet)?;
+                if found.metadata.locale.is_some_and(|locale| locale.is_unknown()) {
+                    return Err(DataErrorKind::IdentifierNotFound.into_error());
+                }
+                Ok(found)
+            }
+        }
+    )+};
+}
+
+not_root! {
+    UnitsNamesDurationCoreV1 UnitsNamesDurationExtendedV1 UnitsNamesDurationOutlierV1
+    UnitsNamesLengthCoreV1 UnitsNamesLengthExtendedV1 UnitsNamesLengthOutlierV1
+    UnitsNamesMassCoreV1 UnitsNamesMassExtendedV1 UnitsNamesMassOutlierV1
+    UnitsNamesVolumeCoreV1 UnitsNamesVolumeExtendedV1 UnitsNamesVolumeOutlierV1
+}
+
+macro_rules! passed_on {
+    ($($marker:ident from $baked:path;)+) => {$(
+        impl DataProvider<$marker> for NotRoot {
+            fn load(&self, request: DataRequest<'_>) -> Result<DataResponse<$marker>, DataError> {
+                DataProvider::<$marker>::load(&$baked, request)
+            }
+        }
+    )+};
+}
+
+passed_on! {
+    DecimalSymbolsV1 from icu_decimal::provider::Baked;
+    DecimalDigitsV1 from icu_decimal::provider::Baked;
+    PluralsCardinalV1 from icu_plurals::provider::Baked;
 }

@@ -30,7 +30,7 @@ use super::unit::{List, Plural, Step, Unit};
 /// let formatters = Formatters::new(&Tag::parse("en").unwrap());
 /// let format = formatters.format([&Tag::parse("de-CH").unwrap()], TimeZone::UTC);
 /// let number = Number::parse("1234567.891").unwrap();
-/// assert_eq!(format.number(&number, Digits::default()), "1’234’567.891");
+/// assert_eq!(format.number(&number, Digits::default()), "1'234'567.891");
 /// ```
 #[derive(Clone)]
 pub struct Format {

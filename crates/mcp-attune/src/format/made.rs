@@ -136,3 +136,56 @@ fn zoned(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::locale::Known;
+    use super::*;
+    use crate::language::Tag;
+
+    fn kinds() -> Vec<Kind> {
+        let mut kinds = vec![Kind::Number, Kind::Percent, Kind::Plural];
+        kinds.extend(["CHF", "EUR", "XQZ"].map(|code| Kind::Money(Currency::parse(code).unwrap())));
+        kinds.extend(List::ALL.iter().map(|list| Kind::List(*list)));
+        for length in [Length::Short, Length::Medium, Length::Long, Length::Full] {
+            kinds.extend([Kind::Date, Kind::Time, Kind::DateTime, Kind::Zoned].map(|kind| kind(length)));
+            let named = Unit::ALL.iter().filter(|unit| unit.symbol().is_none());
+            kinds.extend(named.map(|unit| Kind::Measure(*unit, length)));
+            for &step in Step::ALL {
+                kinds.extend([true, false].map(|words| Kind::Relative { step, length, words }));
+            }
+        }
+        kinds
+    }
+
+    #[test]
+    fn every_kind_can_be_made_for_every_locale() {
+        for text in [
+            "en",
+            "de-CH",
+            "fr-CH",
+            "it",
+            "es-MX",
+            "pt-PT",
+            "ja",
+            "zh-Hant",
+            "ar-EG",
+            "fa-IR",
+            "th",
+            "hi",
+            "pl",
+            "sv",
+            "he",
+            "am",
+            "yue-HK",
+            "de-ZZ",
+            "en-u-hc-h99-nu-wxyz",
+            "sr-Latn",
+        ] {
+            let known = Known::first([&Tag::parse(text).unwrap()]).unwrap();
+            for kind in kinds() {
+                assert!(Made::new(&known.locale, kind).is_some(), "{text} {kind:?}");
+            }
+        }
+    }
+}

@@ -24,10 +24,10 @@
 //! use mcp_attune::language::Tag;
 //!
 //! let formatters = Formatters::new(&Tag::parse("en").unwrap());
-//! let format = formatters.format([&Tag::parse("fr-CH").unwrap()], TimeZone::UTC);
+//! let format = formatters.format([&Tag::parse("fr").unwrap()], TimeZone::UTC);
 //! assert_eq!(format.relative(-1, Step::Day, Length::Long), "hier");
 //! let price = Number::parse("1234.5").unwrap();
-//! assert_eq!(format.currency(&price, Currency::parse("CHF").unwrap()), "1\u{202f}234.50\u{a0}CHF");
+//! assert_eq!(format.currency(&price, Currency::parse("CHF").unwrap()), "1\u{202f}234,50\u{a0}CHF");
 //! ```
 
 // What can be asked for,

@@ -8,6 +8,7 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use mcp_attune::caller::Caller;
 use mcp_attune::context::{ClientContext, Warning};
+use mcp_attune::format::{Currency, Digits, Format, Formatters, Length, List, Number, Step, Unit};
 use mcp_attune::language::{self, AcceptLanguage, Languages, Tag, lookup as choose};
 use mcp_attune::when::{Interval, Language, Now, Unreadable, Unresolvable, When};
 use mcp_attune_wire::agree::{self, Policy};
@@ -278,4 +279,76 @@ fn numbers(values: [f64; 2]) -> serde_json::Value {
 /// Where a warning points.
 fn path(warning: &Warning) -> String {
     warning.to_string().split_once(" is ignored").unwrap().0.to_owned()
+
+#[derive(Deserialize)]
+struct Reader {
+    locales: Vec<String>,
+    default: String,
+    zone: Option<String>,
+    #[serde(flatten)]
+    value: Formatted,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Formatted {
+    Date(String, String),
+    Time(String, String),
+    DateTime(String, String),
+    Zoned(String, String),
+    Number(String, u8, u8),
+    Percent(String, u8, u8),
+    Currency(String, String),
+    Unit(String, String, String),
+    Relative(i64, String, String),
+    Distance(i64, String),
+    List(Vec<String>, String),
+    Plural(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shown {
+    text: String,
+}
+
+#[test]
+fn format() {
+    let file = include_str!("../../../../spec/cases/format.json");
+    check(file, 300, |input: Reader, expected: Shown| {
+        let formatters = Formatters::new(&Tag::parse(&input.default).unwrap());
+        let locales: Vec<_> = input.locales.iter().map(|locale| Tag::parse(locale).unwrap()).collect();
+        let zone = input.zone.map_or(TimeZone::UTC, |name| TimeZone::get(&name).unwrap());
+        same("text", &shown(&formatters.format(&locales, zone), &input.value), &expected.text)
+    });
+}
+
+fn shown(format: &Format, value: &Formatted) -> String {
+    let length = |name: &str| Length::named(name).unwrap();
+    let number = |text: &str| Number::parse(text).unwrap();
+    match value {
+        Formatted::Date(date, name) => format.date(date.parse().unwrap(), length(name)),
+        Formatted::Time(time, name) => format.time(time.parse().unwrap(), length(name)),
+        Formatted::DateTime(civil, name) => format.date_time(civil.parse().unwrap(), length(name)),
+        Formatted::Zoned(instant, name) => format.zoned(instant.parse().unwrap(), length(name)),
+        Formatted::Number(text, least, most) => format.number(&number(text), Digits::between(*least, *most)),
+        Formatted::Percent(text, least, most) => {
+            format.percent(&number(text), Digits::between(*least, *most))
+        }
+        Formatted::Currency(text, code) => format.currency(&number(text), Currency::parse(code).unwrap()),
+        Formatted::Unit(text, unit, name) => {
+            format.unit(&number(text), Unit::named(unit).unwrap(), length(name))
+        }
+        Formatted::Relative(count, step, name) => {
+            format.relative(*count, Step::named(step).unwrap(), length(name))
+        }
+        Formatted::Distance(seconds, name) => {
+            format.distance(jiff::SignedDuration::from_secs(*seconds), length(name))
+        }
+        Formatted::List(items, kind) => {
+            let items: Vec<_> = items.iter().map(String::as_str).collect();
+            format.list(&items, List::named(kind).unwrap())
+        }
+        Formatted::Plural(text) => format.plural(&number(text)).as_str().to_owned(),
+    }
 }

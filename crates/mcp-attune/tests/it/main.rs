@@ -1,6 +1,7 @@
 //! The rules of the crate from outside: data-driven cases, properties, and hostile input.
 
 mod cases;
+mod format;
 mod hostile;
 mod properties;
 mod when;
