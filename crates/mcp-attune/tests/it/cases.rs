@@ -279,6 +279,7 @@ fn numbers(values: [f64; 2]) -> serde_json::Value {
 /// Where a warning points.
 fn path(warning: &Warning) -> String {
     warning.to_string().split_once(" is ignored").unwrap().0.to_owned()
+}
 
 #[derive(Deserialize)]
 struct Reader {
