@@ -127,7 +127,7 @@ async fn ask(address: SocketAddr, more: &str, body: &str) -> Got {
 
 /// The whole gateway before a server that fails once so: what its caller got. The next call works.
 async fn failing(says: &'static [u8], end: End, preference: bool) -> Got {
-    let hasty = "[limits]\nupstream_first_byte = '400 ms'\nstream_idle = '400 ms'\n";
+    let hasty = "[limits]\nupstream_first_byte = '1 s'\nstream_idle = '1 s'\n";
     let gateway = gateway(&(in_front_of(fails_once(says, end).await) + hasty), None).await;
     let got = ask(gateway.callers, "", &request(preference)).await;
     for preference in [true, false] {
