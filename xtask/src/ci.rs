@@ -30,6 +30,7 @@ const STEPS: &[(&str, Step)] = &[
     ("format", format),
     ("lints", lints),
     ("tests", tests),
+    ("first command", first_command),
     ("documentation", documentation),
     ("ledger", || spec::run(true).map(|()| Passed)),
     ("tidy", || tidy::run().map(|()| Passed)),
@@ -89,6 +90,13 @@ fn lints() -> Result<Outcome> {
 fn tests() -> Result<Outcome> {
     let hint = "run the failed test alone: `cargo test --workspace NAME`";
     shell::run(&mut cargo("test --workspace"), hint)?;
+    Ok(Passed)
+}
+
+/// The README's first command is `cargo run -- demo`: whatever is added to the workspace, it has to find the program.
+fn first_command() -> Result<Outcome> {
+    let hint = "`cargo run` at the root must start attune: look at default-members and default-run";
+    shell::run(&mut cargo("run --quiet -- demo --help"), hint)?;
     Ok(Passed)
 }
 
