@@ -10,9 +10,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, header};
+use http::{HeaderMap, Method, Request, Response};
 use http_body::Frame;
-use mcp_attune_tower::boxed;
+use mcp_attune_tower::{Media, boxed};
 use mcp_attune_wire::header::METHOD;
 use pin_project_lite::pin_project;
 use tokio::sync::watch;
@@ -78,19 +78,16 @@ where
         let this = self.project();
         let answer = ready!(this.inner.poll(cx));
         Poll::Ready(match (answer, this.stopped.take()) {
-            (Ok(answer), Some(mut stopped)) if is_stream(answer.headers()) => Ok(answer.map(|body| {
-                let stops = Box::pin(async move {
-                    let _ = stopped.wait_for(|stopped| *stopped).await;
-                });
-                boxed(Until { body, stops })
-            })),
+            (Ok(answer), Some(mut stopped)) if Media::of(answer.headers()) == Media::Events => Ok(answer
+                .map(|body| {
+                    let stops = Box::pin(async move {
+                        let _ = stopped.wait_for(|stopped| *stopped).await;
+                    });
+                    boxed(Until { body, stops })
+                })),
             (answer, _) => answer,
         })
     }
-}
-
-fn is_stream(headers: &HeaderMap) -> bool {
-    headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// A body that ends when it is told to.

@@ -3,8 +3,8 @@
 //! Rules: G2, G4, G5, G10, L15, L17, L21.
 
 use bytes::Bytes;
+use http::Response;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use http::{Response, response};
 use mcp_attune::plan::Plan;
 use mcp_attune_wire::reply::{Reply, private, vary_with};
 
@@ -12,6 +12,7 @@ use crate::account::Account;
 use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
 use crate::decide::Watch;
 use crate::failed::Failed;
+use crate::media::Media;
 use crate::session::EventIds;
 use crate::settings::Limits;
 use crate::stream::Events;
@@ -52,15 +53,15 @@ where
         }
         return Ok(Response::from_parts(parts, boxed(body)));
     }
-    match kind(&parts) {
-        Kind::Stream => {
+    match Media::of(&parts.headers) {
+        Media::Events => {
             parts.headers.remove(header::CONTENT_LANGUAGE);
             parts.headers.remove(header::CONTENT_LENGTH);
             caches(&mut parts.headers, &asked, false);
             let events = Events::new(body, asked, limits.event);
             Ok(Response::from_parts(parts, boxed(events)))
         }
-        Kind::Json if asked.preferred || asked.watch.learns => {
+        Media::Json if asked.preferred || asked.watch.learns => {
             let id = asked.id.as_deref();
             let body = collect(body, limits.answer).await.map_err(|incomplete| match incomplete {
                 Incomplete::TooLarge => {
@@ -88,29 +89,10 @@ where
             }
             Ok(Response::from_parts(parts, full(body)))
         }
-        Kind::Json | Kind::Other => {
+        Media::Json | Media::Other => {
             caches(&mut parts.headers, &asked, false);
             Ok(Response::from_parts(parts, boxed(body)))
         }
-    }
-}
-
-enum Kind {
-    Json,
-    Stream,
-    Other,
-}
-
-fn kind(parts: &response::Parts) -> Kind {
-    let value =
-        parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = value.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case("application/json") {
-        Kind::Json
-    } else if essence.eq_ignore_ascii_case("text/event-stream") {
-        Kind::Stream
-    } else {
-        Kind::Other
     }
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response, header, request};
+use http::{Request, Response, request};
 use mcp_attune::caller::Caller;
 use mcp_attune::language::{Languages, Tag};
 use mcp_attune::plan::{Plan, negotiate};
@@ -24,6 +24,7 @@ use crate::body::{Body, BoxError, collect, full};
 use crate::forward::Forward;
 use crate::layer::{Mount, call};
 use crate::listing::{self, Listing, Page};
+use crate::media::Media;
 use crate::schemas::{Identity, Known, MAX_PAGES, Schemas};
 use crate::settings::{Limits, Settings};
 use crate::sse::{Piece, Splitter, data};
@@ -246,10 +247,7 @@ where
         *request.headers_mut() = listing::headers(&parts.headers);
         *request.extensions_mut() = parts.extensions.clone();
         let response = call(inner.clone(), request).await.ok()?;
-        let stream = response
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        let stream = Media::of(response.headers()) == Media::Events;
         let body = collect(response.into_body(), limits.answer).await.ok()?;
         let page = if stream { page_of_stream(&body)? } else { Page::read(&body)? };
         listing.add(&page);

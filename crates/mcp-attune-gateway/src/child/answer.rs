@@ -4,7 +4,7 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
-use mcp_attune_tower::{boxed, full};
+use mcp_attune_tower::{Media, boxed, full};
 use mcp_attune_wire::agree::{Refusal, Refused};
 use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
@@ -107,11 +107,8 @@ pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
 
 /// What is not JSON is not read at all.
 pub(crate) fn not_json(headers: &HeaderMap) -> Option<Response<Body>> {
-    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = value.split(';').next().unwrap_or_default().trim();
     let what = "the body is no application/json; send JSON, and Content-Type: application/json";
-    let wrong = !essence.eq_ignore_ascii_case("application/json");
-    wrong.then(|| refusal::answer(&Reply::not_taken(415, "G11", &what)))
+    (Media::of(headers) != Media::Json).then(|| refusal::answer(&Reply::not_taken(415, "G11", &what)))
 }
 
 #[cfg(test)]
