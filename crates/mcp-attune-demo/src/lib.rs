@@ -2,7 +2,8 @@
 //!
 //! It is what a good server looks like today: English titles, results as text and as structured content, times in
 //! UTC unless a zone is asked for. It knows nothing of languages, formats or the caller's context, so that one sees
-//! what Attune adds in front of it. The sample data never changes: no clock, no randomness.
+//! what Attune adds in front of it; three tools are the exception, and show what a Rust author can do with
+//! [`Caller`](mcp_attune_rmcp::Caller). The sample data never changes: no clock, no randomness.
 //!
 //! | what | name | shows |
 //! |---|---|---|
@@ -13,6 +14,7 @@
 //! | tool | `execute_sql` | `x-mcp-header` on a string, an integer, a boolean and a nested property |
 //! | tool | `sales_report` | dates, numbers and money |
 //! | tool | `local_time` | time zones |
+//! | tool | `query_sales`, `query_tickets`, `query_activity` | the caller's time, locale and language, known to the tool itself |
 //! | resource | `map://features/alpine-valley-1` | JSON |
 //! | template | `map://features/{id}` | a resource that is not listed |
 //! | prompt | `plan_trip` | arguments |

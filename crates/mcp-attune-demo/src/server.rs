@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use mcp_attune_rmcp::Caller;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, GetPromptRequestParams,
     GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -12,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use crate::{prompts, resources, tools};
+use crate::{data, prompts, resources, tools};
 
 /// How long a client may keep a listing. The lists never change; an hour is enough to see that they are kept.
 const FRESH_MS: u64 = 3_600_000;
@@ -64,9 +65,13 @@ impl ServerHandler for Travel {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let mut response = tools::call(request, &context, self.step_delay).await?;
+        let caller = Caller::of(&context).at(data::now());
+        let mut response = tools::call(request, &context, &caller, self.step_delay).await?;
         match &mut response {
-            CallToolResponse::Complete(result) => result.meta = Envelope::of(&context).meta,
+            CallToolResponse::Complete(result) => {
+                result.meta = Envelope::of(&context).meta;
+                caller.report(&mut result.meta);
+            }
             CallToolResponse::InputRequired(result) => result.meta = Envelope::of(&context).meta,
             _ => {}
         }

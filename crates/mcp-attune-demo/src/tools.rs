@@ -7,6 +7,7 @@ mod find_connections;
 mod get_weather;
 mod local_time;
 mod problem;
+mod query;
 mod sales_report;
 
 use std::sync::LazyLock;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use mcp_attune_rmcp::Caller;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations,
 };
@@ -30,7 +32,7 @@ use problem::{Problem, shown};
 /// Every tool, in the order in which they are listed.
 pub(crate) fn list() -> Vec<Tool> {
     static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
-        vec![
+        let mut tools = vec![
             get_weather::definition(),
             find_connections::definition(),
             book_seat::definition(),
@@ -38,7 +40,9 @@ pub(crate) fn list() -> Vec<Tool> {
             execute_sql::definition(),
             sales_report::definition(),
             local_time::definition(),
-        ]
+        ];
+        tools.extend(query::definitions());
+        tools
     });
     TOOLS.clone()
 }
@@ -47,6 +51,7 @@ pub(crate) fn list() -> Vec<Tool> {
 pub(crate) async fn call(
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
+    caller: &Caller,
     step_delay: Duration,
 ) -> Result<CallToolResponse, ErrorData> {
     let given = request.arguments.clone().unwrap_or_default();
@@ -58,6 +63,9 @@ pub(crate) async fn call(
         execute_sql::NAME => execute_sql::call(given),
         sales_report::NAME => sales_report::call(given),
         local_time::NAME => local_time::call(given),
+        query::SALES => query::sales(given, caller),
+        query::TICKETS => query::support(given, caller),
+        query::ACTIVITY => query::activity(given, caller),
         unknown => return Err(ErrorData::invalid_params(format!("Unknown tool: {}", shown(unknown)), None)),
     };
     Ok(result.unwrap_or_else(CallToolResult::from).into())

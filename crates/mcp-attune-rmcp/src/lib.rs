@@ -1,11 +1,19 @@
-//! What Attune gives to rmcp's clients and servers: so far, a connection to any MCP server.
+//! What Attune gives to rmcp's servers and clients.
+//!
+//! # In a server
+//!
+//! [`Caller`] is an argument of a handler: who is calling, in which language, where, and when it is there. Over HTTP
+//! [`AttuneLayer`] goes around the service; over pipes, [`stdio`] or [`Pipe`] is the transport. They read the
+//! request, check it, and report the language that a handler chose. `examples/clock.rs` is a whole server.
+//!
+//! # In a client
 //!
 //! A [`Target`] is a URL, or a program with its arguments. [`Connection::open`] reaches it, finds out which era it
 //! speaks, and then asks. rmcp does the protocol: the negotiation, sessions, streams, and the headers that mirror a
 //! body. What rmcp reads into its own types loses the members that it does not know, so a connection keeps the text
 //! of every answer as it came: what a command shows is what the server said.
 //!
-//! # Which era
+//! ## Which era
 //!
 //! 1. `server/discover`, as of 2026-07-28. Whoever answers it with that version is spoken to without a session.
 //! 2. An error that the modern era does not have, or silence for ten seconds: `initialize`, 2025-11-25 or what the
@@ -13,12 +21,12 @@
 //! 3. A program that ends at a question that it does not know, or a server that names older versions only, is
 //!    connected to once more, and begins with `initialize`.
 //!
-//! # Bounds
+//! ## Bounds
 //!
 //! Everything that a server sends is bounded by [`Options`]: how long it may take, how large one answer is, how many
 //! pages and items a listing has. Redirects are not followed.
 //!
-//! # Example
+//! ## Example
 //!
 //! ```
 //! use mcp_attune_rmcp::{Connection, Options, Target};
@@ -52,22 +60,16 @@
     )
 )]
 
-mod shown;
+#[cfg(feature = "client")]
+mod client;
+#[cfg(feature = "server")]
+mod server;
 
-mod options;
-mod target;
-
-mod error;
-
-mod kept;
-
-mod http;
-mod pipe;
-
-mod connection;
-
-pub use connection::{Connection, Era};
-pub use error::Error;
-pub use mcp_attune_process::process::Stderr;
-pub use options::{BadHeader, Header, Options};
-pub use target::{BadTarget, Target};
+#[cfg(feature = "client")]
+pub use client::{BadHeader, BadTarget, Connection, Era, Error, Header, Options, Stderr, Target};
+#[cfg(feature = "server")]
+pub use mcp_attune::{context, features, format, language, when};
+#[cfg(feature = "server")]
+pub use mcp_attune_tower::{AttuneLayer, Settings};
+#[cfg(feature = "server")]
+pub use server::{Caller, ForTest, Pipe, Unclear, stdio};

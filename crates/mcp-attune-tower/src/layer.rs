@@ -173,6 +173,9 @@ where
     let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE) && caller.origin() == Origin::Stated;
     forward.apply(&mut parts.headers, preferred || watch.learns);
     parts.extensions.insert(caller);
+    if let Some(spoken) = plan.spoken() {
+        parts.extensions.insert(spoken.clone());
+    }
     let body = match changed {
         None => body,
         Some(changed) => {
@@ -217,7 +220,9 @@ where
     let resumed = resumed.map_err(|_| Reply::unknown_event())?;
     let preference = resumed.as_ref().and_then(Event::preference);
     // Without a preference a stream is tied to no request whose language it could have.
-    let offer = preference.map_or_else(Offer::default, |_| settings.offer.clone());
+    // What the server said its languages were is gone with the request that it said them to.
+    let offer = settings.offer.clone();
+    let offer = preference.filter(|_| !offer.speaks).map_or_else(Offer::default, |_| offer);
     let caller = Caller::resumed(preference).in_session(visit.features());
     let plan = negotiate(&caller, &offer);
     account.language = plan.chosen().map(|(language, _)| language.clone());

@@ -60,6 +60,7 @@
     )
 )]
 
+pub mod relay;
 pub mod sse;
 pub mod told;
 

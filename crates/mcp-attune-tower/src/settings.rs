@@ -6,8 +6,9 @@ use mcp_attune_wire::agree::Policy;
 use crate::schemas::SchemaSettings;
 use crate::seal::Seal;
 
-/// The settings of one mount.
-#[derive(Clone, Debug, Default)]
+/// The settings of one mount. By default the server may choose languages itself, which is for handlers of the same
+/// process; what stands in front of another process turns [`Offer::speaks`] off.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
     /// How headers are checked.
@@ -23,6 +24,19 @@ pub struct Settings {
     /// What seals the ids of legacy sessions and events. Without it they pass as they are: features that were
     /// declared are known to the first request of a session only, and a resumed stream is not adapted. Rules: G8.
     pub seal: Option<Seal>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            policy: Policy::default(),
+            report_only: false,
+            offer: Offer { speaks: true, ..Offer::default() },
+            limits: Limits::default(),
+            schemas: SchemaSettings::default(),
+            seal: None,
+        }
+    }
 }
 
 /// How large things may be, in bytes. Rules: G4.

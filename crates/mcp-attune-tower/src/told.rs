@@ -5,16 +5,16 @@
 use mcp_attune::caller::Caller;
 use tracing::Level;
 
-/// Logs it, at the level of debugging.
+/// Logs it: what is ignored of a context as a warning, the rest at the level of debugging.
 pub fn log(caller: &Caller) {
+    for warning in caller.warnings() {
+        tracing::warn!(%warning, "a part of the caller's context is ignored");
+    }
     if !tracing::enabled!(Level::DEBUG) {
         return;
     }
     if let Some(malformed) = caller.malformed() {
         tracing::debug!(%malformed, "a malformed language preference counts as absent");
-    }
-    for warning in caller.warnings() {
-        tracing::debug!(%warning, "a part of the caller's context is ignored");
     }
     let context = caller.context();
     if !context.is_empty() {

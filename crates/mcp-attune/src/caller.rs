@@ -3,17 +3,22 @@
 //! 1. The language preference is the string in `_meta`, or a bare header that the operator promotes.
 //! 2. What cannot be read counts as absent, and is told beside what could.
 //! 3. Where there is no preference, the locale of the caller's context stands in for it. It is never mirrored as one.
-//! 4. The features of a legacy session come from its id, because only its first message declares them.
+//! 4. A modern request declares its features itself. Those of a legacy session come from its id, because only its first
+//!    message declares them.
 //!
-//! Rules: C7, C8, F1, L2, L3.
+//! Rules: C5, C7, C8, F1, L2, L3.
 
 use core::fmt;
 
+use jiff::Timestamp;
+use jiff::civil::Weekday;
 use mcp_attune_wire::agree::Agreed;
 
-use crate::context::{ClientContext, Warning};
-use crate::language::{AcceptLanguage, Malformed, preference};
+use crate::context::{self, ClientContext, Warning};
+use crate::language::{AcceptLanguage, Malformed, Tag, preference};
 use crate::session::Features;
+use crate::week;
+use crate::when::{self, Interval, Unclear, When};
 
 /// What a request says about its caller.
 ///
@@ -77,7 +82,8 @@ impl Caller {
         {
             (preference, origin) = (locale, Origin::Locale);
         }
-        Self { preference, origin, malformed, context, warnings, features: Features::default() }
+        let features = Features::of_request(agreed.message()).features;
+        Self { preference, origin, malformed, context, warnings, features }
     }
 
     /// The caller of a request that is served on: all that is known is the preference it had. Rules: L13.
@@ -87,10 +93,10 @@ impl Caller {
         Self { preference, malformed, ..Self::default() }
     }
 
-    /// The caller as one of a session that declared these features.
+    /// The caller as one of a session that declared these features; what the request itself declares comes before them.
     #[must_use]
     pub fn in_session(self, features: Features) -> Self {
-        Self { features, ..self }
+        if self.features.is_empty() { Self { features, ..self } } else { self }
     }
 
     /// The language preference, where there is one and it is well formed.
@@ -115,6 +121,44 @@ impl Caller {
         &self.context
     }
 
+    /// The language of the caller's own expressions: the one that they want most.
+    ///
+    /// Rules: C5.
+    #[must_use]
+    pub fn speaks(&self) -> when::Language {
+        let mut best = None;
+        for (range, quality) in self.preference.ranges().filter(|(range, _)| !range.is_wildcard()) {
+            if !quality.is_zero() && best.is_none_or(|(_, most)| quality > most) {
+                best = Some((range, quality));
+            }
+        }
+        let range = best.and_then(|(range, _)| Tag::parse(range.as_str()).ok());
+        range.as_ref().or(self.context.locale()).map_or(when::Language::English, when::Language::of)
+    }
+
+    /// The interval that an expression such as `last week` names for this caller; `clock` is what the server's clock
+    /// says.
+    ///
+    /// ```
+    /// use mcp_attune::caller::Caller;
+    ///
+    /// let caller = Caller::default(); // in UTC, for want of a context
+    /// let interval = caller.when("yesterday", "2026-11-12T14:23:00Z".parse().unwrap()).unwrap();
+    /// assert_eq!(interval.start.to_string(), "2026-11-11T00:00:00Z");
+    /// ```
+    ///
+    /// Rules: C4, C5.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be read, or names no interval; it says what can be written.
+    pub fn when(&self, text: &str, clock: Timestamp) -> Result<Interval, Unclear> {
+        let context::Now { instant, zone, .. } = self.context.now(clock);
+        let first_day = self.context.locale().map_or(Weekday::Monday, week::first_day);
+        let now = when::Now { instant, zone, first_day };
+        Ok(When::parse(text, self.speaks())?.resolve(&now)?)
+    }
+
     /// What in the context is ignored, and why.
     ///
     /// Rules: C3.
@@ -129,7 +173,7 @@ impl Caller {
         self.malformed
     }
 
-    /// The tags that the legacy session declared, not yet parsed. Rules: F1.
+    /// The tags that the request or its legacy session declared, not yet parsed. Rules: F1.
     #[must_use]
     pub fn features(&self) -> &Features {
         &self.features
@@ -197,6 +241,20 @@ mod tests {
         check(&format!("{KEY}:\"*;q=0\""), None, false, Some(("*;q=0", Origin::Stated)));
         check(&format!("{KEY}:\"\""), None, false, None);
         check("", Some("fr"), true, Some(("fr", Origin::Stated)));
+    }
+
+    #[test]
+    fn expressions_are_read_in_the_language_that_is_wanted_most() {
+        let clock = "2026-11-12T14:23:00Z".parse().unwrap();
+        for preference in ["de", "*, en;q=0.5, DE-at;q=0.8, fr;q=0", "it;q=0.1, de;q=0.2"] {
+            let caller = caller(&format!("{KEY}:{preference:?}"), None, LanguageHeader::Compare);
+            assert_eq!(caller.when("heute", clock), caller.when("today", clock), "{preference}");
+            assert!(caller.when("oggi", clock).is_err(), "{preference}");
+        }
+        // The locale of the context is de-CH, and its weeks begin on a Sunday.
+        let caller = caller("", None, LanguageHeader::Compare);
+        let week = caller.when("diese Woche", clock).unwrap();
+        assert_eq!(week.start.to_string(), "2026-11-08T00:00:00Z");
     }
 
     #[test]

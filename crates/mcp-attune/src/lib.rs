@@ -10,6 +10,7 @@
     )
 )]
 
+pub mod features;
 pub mod language;
 pub mod session;
 

@@ -4,13 +4,15 @@
 //!    is reported.
 //! 2. Every result to a well-formed preference reports the language that it is in. No text is translated yet, so
 //!    that is the server's default.
-//! 3. A message that reports a language already is left alone, and its report is what the header mirrors.
-//! 4. A message that cannot be read, or that no rule touches, stays as it came, byte for byte.
-//! 5. The caller's context does not go on to the server, but for what the operator lets go on.
+//! 3. A server may choose languages itself, in its own code: what it says through [`Spoken`] is reported instead.
+//! 4. A message that reports a language already is left alone, and its report is what the header mirrors.
+//! 5. A message that cannot be read, or that no rule touches, stays as it came, byte for byte.
+//! 6. The caller's context does not go on to the server, but for what the operator lets go on.
 //!
 //! Rules: C10, L7, L21.
 
 use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use core::fmt;
 
@@ -20,15 +22,41 @@ use mcp_attune_wire::message::{Kind, Message, meta};
 
 use crate::caller::Caller;
 use crate::context::{Forward, Placement};
-use crate::language::{Languages, Tag, Why, lookup};
+use crate::language::{ContentLanguage, Languages, Tag, Why, lookup};
 
 /// What a server can do for its callers.
 #[derive(Clone, Debug, Default)]
 pub struct Offer {
-    /// The languages it has, its default first. None: no claim is made about language at all.
+    /// The languages it has, its default first. None: no claim is made about language at all, but for what the server
+    /// itself says.
     pub languages: Option<Languages>,
+    /// Whether the server can choose languages in its own code, and say so through [`Spoken`].
+    pub speaks: bool,
     /// What of its callers' contexts it is given.
     pub forward: Forward,
+}
+
+/// The languages that a server's own code answers one request in: written where it chooses, read where it is reported.
+///
+/// Rules: L7.
+#[derive(Clone, Debug, Default)]
+pub struct Spoken(Arc<Mutex<Option<ContentLanguage>>>);
+
+impl Spoken {
+    /// Adds a language; one that is there already changes nothing.
+    pub fn add(&self, language: &Tag) {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *held {
+            None => *held = Some(ContentLanguage::from(language.clone())),
+            Some(languages) => languages.add(language),
+        }
+    }
+
+    /// The languages so far.
+    #[must_use]
+    pub fn languages(&self) -> Option<ContentLanguage> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// What one caller gets. Only [`negotiate`] makes one, and it cannot fail.
@@ -36,6 +64,8 @@ pub struct Offer {
 pub struct Plan {
     chosen: Option<(Tag, Why)>,
     report: Option<Tag>,
+    /// Where the server says its languages, for a caller who asked for some.
+    spoken: Option<Spoken>,
     varies: bool,
     /// The part of the context that goes on, and where.
     onward: Option<(Placement, String)>,
@@ -53,7 +83,8 @@ pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
     });
     let report = wish.map(|(_, languages)| languages.default_language().clone());
     let onward = offer.forward.write(caller.context()).map(|context| (offer.forward.placement, context));
-    Plan { chosen, report, varies: offer.languages.is_some(), onward }
+    let spoken = (offer.speaks && caller.preference().is_some()).then(Spoken::default);
+    Plan { chosen, report, spoken, varies: offer.languages.is_some(), onward }
 }
 
 impl Plan {
@@ -74,7 +105,13 @@ impl Plan {
     /// Whether messages may have to change on their way back.
     #[must_use]
     pub fn changes(&self) -> bool {
-        self.report.is_some()
+        self.report.is_some() || self.spoken.is_some()
+    }
+
+    /// Where the server's own code says the languages of its answer, if it can and somebody asked.
+    #[must_use]
+    pub fn spoken(&self) -> Option<&Spoken> {
+        self.spoken.as_ref()
     }
 
     /// The request as the server behind gets it: without the caller's context, for which strict servers reject the
@@ -112,10 +149,12 @@ impl Plan {
         if let Some(language) = result.or_else(|| read.member("error")?.member("data")).and_then(reported) {
             return untouched(Some(language));
         }
-        let (Some(result), Some(tag)) = (result, &self.report) else { return untouched(None) };
-        match insert(&read, result, tag) {
+        let spoken = self.spoken.as_ref().and_then(Spoken::languages).map(|languages| languages.to_string());
+        let language = spoken.or_else(|| self.report.as_ref().map(Tag::to_string));
+        let (Some(result), Some(language)) = (result, language) else { return untouched(None) };
+        match insert(&read, result, &language) {
             Some(text) => {
-                Adapted { text: Cow::Owned(text.into_bytes()), content_language: Some(tag.to_string()) }
+                Adapted { text: Cow::Owned(text.into_bytes()), content_language: Some(language) }
             }
             None => untouched(None),
         }
@@ -128,6 +167,7 @@ impl fmt::Debug for Plan {
         f.debug_struct("Plan")
             .field("chosen", &self.chosen)
             .field("report", &self.report)
+            .field("spoken", &self.spoken)
             .field("varies", &self.varies)
             .field("onward", &self.onward.as_ref().map(|(placement, _)| placement))
             .finish()
@@ -175,8 +215,8 @@ fn reported(holder: Value<'_>) -> Option<String> {
 }
 
 /// The message with the report spliced in, every other byte as it was.
-fn insert(message: &Message<'_>, result: Value<'_>, tag: &Tag) -> Option<String> {
-    let entry = format!("\"{}\":\"{tag}\"", meta::CONTENT_LANGUAGE);
+fn insert(message: &Message<'_>, result: Value<'_>, language: &str) -> Option<String> {
+    let entry = format!("\"{}\":\"{language}\"", meta::CONTENT_LANGUAGE);
     let (place, text) = match result.member("_meta") {
         Some(held) if held.kind() == Type::Object && held.member(meta::CONTENT_LANGUAGE).is_none() => {
             (held, entry)

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use mcp_attune_rmcp::Unclear;
 use rmcp::model::{CallToolResult, ContentBlock};
 
 use crate::data::CITIES;
@@ -21,6 +22,8 @@ pub(crate) enum Problem {
     Moment(String),
     /// Not the name of a time zone.
     Zone(String),
+    /// Not a period that can be read.
+    When(Unclear),
     /// The first day comes after the last, or they are more than a year apart.
     Range,
     /// Not a number of pages that the report can have.
@@ -51,6 +54,7 @@ impl fmt::Display for Problem {
             Self::Date(text) => write!(f, "Not a date like 2026-02-22: {}", shown(text)),
             Self::Moment(text) => write!(f, "Not a moment like 2026-02-22T08:30:00Z: {}", shown(text)),
             Self::Zone(name) => write!(f, "Not a time zone like Europe/Zurich: {}", shown(name)),
+            Self::When(unclear) => unclear.fmt(f),
             Self::Range => {
                 f.write_str("The first day must not come after the last, and at most a year before it")
             }

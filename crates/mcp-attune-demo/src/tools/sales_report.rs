@@ -13,7 +13,7 @@ use super::{Problem, answer, arguments, day, read_only};
 
 pub(crate) const NAME: &str = "sales_report";
 const TITLE: &str = "Sales report";
-const MOST_DAYS: i32 = 366;
+pub(super) const MOST_DAYS: i32 = 366;
 
 pub(crate) fn definition() -> Tool {
     let input = object!({
@@ -84,14 +84,19 @@ pub(crate) fn call(given: JsonObject) -> Result<CallToolResult, Problem> {
     }))
 }
 
-/// Always the same for the same day: busy weekends, and a little up and down through the year.
 fn row(date: Date) -> Row {
-    let weekend = matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday);
-    let tickets = if weekend { 1480 } else { 920 } + i64::from(date.day_of_year()) * 37 % 211;
+    let tickets = tickets(date);
     Row { date, tickets, revenue: revenue(tickets) }
 }
 
+/// Always the same for the same day: busy weekends, and a little up and down through the year.
+pub(super) fn tickets(date: Date) -> i64 {
+    let weekend = matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday);
+    let base = if weekend { 1480 } else { 920 };
+    base + i64::from(date.day_of_year()) * 37 % 211
+}
+
 /// Every ticket costs 23.45 francs; counted in centimes, so that sums are exact.
-fn revenue(tickets: i64) -> f64 {
+pub(super) fn revenue(tickets: i64) -> f64 {
     (tickets * 2345) as f64 / 100.0
 }

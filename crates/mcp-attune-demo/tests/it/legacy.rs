@@ -56,7 +56,7 @@ impl Session {
 async fn a_session_lists_and_calls() {
     let session = Session::start(Demo::start().await, json!({})).await;
     let listed = session.request("tools/list", json!({})).await["result"].clone();
-    assert_eq!(listed["tools"].as_array().unwrap().len(), 7);
+    assert_eq!(listed["tools"].as_array().unwrap().len(), 10);
     assert_eq!((&listed["ttlMs"], &listed["resultType"]), (&Value::Null, &Value::Null), "these came later");
     let call = json!({ "name": "get_weather", "arguments": { "location": "Lugano" } });
     let called = session.request("tools/call", call).await["result"].clone();

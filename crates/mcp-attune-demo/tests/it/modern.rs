@@ -37,7 +37,10 @@ async fn tools_are_listed_with_titles_and_both_schemas() {
             "build_report",
             "execute_sql",
             "sales_report",
-            "local_time"
+            "local_time",
+            "query_sales",
+            "query_tickets",
+            "query_activity"
         ]
     );
     for tool in tools {

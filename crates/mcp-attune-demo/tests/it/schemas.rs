@@ -23,6 +23,7 @@ async fn every_structured_result_fits_its_output_schema() {
             "find_connections" => json!({ "from": "Geneva", "to": "Zermatt" }),
             "execute_sql" => json!({ "query": "SELECT 1", "region": "eu" }),
             "sales_report" => json!({ "from": "2026-01-01", "to": "2026-12-31" }),
+            "query_sales" | "query_tickets" | "query_activity" => json!({ "query": "how many last month" }),
             _ => json!({}),
         };
         let result = match name {

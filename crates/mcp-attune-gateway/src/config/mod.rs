@@ -207,6 +207,7 @@ impl Config {
         let languages = self.default_language.as_ref();
         Offer {
             languages: languages.and_then(|tag| Languages::new(tag.clone(), []).ok()),
+            speaks: false,
             forward: mount.map(|mount| mount.context.to_forward()).unwrap_or_default(),
         }
     }

@@ -1,15 +1,13 @@
 //! The rules between two pipes, for clients that start their server themselves: a program that stands where the
 //! server stood, starts it, and is otherwise not there.
 //!
-//! 1. Lines go on in the order in which they came, each as soon as it is whole; `relay.rs` says what changes.
+//! 1. Lines go on in the order in which they came, each as soon as it is whole; [`Relay`] says what changes.
 //! 2. Only messages reach the client. What else the server says on its standard output is logged.
 //! 3. The server has our environment, our standard error, and the signals that we get.
 //! 4. When the client closes our input, the server's is closed, and its last answers still come through. When the
 //!    server ends, so do we, and as it did. A client that reads no more ends the server.
 //!
 //! Rules: C10, G4, G5, H13, H14, L3, L20.
-
-mod relay;
 
 use std::fmt;
 use std::pin::pin;
@@ -19,6 +17,7 @@ use std::time::Duration;
 
 use mcp_attune_process::lines::{Line, Lines, TooLong, line};
 use mcp_attune_process::process::{self, Environment, Pipes, Program, Stderr};
+use mcp_attune_tower::relay::{Back, Onward, Relay, Sent};
 use mcp_attune_wire::agree::Policy;
 use mcp_attune_wire::reply::Reply;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -27,7 +26,6 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::config::{Agreement, Child, Config};
-use relay::{Back, Onward, Relay};
 
 pub use mcp_attune_process::process::Signal;
 
@@ -160,7 +158,7 @@ impl<W: AsyncWrite + Unpin> Between<W> {
             };
             let onward = self.relay().onward(&text);
             let onward = match onward {
-                Onward::Send(onward) => line(&onward),
+                Onward::Send(Sent { line: onward, .. }) => line(&onward),
                 Onward::Answer(reply) => {
                     self.answer(&reply).await;
                     continue;

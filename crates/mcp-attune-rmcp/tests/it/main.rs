@@ -1,7 +1,12 @@
-//! Connections to real servers, over HTTP and over pipes, and to whatever else may be at the other end.
+//! Connections to real servers, over HTTP and over pipes, and to whatever else may be at the other end; and handlers
+//! that know their caller.
 
+#[allow(dead_code, reason = "the example's own main is not called")]
+#[path = "../../examples/clock.rs"]
+mod clock;
 mod support;
 
+mod callers;
 mod http;
 mod http_faults;
 #[cfg(unix)]

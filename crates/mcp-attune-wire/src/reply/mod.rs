@@ -83,6 +83,12 @@ impl Reply {
         Self { status, rules: vec![rule], ..Self::error(INVALID_REQUEST, None, message, &"") }
     }
 
+    /// A request that can be read, and is none that the server knows what to do with. `id` is the request's, as written.
+    #[must_use]
+    pub fn invalid(id: &str, message: &dyn fmt::Display) -> Self {
+        Self { status: 400, ..Self::error(INVALID_REQUEST, Some(id), message, &"") }
+    }
+
     /// The `Mcp-Session-Id` of a legacy request is none that was given out here. `id` is the request's, as written.
     ///
     /// Rules: G8.

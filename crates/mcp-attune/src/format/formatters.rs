@@ -84,6 +84,13 @@ impl Formatters {
     }
 }
 
+/// English where nothing is known.
+impl Default for Formatters {
+    fn default() -> Self {
+        Self { kept: Arc::new(Kept::new()), default: Arc::new(Known::english()) }
+    }
+}
+
 impl fmt::Debug for Formatters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Formatters({} of {}, {})", self.kept.len(), Self::CAPACITY, self.default.name)

@@ -55,11 +55,25 @@ impl ContentLanguage {
     pub fn new(first: Tag, others: impl IntoIterator<Item = Tag>) -> Self {
         let mut languages = Self::from(first);
         for tag in others {
-            if languages.tags().all(|known| *known != tag) {
-                languages.rest.push(tag);
-            }
+            languages.add(&tag);
         }
         languages
+    }
+
+    /// Adds a language after the others; one that is there already changes nothing.
+    ///
+    /// ```
+    /// use mcp_attune::language::{ContentLanguage, Tag};
+    ///
+    /// let mut languages = ContentLanguage::from(Tag::parse("de").unwrap());
+    /// languages.add(&Tag::parse("en").unwrap());
+    /// languages.add(&Tag::parse("de").unwrap());
+    /// assert_eq!(languages.to_string(), "de, en");
+    /// ```
+    pub fn add(&mut self, language: &Tag) {
+        if self.tags().all(|known| known != language) {
+            self.rest.push(language.clone());
+        }
     }
 
     /// Reads the value of a header or of `_meta`.

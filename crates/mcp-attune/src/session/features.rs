@@ -1,7 +1,7 @@
 //! The feature tags that a client declares, as it wrote them.
 
 use mcp_attune_wire::json::{Text, Type, Value};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::message::{Message, meta};
 
 use super::fields::{Broken, Reader, put, text};
 
@@ -40,6 +40,22 @@ impl Features {
         let begins = message.method().is_some_and(|method| method.is("initialize"));
         let capabilities = message.param("capabilities").filter(|_| begins);
         capabilities.and_then(list).map(read).unwrap_or_default()
+    }
+
+    /// What a request of the modern era declares for itself.
+    #[must_use]
+    pub fn of_request(message: &Message<'_>) -> Declared {
+        message.meta(meta::CLIENT_CAPABILITIES).and_then(list).map(read).unwrap_or_default()
+    }
+
+    /// The tags of a list that was read elsewhere.
+    #[must_use]
+    pub fn of<'t>(tags: impl IntoIterator<Item = &'t str>) -> Declared {
+        let mut declared = Declared::default();
+        for tag in tags {
+            declared.left_out += usize::from(!declared.features.add(tag));
+        }
+        declared
     }
 
     /// The tags in their order.

@@ -101,6 +101,47 @@ impl fmt::Display for Unresolvable {
 
 impl core::error::Error for Unresolvable {}
 
+/// Why a text names no interval for a caller: one or the other of what can go wrong.
+///
+/// Rules: C5.
+///
+/// ```
+/// use mcp_attune::caller::Caller;
+///
+/// let unclear = Caller::default().when("soon", jiff::Timestamp::UNIX_EPOCH).unwrap_err();
+/// assert!(unclear.to_string().starts_with("not an expression of time that can be read; write one of"));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Unclear {
+    /// It cannot be read.
+    Unreadable(Unreadable),
+    /// It can be read and names no interval.
+    Unresolvable(Unresolvable),
+}
+
+impl fmt::Display for Unclear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(unreadable) => unreadable.fmt(f),
+            Self::Unresolvable(unresolvable) => unresolvable.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for Unclear {}
+
+impl From<Unreadable> for Unclear {
+    fn from(unreadable: Unreadable) -> Self {
+        Self::Unreadable(unreadable)
+    }
+}
+
+impl From<Unresolvable> for Unclear {
+    fn from(unresolvable: Unresolvable) -> Self {
+        Self::Unresolvable(unresolvable)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

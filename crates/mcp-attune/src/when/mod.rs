@@ -59,7 +59,7 @@ use jiff::Timestamp;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 
-pub use fault::{READABLE, Unreadable, Unresolvable};
+pub use fault::{READABLE, Unclear, Unreadable, Unresolvable};
 pub use language::Language;
 use span::{Span, Unit};
 

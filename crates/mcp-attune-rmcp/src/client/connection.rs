@@ -16,13 +16,13 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use crate::error::Error;
-use crate::http::Http;
-use crate::kept::{Kept, Slot};
-use crate::options::Options;
-use crate::pipe::Pipe;
-use crate::shown::shown;
-use crate::target::Target;
+use super::error::Error;
+use super::http::Http;
+use super::kept::{Kept, Slot};
+use super::options::Options;
+use super::pipe::Pipe;
+use super::shown::shown;
+use super::target::Target;
 
 /// How long a server may take to say goodbye: a program has two seconds to end by itself, two when it is asked, and two
 /// when it is made to.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::http::{HeaderName, HeaderValue};
 use mcp_attune_process::process::Stderr;
 
-use crate::shown::shown;
+use super::shown::shown;
 
 /// How to connect, and how much to bear.
 #[derive(Clone, Debug)]

@@ -136,7 +136,7 @@ impl fmt::Display for Error {
             }
             Self::TooMuch { at, what } => write!(f, "{at} sends {what}; raise the bound if that is right"),
             Self::Refused { method, code, message, .. } => {
-                write!(f, "the server refuses `{method}`: {} ({code})", crate::shown::shown(message))
+                write!(f, "the server refuses `{method}`: {} ({code})", super::shown::shown(message))
             }
         }
     }

@@ -12,8 +12,8 @@ use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions, RequestId}
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::error::Error;
-use crate::shown::shown;
+use super::error::Error;
+use super::shown::shown;
 
 /// Where the answer of one request goes.
 pub(crate) type Slot = Arc<OnceLock<Box<RawValue>>>;

@@ -35,10 +35,10 @@ use rmcp::transport::streamable_http_client::{
 use rustls::{ClientConfig, RootCertStore};
 use sse_stream::{Sse, SseStream};
 
-use crate::error::Error;
-use crate::kept::Kept;
-use crate::options::Options;
-use crate::shown::shown;
+use super::error::Error;
+use super::kept::Kept;
+use super::options::Options;
+use super::shown::shown;
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";

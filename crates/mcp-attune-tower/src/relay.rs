@@ -1,27 +1,31 @@
-//! What becomes of one line, whichever way it goes.
+//! What becomes of one line between a client and a server that speak in lines, whichever way it goes.
 //!
 //! 1. What a client sends is read once, must have its envelope, and goes on as it came but for what the plan takes
 //!    out. What cannot be read in one way is answered here.
 //! 2. The plan of a request is kept until its answer comes, or until the client cancels it: for that long, and for
 //!    nothing else, its preference counts.
-//! 3. What a server says goes back as it came; the answer to a request is adapted to that request's plan. What is no
+//! 3. What a legacy client declares when it begins holds for all its lines: one pipe is one session.
+//! 4. What a server says goes back as it came; the answer to a request is adapted to that request's plan. What is no
 //!    message stays away from the client, whose reader would stumble over it.
 //!
-//! Rules: C1, C10, H13, H14, L3, L13, L20.
+//! Rules: C1, C10, F1, H13, H14, L3, L13, L20.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use mcp_attune::caller::Caller;
-use mcp_attune::plan::{Offer, Plan, negotiate};
+use mcp_attune::plan::{Offer, Plan, Spoken, negotiate};
+use mcp_attune::session::Features;
 use mcp_attune_wire::agree::{self, Policy};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
 
+use crate::told;
+
 /// The rules between a client and a server that speak in lines.
 #[derive(Debug)]
-pub(super) struct Relay {
+pub struct Relay {
     offer: Offer,
     policy: Policy,
     /// Whether what would be refused passes all the same.
@@ -29,20 +33,33 @@ pub(super) struct Relay {
     /// How many requests may wait for their answer.
     most: usize,
     waiting: HashMap<Id, Plan>,
+    /// What the client declared when it began.
+    features: Features,
 }
 
 /// What becomes of a client's line.
 #[derive(Debug)]
-pub(super) enum Onward<'l> {
+pub enum Onward<'l> {
     /// It goes on.
-    Send(Cow<'l, [u8]>),
+    Send(Sent<'l>),
     /// It is answered instead.
     Answer(Reply),
 }
 
+/// A line as the server gets it, and who sent it.
+#[derive(Debug)]
+pub struct Sent<'l> {
+    /// The line, without its end.
+    pub line: Cow<'l, [u8]>,
+    /// Who sent it.
+    pub caller: Caller,
+    /// Where a server of this process says the languages of its answer.
+    pub spoken: Option<Spoken>,
+}
+
 /// What becomes of a server's line.
 #[derive(Debug)]
-pub(super) enum Back<'l> {
+pub enum Back<'l> {
     /// It goes to the client.
     Send(Cow<'l, [u8]>),
     /// It is no message.
@@ -50,12 +67,14 @@ pub(super) enum Back<'l> {
 }
 
 impl Relay {
-    pub(super) fn new(offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
-        Self { offer, policy, report_only, most, waiting: HashMap::new() }
+    /// The rules for one pipe. `most` requests may wait for their answers.
+    #[must_use]
+    pub fn new(offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
+        Self { offer, policy, report_only, most, waiting: HashMap::new(), features: Features::default() }
     }
 
     /// A line of the client.
-    pub(super) fn onward<'l>(&mut self, line: &'l [u8]) -> Onward<'l> {
+    pub fn onward<'l>(&mut self, line: &'l [u8]) -> Onward<'l> {
         let message = match Message::parse(line) {
             Ok(message) => message,
             Err(unreadable) => return self.refused(line, Reply::from(&unreadable)),
@@ -64,11 +83,15 @@ impl Relay {
             Ok(agreed) => agreed,
             Err(refusal) => return self.refused(line, Reply::from(&refusal)),
         };
-        let caller = Caller::read(&agreed);
-        mcp_attune_tower::told::log(&caller);
+        if agreed.message().method().is_some_and(|method| method.is("initialize")) {
+            self.features = Features::declared(agreed.message()).features;
+        }
+        let caller = Caller::read(&agreed).in_session(self.features.clone());
+        told::log(&caller);
         let plan = negotiate(&caller, &self.offer);
         let message = agreed.message();
-        let onward = match plan.forward(message) {
+        let spoken = plan.spoken().cloned();
+        let line = match plan.forward(message) {
             Cow::Borrowed(_) => Cow::Borrowed(line),
             Cow::Owned(changed) => Cow::Owned(changed.into_bytes()),
         };
@@ -92,16 +115,19 @@ impl Relay {
                 self.waiting.insert(id, plan);
             }
         }
-        Onward::Send(onward)
+        Onward::Send(Sent { line, caller, spoken })
     }
 
     fn refused<'l>(&self, line: &'l [u8], reply: Reply) -> Onward<'l> {
         tracing::warn!(code = reply.code, rules = ?reply.rules, enforced = !self.report_only, "refused");
-        if self.report_only { Onward::Send(Cow::Borrowed(line)) } else { Onward::Answer(reply) }
+        if !self.report_only {
+            return Onward::Answer(reply);
+        }
+        Onward::Send(Sent { line: Cow::Borrowed(line), caller: Caller::default(), spoken: None })
     }
 
     /// A line of the server.
-    pub(super) fn back<'l>(&mut self, line: &'l [u8]) -> Back<'l> {
+    pub fn back<'l>(&mut self, line: &'l [u8]) -> Back<'l> {
         let Ok(message) = Message::parse(line) else { return Back::Drop };
         match message.kind() {
             Kind::Other => Back::Drop,
@@ -157,7 +183,7 @@ mod tests {
 
     #[track_caller]
     fn check_onward(relay: &mut Relay, line: &str, expected: &str) {
-        let Onward::Send(sent) = relay.onward(line.as_bytes()) else { panic!("refused: {line}") };
+        let Onward::Send(Sent { line: sent, .. }) = relay.onward(line.as_bytes()) else { panic!("refused: {line}") };
         assert_eq!(String::from_utf8_lossy(&sent), expected);
     }
 

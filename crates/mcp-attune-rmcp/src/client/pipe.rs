@@ -17,8 +17,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::error::Error;
-use crate::kept::Kept;
+use super::error::Error;
+use super::kept::Kept;
 
 /// Messages that wait for a program to read.
 const QUEUE: usize = 16;

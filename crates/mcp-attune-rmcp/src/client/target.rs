@@ -6,7 +6,7 @@ use std::str::FromStr;
 use ::http::Uri;
 use ::http::uri::{Authority, Scheme};
 
-use crate::shown::shown;
+use super::shown::shown;
 
 /// A server to connect to.
 ///

@@ -1,0 +1,254 @@
+//! `query_sales`, `query_tickets`, `query_activity`: questions in words, answered for whoever asks.
+//!
+//! These are written as a Rust author writes tools with Attune: `Caller` says when "this month" is, in which zone, and
+//! how dates, numbers and money are written there. Where a caller tells nothing, the service's own moment counts, in
+//! UTC and in English.
+
+use std::sync::{Arc, LazyLock};
+
+use jiff::civil::Date;
+use jiff::{SignedDuration, ToSpan, Zoned};
+use mcp_attune_rmcp::Caller;
+use mcp_attune_rmcp::format::{Currency, Digits, Length, Number};
+use mcp_attune_rmcp::language::Languages;
+use rmcp::model::{CallToolResult, JsonObject, Tool};
+use rmcp::object;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::sales_report::{MOST_DAYS, revenue, tickets};
+use super::{Problem, answer_with_text, arguments, read_only};
+use crate::data;
+
+pub(crate) const SALES: &str = "query_sales";
+pub(crate) const TICKETS: &str = "query_tickets";
+pub(crate) const ACTIVITY: &str = "query_activity";
+
+/// The languages that the answers are written in.
+static LANGUAGES: LazyLock<Option<Languages>> = LazyLock::new(|| Languages::new("en", ["de"]).ok());
+
+pub(crate) fn definitions() -> [Tool; 3] {
+    let days = json!({
+        "from": { "type": "string", "format": "date", "description": "The first day, where the caller is" },
+        "to": { "type": "string", "format": "date", "description": "The last day, which counts" },
+        "timezone": { "type": "string", "description": "The zone whose days these are" }
+    });
+    [
+        definition(
+            SALES,
+            "Ask for sales",
+            "Counts the tickets sold in a period, named in words at the end: sales this month",
+            &days,
+            &json!({ "tickets": { "type": "integer" }, "revenue": { "type": "number" }, "currency": { "type": "string" } }),
+        ),
+        definition(
+            TICKETS,
+            "Ask for support tickets",
+            "Counts the support tickets that are open now: tickets submitted as of now",
+            &json!({ "as_of": { "type": "string", "format": "date-time" }, "timezone": { "type": "string" } }),
+            &json!({ "open": { "type": "integer" } }),
+        ),
+        definition(
+            ACTIVITY,
+            "Ask for activity",
+            "Counts the logins in a period, named in words at the end: user logins in the last week",
+            &days,
+            &json!({ "logins": { "type": "integer" } }),
+        ),
+    ]
+}
+
+fn definition(name: &'static str, title: &str, says: &'static str, when: &Value, what: &Value) -> Tool {
+    let input = object!({
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string",
+                "title": "Question",
+                "description": "The question in words, with its period last: today, last week, 2026-01"
+            }
+        },
+        "required": ["query"]
+    });
+    let members = || [when, what].into_iter().filter_map(Value::as_object).flatten();
+    let properties: JsonObject = members().map(|(name, schema)| (name.clone(), schema.clone())).collect();
+    let required: Vec<&String> = members().map(|(name, _)| name).collect();
+    let output = object!({ "type": "object", "properties": properties, "required": required });
+    Tool::new(name, says, input)
+        .with_title(title)
+        .with_raw_output_schema(Arc::new(output))
+        .with_annotations(read_only(title))
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    query: String,
+}
+
+pub(crate) fn sales(given: JsonObject, caller: &Caller) -> Result<CallToolResult, Problem> {
+    let period = Period::asked(given, caller)?;
+    let sold: i64 = period.days().map(tickets).sum();
+    let revenue = revenue(sold);
+    let (number, format) = (number(sold), caller.format());
+    let money = Number::try_from(revenue).ok().zip(Currency::parse("CHF").ok());
+    let money = money.map_or_else(String::new, |(amount, francs)| format.currency(&amount, francs));
+    let count = format.number(&number, Digits::default());
+    let (from, to) = period.written(caller);
+    let text = match language(caller) {
+        "de" => format!("Vom {from} bis zum {to} wurden {count} Billette für {money} verkauft."),
+        _ => format!("From {from} to {to}, {count} tickets were sold for {money}."),
+    };
+    let mut value = period.value();
+    value["tickets"] = sold.into();
+    value["revenue"] = revenue.into();
+    value["currency"] = "CHF".into();
+    answer_with_text(text, &value)
+}
+
+pub(crate) fn support(given: JsonObject, caller: &Caller) -> Result<CallToolResult, Problem> {
+    let Arguments { query: _ } = arguments(given)?;
+    let now = caller.now();
+    // A few come with every hour of the day and are done by midnight.
+    let open = i64::from(now.hour()) * 3 + 4;
+    let (count, moment) = (
+        caller.format().number(&number(open), Digits::default()),
+        caller.format().zoned(now.timestamp(), Length::Medium),
+    );
+    let text = match language(caller) {
+        "de" => format!("Stand {moment}: {count} offene Anfragen."),
+        _ => format!("As of {moment}, {count} support tickets are open."),
+    };
+    let value = json!({ "as_of": data::written(&now), "timezone": zone_name(&now), "open": open });
+    answer_with_text(text, &value)
+}
+
+pub(crate) fn activity(given: JsonObject, caller: &Caller) -> Result<CallToolResult, Problem> {
+    let period = Period::asked(given, caller)?;
+    let logins: i64 = period.days().map(|day| tickets(day) / 7).sum();
+    let count = caller.format().number(&number(logins), Digits::default());
+    let (from, to) = period.written(caller);
+    let text = match language(caller) {
+        "de" => format!("Vom {from} bis zum {to} gab es {count} Anmeldungen."),
+        _ => format!("From {from} to {to} there were {count} logins."),
+    };
+    let mut value = period.value();
+    value["logins"] = logins.into();
+    answer_with_text(text, &value)
+}
+
+/// The language that the answer is written in; it is reported without our doing.
+fn language(caller: &Caller) -> &'static str {
+    LANGUAGES.as_ref().map_or("en", |languages| caller.language(languages).as_str())
+}
+
+fn number(count: i64) -> Number {
+    Number::from(count)
+}
+
+fn zone_name(now: &Zoned) -> String {
+    // A caller who told an offset only has no zone that has a name.
+    let name = now.time_zone().iana_name();
+    name.map_or_else(|| now.strftime("%:z").to_string(), ToOwned::to_owned)
+}
+
+/// The days that a question is about.
+struct Period {
+    from: Date,
+    to: Date,
+    zone: String,
+}
+
+impl Period {
+    /// Questions end with their period: the longest end that can be read is it.
+    fn asked(given: JsonObject, caller: &Caller) -> Result<Self, Problem> {
+        let Arguments { query } = arguments(given)?;
+        let words: Vec<&str> = query.split_whitespace().filter(|word| *word != "the").collect();
+        let ends = (0..words.len()).map(|start| words.get(start..).unwrap_or_default().join(" "));
+        let mut read = ends.map(|end| caller.when(&end));
+        let interval = match read.find_map(Result::ok) {
+            Some(interval) => interval,
+            None => caller.when(&query).map_err(Problem::When)?,
+        };
+        let now = caller.now();
+        let day = |instant| now.time_zone().to_datetime(instant).date();
+        let last = interval.end.checked_sub(SignedDuration::from_nanos(1)).map_err(|_| Problem::Range)?;
+        let (from, to) = (day(interval.start), day(last));
+        if from > to || (to - from).get_days() >= MOST_DAYS {
+            return Err(Problem::Range);
+        }
+        Ok(Self { from, to, zone: zone_name(&now) })
+    }
+
+    fn days(&self) -> impl Iterator<Item = Date> {
+        let to = self.to;
+        self.from.series(1.day()).take_while(move |day| *day <= to)
+    }
+
+    fn written(&self, caller: &Caller) -> (String, String) {
+        let format = caller.format();
+        (format.date(self.from, Length::Long), format.date(self.to, Length::Long))
+    }
+
+    fn value(&self) -> Value {
+        json!({ "from": self.from, "to": self.to, "timezone": self.zone })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(query: &str) -> JsonObject {
+        object!({ "query": query })
+    }
+
+    #[track_caller]
+    fn check(result: Result<CallToolResult, Problem>, text: &str, value: Value) {
+        let result = result.unwrap();
+        assert_eq!(result.content[0].as_text().unwrap().text, text);
+        assert_eq!(result.structured_content, Some(value));
+    }
+
+    #[test]
+    fn this_month_is_the_callers_and_money_looks_as_they_read_it() {
+        // Half past eleven at the end of January in New York is February in Vienna.
+        let caller = Caller::for_test().timezone("Europe/Vienna").locale("de-AT").now("2026-01-31T23:30:00-05:00");
+        check(
+            sales(asked("sales this month"), &caller.caller()),
+            "Vom 1. Februar 2026 bis zum 28. Februar 2026 wurden 33\u{a0}279 Billette für CHF\u{a0}780\u{a0}392,55 verkauft.",
+            json!({ "from": "2026-02-01", "to": "2026-02-28", "timezone": "Europe/Vienna",
+                "tickets": 33279, "revenue": 780_392.55, "currency": "CHF" }),
+        );
+    }
+
+    #[test]
+    fn now_is_read_in_the_offset_that_it_was_written_with() {
+        let caller = Caller::for_test().now("2025-11-12T14:23:00+01:00");
+        check(
+            support(asked("tickets submitted as of now"), &caller.caller()),
+            "As of Nov 12, 2025, 2:23:00\u{202f}PM GMT+1, 46 support tickets are open.",
+            json!({ "as_of": "2025-11-12T14:23:00+01:00", "timezone": "+01:00", "open": 46 }),
+        );
+    }
+
+    #[test]
+    fn last_week_begins_where_the_callers_weeks_do() {
+        let caller = Caller::for_test().timezone("America/Los_Angeles").now("2025-11-12T06:23:00-08:00");
+        let week = |from: &str, to: &str, logins: i64| {
+            json!({ "from": from, "to": to, "timezone": "America/Los_Angeles", "logins": logins })
+        };
+        check(
+            activity(asked("user logins in the last week"), &caller.clone().locale("en-US").caller()),
+            "From November 2, 2025 to November 8, 2025 there were 1,176 logins.",
+            week("2025-11-02", "2025-11-08", 1176),
+        );
+        let german = activity(asked("user logins in the last week"), &caller.locale("de-CH").caller()).unwrap();
+        assert_eq!(german.structured_content.unwrap()["from"], "2025-11-03");
+    }
+
+    #[test]
+    fn a_question_without_a_period_says_what_can_be_written() {
+        let problem = sales(asked("sales of late"), &Caller::for_test().caller()).unwrap_err().to_string();
+        assert!(problem.starts_with("`sales of late` is not an expression of time"), "{problem}");
+    }
+}

@@ -1,0 +1,389 @@
+//! Who is calling, in a handler.
+//!
+//! 1. Behind [`AttuneLayer`](mcp_attune_tower::AttuneLayer), and behind [`Pipe`](super::Pipe), the caller is what they
+//!    read of the request. Behind neither, it is what rmcp kept of the request's `_meta`.
+//! 2. A language that a handler chooses is reported by whoever of those two read the request, to a caller who stated
+//!    a preference; nobody has to write it into `_meta`.
+//! 3. Now is the caller's, where they told it; else the server's clock when the handler began.
+//!
+//! Rules: C4–C8, F1, L3, L7.
+
+use std::fmt;
+use std::sync::LazyLock;
+
+use http::request::Parts;
+use jiff::{Timestamp, Zoned};
+use mcp_attune::caller;
+use mcp_attune::context::ClientContext;
+use mcp_attune::features::{Format, Wanted};
+use mcp_attune::format::{self, Formatters};
+use mcp_attune::language::{AcceptLanguage, ContentLanguage, Languages, Tag, lookup};
+use mcp_attune::plan::Spoken;
+use mcp_attune::session::{CONTENT_NEGOTIATION, Features};
+use mcp_attune::when::{self, Interval};
+use mcp_attune_wire::agree::{self, Policy};
+use mcp_attune_wire::context::MEMBER;
+use mcp_attune_wire::message::{Message, meta};
+use rmcp::handler::server::common::{AsRequestContext, FromContextPart};
+use rmcp::model::{ContentBlock, IntoContents, MetaObject};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Map, Value, json};
+
+/// Who is calling: an argument of tool and prompt handlers, and [`Caller::of`] everywhere else.
+///
+/// ```
+/// use mcp_attune_rmcp::Caller;
+/// use mcp_attune_rmcp::language::Languages;
+/// use rmcp::{ServerHandler, tool, tool_handler, tool_router};
+/// # use std::sync::LazyLock;
+///
+/// static LANGUAGES: LazyLock<Languages> =
+///     LazyLock::new(|| Languages::new("en", ["de"]).expect("these are languages"));
+///
+/// struct Greeter;
+///
+/// #[tool_router]
+/// impl Greeter {
+///     /// Says what day it is.
+///     #[tool]
+///     fn today(&self, caller: Caller) -> String {
+///         let language = caller.language(&LANGUAGES);
+///         let day = caller.format().date(caller.now().date(), Default::default());
+///         match language.as_str() {
+///             "de" => format!("Heute ist der {day}."),
+///             _ => format!("Today is {day}."),
+///         }
+///     }
+/// }
+///
+/// #[tool_handler]
+/// impl ServerHandler for Greeter {}
+///
+/// let caller = Caller::for_test()
+///     .language("de-CH, en;q=0.5")
+///     .timezone("Europe/Zurich")
+///     .now("2026-11-12T23:30:00Z")
+///     .locale("de-CH")
+///     .caller();
+/// assert_eq!(Greeter.today(caller.clone()), "Heute ist der 13.11.2026.");
+/// assert_eq!(caller.spoken().unwrap().to_string(), "de");
+/// ```
+#[derive(Clone)]
+pub struct Caller {
+    who: caller::Caller,
+    spoken: Spoken,
+    clock: Timestamp,
+}
+
+impl Caller {
+    /// The caller of the request that this is the context of.
+    #[must_use]
+    pub fn of(context: &RequestContext<RoleServer>) -> Self {
+        let http = context.extensions.get::<Parts>().map(|parts| &parts.extensions);
+        let read = http.and_then(|http| http.get::<caller::Caller>());
+        let read = read.or_else(|| context.extensions.get::<caller::Caller>()).cloned();
+        let who = read.unwrap_or_else(|| read_meta(&Value::Object(context.meta.0.0.clone()), None));
+        let spoken = http.and_then(|http| http.get::<Spoken>());
+        let spoken = spoken.or_else(|| context.extensions.get::<Spoken>()).cloned().unwrap_or_default();
+        Self { who: who.in_session(declared(context)), spoken, clock: Timestamp::now() }
+    }
+
+    /// A caller for a test, who told nothing yet.
+    #[must_use]
+    pub fn for_test() -> ForTest {
+        ForTest::default()
+    }
+
+    /// The same caller, where the server has a clock of its own: it counts for those who do not tell their time.
+    #[must_use]
+    pub fn at(self, clock: Timestamp) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Chooses the language for this caller, and lets the answer report it.
+    ///
+    /// Rules: L4–L7.
+    pub fn language<'l>(&self, languages: &'l Languages) -> &'l Tag {
+        let none = AcceptLanguage::default();
+        let preference = self.who.preference().unwrap_or(&none);
+        let chosen = lookup(preference, languages).language.clone();
+        let chosen = languages.tags().find(|tag| **tag == chosen).unwrap_or(languages.default_language());
+        self.spoken.add(chosen);
+        chosen
+    }
+
+    /// The languages that were chosen so far.
+    #[must_use]
+    pub fn spoken(&self) -> Option<ContentLanguage> {
+        self.spoken.languages()
+    }
+
+    /// Reports the languages that were chosen in the `_meta` of a result, to a caller who stated a preference.
+    ///
+    /// Only a server with neither the layer nor [`Pipe`](super::Pipe) around it has to.
+    pub fn report(&self, meta: &mut Option<MetaObject>) {
+        if let (Some(_), Some(languages)) = (self.preference(), self.spoken()) {
+            let held = meta.get_or_insert_default();
+            held.insert(meta::CONTENT_LANGUAGE.to_owned(), languages.to_string().into());
+        }
+    }
+
+    /// What the caller's tags ask for.
+    ///
+    /// Rules: F1, F2.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted {
+        Wanted::read(self.who.features().tags())
+    }
+
+    /// Whether the caller's tags ask for this format.
+    ///
+    /// Rules: F9.
+    #[must_use]
+    pub fn prefers(&self, format: Format) -> bool {
+        self.wanted().format() == Some(format)
+    }
+
+    /// When it is for the caller, in their zone.
+    ///
+    /// Rules: C4.
+    #[must_use]
+    pub fn now(&self) -> Zoned {
+        let now = self.who.context().now(self.clock);
+        Zoned::new(now.instant, now.zone)
+    }
+
+    /// The interval that an expression such as `last week` names for this caller, in their language or in English.
+    ///
+    /// In a handler, `?` turns what cannot be read into an answer that says what can.
+    ///
+    /// Rules: C5.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be read, or names no interval.
+    pub fn when(&self, text: &str) -> Result<Interval, Unclear> {
+        self.who.when(text, self.clock).map_err(|why| Unclear { text: shown(text), why })
+    }
+
+    /// Writes dates, numbers, money and the like as this caller reads them: for their locale, else in the language
+    /// that was chosen for them, else in English. So choose the [language](Self::language) first: dates should not be in
+    /// another one than the sentence around them.
+    ///
+    /// Rules: C6.
+    #[must_use]
+    pub fn format(&self) -> format::Format {
+        // English is where nothing is known of a caller and no language was chosen. The formatters are everybody's:
+        // they are kept by locale, and know nothing of callers.
+        static FORMATTERS: LazyLock<Formatters> = LazyLock::new(Formatters::default);
+        let spoken = self.spoken();
+        let spoken = spoken.iter().flat_map(ContentLanguage::tags);
+        let zone = self.who.context().now(self.clock).zone;
+        FORMATTERS.format(self.who.context().locale().into_iter().chain(spoken), zone)
+    }
+
+    /// The caller's time, place and locale, as far as they told them.
+    ///
+    /// Rules: C2.
+    #[must_use]
+    pub fn context(&self) -> &ClientContext {
+        self.who.context()
+    }
+
+    /// The language preference, where there is one.
+    #[must_use]
+    pub fn preference(&self) -> Option<&AcceptLanguage> {
+        self.who.preference()
+    }
+}
+
+/// Shows what may be logged: the names of what the caller told, and no value.
+impl fmt::Debug for Caller {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.who.fmt(f)
+    }
+}
+
+impl<C: AsRequestContext> FromContextPart<C> for Caller {
+    fn from_context_part(context: &mut C) -> Result<Self, ErrorData> {
+        Ok(Self::of(context.as_request_context()))
+    }
+}
+
+/// The features that a client declared, as rmcp knows them: those of the session in the legacy era.
+fn declared(context: &RequestContext<RoleServer>) -> Features {
+    let capabilities = context.client_capabilities();
+    let extensions = capabilities.and_then(|capabilities| capabilities.extensions);
+    let settings = extensions.as_ref().and_then(|extensions| extensions.get(CONTENT_NEGOTIATION));
+    let tags = settings.and_then(|settings| settings.get("features")).and_then(Value::as_array);
+    Features::of(tags.into_iter().flatten().filter_map(Value::as_str)).features
+}
+
+/// The caller that a `_meta` and a `clientContext` tell of; nobody known, where they contradict each other.
+fn read_meta(meta: &Value, context: Option<&Value>) -> caller::Caller {
+    let mut body = json!({ "jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": { "_meta": meta } });
+    if let (Some(members), Some(context)) = (body.as_object_mut(), context) {
+        members.insert(MEMBER.to_owned(), context.clone());
+    }
+    let body = body.to_string();
+    let Ok(message) = Message::parse(body.as_bytes()) else { return caller::Caller::default() };
+    agree::without_headers(message, &Policy::default())
+        .map(|agreed| caller::Caller::read(&agreed))
+        .unwrap_or_default()
+}
+
+/// An expression of time that names no interval. It says what was written, what is wrong, and what can be written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unclear {
+    text: String,
+    why: when::Unclear,
+}
+
+impl fmt::Display for Unclear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is {}", self.text, self.why)
+    }
+}
+
+impl std::error::Error for Unclear {}
+
+/// In a handler that fails with errors of the protocol.
+impl From<Unclear> for ErrorData {
+    fn from(unclear: Unclear) -> Self {
+        Self::invalid_params(unclear.to_string(), None)
+    }
+}
+
+/// In a tool whose errors are results, which a model can read and put right.
+impl IntoContents for Unclear {
+    fn into_contents(self) -> Vec<ContentBlock> {
+        vec![ContentBlock::text(self.to_string())]
+    }
+}
+
+/// A start of what somebody wrote, on one line.
+fn shown(text: &str) -> String {
+    let line: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+    match line.char_indices().nth(60) {
+        None => line,
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+    }
+}
+
+/// Makes a [`Caller`] for a test. What is said here goes through the same reading as what a client sends.
+#[derive(Clone, Debug, Default)]
+pub struct ForTest {
+    meta: Map<String, Value>,
+    context: Map<String, Value>,
+    features: Vec<String>,
+}
+
+impl ForTest {
+    /// The language preference: `de-CH, en;q=0.5`.
+    #[must_use]
+    pub fn language(mut self, preference: &str) -> Self {
+        self.meta.insert(meta::ACCEPT_LANGUAGE.to_owned(), preference.into());
+        self
+    }
+
+    /// The zone: `Europe/Zurich`.
+    #[must_use]
+    pub fn timezone(self, name: &str) -> Self {
+        self.field("timezone", name)
+    }
+
+    /// Now: `2026-11-12T14:23:00+01:00`.
+    #[must_use]
+    pub fn now(self, timestamp: &str) -> Self {
+        self.field("currentTimestamp", timestamp)
+    }
+
+    /// The locale: `de-CH`.
+    #[must_use]
+    pub fn locale(self, locale: &str) -> Self {
+        self.field("locale", locale)
+    }
+
+    /// A field of the context, as a client sends it: `field("userLocation", json!({"country": "CH"}))`.
+    #[must_use]
+    pub fn field(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.context.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// A feature tag: `format=json`.
+    #[must_use]
+    pub fn feature(mut self, tag: &str) -> Self {
+        self.features.push(tag.to_owned());
+        self
+    }
+
+    /// The caller.
+    ///
+    /// # Panics
+    ///
+    /// Where something was said that a server would ignore: a test would not notice.
+    #[must_use]
+    #[track_caller]
+    pub fn caller(self) -> Caller {
+        let who = read_meta(&Value::Object(self.meta), Some(&Value::Object(self.context)));
+        let features = Features::of(self.features.iter().map(String::as_str));
+        let mut wrong: Vec<String> = who.warnings().iter().map(ToString::to_string).collect();
+        wrong.extend(who.malformed().map(|malformed| format!("the language preference: {malformed}")));
+        let tags = Wanted::read(features.features.tags());
+        wrong.extend(tags.ignored().map(|(tag, why)| format!("the feature `{tag}`: {why}")));
+        assert!(wrong.is_empty(), "a server would ignore a part of this caller: {}", wrong.join("; "));
+        Caller { who: who.in_session(features.features), spoken: Spoken::default(), clock: Timestamp::now() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_cannot_say_what_a_server_would_ignore() {
+        let panics = |caller: ForTest| std::panic::catch_unwind(|| caller.caller()).is_err();
+        assert!(!panics(Caller::for_test().timezone("Europe/Zurich").feature("x-acme")));
+        assert!(panics(Caller::for_test().timezone("Europe/Nowhere")));
+        assert!(panics(Caller::for_test().language("de;q=2")));
+        assert!(panics(Caller::for_test().now("noon")));
+        assert!(panics(Caller::for_test().feature("loud")));
+    }
+
+    #[test]
+    fn what_cannot_be_read_says_what_was_written_and_what_can_be() {
+        let unclear = Caller::for_test().caller().when("some\nday").unwrap_err();
+        let text = unclear.to_string();
+        assert!(text.starts_with("`some day` is not an expression of time that can be read; write one of\n"));
+        assert!(text.contains("last U"), "{text}");
+        assert_eq!(ErrorData::from(unclear).code.0, -32602);
+        let long = Caller::for_test().caller().when(&"ä".repeat(300)).unwrap_err().to_string();
+        assert!(long.starts_with(&format!("`{}…` is too long", "ä".repeat(60))), "{long}");
+    }
+
+    #[test]
+    fn without_a_locale_values_are_written_in_the_language_that_was_chosen() {
+        let languages = Languages::new("en", ["fr"]).unwrap();
+        let caller = Caller::for_test().language("fr").caller();
+        let number = format::Number::parse("1234.5").unwrap();
+        assert_eq!(caller.format().number(&number, format::Digits::default()), "1,234.5");
+        assert_eq!(caller.language(&languages).as_str(), "fr");
+        assert_eq!(caller.format().number(&number, format::Digits::default()), "1\u{202f}234,5");
+    }
+
+    #[test]
+    fn debug_shows_no_value() {
+        let caller = Caller::for_test().timezone("Europe/Zurich").locale("de-CH").caller();
+        let shown = format!("{caller:?}");
+        assert!(!shown.contains("Zurich") && !shown.contains("de-CH"), "{shown}");
+    }
+
+    #[test]
+    fn tags_say_which_format_is_preferred() {
+        let caller = Caller::for_test().feature("human").caller();
+        assert!(caller.prefers(Format::Markdown) && !caller.prefers(Format::Json));
+        assert!(!Format::ALL.into_iter().any(|format| Caller::for_test().caller().prefers(format)));
+    }
+}

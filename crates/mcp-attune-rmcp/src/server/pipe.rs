@@ -1,0 +1,194 @@
+//! The rules around a server that speaks in lines: what the layer is over HTTP, for pipes.
+//!
+//! 1. rmcp's own types drop `clientContext`, which stands beside `params`, so the lines are read here.
+//! 2. A line that cannot be read in one way is answered here, and so is one that is too long.
+//! 3. The caller goes with the request to its handler; the language that the handler chose comes back with the answer.
+//!
+//! Rules: C1, G4, H13, H14, L3, L20.
+
+use std::fmt;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_attune_process::lines::{Line, Lines, line};
+use mcp_attune_tower::Settings;
+use mcp_attune_tower::relay::{Back, Onward, Relay};
+use mcp_attune_wire::message::Message;
+use mcp_attune_wire::reply::Reply;
+use rmcp::RoleServer;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+
+/// How many requests may wait for their answers.
+const MOST: usize = 4096;
+
+/// A transport for rmcp servers over two pipes, or anything that can be read and written.
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// use mcp_attune_rmcp::{Pipe, Settings};
+/// use rmcp::{ServerHandler, ServiceExt};
+///
+/// struct Server;
+/// impl ServerHandler for Server {}
+///
+/// let (ours, theirs) = tokio::io::duplex(4096);
+/// let (read, write) = tokio::io::split(ours);
+/// let server = tokio::spawn(Server.serve(Pipe::new(read, write, Settings::default())));
+/// # let client = ().serve(theirs).await.unwrap();
+/// # assert!(client.list_tools(Default::default()).await.is_ok_and(|listed| listed.tools.is_empty()));
+/// # drop((client, server));
+/// # });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct Pipe<R, W> {
+    lines: Lines<R>,
+    limit: usize,
+    relay: Arc<Mutex<Relay>>,
+    /// None once it is closed.
+    output: Arc<tokio::sync::Mutex<Option<W>>>,
+    /// An answer of our own that is being written. It outlives a call of `receive`, which may be dropped at any time.
+    writing: Option<Writing>,
+}
+
+type Writing = Pin<Box<dyn Future<Output = Result<(), io::Error>> + Send>>;
+
+impl<R: fmt::Debug, W> fmt::Debug for Pipe<R, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pipe").field("lines", &self.lines).finish_non_exhaustive()
+    }
+}
+
+/// The standard input and output of this process, as a transport with these settings.
+///
+/// # Panics
+///
+/// Outside of a tokio runtime with its I/O enabled.
+#[must_use]
+pub fn stdio(settings: Settings) -> Pipe<impl AsyncRead + Send + Unpin, impl AsyncWrite + Send + Unpin> {
+    let (read, write) = rmcp::transport::stdio_pipes();
+    Pipe::new(read, write, settings)
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
+    /// Reads a client's lines from `read` and writes the server's to `write`.
+    ///
+    /// Of the settings those about headers have no meaning here.
+    pub fn new(read: R, write: W, settings: Settings) -> Self {
+        let limit = settings.limits.body;
+        let relay = Relay::new(settings.offer, settings.policy, settings.report_only, MOST);
+        Self {
+            lines: Lines::new(read, limit),
+            limit,
+            relay: Arc::new(Mutex::new(relay)),
+            output: Arc::new(tokio::sync::Mutex::new(Some(write))),
+            writing: None,
+        }
+    }
+
+    /// The message in a line; none where it is answered here, or is nothing that a server could answer.
+    fn take(&mut self, text: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let onward = self.relay.lock().unwrap_or_else(PoisonError::into_inner).onward(text);
+        let sent = match onward {
+            Onward::Send(sent) => sent,
+            Onward::Answer(reply) => {
+                self.answer(&reply);
+                return None;
+            }
+        };
+        match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(&sent.line) {
+            Ok(mut message) => {
+                message.insert_extension(sent.caller);
+                if let Some(spoken) = sent.spoken {
+                    message.insert_extension(spoken);
+                }
+                Some(message)
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a message that rmcp cannot read");
+                let read = Message::parse(&sent.line).ok();
+                let id = read.as_ref().and_then(Message::id).map(|id| id.raw().to_owned());
+                // What has no id waits for no answer.
+                if let Some(id) = id {
+                    self.answer(&Reply::invalid(&id, &"the server cannot read this request; check its params"));
+                }
+                None
+            }
+        }
+    }
+
+    fn answer(&mut self, reply: &Reply) {
+        let (output, text) = (self.output.clone(), line(reply.body.as_bytes()));
+        self.writing = Some(Box::pin(async move { write(&output, &text).await }));
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Pipe<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        let text = serde_json::to_vec(&item).map(|text| {
+            let mut relay = self.relay.lock().unwrap_or_else(PoisonError::into_inner);
+            match relay.back(&text) {
+                Back::Send(back) => line(&back),
+                // rmcp writes only messages; should it ever not, its client will say so.
+                Back::Drop => line(&text),
+            }
+        });
+        let output = self.output.clone();
+        async move { write(&output, &text?).await }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if let Some(writing) = &mut self.writing {
+                let written = writing.await;
+                self.writing = None;
+                written.ok()?;
+            }
+            match self.lines.next().await {
+                Ok(Some(Line::Whole(text) | Line::Unfinished(text))) => {
+                    if let Some(message) = self.take(&text) {
+                        return Some(message);
+                    }
+                }
+                Ok(Some(Line::TooLong(long))) => {
+                    let what = format!(
+                        "the message is over {} bytes, the limit `body`; send a smaller one",
+                        self.limit
+                    );
+                    self.answer(&Reply::failed(413, long.id.as_deref(), &what));
+                }
+                Ok(None) => return None,
+                Err(error) => {
+                    tracing::debug!(%error, "the client's lines cannot be read");
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), io::Error> {
+        drop(self.output.lock().await.take());
+        Ok(())
+    }
+}
+
+async fn write<W: AsyncWrite + Unpin>(
+    output: &tokio::sync::Mutex<Option<W>>,
+    text: &[u8],
+) -> Result<(), io::Error> {
+    let mut output = output.lock().await;
+    let open = output.as_mut().ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, "closed already"))?;
+    open.write_all(text).await?;
+    open.flush().await
+}

@@ -1,0 +1,393 @@
+//! Feature tags: what a client says about the answers that it can use.
+//!
+//! 1. A tag is `tag`, `!tag`, `key=value` or `key!=value`. Names have letters, digits, `_` and `-`; a value has printable
+//!    ASCII without space and `=`. What is malformed, or unknown, changes nothing and is told. Vendors' names begin
+//!    with `x-`.
+//! 2. Tags are compared exactly: `Agent` is not `agent`.
+//! 3. `format=` asks for a format. Without one, `agent` asks for JSON and `human` for Markdown.
+//! 4. `!=` only excludes: where the format that was asked for is excluded too, none is chosen.
+//! 5. Of tags that disagree the first stands, and the others are told.
+//!
+//! Rules: F2, F3, F9, F15.
+//!
+//! ```
+//! use mcp_attune::features::{Format, Wanted};
+//!
+//! let wanted = Wanted::read(["agent", "format=markdown", "format=json", "x-acme", "colour=red", "no space"]);
+//! assert_eq!(wanted.format(), Some(Format::Markdown));
+//! assert_eq!(wanted.ignored().map(|(tag, why)| format!("{tag}: {why}")).collect::<Vec<_>>(), [
+//!     "format=json: another format was asked for before it",
+//!     "colour=red: unknown",
+//!     "no space: a name has letters, digits, `_` and `-`",
+//! ]);
+//! ```
+
+use core::fmt;
+
+/// How the data of an answer is written.
+///
+/// Rules: F5, F6, F7.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Format {
+    /// Structured content.
+    Json,
+    /// Text with markup, for people.
+    Markdown,
+    /// Text without markup.
+    Text,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Json, Self::Markdown, Self::Text];
+
+    /// Its name in a tag.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Markdown => "markdown",
+            Self::Text => "text",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How much an answer says.
+///
+/// Rules: F8.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Verbosity {
+    /// What matters.
+    Compact,
+    /// As the server says it.
+    Standard,
+    /// All, explained.
+    Verbose,
+}
+
+impl Verbosity {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Compact, Self::Standard, Self::Verbose];
+
+    /// Its name in a tag.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compact => "compact",
+            Self::Standard => "standard",
+            Self::Verbose => "verbose",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|verbosity| verbosity.name() == name)
+    }
+}
+
+impl fmt::Display for Verbosity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The tags without a value that have a meaning.
+///
+/// Rules: F9, F10.
+pub const FLAGS: [&str; 8] =
+    ["agent", "human", "interactive", "mcp-capable", "sampling", "elicitation", "roots", "tasks"];
+
+/// Why a tag changes nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Why {
+    /// Its name is none.
+    Name,
+    /// Its value is none.
+    Value,
+    /// `!tag=value`: it says no twice.
+    TwoNots,
+    /// Nothing is known of it.
+    Unknown,
+    /// Its opposite was said before it.
+    Contradicts,
+    /// Another format was asked for before it.
+    SecondFormat,
+    /// Another verbosity was asked for before it.
+    SecondVerbosity,
+    /// The other of `agent` and `human` was said before it.
+    SecondReader,
+}
+
+impl Why {
+    /// Whether the tag is well formed and means nothing here, which is nobody's fault.
+    #[must_use]
+    pub fn is_unknown(self) -> bool {
+        self == Self::Unknown
+    }
+
+    /// Whether the tag breaks the grammar.
+    #[must_use]
+    pub fn is_malformed(self) -> bool {
+        matches!(self, Self::Name | Self::Value | Self::TwoNots)
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Name => "a name has letters, digits, `_` and `-`",
+            Self::Value => "a value has printable ASCII without space and `=`",
+            Self::TwoNots => "write `key!=value`",
+            Self::Unknown => "unknown",
+            Self::Contradicts => "its opposite was said before it",
+            Self::SecondFormat => "another format was asked for before it",
+            Self::SecondVerbosity => "another verbosity was asked for before it",
+            Self::SecondReader => "the other of `agent` and `human` was said before it",
+        })
+    }
+}
+
+/// What a client wants, from its tags.
+///
+/// Rules: F2, F3, F9.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Wanted {
+    format: Option<Format>,
+    excluded: Vec<Format>,
+    verbosity: Option<Verbosity>,
+    too_much: Vec<Verbosity>,
+    flags: [Option<bool>; FLAGS.len()],
+    custom: Vec<Box<str>>,
+    ignored: Vec<(Box<str>, Why)>,
+}
+
+impl Wanted {
+    /// Reads tags in their order.
+    #[must_use]
+    pub fn read<'t>(tags: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut wanted = Self::default();
+        for tag in tags {
+            if let Err(why) = wanted.add(tag) {
+                wanted.ignored.push((tag.into(), why));
+            }
+        }
+        wanted
+    }
+
+    fn add(&mut self, tag: &str) -> Result<(), Why> {
+        let read = Tag::read(tag)?;
+        match read {
+            Tag { name: "format", value: Some(value), not } => {
+                let format = Format::named(value).ok_or(Why::Unknown)?;
+                if not {
+                    once(&mut self.excluded, format);
+                } else if *self.format.get_or_insert(format) != format {
+                    return Err(Why::SecondFormat);
+                }
+            }
+            Tag { name: "verbosity", value: Some(value), not } => {
+                let verbosity = Verbosity::named(value).ok_or(Why::Unknown)?;
+                if not {
+                    once(&mut self.too_much, verbosity);
+                } else if *self.verbosity.get_or_insert(verbosity) != verbosity {
+                    return Err(Why::SecondVerbosity);
+                }
+            }
+            Tag { name, .. } if name.starts_with("x-") => {
+                let opposite = opposite(tag, &read);
+                if self.custom.iter().any(|held| **held == *opposite) {
+                    return Err(Why::Contradicts);
+                }
+                once(&mut self.custom, tag.into());
+            }
+            Tag { name, value: None, not } => {
+                let reader = |name| self.flag(name) == Some(true);
+                if !not && ((name == "agent" && reader("human")) || (name == "human" && reader("agent"))) {
+                    return Err(Why::SecondReader);
+                }
+                let mut flags = FLAGS.iter().zip(&mut self.flags);
+                let (_, flag) = flags.find(|(known, _)| **known == name).ok_or(Why::Unknown)?;
+                if *flag.get_or_insert(!not) == not {
+                    return Err(Why::Contradicts);
+                }
+            }
+            Tag { value: Some(_), .. } => return Err(Why::Unknown),
+        }
+        Ok(())
+    }
+
+    /// The format that was asked for in so many words.
+    #[must_use]
+    pub fn asked(&self) -> Option<Format> {
+        self.format
+    }
+
+    /// The format that the answer should have; none where it stays as the server wrote it.
+    ///
+    /// Rules: F9.
+    #[must_use]
+    pub fn format(&self) -> Option<Format> {
+        let reader = if self.flag("agent") == Some(true) {
+            Some(Format::Json)
+        } else if self.flag("human") == Some(true) {
+            Some(Format::Markdown)
+        } else {
+            None
+        };
+        self.format.or(reader).filter(|format| !self.excluded.contains(format))
+    }
+
+    /// How much the answer should say; none where nothing was asked for, or what was is excluded.
+    #[must_use]
+    pub fn verbosity(&self) -> Option<Verbosity> {
+        self.verbosity.filter(|verbosity| !self.too_much.contains(verbosity))
+    }
+
+    /// Whether one of [`FLAGS`] was said, or its opposite.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        FLAGS.iter().zip(self.flags).find(|(known, _)| **known == name).and_then(|(_, said)| said)
+    }
+
+    /// The tags of vendors, as they were written.
+    pub fn custom(&self) -> impl Iterator<Item = &str> {
+        self.custom.iter().map(AsRef::as_ref)
+    }
+
+    /// The tags that change nothing, and why.
+    pub fn ignored(&self) -> impl Iterator<Item = (&str, Why)> {
+        self.ignored.iter().map(|(tag, why)| (&**tag, *why))
+    }
+}
+
+fn once<T: PartialEq>(held: &mut Vec<T>, value: T) {
+    if !held.contains(&value) {
+        held.push(value);
+    }
+}
+
+/// The tag that says the opposite.
+fn opposite(tag: &str, read: &Tag<'_>) -> String {
+    match (read.value, read.not) {
+        (None, false) => format!("!{tag}"),
+        (None, true) => read.name.to_owned(),
+        (Some(value), false) => format!("{}!={value}", read.name),
+        (Some(value), true) => format!("{}={value}", read.name),
+    }
+}
+
+/// A tag taken apart.
+struct Tag<'t> {
+    name: &'t str,
+    value: Option<&'t str>,
+    not: bool,
+}
+
+impl<'t> Tag<'t> {
+    fn read(tag: &'t str) -> Result<Self, Why> {
+        let (bare, before) = tag.strip_prefix('!').map_or((tag, false), |bare| (bare, true));
+        let (name, value) = bare.split_once('=').map_or((bare, None), |(name, value)| (name, Some(value)));
+        let (name, after) = match (name.strip_suffix('!'), value) {
+            (Some(name), Some(_)) => (name, true),
+            _ => (name, false),
+        };
+        let letters = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        if name.is_empty() || !name.bytes().all(letters) {
+            return Err(Why::Name);
+        }
+        let printable = |byte: u8| byte.is_ascii_graphic() && byte != b'=';
+        if value.is_some_and(|value| value.is_empty() || !value.bytes().all(printable)) {
+            return Err(Why::Value);
+        }
+        if before && value.is_some() {
+            return Err(Why::TwoNots);
+        }
+        Ok(Self { name, value, not: before || after })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is chosen, and what changes nothing.
+    #[track_caller]
+    fn check(tags: &[&str], format: Option<Format>, ignored: &[(&str, Why)]) {
+        let wanted = Wanted::read(tags.iter().copied());
+        assert_eq!(wanted.format(), format, "{tags:?}");
+        assert_eq!(wanted.ignored().collect::<Vec<_>>(), ignored, "{tags:?}");
+    }
+
+    #[test]
+    fn the_format_asked_for_wins_over_the_one_of_the_reader() {
+        check(&[], None, &[]);
+        check(&["agent"], Some(Format::Json), &[]);
+        check(&["human"], Some(Format::Markdown), &[]);
+        check(&["!agent"], None, &[]);
+        check(&["agent", "format=text"], Some(Format::Text), &[]);
+        check(&["format=text", "human"], Some(Format::Text), &[]);
+    }
+
+    #[test]
+    fn what_is_excluded_is_not_chosen_and_nothing_is_in_its_place() {
+        check(&["agent", "format!=json"], None, &[]);
+        check(&["human", "format!=json"], Some(Format::Markdown), &[]);
+        check(&["format=json", "format!=json"], None, &[]);
+        check(&["format!=json", "format!=json"], None, &[]);
+    }
+
+    #[test]
+    fn of_tags_that_disagree_the_first_stands() {
+        check(&["format=json", "format=text"], Some(Format::Json), &[("format=text", Why::SecondFormat)]);
+        check(&["format=json", "format=json"], Some(Format::Json), &[]);
+        check(&["agent", "human"], Some(Format::Json), &[("human", Why::SecondReader)]);
+        check(&["human", "agent", "!human"], Some(Format::Markdown), &[
+            ("agent", Why::SecondReader),
+            ("!human", Why::Contradicts),
+        ]);
+        check(&["!agent", "agent"], None, &[("agent", Why::Contradicts)]);
+        check(&["verbosity=compact", "verbosity=verbose"], None, &[(
+            "verbosity=verbose",
+            Why::SecondVerbosity,
+        )]);
+        check(&["x-a", "!x-a"], None, &[("!x-a", Why::Contradicts)]);
+        check(&["!x-a", "x-a"], None, &[("x-a", Why::Contradicts)]);
+        check(&["x-a=1", "x-a!=1"], None, &[("x-a!=1", Why::Contradicts)]);
+        check(&["x-a!=1", "x-a=2", "x-a=1"], None, &[("x-a=1", Why::Contradicts)]);
+    }
+
+    #[test]
+    fn what_is_malformed_or_unknown_changes_nothing() {
+        for name in ["", "!", "=", "!=", "=json", "a b", "é", "!!a", "a!", "format =json", "a.b"] {
+            check(&[name], None, &[(name, Why::Name)]);
+        }
+        for value in ["format=", "format=a b", "format=a=b", "format==json", "format=é", "x-a=\u{7f}"] {
+            check(&[value], None, &[(value, Why::Value)]);
+        }
+        check(&["!format=json"], None, &[("!format=json", Why::TwoNots)]);
+        for unknown in ["Agent", "format", "format=xml", "format!=xml", "verbosity=loud", "agent=yes", "a=b"] {
+            check(&[unknown], None, &[(unknown, Why::Unknown)]);
+        }
+    }
+
+    #[test]
+    fn flags_verbosity_and_the_tags_of_vendors_are_kept() {
+        let wanted = Wanted::read(["!interactive", "tasks", "verbosity=compact", "x-a", "x-b=1", "x-a"]);
+        assert_eq!(wanted.flag("interactive"), Some(false));
+        assert_eq!(wanted.flag("tasks"), Some(true));
+        assert_eq!(wanted.flag("roots"), None);
+        assert_eq!(wanted.verbosity(), Some(Verbosity::Compact));
+        assert_eq!(wanted.custom().collect::<Vec<_>>(), ["x-a", "x-b=1"]);
+        let wanted = Wanted::read(["verbosity!=compact", "verbosity=compact"]);
+        assert_eq!(wanted.verbosity(), None);
+    }
+}
