@@ -183,7 +183,9 @@ mod tests {
 
     #[track_caller]
     fn check_onward(relay: &mut Relay, line: &str, expected: &str) {
-        let Onward::Send(Sent { line: sent, .. }) = relay.onward(line.as_bytes()) else { panic!("refused: {line}") };
+        let Onward::Send(Sent { line: sent, .. }) = relay.onward(line.as_bytes()) else {
+            panic!("refused: {line}")
+        };
         assert_eq!(String::from_utf8_lossy(&sent), expected);
     }
 

@@ -350,15 +350,17 @@ mod tests {
         check(&["format=json", "format=text"], Some(Format::Json), &[("format=text", Why::SecondFormat)]);
         check(&["format=json", "format=json"], Some(Format::Json), &[]);
         check(&["agent", "human"], Some(Format::Json), &[("human", Why::SecondReader)]);
-        check(&["human", "agent", "!human"], Some(Format::Markdown), &[
-            ("agent", Why::SecondReader),
-            ("!human", Why::Contradicts),
-        ]);
+        check(
+            &["human", "agent", "!human"],
+            Some(Format::Markdown),
+            &[("agent", Why::SecondReader), ("!human", Why::Contradicts)],
+        );
         check(&["!agent", "agent"], None, &[("agent", Why::Contradicts)]);
-        check(&["verbosity=compact", "verbosity=verbose"], None, &[(
-            "verbosity=verbose",
-            Why::SecondVerbosity,
-        )]);
+        check(
+            &["verbosity=compact", "verbosity=verbose"],
+            None,
+            &[("verbosity=verbose", Why::SecondVerbosity)],
+        );
         check(&["x-a", "!x-a"], None, &[("!x-a", Why::Contradicts)]);
         check(&["!x-a", "x-a"], None, &[("x-a", Why::Contradicts)]);
         check(&["x-a=1", "x-a!=1"], None, &[("x-a!=1", Why::Contradicts)]);
@@ -374,7 +376,8 @@ mod tests {
             check(&[value], None, &[(value, Why::Value)]);
         }
         check(&["!format=json"], None, &[("!format=json", Why::TwoNots)]);
-        for unknown in ["Agent", "format", "format=xml", "format!=xml", "verbosity=loud", "agent=yes", "a=b"] {
+        for unknown in ["Agent", "format", "format=xml", "format!=xml", "verbosity=loud", "agent=yes", "a=b"]
+        {
             check(&[unknown], None, &[(unknown, Why::Unknown)]);
         }
     }

@@ -153,9 +153,7 @@ impl Plan {
         let language = spoken.or_else(|| self.report.as_ref().map(Tag::to_string));
         let (Some(result), Some(language)) = (result, language) else { return untouched(None) };
         match insert(&read, result, &language) {
-            Some(text) => {
-                Adapted { text: Cow::Owned(text.into_bytes()), content_language: Some(language) }
-            }
+            Some(text) => Adapted { text: Cow::Owned(text.into_bytes()), content_language: Some(language) },
             None => untouched(None),
         }
     }

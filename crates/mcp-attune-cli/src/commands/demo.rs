@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use mcp_attune::language::Tag;
 use mcp_attune_demo::Options;
-use mcp_attune_gateway::config::{Config, Upstream};
+use mcp_attune_gateway::config::{Config, Field, Upstream};
 use mcp_attune_gateway::gateway::Gateway;
 use tokio::net::TcpListener;
 
@@ -62,6 +62,9 @@ impl Demo {
                 Upstream::http(&format!("http://{behind}/mcp")).map_err(|why| anyhow::anyhow!("{why}"))?;
             for mount in &mut config.mounts {
                 mount.upstream = Some(upstream.clone());
+                // Three of its tools know what to do with it.
+                mount.context.forward =
+                    vec![Field::Timezone, Field::Locale, Field::CurrentTimestamp, Field::UserLocation];
             }
             let gateway = Gateway::bind(config).await.map_err(|why| {
                 hinted(
@@ -89,28 +92,40 @@ async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
 
 /// What to try, ready to be pasted into another terminal.
 fn welcome(address: SocketAddr, admin: SocketAddr) -> String {
-    let call = |headers: &str, language: &str| {
+    let call = |headers: &str, tool: &str, arguments: &str, meta: &str, context: &str| {
         format!(
             "curl -si http://{address}/mcp -H 'Content-Type: application/json' \\\n  \
              -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \\\n  \
-             -H 'Mcp-Method: tools/call' -H 'Mcp-Name: execute_sql' {headers}\\\n  \
-             -d '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"execute_sql\",\
-             \"arguments\":{{\"query\":\"SELECT 1\",\"region\":\"eu-west1\"}},\"_meta\":{{\
+             -H 'Mcp-Method: tools/call' -H 'Mcp-Name: {tool}' {headers}\\\n  \
+             -d '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"{tool}\",\
+             \"arguments\":{arguments},\"_meta\":{{\
              \"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
-             \"io.modelcontextprotocol/clientCapabilities\":{{}}{language}}}}}}}'"
+             \"io.modelcontextprotocol/clientCapabilities\":{{}}{meta}}}}}{context}}}'"
         )
     };
+    let query = "{\"query\":\"SELECT 1\",\"region\":\"eu-west1\"}";
     format!(
         "A small Swiss travel service, with Attune in front of it, is at http://{address}/mcp\n\
          Health is at http://{admin}/healthz, counts at http://{admin}/metrics. Stop it with Ctrl-C.\n\n\
          Try, in another terminal:\n\n\
          # A header that does not say what the body says: 400, and why.\n{}\n\n\
          # The same, agreeing, from a caller who prefers German: the answer says which language it is in.\n{}\n\n\
-         # Why was that refused?\nattune explain H6\n",
-        call("-H 'Mcp-Param-Region: us-west1' ", ""),
+         # A caller in Vienna asks for \"this month\": it is their month, in their language and their format.\n{}\n\n\
+         # Why was the first one refused?\nattune explain H6\n",
+        call("-H 'Mcp-Param-Region: us-west1' ", "execute_sql", query, "", ""),
         call(
             "-H 'Mcp-Param-Region: eu-west1' ",
-            ",\"io.modelcontextprotocol/acceptLanguage\":\"de-CH, en;q=0.5\""
+            "execute_sql",
+            query,
+            ",\"io.modelcontextprotocol/acceptLanguage\":\"de-CH, en;q=0.5\"",
+            "",
+        ),
+        call(
+            "",
+            "query_sales",
+            "{\"query\":\"sales this month\"}",
+            "",
+            ",\"clientContext\":{\"timezone\":\"Europe/Vienna\",\"locale\":\"de-AT\"}",
         ),
     )
 }

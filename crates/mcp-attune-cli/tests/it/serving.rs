@@ -88,11 +88,19 @@ fn the_demo_starts_says_what_to_try_and_stops_when_asked() {
     assert!(get(&admin, "/healthz").contains("\r\n\r\nok"), "health");
     let tries = demo.until("# Why");
     let curls: Vec<_> = tries.split("curl ").skip(1).collect();
-    assert_eq!(curls.len(), 2, "{tries}");
+    assert_eq!(curls.len(), 3, "{tries}");
     // curl itself may not be here, so its request is made by hand from what was printed.
-    for (curl, expected) in curls.iter().zip(["400 Bad Request", "200 OK"]) {
+    let expected = [
+        ("400 Bad Request", "Mcp-Param-Region is not what"),
+        ("200 OK", "content-language: en"),
+        ("200 OK", "Vom 1. Februar 2026 bis"),
+    ];
+    for (curl, (status, says)) in curls.iter().zip(expected) {
         let answer = paste(&address, curl);
-        assert!(answer.starts_with(&format!("HTTP/1.1 {expected}")), "{curl}\n{answer}");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(says),
+            "{curl}\n{answer}"
+        );
     }
     assert_eq!(demo.stop(), Some(0));
 }

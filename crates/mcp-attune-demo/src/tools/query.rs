@@ -212,7 +212,8 @@ mod tests {
     #[test]
     fn this_month_is_the_callers_and_money_looks_as_they_read_it() {
         // Half past eleven at the end of January in New York is February in Vienna.
-        let caller = Caller::for_test().timezone("Europe/Vienna").locale("de-AT").now("2026-01-31T23:30:00-05:00");
+        let caller =
+            Caller::for_test().timezone("Europe/Vienna").locale("de-AT").now("2026-01-31T23:30:00-05:00");
         check(
             sales(asked("sales this month"), &caller.caller()),
             "Vom 1. Februar 2026 bis zum 28. Februar 2026 wurden 33\u{a0}279 Billette für CHF\u{a0}780\u{a0}392,55 verkauft.",
@@ -234,15 +235,14 @@ mod tests {
     #[test]
     fn last_week_begins_where_the_callers_weeks_do() {
         let caller = Caller::for_test().timezone("America/Los_Angeles").now("2025-11-12T06:23:00-08:00");
-        let week = |from: &str, to: &str, logins: i64| {
-            json!({ "from": from, "to": to, "timezone": "America/Los_Angeles", "logins": logins })
-        };
+        let week = |from: &str, to: &str, logins: i64| json!({ "from": from, "to": to, "timezone": "America/Los_Angeles", "logins": logins });
         check(
             activity(asked("user logins in the last week"), &caller.clone().locale("en-US").caller()),
             "From November 2, 2025 to November 8, 2025 there were 1,176 logins.",
             week("2025-11-02", "2025-11-08", 1176),
         );
-        let german = activity(asked("user logins in the last week"), &caller.locale("de-CH").caller()).unwrap();
+        let german =
+            activity(asked("user logins in the last week"), &caller.locale("de-CH").caller()).unwrap();
         assert_eq!(german.structured_content.unwrap()["from"], "2025-11-03");
     }
 

@@ -112,7 +112,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
                 let id = read.as_ref().and_then(Message::id).map(|id| id.raw().to_owned());
                 // What has no id waits for no answer.
                 if let Some(id) = id {
-                    self.answer(&Reply::invalid(&id, &"the server cannot read this request; check its params"));
+                    self.answer(&Reply::invalid(
+                        &id,
+                        &"the server cannot read this request; check its params",
+                    ));
                 }
                 None
             }
@@ -188,7 +191,8 @@ async fn write<W: AsyncWrite + Unpin>(
     text: &[u8],
 ) -> Result<(), io::Error> {
     let mut output = output.lock().await;
-    let open = output.as_mut().ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, "closed already"))?;
+    let open =
+        output.as_mut().ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, "closed already"))?;
     open.write_all(text).await?;
     open.flush().await
 }

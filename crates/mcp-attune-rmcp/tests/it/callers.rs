@@ -124,7 +124,8 @@ where
     if let Some(session) = session {
         request = request.header("mcp-session-id", session);
     }
-    let answer = service.oneshot(request.body(Body::from(body.to_string())).unwrap()).await.unwrap().into_axum();
+    let answer =
+        service.oneshot(request.body(Body::from(body.to_string())).unwrap()).await.unwrap().into_axum();
     let headers = answer.headers().clone();
     let text = to_bytes(answer.into_body(), 1 << 20).await.unwrap();
     let text = String::from_utf8(text.to_vec()).unwrap();
@@ -242,7 +243,11 @@ fn examples() -> [(Value, Value); 3] {
         "coordinates": { "latitude": 34.0522, "longitude": -118.2437 } });
     [
         (
-            example("query_sales", "sales this month", json!({ "timezone": "Europe/Vienna", "locale": "de-AT" })),
+            example(
+                "query_sales",
+                "sales this month",
+                json!({ "timezone": "Europe/Vienna", "locale": "de-AT" }),
+            ),
             json!({ "from": "2026-02-01", "to": "2026-02-28", "timezone": "Europe/Vienna", "tickets": 33279,
                 "revenue": 780_392.55, "currency": "CHF" }),
         ),
