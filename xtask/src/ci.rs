@@ -31,6 +31,7 @@ const STEPS: &[(&str, Step)] = &[
     ("lints", lints),
     ("tests", tests),
     ("first command", first_command),
+    ("features", features),
     ("documentation", documentation),
     ("ledger", || spec::run(true).map(|()| Passed)),
     ("tidy", || tidy::run().map(|()| Passed)),
@@ -97,6 +98,16 @@ fn tests() -> Result<Outcome> {
 fn first_command() -> Result<Outcome> {
     let hint = "`cargo run` at the root must start attune: look at default-members and default-run";
     shell::run(&mut cargo("run --quiet -- demo --help"), hint)?;
+    Ok(Passed)
+}
+
+/// A server's author does not want the client's dependencies, nor a client's the server's.
+fn features() -> Result<Outcome> {
+    let hint = "a half of mcp-attune-rmcp uses what only the other half brings along";
+    for half in ["server", "client"] {
+        let check = format!("check -p mcp-attune-rmcp --no-default-features --features {half}");
+        shell::run(&mut cargo(&check), hint)?;
+    }
     Ok(Passed)
 }
 

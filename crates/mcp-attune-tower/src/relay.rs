@@ -37,15 +37,6 @@ pub struct Relay {
     features: Features,
 }
 
-/// What becomes of a client's line.
-#[derive(Debug)]
-pub enum Onward<'l> {
-    /// It goes on.
-    Send(Sent<'l>),
-    /// It is answered instead.
-    Answer(Reply),
-}
-
 /// A line as the server gets it, and who sent it.
 #[derive(Debug)]
 pub struct Sent<'l> {
@@ -73,8 +64,12 @@ impl Relay {
         Self { offer, policy, report_only, most, waiting: HashMap::new(), features: Features::default() }
     }
 
-    /// A line of the client.
-    pub fn onward<'l>(&mut self, line: &'l [u8]) -> Onward<'l> {
+    /// A line of the client, as the server gets it, or what it is answered with instead.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be read in one way, has no envelope, or is one request too many.
+    pub fn onward<'l>(&mut self, line: &'l [u8]) -> Result<Sent<'l>, Reply> {
         let message = match Message::parse(line) {
             Ok(message) => message,
             Err(unreadable) => return self.refused(line, Reply::from(&unreadable)),
@@ -102,7 +97,7 @@ impl Relay {
         } else if message.kind() == Kind::Request && plan.changes() {
             if self.waiting.len() >= self.most {
                 let id = message.id().map(Value::raw);
-                return Onward::Answer(Reply::failed(
+                return Err(Reply::failed(
                     503,
                     id,
                     &"too many calls are waiting for their answers, more than the limit `calls`; try again later",
@@ -115,15 +110,15 @@ impl Relay {
                 self.waiting.insert(id, plan);
             }
         }
-        Onward::Send(Sent { line, caller, spoken })
+        Ok(Sent { line, caller, spoken })
     }
 
-    fn refused<'l>(&self, line: &'l [u8], reply: Reply) -> Onward<'l> {
+    fn refused<'l>(&self, line: &'l [u8], reply: Reply) -> Result<Sent<'l>, Reply> {
         tracing::warn!(code = reply.code, rules = ?reply.rules, enforced = !self.report_only, "refused");
         if !self.report_only {
-            return Onward::Answer(reply);
+            return Err(reply);
         }
-        Onward::Send(Sent { line: Cow::Borrowed(line), caller: Caller::default(), spoken: None })
+        Ok(Sent { line: Cow::Borrowed(line), caller: Caller::default(), spoken: None })
     }
 
     /// A line of the server.
@@ -183,9 +178,7 @@ mod tests {
 
     #[track_caller]
     fn check_onward(relay: &mut Relay, line: &str, expected: &str) {
-        let Onward::Send(Sent { line: sent, .. }) = relay.onward(line.as_bytes()) else {
-            panic!("refused: {line}")
-        };
+        let Ok(Sent { line: sent, .. }) = relay.onward(line.as_bytes()) else { panic!("refused: {line}") };
         assert_eq!(String::from_utf8_lossy(&sent), expected);
     }
 
@@ -240,7 +233,7 @@ mod tests {
         for id in ["1", "2", "3"] {
             check_onward(&mut relay, &request(id, "de"), &request(id, "de"));
         }
-        let Onward::Answer(reply) = relay.onward(request("4", "de").as_bytes()) else { panic!("too many") };
+        let Err(reply) = relay.onward(request("4", "de").as_bytes()) else { panic!("too many") };
         assert!(reply.body.contains(r#""id":4,"error":{"code":-32603"#), "{}", reply.body);
         let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
         check_onward(&mut relay, cancel, cancel);
@@ -258,7 +251,7 @@ mod tests {
                 -32602,
             ),
         ] {
-            let Onward::Answer(reply) = relay().onward(line.as_bytes()) else { panic!("passed: {line}") };
+            let Err(reply) = relay().onward(line.as_bytes()) else { panic!("passed: {line}") };
             assert_eq!(reply.code, code, "{line}");
         }
         let mut relay = Relay { report_only: true, ..relay() };

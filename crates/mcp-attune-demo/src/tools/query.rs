@@ -98,10 +98,9 @@ pub(crate) fn sales(given: JsonObject, caller: &Caller) -> Result<CallToolResult
         "de" => format!("Vom {from} bis zum {to} wurden {count} Billette für {money} verkauft."),
         _ => format!("From {from} to {to}, {count} tickets were sold for {money}."),
     };
-    let mut value = period.value();
-    value["tickets"] = sold.into();
-    value["revenue"] = revenue.into();
-    value["currency"] = "CHF".into();
+    let Period { from, to, zone } = period;
+    let value = json!({ "from": from, "to": to, "timezone": zone,
+        "tickets": sold, "revenue": revenue, "currency": "CHF" });
     answer_with_text(text, &value)
 }
 
@@ -131,9 +130,8 @@ pub(crate) fn activity(given: JsonObject, caller: &Caller) -> Result<CallToolRes
         "de" => format!("Vom {from} bis zum {to} gab es {count} Anmeldungen."),
         _ => format!("From {from} to {to} there were {count} logins."),
     };
-    let mut value = period.value();
-    value["logins"] = logins.into();
-    answer_with_text(text, &value)
+    let Period { from, to, zone } = period;
+    answer_with_text(text, &json!({ "from": from, "to": to, "timezone": zone, "logins": logins }))
 }
 
 /// The language that the answer is written in; it is reported without our doing.
@@ -187,10 +185,6 @@ impl Period {
     fn written(&self, caller: &Caller) -> (String, String) {
         let format = caller.format();
         (format.date(self.from, Length::Long), format.date(self.to, Length::Long))
-    }
-
-    fn value(&self) -> Value {
-        json!({ "from": self.from, "to": self.to, "timezone": self.zone })
     }
 }
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use mcp_attune_process::lines::{Line, Lines, TooLong, line};
 use mcp_attune_process::process::{self, Environment, Pipes, Program, Stderr};
-use mcp_attune_tower::relay::{Back, Onward, Relay, Sent};
+use mcp_attune_tower::relay::{Back, Relay};
 use mcp_attune_wire::agree::Policy;
 use mcp_attune_wire::reply::Reply;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -158,8 +158,8 @@ impl<W: AsyncWrite + Unpin> Between<W> {
             };
             let onward = self.relay().onward(&text);
             let onward = match onward {
-                Onward::Send(Sent { line: onward, .. }) => line(&onward),
-                Onward::Answer(reply) => {
+                Ok(sent) => line(&sent.line),
+                Err(reply) => {
                     self.answer(&reply).await;
                     continue;
                 }

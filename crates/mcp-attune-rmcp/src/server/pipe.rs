@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_attune_process::lines::{Line, Lines, line};
 use mcp_attune_tower::Settings;
-use mcp_attune_tower::relay::{Back, Onward, Relay};
+use mcp_attune_tower::relay::{Back, Relay};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
 use rmcp::RoleServer;
@@ -92,8 +92,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
     fn take(&mut self, text: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
         let onward = self.relay.lock().unwrap_or_else(PoisonError::into_inner).onward(text);
         let sent = match onward {
-            Onward::Send(sent) => sent,
-            Onward::Answer(reply) => {
+            Ok(sent) => sent,
+            Err(reply) => {
                 self.answer(&reply);
                 return None;
             }
