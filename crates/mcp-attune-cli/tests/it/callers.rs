@@ -23,9 +23,9 @@ fn config() -> String {
 }
 
 /// A call as an era sends it.
-fn call(era: &str, tool: &str, arguments: Value, context: Value) -> Value {
+fn call(era: &str, tool: &str, query: &str, context: &Value) -> Value {
     let mut call = json!({ "jsonrpc": "2.0", "id": 101, "method": "tools/call",
-        "params": { "name": tool, "arguments": arguments }, "clientContext": context });
+        "params": { "name": tool, "arguments": { "query": query } }, "clientContext": context });
     if era == MODERN {
         call["params"]["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientCapabilities": {} });
@@ -74,7 +74,7 @@ fn post(address: &str, headers: &str, body: &Value) -> (String, Value) {
     // Chunks and events have their lines around the message.
     let message = rest.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
     let message = message.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    (head.to_owned(), message.filter(Value::is_object).last().unwrap_or_default())
+    (head.to_owned(), message.filter(Value::is_object).next_back().unwrap_or_default())
 }
 
 /// The answer to a call over the pipes of `attune stdio`, and what was logged meanwhile.
@@ -140,7 +140,7 @@ fn the_examples_of_the_proposal_work_through_the_gateway_and_over_pipes() {
     let program = child.address("serves");
     for era in [MODERN, LEGACY] {
         for (tool, query, context, expected) in examples() {
-            let call = call(era, tool, json!({ "query": query }), context);
+            let call = call(era, tool, query, &context);
             for address in [&over, &program] {
                 let answer = over_http(address, era, &call);
                 assert_eq!(answer["result"]["structuredContent"], expected, "{era} {tool} {answer}");
@@ -179,7 +179,7 @@ fn what_cannot_be_read_of_a_context_is_ignored_and_told_and_the_call_goes_on() {
             context["timezone"] = "America/Los_Angeles".into();
         }
         let zone = if told { "UTC" } else { "America/Los_Angeles" };
-        let call = call(MODERN, "query_tickets", json!({ "query": "as of now" }), context);
+        let call = call(MODERN, "query_tickets", "as of now", &context);
         let (answer, log) = over_pipes(MODERN, &call);
         assert_eq!(answer["result"]["structuredContent"]["timezone"], zone, "{field} {answer}");
         let warned = log.lines().any(|line| line.contains("WARN") && line.contains(field));
@@ -196,7 +196,7 @@ fn what_cannot_be_read_of_a_context_is_ignored_and_told_and_the_call_goes_on() {
 fn a_context_that_is_deep_changes_nothing() {
     let deep = (0..100).fold(json!(1), |inner, _| json!({ "a": inner }));
     let context = json!({ "timezone": "Asia/Kathmandu", "more": deep });
-    let call = call(MODERN, "query_tickets", json!({ "query": "as of now" }), context);
+    let call = call(MODERN, "query_tickets", "as of now", &context);
     let (answer, log) = over_pipes(MODERN, &call);
     assert_eq!(answer["result"]["structuredContent"]["as_of"], "2026-02-22T14:15:00+05:45", "{answer}");
     assert_eq!(log, "");

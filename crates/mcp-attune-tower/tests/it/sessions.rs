@@ -13,10 +13,11 @@ use crate::{english, error, listing, post, send, text};
 const KEY: &str = "io.modelcontextprotocol/contentLanguage";
 const RESULT: &str = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
 
-/// A mount whose server speaks English, with keys made of these bytes.
+/// A mount whose server, in another process, speaks English, with keys made of these bytes.
 fn sealing(keys: &[u8], mount: &str) -> Settings {
     let keys: Vec<[u8; 32]> = keys.iter().map(|byte| [*byte; 32]).collect();
     let mut settings = english();
+    settings.offer.speaks = false;
     settings.seal = Some(Seal::new(Keys::new(&keys[0], &keys[1..]), mount));
     settings
 }
