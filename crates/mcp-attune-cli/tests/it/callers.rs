@@ -73,8 +73,8 @@ fn post(address: &str, headers: &str, body: &Value) -> (String, Value) {
     let (head, rest) = answer.split_once("\r\n\r\n").expect("a head");
     // Chunks and events have their lines around the message.
     let message = rest.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
-    let message = message.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    (head.to_owned(), message.filter(Value::is_object).next_back().unwrap_or_default())
+    let mut message = message.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    (head.to_owned(), message.rfind(Value::is_object).unwrap_or_default())
 }
 
 /// The answer to a call over the pipes of `attune stdio`, and what was logged meanwhile.
