@@ -190,6 +190,14 @@ impl<'a> Message<'a> {
         self.text
     }
 
+    /// The whole body as a value, whatever it is.
+    #[must_use]
+    pub fn body(&self) -> Value<'a> {
+        const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
+        let start = self.text.len() - self.text.trim_start_matches(WHITE).len();
+        Value::new(self.text, Span::new(start, self.text.trim_end_matches(WHITE).len()))
+    }
+
     /// What kind of message it is.
     #[must_use]
     pub fn kind(&self) -> Kind {

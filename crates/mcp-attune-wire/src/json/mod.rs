@@ -9,10 +9,12 @@ use core::ops::Range;
 
 mod skip;
 mod text;
+mod walk;
 
 pub(crate) use skip::plain_until;
 use skip::{skip_string, skip_value};
 pub use text::Text;
+pub use walk::Walk;
 
 use crate::number;
 
@@ -81,6 +83,17 @@ pub enum Type {
     Null,
 }
 
+fn kind(first: Option<&u8>) -> Type {
+    match first {
+        Some(b'{') => Type::Object,
+        Some(b'[') => Type::Array,
+        Some(b'"') => Type::String,
+        Some(b't' | b'f') => Type::Boolean,
+        Some(b'n') | None => Type::Null,
+        Some(_) => Type::Number,
+    }
+}
+
 /// One JSON value as it stands in the body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Value<'a> {
@@ -108,14 +121,7 @@ impl<'a> Value<'a> {
     /// What kind of value it is.
     #[must_use]
     pub fn kind(self) -> Type {
-        match self.raw.as_bytes().first() {
-            Some(b'{') => Type::Object,
-            Some(b'[') => Type::Array,
-            Some(b'"') => Type::String,
-            Some(b't' | b'f') => Type::Boolean,
-            Some(b'n') | None => Type::Null,
-            Some(_) => Type::Number,
-        }
+        kind(self.raw.as_bytes().first())
     }
 
     /// The string in it, if it is one.
@@ -130,6 +136,12 @@ impl<'a> Value<'a> {
     pub fn opening(self) -> Span {
         let inside = self.span.start() + usize::from(!self.raw.is_empty());
         Span::new(inside, inside)
+    }
+
+    /// A walk over the value that goes over every byte once, however deep it looks.
+    #[must_use]
+    pub fn walk(self) -> Walk<'a> {
+        Walk::new(self)
     }
 
     /// The member of an object with this name.
