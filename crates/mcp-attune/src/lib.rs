@@ -19,6 +19,9 @@ pub mod format;
 pub mod week;
 pub mod when;
 
+pub mod messages;
+
+
 pub mod caller;
 pub mod plan;
 

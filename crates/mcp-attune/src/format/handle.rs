@@ -118,8 +118,18 @@ impl Format {
     /// A number: `1,234,567.891`.
     #[must_use]
     pub fn number(&self, number: &Number, digits: Digits) -> String {
+        self.decimal(number, digits, Kind::Number)
+    }
+
+    /// A number that is not counted, such as a year or a port: `2026`.
+    #[must_use]
+    pub fn ungrouped(&self, number: &Number, digits: Digits) -> String {
+        self.decimal(number, digits, Kind::Ungrouped)
+    }
+
+    fn decimal(&self, number: &Number, digits: Digits, kind: Kind) -> String {
         let decimal = number.with(digits);
-        match self.made(Kind::Number) {
+        match self.made(kind) {
             Some(Made::Number(formatter)) => formatter.format(&decimal).to_string(),
             _ => decimal.to_string(),
         }

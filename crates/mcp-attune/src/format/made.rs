@@ -8,6 +8,7 @@ use icu_datetime::fieldsets::zone::{SpecificLong, SpecificShort};
 use icu_datetime::fieldsets::{T, YMD, YMDE};
 use icu_datetime::{FixedCalendarDateTimeFormatter, NoCalendarFormatter};
 use icu_decimal::DecimalFormatter;
+use icu_decimal::options::GroupingStrategy;
 use icu_list::ListFormatter;
 use icu_locale::Locale;
 use icu_plurals::PluralRules;
@@ -25,6 +26,7 @@ pub(super) enum Kind {
     DateTime(Length),
     Zoned(Length),
     Number,
+    Ungrouped,
     Percent,
     Money(Currency),
     Measure(Unit, Length),
@@ -62,6 +64,9 @@ impl Made {
             Kind::Number => {
                 Self::Number(Arc::new(DecimalFormatter::try_new(locale.into(), Default::default()).ok()?))
             }
+            Kind::Ungrouped => Self::Number(Arc::new(
+                DecimalFormatter::try_new(locale.into(), GroupingStrategy::Never.into()).ok()?,
+            )),
             Kind::Percent => Self::Percent(Arc::new(Percent::new(locale)?)),
             Kind::Money(currency) => Self::Money(Arc::new(Money::new(locale, currency)?)),
             Kind::Measure(unit, length) => Self::Measure(Arc::new(Measure::new(locale, unit, length)?)),
@@ -144,7 +149,7 @@ mod tests {
     use crate::language::Tag;
 
     fn kinds() -> Vec<Kind> {
-        let mut kinds = vec![Kind::Number, Kind::Percent, Kind::Plural];
+        let mut kinds = vec![Kind::Number, Kind::Ungrouped, Kind::Percent, Kind::Plural];
         kinds.extend(["CHF", "EUR", "XQZ"].map(|code| Kind::Money(Currency::parse(code).unwrap())));
         kinds.extend(List::ALL.iter().map(|list| Kind::List(*list)));
         for length in [Length::Short, Length::Medium, Length::Long, Length::Full] {

@@ -1,0 +1,182 @@
+//! Which message a text is.
+//!
+//! All sources are looked for in one pass by an Aho–Corasick automaton over their longest fixed parts. Those that were
+//! found are compared with the whole text, those with the most fixed text first. How many are compared is bounded, so
+//! that no text can cost more than a multiple of its length; should the bound be met, the text is none of them.
+
+use std::collections::HashMap;
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
+
+use super::source::Source;
+
+/// The longest text that is compared with sources that have variables, in bytes.
+const LONGEST: usize = 16 * 1024;
+
+/// How often fixed parts may be found in one text, and how many sources may be compared with it.
+const FOUND: usize = 10_000;
+const COMPARED: usize = 256;
+
+/// Sources with the numbers of their messages.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Matcher {
+    exact: HashMap<Box<str>, u32>,
+    anchors: Option<AhoCorasick>,
+    /// For every anchor the sources that have it, those with the most fixed text first.
+    groups: Box<[Box<[Candidate]>]>,
+}
+
+#[derive(Clone, Debug)]
+struct Candidate {
+    source: Source,
+    weight: u32,
+    message: u32,
+}
+
+/// A message, and what the variables of its source stand for.
+pub(super) struct Found<'s, 't> {
+    pub(super) message: u32,
+    pub(super) names: &'s [Box<str>],
+    pub(super) values: Vec<&'t str>,
+}
+
+impl Matcher {
+    pub(super) fn new(sources: Vec<(u32, Source)>) -> Self {
+        let mut exact = HashMap::new();
+        let mut anchors = Vec::<Box<str>>::new();
+        let mut known = HashMap::<Box<str>, usize>::new();
+        let mut groups = Vec::<Vec<Candidate>>::new();
+        for (message, source) in sources {
+            if let Some(text) = source.exact() {
+                exact.insert(text.into(), message);
+                continue;
+            }
+            let anchor: Box<str> = source.anchor().into();
+            let group = *known.entry(anchor.clone()).or_insert_with(|| {
+                anchors.push(anchor);
+                groups.push(Vec::new());
+                groups.len() - 1
+            });
+            let weight = u32::try_from(source.weight()).unwrap_or(u32::MAX);
+            if let Some(group) = groups.get_mut(group) {
+                group.push(Candidate { source, weight, message });
+            }
+        }
+        for group in &mut groups {
+            group.sort_by_key(|candidate| (core::cmp::Reverse(candidate.weight), candidate.message));
+        }
+        let automaton = AhoCorasickBuilder::new()
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .prefilter(false)
+            .build(anchors.iter().map(|anchor| anchor.as_bytes()));
+        // Building fails where the texts have more bytes than can be counted, which the bounds of a file rule out.
+        let anchors = if anchors.is_empty() { None } else { automaton.ok() };
+        Self { exact, anchors, groups: groups.into_iter().map(Into::into).collect() }
+    }
+
+    /// The message of a text, and what the variables of its source stand for.
+    pub(super) fn find<'s, 't>(&'s self, text: &'t str) -> Option<Found<'s, 't>> {
+        if let Some(message) = self.exact.get(text) {
+            return Some(Found { message: *message, names: &[], values: Vec::new() });
+        }
+        let anchors = self.anchors.as_ref().filter(|_| text.len() <= LONGEST)?;
+        let mut best: Option<(&'s Candidate, Vec<&'t str>)> = None;
+        let mut seen = Seen::default();
+        let mut compared = 0;
+        for (count, found) in anchors.find_overlapping_iter(text).enumerate() {
+            if count >= FOUND {
+                return None;
+            }
+            let anchor = found.pattern().as_usize();
+            if !seen.first_time(anchor) {
+                continue;
+            }
+            for candidate in self.groups.get(anchor)? {
+                let rank = |candidate: &Candidate| (candidate.weight, core::cmp::Reverse(candidate.message));
+                if best.as_ref().is_some_and(|(best, _)| rank(best) >= rank(candidate)) {
+                    break;
+                }
+                compared += 1;
+                if compared > COMPARED {
+                    return None;
+                }
+                if let Some(values) = candidate.source.fit(text) {
+                    best = Some((candidate, values));
+                    break;
+                }
+            }
+        }
+        let found = |(candidate, values): (&'s Candidate, _)| Found {
+            message: candidate.message,
+            names: candidate.source.names(),
+            values,
+        };
+        best.map(found)
+    }
+}
+
+/// Which anchors were found before, a bit each.
+#[derive(Default)]
+struct Seen(Vec<u64>);
+
+impl Seen {
+    fn first_time(&mut self, anchor: usize) -> bool {
+        let (word, bit) = (anchor / 64, 1 << (anchor % 64));
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        self.0.get_mut(word).is_some_and(|word| {
+            let before = *word;
+            *word |= bit;
+            before != *word
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matcher(sources: &[&str]) -> Matcher {
+        let read = |(number, source): (u32, &&str)| (number, Source::read(source).unwrap());
+        Matcher::new((0..).zip(sources).map(read).collect())
+    }
+
+    #[track_caller]
+    fn check(sources: &[&str], text: &str, expected: Option<(u32, &[&str])>) {
+        let matcher = matcher(sources);
+        let found = matcher.find(text);
+        assert_eq!(found.as_ref().map(|found| (found.message, &*found.values)), expected, "{text}");
+    }
+
+    #[test]
+    fn most_fixed_text_wins_then_the_first() {
+        let sources = [
+            "Error: {what}",
+            "Error: {what} not found",
+            "{what} not found",
+            "Error: none",
+            "{who} not found",
+        ];
+        check(&sources, "Error: disk", Some((0, &["disk"])));
+        check(&sources, "Error: disk not found", Some((1, &["disk"])));
+        check(&sources, "disk not found", Some((2, &["disk"])));
+        check(&sources, "Error: none", Some((3, &[])));
+        check(&sources, "All is well", None);
+        check(&[], "All is well", None);
+    }
+
+    #[test]
+    fn a_text_cannot_cost_more_than_a_multiple_of_its_length() {
+        let long = "a".repeat(LONGEST);
+        // Every place of the text is the end of thousands of fixed parts.
+        let nested: Vec<_> = (1..2_000).map(|length| format!("{{x}}b{}{{y}}", "a".repeat(length))).collect();
+        let nested = matcher(&nested.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(nested.find(&format!("b{long}")).is_none());
+        let alike: Vec<_> = (0..5_000).map(|number| format!("Error in line {{x}} of {number}")).collect();
+        let alike = matcher(&alike.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(alike.find(&format!("Error in line {}", "a".repeat(16_000))).is_none());
+        assert!(alike.find(&long).is_none());
+    }
+}

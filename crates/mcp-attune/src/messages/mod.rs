@@ -1,0 +1,56 @@
+//! Sentences with variable parts: what a server says, recognized, and what a reader gets instead, rendered.
+//!
+//! 1. `source` is what the server says, with its variable parts named: `Fetched {count} of {total} pages`. It fits a
+//!    text as a whole; each variable stands for at least one character. Braces themselves are written `{{` and `}}`.
+//! 2. A `source` without variables fits the very same text and goes before any other. Of several that fit, the one with
+//!    the most fixed text wins, then the one that stands first.
+//! 3. A variable part that reads as a number as programs write it (`42`, `-3.5`, `1,234.5`) is one, and is written for
+//!    the reader with as many digits, in groups where the server grouped. Everything else is carried over as it is.
+//! 4. `text` is a [Fluent](https://projectfluent.org) pattern: variables, selection by plural form, number or word,
+//!    references to other messages, and the functions [`NUMBER`, `DATETIME` and `TEXT`](Call). No isolation marks are
+//!    put around values, because machines read the text too.
+//! 5. Plural forms follow the language of the text; numbers and dates follow the reader.
+//! 6. What is wrong with a message is told when it is read ([`Wrong`]), and only that message is left out. Rendering
+//!    is bounded; what cannot be rendered gives nothing, and the server's own text stands.
+//!
+//! Recognizing a text takes one pass over it, whatever the number of messages: all are looked for at once by their
+//! longest fixed part, and few are left to compare. The work that one text can cause is bounded.
+//!
+//! Rules: L8, L10.
+//!
+//! ```
+//! use jiff::tz::TimeZone;
+//! use mcp_attune::format::Formatters;
+//! use mcp_attune::language::Tag;
+//! use mcp_attune::messages::{Entry, Messages, Voice};
+//!
+//! let text = "{ $count ->\n    [one] Eine von { $total } Seiten geladen\n   *[other] { $count } von { $total } Seiten geladen\n}";
+//! let source = Some("Fetched {count} of {total} pages");
+//! let (messages, wrong) = Messages::new([Entry { key: "pages-fetched", source, text }]);
+//! assert!(wrong.is_empty());
+//! let german = Tag::parse("de").unwrap();
+//! let format = Formatters::new(&german).format([], TimeZone::UTC);
+//! let voice = Voice { words: &format, values: &format };
+//! assert_eq!(messages.live("Fetched 1 of 1,200 pages", voice).unwrap(), "Eine von 1.200 Seiten geladen");
+//! assert_eq!(messages.live("Fetched nothing", voice), None);
+//! ```
+
+// What is read,
+mod number;
+mod pattern;
+mod source;
+mod wrong;
+
+// what becomes of it,
+mod argument;
+mod render;
+
+// and all of it together.
+mod matcher;
+mod set;
+
+pub use argument::{Argument, Arguments};
+pub use pattern::Call;
+pub use render::Voice;
+pub use set::{Entry, Messages};
+pub use wrong::{Part, Wrong};

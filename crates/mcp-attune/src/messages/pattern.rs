@@ -1,0 +1,355 @@
+//! Fluent patterns, read by `fluent-syntax` and made ready for rendering.
+
+use fluent_syntax::ast::{
+    CallArguments, Entry, Expression, InlineExpression, Pattern as Ast, PatternElement, VariantKey,
+};
+use fluent_syntax::parser;
+use fluent_syntax::unicode::unescape_unicode_to_string;
+
+use super::wrong::Wrong;
+use crate::format::{Currency, Digits, Length, Number};
+
+/// How deep braces and brackets may stand inside each other; the parser calls itself for each.
+const DEEPEST: usize = 16;
+
+/// A pattern that can be rendered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pattern(pub(super) Box<[Piece]>);
+
+#[derive(Clone, Debug)]
+pub(super) enum Piece {
+    Text(Box<str>),
+    Value(Value),
+    Select(Box<Select>),
+}
+
+/// What has a value: it is shown, or it selects.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Text(Box<str>),
+    Number(Box<Number>),
+    Variable(Box<str>),
+    /// A message, by its key until it is known where it stands.
+    Message(Box<str>),
+    Call(Box<str>, Box<Call>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Select {
+    pub(super) on: Value,
+    pub(super) variants: Box<[(Key, Pattern)]>,
+    pub(super) default: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Key {
+    Word(Box<str>),
+    Number(Number),
+}
+
+/// The functions that a pattern can apply to a variable.
+///
+/// `NUMBER($n, minimumFractionDigits: 2, maximumFractionDigits: 2, useGrouping: 0, style: "percent")`; with
+/// `currency: "CHF"` it is money. `DATETIME($d, dateStyle: "long", timeStyle: "short")`, where `none` leaves one of the
+/// two out. `TEXT($v)` carries over what the server wrote, also where it reads as a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Call {
+    /// A number with these digits, in groups or not.
+    Number {
+        /// How many digits behind the point; none: as many as the number has.
+        digits: Option<Digits>,
+        /// Whether digits are grouped; none: as the number was written.
+        grouped: Option<bool>,
+    },
+    /// A ratio in hundredths.
+    Percent {
+        /// How many digits behind the point.
+        digits: Option<Digits>,
+    },
+    /// An amount of money.
+    Currency(Currency),
+    /// A date, a time, or both.
+    DateTime {
+        /// How long the date is; none: left out.
+        date: Option<Length>,
+        /// How long the time is; none: left out.
+        time: Option<Length>,
+    },
+    /// As it was written.
+    Text,
+}
+
+impl Pattern {
+    /// Reads a pattern; `text` is what stands behind the `=` of a Fluent message.
+    pub(super) fn read(text: &str) -> Result<Self, Wrong> {
+        if depth(text) > DEEPEST {
+            return Err(Wrong::TooDeep);
+        }
+        // Lines after the first belong to a message when they are indented.
+        let resource = format!("m = {}\n", text.replace('\n', "\n "));
+        let read = match parser::parse(resource.as_str()) {
+            Ok(read) => read,
+            Err((_, errors)) => {
+                let first = errors.first().map(|error| error.kind.to_string()).unwrap_or_default();
+                return Err(Wrong::Syntax(first.into()));
+            }
+        };
+        match read.body.as_slice() {
+            [Entry::Message(message)] if !message.attributes.is_empty() => Err(Wrong::Attribute),
+            [Entry::Message(message)] => {
+                message.value.as_ref().map_or_else(|| Err(Wrong::Syntax("no text".into())), pattern)
+            }
+            _ => Err(Wrong::Syntax("more than one message".into())),
+        }
+    }
+
+    /// Every value in it, in whatever variant.
+    pub(super) fn each(&self, seen: &mut impl FnMut(&Value)) {
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(_) => {}
+                Piece::Value(value) => seen(value),
+                Piece::Select(select) => {
+                    seen(&select.on);
+                    for (_, pattern) in &select.variants {
+                        pattern.each(seen);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Value {
+    /// The variable that it needs.
+    pub(super) fn variable(&self) -> Option<&str> {
+        match self {
+            Self::Variable(name) | Self::Call(name, _) => Some(name),
+            Self::Text(_) | Self::Number(_) | Self::Message(_) => None,
+        }
+    }
+}
+
+/// How deep braces and brackets stand inside each other, those in quotes left out.
+fn depth(text: &str) -> usize {
+    let (mut open, mut deepest, mut quoted, mut escaped) = (0usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            b'\n' => (quoted, escaped) = (false, false),
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' if open > 0 => quoted = !quoted,
+            _ if quoted => {}
+            b'{' => open += 1,
+            b'(' if open > 0 => open += 1,
+            b'}' | b')' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(open);
+    }
+    deepest
+}
+
+fn pattern(ast: &Ast<&str>) -> Result<Pattern, Wrong> {
+    let mut pieces = Vec::new();
+    for element in &ast.elements {
+        let expression = match element {
+            PatternElement::TextElement { value } => {
+                // The parser gives each line by itself.
+                match pieces.last_mut() {
+                    Some(Piece::Text(before)) => *before = format!("{before}{value}").into(),
+                    _ => pieces.push(Piece::Text((*value).into())),
+                }
+                continue;
+            }
+            PatternElement::Placeable { expression } => expression,
+        };
+        pieces.push(piece(expression)?);
+    }
+    Ok(Pattern(pieces.into()))
+}
+
+fn piece(expression: &Expression<&str>) -> Result<Piece, Wrong> {
+    match expression {
+        // Braces in braces mean no more than one pair.
+        Expression::Inline(InlineExpression::Placeable { expression }) => piece(expression),
+        Expression::Inline(inline) => value(inline).map(Piece::Value),
+        Expression::Select { selector, variants } => {
+            let default = variants.iter().position(|variant| variant.default).unwrap_or_default();
+            let read = variants.iter().map(|variant| {
+                let key = match variant.key {
+                    VariantKey::Identifier { name } => Key::Word(name.into()),
+                    VariantKey::NumberLiteral { value } => Key::Number(number(value)?),
+                };
+                Ok((key, pattern(&variant.value)?))
+            });
+            let variants = read.collect::<Result<_, Wrong>>()?;
+            Ok(Piece::Select(Box::new(Select { on: value(selector)?, variants, default })))
+        }
+    }
+}
+
+fn value(inline: &InlineExpression<&str>) -> Result<Value, Wrong> {
+    match inline {
+        InlineExpression::StringLiteral { value } => {
+            Ok(Value::Text(unescape_unicode_to_string(value).into()))
+        }
+        InlineExpression::NumberLiteral { value } => Ok(Value::Number(Box::new(number(value)?))),
+        InlineExpression::VariableReference { id } => Ok(Value::Variable(id.name.into())),
+        InlineExpression::MessageReference { id, attribute: None } => Ok(Value::Message(id.name.into())),
+        InlineExpression::TermReference { id, attribute: None, arguments: None } => {
+            Ok(Value::Message(format!("-{}", id.name).into()))
+        }
+        InlineExpression::FunctionReference { id, arguments } => call(id.name, arguments),
+        InlineExpression::TermReference { attribute: None, .. } => {
+            Err(Wrong::Syntax("terms take no arguments here".into()))
+        }
+        InlineExpression::MessageReference { .. } | InlineExpression::TermReference { .. } => {
+            Err(Wrong::Attribute)
+        }
+        InlineExpression::Placeable { .. } => Err(Wrong::Syntax("braces in braces".into())),
+    }
+}
+
+fn number(text: &str) -> Result<Number, Wrong> {
+    Number::parse(text).map_err(|wrong| Wrong::Syntax(wrong.to_string().into()))
+}
+
+fn call(function: &str, arguments: &CallArguments<&str>) -> Result<Value, Wrong> {
+    let [InlineExpression::VariableReference { id }] = arguments.positional.as_slice() else {
+        return Err(Wrong::BadArgument("a variable".into()));
+    };
+    let named = Named(arguments);
+    let call = match function {
+        "NUMBER" => {
+            named.only(&[
+                "minimumFractionDigits",
+                "maximumFractionDigits",
+                "useGrouping",
+                "style",
+                "currency",
+            ])?;
+            named.number_style()?
+        }
+        "DATETIME" => {
+            named.only(&["dateStyle", "timeStyle"])?;
+            named.date_style()?
+        }
+        "TEXT" => {
+            named.only(&[])?;
+            Call::Text
+        }
+        other => return Err(Wrong::UnknownFunction(other.into())),
+    };
+    Ok(Value::Call(id.name.into(), Box::new(call)))
+}
+
+/// The named arguments of a call.
+struct Named<'a>(&'a CallArguments<&'a str>);
+
+impl<'a> Named<'a> {
+    fn only(&self, known: &[&str]) -> Result<(), Wrong> {
+        let unknown = self.0.named.iter().find(|argument| !known.contains(&argument.name.name));
+        unknown.map_or(Ok(()), |argument| Err(Wrong::BadArgument(argument.name.name.into())))
+    }
+
+    fn get(&self, name: &str) -> Option<&'a str> {
+        let argument = self.0.named.iter().find(|argument| argument.name.name == name)?;
+        match argument.value {
+            InlineExpression::StringLiteral { value } | InlineExpression::NumberLiteral { value } => {
+                Some(value)
+            }
+            _ => None,
+        }
+    }
+
+    fn read<T>(&self, name: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Wrong> {
+        self.get(name).map(|text| read(text).ok_or_else(|| Wrong::BadArgument(name.into()))).transpose()
+    }
+
+    fn number_style(&self) -> Result<Call, Wrong> {
+        let least = self.read("minimumFractionDigits", |text| text.parse().ok())?;
+        let most = self.read("maximumFractionDigits", |text| text.parse().ok())?;
+        let digits = match (least, most) {
+            (None, None) => None,
+            (Some(least), None) => Some(Digits::between(least, 3)),
+            (least, Some(most)) => Some(Digits::between(least.unwrap_or(0), most)),
+        };
+        let grouped = self.read("useGrouping", |text| match text {
+            "0" | "false" => Some(false),
+            "1" | "true" => Some(true),
+            _ => None,
+        })?;
+        let currency = self.read("currency", |code| Currency::parse(code).ok())?;
+        match (self.get("style").unwrap_or("decimal"), currency) {
+            ("decimal", None) => Ok(Call::Number { digits, grouped }),
+            ("percent", None) => Ok(Call::Percent { digits }),
+            ("decimal" | "currency", Some(currency)) => Ok(Call::Currency(currency)),
+            ("percent" | "currency", _) => Err(Wrong::BadArgument("currency".into())),
+            _ => Err(Wrong::BadArgument("style".into())),
+        }
+    }
+
+    fn date_style(&self) -> Result<Call, Wrong> {
+        let style = |text: &str| if text == "none" { Some(None) } else { Length::named(text).map(Some) };
+        let (date, time) = (self.read("dateStyle", style)?, self.read("timeStyle", style)?);
+        Ok(match (date, time) {
+            (None, None) => Call::DateTime { date: Some(Length::Medium), time: Some(Length::Medium) },
+            (date, time) => Call::DateTime { date: date.flatten(), time: time.flatten() },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_patterns_as_they_stand_in_a_json_string() {
+        for text in [
+            "plain",
+            "two\nlines",
+            "{ $count ->\n    [one] Eine Seite\n   *[other] { $count } Seiten\n}",
+            "{$a ->\n[0] none\n*[other] {\"{\"}x{\"}\"}\n} and more",
+            "{ NUMBER($n, minimumFractionDigits: 2) } { DATETIME($d, dateStyle: \"long\") } { TEXT($v) } { other } { -brand }",
+            "{{ $a }}",
+        ] {
+            assert!(Pattern::read(text).is_ok(), "{text}: {:?}", Pattern::read(text).err());
+        }
+    }
+
+    #[test]
+    fn says_what_is_wrong() {
+        for (text, wrong) in [
+            ("{ $count", "no Fluent pattern"),
+            ("a }", "no Fluent pattern"),
+            ("{ $a ->\n [one] x\n}", "no Fluent pattern"),
+            ("", "no Fluent pattern"),
+            (" \n ", "no Fluent pattern"),
+            ("{ UPPER($x) }", "there is no function UPPER"),
+            ("{ NUMBER(1) }", "the argument a variable"),
+            ("{ NUMBER($x, color: 1) }", "the argument color"),
+            ("{ NUMBER($x, style: \"currency\") }", "the argument currency"),
+            ("{ NUMBER($x, currency: \"francs\") }", "the argument currency"),
+            ("{ DATETIME($x, dateStyle: \"huge\") }", "the argument dateStyle"),
+            ("{ message.title }", "messages have no attributes"),
+            ("x\n.title = y", "messages have no attributes"),
+            ("{ -brand(case: \"x\") }", "no Fluent pattern: terms"),
+        ] {
+            let found = Pattern::read(text).unwrap_err().to_string();
+            assert!(found.starts_with(wrong), "{text}: {found}");
+        }
+    }
+
+    #[test]
+    fn counts_braces_before_the_parser_calls_itself() {
+        for deep in [
+            format!("{}1{}", "{".repeat(100_000), "}".repeat(100_000)),
+            format!("{{{}", "A(".repeat(100_000)),
+        ] {
+            assert_eq!(Pattern::read(&deep).unwrap_err(), Wrong::TooDeep);
+        }
+        assert!(Pattern::read(&"{\"{\"}".repeat(1000)).is_ok());
+        assert_eq!(depth("(((({ $a } \")\" (("), 1);
+    }
+}

@@ -1,0 +1,151 @@
+//! What a server says, with its variable parts named.
+
+use super::wrong::Wrong;
+
+/// A source that was read: fixed parts with variables between them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Source {
+    /// One more than there are names; the first and the last may be empty.
+    fixed: Box<[Box<str>]>,
+    names: Box<[Box<str>]>,
+}
+
+impl Source {
+    pub(super) fn read(text: &str) -> Result<Self, Wrong> {
+        let (mut fixed, mut names) = (Vec::<Box<str>>::new(), Vec::<Box<str>>::new());
+        let mut open = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            open.push_str(rest.get(..at).unwrap_or_default());
+            rest = rest.get(at..).unwrap_or_default();
+            if let Some(after) = rest.strip_prefix("{{").or_else(|| rest.strip_prefix("}}")) {
+                open.push_str(rest.get(..1).unwrap_or_default());
+                rest = after;
+                continue;
+            }
+            let inside = rest.strip_prefix('{').ok_or(Wrong::Brace)?;
+            let (name, after) = inside.split_once('}').ok_or(Wrong::Brace)?;
+            let name = name.trim();
+            if !is_name(name) {
+                return Err(Wrong::Brace);
+            }
+            if names.iter().any(|known| **known == *name) {
+                return Err(Wrong::RepeatedVariable(name.into()));
+            }
+            if open.is_empty() && !names.is_empty() {
+                return Err(Wrong::NothingBetween);
+            }
+            fixed.push(core::mem::take(&mut open).into());
+            names.push(name.into());
+            rest = after;
+        }
+        open.push_str(rest);
+        fixed.push(open.into());
+        if fixed.iter().all(|fixed| fixed.trim().is_empty()) {
+            return Err(Wrong::NothingFixed);
+        }
+        Ok(Self { fixed: fixed.into(), names: names.into() })
+    }
+
+    pub(super) fn names(&self) -> &[Box<str>] {
+        &self.names
+    }
+
+    /// The whole text, where there is no variable in it.
+    pub(super) fn exact(&self) -> Option<&str> {
+        match &*self.fixed {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// How much of it is fixed, in bytes.
+    pub(super) fn weight(&self) -> usize {
+        self.fixed.iter().map(|fixed| fixed.len()).sum()
+    }
+
+    /// The longest fixed part, by which it is looked for.
+    pub(super) fn anchor(&self) -> &str {
+        // Of several the first, which `max_by_key` would not give.
+        self.fixed.iter().rev().max_by_key(|fixed| fixed.len()).map_or("", |fixed| fixed)
+    }
+
+    /// What the variables stand for, where the text fits as a whole: each ends as early as it can.
+    pub(super) fn fit<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
+        let (first, others) = self.fixed.split_first()?;
+        let (last, middle) = others.split_last()?;
+        let mut rest = text.strip_prefix(&**first)?.strip_suffix(&**last)?;
+        let mut values = Vec::with_capacity(self.names.len());
+        for fixed in middle {
+            // A variable stands for at least one character.
+            let least = rest.chars().next()?.len_utf8();
+            let at = least + rest.get(least..)?.find(&**fixed)?;
+            values.push(rest.get(..at)?);
+            rest = rest.get(at + fixed.len()..)?;
+        }
+        values.push((!rest.is_empty()).then_some(rest)?);
+        Some(values)
+    }
+}
+
+/// Whether it is a name by Fluent: a letter, then letters, digits, `-` and `_`.
+pub(super) fn is_name(name: &str) -> bool {
+    name.bytes().next().is_some_and(|first| first.is_ascii_alphabetic())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(source: &str, text: &str, expected: Option<&[&str]>) {
+        let fit = Source::read(source).unwrap().fit(text);
+        assert_eq!(fit.as_deref(), expected, "{source} {text}");
+    }
+
+    #[test]
+    fn fits_a_text_as_a_whole() {
+        check("Fetched {count} of {total} pages", "Fetched 3 of 10 pages", Some(&["3", "10"]));
+        check("Fetched {count} of {total} pages", "Fetched 3 of 10 pages.", None);
+        check("Fetched {count} of {total} pages", "So: Fetched 3 of 10 pages", None);
+        check("{a} of {b}", "3 of 4 of 5", Some(&["3", "4 of 5"]));
+        check("{name}: not found", "a: b: not found", Some(&["a: b"]));
+        check("Hello {name}", "Hello 世界", Some(&["世界"]));
+        check("{ a }->{ b }", "é->ü", Some(&["é", "ü"]));
+    }
+
+    #[test]
+    fn a_variable_stands_for_something() {
+        check("Hello {name}", "Hello ", None);
+        check("{a}, {b}", ", b", None);
+        check("{a} of {b}", " of  of 3", Some(&[" of ", "3"]));
+        check("<{a}>", "<>", None);
+        // The first and the last fixed part must not share characters.
+        check("aba{x}aba", "ababa", None);
+    }
+
+    #[test]
+    fn braces_are_written_twice() {
+        check("set {{{name}}}", "set {x}", Some(&["x"]));
+        let exact = Source::read("{{}}").unwrap();
+        assert_eq!(exact.exact(), Some("{}"));
+    }
+
+    #[test]
+    fn refuses_what_could_be_read_in_two_ways() {
+        for (source, wrong) in [
+            ("{count", Wrong::Brace),
+            ("count}", Wrong::Brace),
+            ("{}x", Wrong::Brace),
+            ("{1}x", Wrong::Brace),
+            ("{a b}x", Wrong::Brace),
+            ("{a}{b}x", Wrong::NothingBetween),
+            ("{a} {b}", Wrong::NothingFixed),
+            ("", Wrong::NothingFixed),
+        ] {
+            assert_eq!(Source::read(source), Err(wrong), "{source}");
+        }
+        assert_eq!(Source::read("{a}, {a}"), Err(Wrong::RepeatedVariable("a".into())));
+    }
+}
