@@ -21,6 +21,7 @@ pub mod when;
 
 pub mod messages;
 
+pub mod catalog;
 
 pub mod caller;
 pub mod plan;

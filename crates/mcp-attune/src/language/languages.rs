@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use super::alias;
 use super::form::Form;
 use super::place::Place;
+use super::relation::nearness;
 use super::subtag::Subtag;
 use super::tag::{IllFormed, Tag};
 
@@ -117,6 +118,37 @@ impl Languages {
     /// ```
     pub fn tags(&self) -> impl Iterator<Item = &Tag> {
         self.offered().map(|offered| &offered.tag)
+    }
+
+    /// The language itself and those of the same language that CLDR knows a common ancestor for, the nearest first.
+    ///
+    /// Rules: L5.
+    ///
+    /// ```
+    /// use mcp_attune::language::{Languages, Tag};
+    ///
+    /// let languages = Languages::new("en", ["zh-Hans", "zh-Hant", "zh-HK", "en-GB"]).unwrap();
+    /// let relatives = languages.relatives(&Tag::parse("zh-HK").unwrap());
+    /// assert_eq!(relatives.iter().map(|tag| tag.as_str()).collect::<Vec<_>>(), ["zh-HK", "zh-Hant"]);
+    /// ```
+    #[must_use]
+    pub fn relatives(&self, of: &Tag) -> Vec<&Tag> {
+        let from = Offered::new(of.clone());
+        let same = |offered: &Offered| offered.form().canonical() == from.form().canonical();
+        let near = |offered: &Offered| {
+            let (here, there) = (from.place.as_ref()?, offered.place.as_ref()?);
+            let related = here.full.language == there.full.language && here.meeting(there).is_some();
+            related.then(|| nearness(Some(here), Some(there), 0))
+        };
+        let mut found: Vec<_> = self
+            .offered()
+            .filter_map(|offered| {
+                let nearness = near(offered);
+                (same(offered) || nearness.is_some()).then_some(((!same(offered), nearness), &offered.tag))
+            })
+            .collect();
+        found.sort_by_key(|(nearness, _)| *nearness);
+        found.into_iter().map(|(_, tag)| tag).collect()
     }
 
     /// How many languages there are; at least one.

@@ -1,0 +1,121 @@
+//! Where a text is looked for: the chosen language, then its relatives.
+
+use core::fmt;
+use std::sync::{Arc, OnceLock};
+
+use jiff::tz::TimeZone;
+
+use super::locale::Locale;
+use super::slot::Slot;
+use crate::format::{Format, Formatters};
+use crate::language::Tag;
+use crate::messages::{Arguments, Voice};
+
+/// The files that serve one caller, the chosen language first.
+///
+/// Rules: L7, L8.
+#[derive(Clone)]
+pub struct Chain {
+    chosen: Tag,
+    links: Vec<Link>,
+    formatters: Formatters,
+    values: Format,
+}
+
+#[derive(Clone)]
+struct Link {
+    locale: Arc<Locale>,
+    /// What the plural forms of its language are, made when first needed.
+    words: OnceLock<Format>,
+}
+
+/// A message in the language that has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Said {
+    /// The text.
+    pub text: String,
+    /// The language of the file that it came from.
+    pub language: Tag,
+}
+
+impl Chain {
+    /// The files in the order of [`Catalogs::wanted`](super::Catalogs::wanted), and how the caller writes numbers and dates.
+    /// A file that could not be loaded is left out.
+    #[must_use]
+    pub fn new(
+        chosen: &Tag,
+        locales: impl IntoIterator<Item = Arc<Locale>>,
+        formatters: &Formatters,
+        values: Format,
+    ) -> Self {
+        let links = locales.into_iter().map(|locale| Link { locale, words: OnceLock::new() }).collect();
+        Self { chosen: chosen.clone(), links, formatters: formatters.clone(), values }
+    }
+
+    /// The language that was chosen: what is reported of text from any of the files.
+    #[must_use]
+    pub fn chosen(&self) -> &Tag {
+        &self.chosen
+    }
+
+    /// Whether there is no file.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// The text of a slot as a JSON string, quotes included.
+    #[must_use]
+    pub fn find(&self, slot: Slot<'_>) -> Option<&str> {
+        self.links.iter().find_map(|link| link.locale.find(slot))
+    }
+
+    /// What the caller gets for what a server says.
+    #[must_use]
+    pub fn live(&self, text: &str) -> Option<String> {
+        self.links.iter().find_map(|link| link.locale.messages().live(text, self.voice(link)))
+    }
+
+    /// The message of a key, for servers that write their own text.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jiff::tz::TimeZone;
+    /// # use mcp_attune::catalog::{Chain, Locale};
+    /// # use mcp_attune::format::Formatters;
+    /// # use mcp_attune::language::Tag;
+    /// use mcp_attune::messages::Arguments;
+    ///
+    /// # let german = Tag::parse("de").unwrap();
+    /// # let file = br#"{"messages":{"seats":{"text":"{ $n ->\n [one] Ein Platz\n *[other] { $n } Pl\u00e4tze\n} nach { $city }"}}}"#;
+    /// # let (locale, _) = Locale::read(german.clone(), file).unwrap();
+    /// # let formatters = Formatters::new(&german);
+    /// # let chain = Chain::new(&german, [Arc::new(locale)], &formatters, formatters.format([], TimeZone::UTC));
+    /// let said = chain.text("seats", &Arguments::new().number("n", 2).text("city", "Bern")).unwrap();
+    /// assert_eq!(said.text, "2 Plätze nach Bern");
+    /// assert_eq!(chain.text("no-such-key", &Arguments::new()), None);
+    /// ```
+    #[must_use]
+    pub fn text(&self, key: &str, arguments: &Arguments<'_>) -> Option<Said> {
+        self.links.iter().find_map(|link| {
+            let text = link.locale.messages().text(key, arguments, self.voice(link))?;
+            Some(Said { text, language: link.locale.tag().clone() })
+        })
+    }
+
+    fn voice<'a>(&'a self, link: &'a Link) -> Voice<'a> {
+        let words = link.words.get_or_init(|| self.formatters.format([link.locale.tag()], TimeZone::UTC));
+        Voice { words, values: &self.values }
+    }
+}
+
+impl fmt::Debug for Chain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let locales: Vec<_> = self.links.iter().map(|link| link.locale.tag()).collect();
+        f.debug_struct("Chain")
+            .field("chosen", &self.chosen)
+            .field("locales", &locales)
+            .finish_non_exhaustive()
+    }
+}

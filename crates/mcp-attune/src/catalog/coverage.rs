@@ -1,0 +1,112 @@
+//! How far a translation has come.
+
+use std::collections::HashMap;
+
+use super::sheet::{Line, Sheet};
+use super::slot::Path;
+
+/// A translation beside the file of the default language.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Coverage {
+    /// How many texts the default language has.
+    pub total: usize,
+    /// What is not translated.
+    pub missing: Vec<Path>,
+    /// What is translated from text that has changed since.
+    pub stale: Vec<Path>,
+    /// What the default language does not have.
+    pub surplus: Vec<Path>,
+}
+
+impl Coverage {
+    /// How many texts are translated, stale ones included.
+    #[must_use]
+    pub fn translated(&self) -> usize {
+        self.total - self.missing.len()
+    }
+
+    /// The same in whole hundredths, rounded down; 100 where there is nothing to translate.
+    #[must_use]
+    pub fn percent(&self) -> usize {
+        (self.translated() * 100).checked_div(self.total).unwrap_or(100)
+    }
+}
+
+/// Compares a translation with the file of the default language.
+///
+/// ```
+/// use mcp_attune::catalog::{Sheet, coverage};
+///
+/// let (default, _) = Sheet::read(br#"{"tools":{"a":{"title":"New","description":"x"}}}"#).unwrap();
+/// let (german, _) = Sheet::read(
+///     br#"{"tools":{"a":{"title":"Alt","translated_from":{"title":"Old"}},"b":{"title":"weg"}}}"#,
+/// ).unwrap();
+/// let found = coverage(&default, &german);
+/// assert_eq!(found.missing[0].to_string(), "tools.a.description");
+/// assert_eq!(found.stale[0].to_string(), "tools.a.title");
+/// assert_eq!(found.surplus[0].to_string(), "tools.b.title");
+/// assert_eq!((found.translated(), found.percent()), (1, 50));
+/// ```
+#[must_use]
+pub fn coverage(default: &Sheet, translation: &Sheet) -> Coverage {
+    let index = |sheet| by_path(sheet).collect::<HashMap<_, _>>();
+    let (ours, theirs) = (index(default), index(translation));
+    let mut coverage = Coverage { total: ours.len(), ..Coverage::default() };
+    for (path, line) in by_path(default) {
+        match theirs.get(path) {
+            None => coverage.missing.push(path.clone()),
+            Some(translated) if is_stale(line, translated) => coverage.stale.push(path.clone()),
+            Some(_) => {}
+        }
+    }
+    coverage.surplus =
+        by_path(translation).map(|(path, _)| path).filter(|path| !ours.contains_key(path)).cloned().collect();
+    coverage
+}
+
+fn by_path(sheet: &Sheet) -> impl Iterator<Item = (&Path, &Line)> {
+    sheet.lines().map(|line| (&line.path, line))
+}
+
+fn is_stale(default: &Line, translated: &Line) -> bool {
+    let message = default.path.names().next() == Some("messages");
+    match &translated.from {
+        // Without a source a message is not recognized in text, where the other is.
+        from if message => from != &default.from,
+        Some(from) => *from != default.text,
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(default: &str, translation: &str, stale: &[&str]) {
+        let read = |text: &str| Sheet::read(text.as_bytes()).unwrap().0;
+        let found = coverage(&read(default), &read(translation));
+        assert_eq!(found.stale.iter().map(ToString::to_string).collect::<Vec<_>>(), stale);
+        assert_eq!((found.missing.len(), found.surplus.len(), found.percent()), (0, 0, 100));
+    }
+
+    #[test]
+    fn a_message_is_stale_where_its_source_is_another() {
+        let default = r#"{"messages":{"m":{"source":"New {n}","text":"New { $n }"}}}"#;
+        check(default, r#"{"messages":{"m":{"source":"New {n}","text":"Neu { $n }"}}}"#, &[]);
+        check(
+            default,
+            r#"{"messages":{"m":{"source":"Old {n}","text":"Alt { $n }"}}}"#,
+            &["messages.m.text"],
+        );
+        check(default, r#"{"messages":{"m":{"text":"Neu"}}}"#, &["messages.m.text"]);
+    }
+
+    #[test]
+    fn a_mark_that_agrees_with_the_default_language_is_no_news() {
+        let default = r#"{"tools":{"a":{"title":"Old"}}}"#;
+        check(default, r#"{"tools":{"a":{"title":"Alt","translated_from":{"title":"Old"}}}}"#, &[]);
+        check(default, r#"{"tools":{"a":{"title":"Alt"}}}"#, &[]);
+        assert_eq!(Coverage::default().percent(), 100);
+    }
+}

@@ -1,0 +1,160 @@
+//! What is wrong with a locale file.
+
+use core::fmt;
+
+use mcp_attune_wire::message::{Fault, Unreadable};
+
+use super::slot::Path;
+use crate::messages;
+
+/// Why a file is refused as a whole.
+///
+/// ```
+/// use mcp_attune::catalog::{Refused, Sheet};
+///
+/// let wrong = Sheet::read(br#"{"tools":{},"tools":{}}"#).unwrap_err();
+/// assert!(matches!(wrong, Refused::Unreadable(_)));
+/// assert_eq!(Sheet::read(b"[]").unwrap_err(), Refused::NoObject);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Refused {
+    /// More bytes than a locale file may have.
+    TooLarge,
+    /// No JSON that can be read in one way.
+    Unreadable(Unreadable),
+    /// JSON, but no object.
+    NoObject,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge => f.write_str(
+                "too large for a locale file; split it, or leave out what is not text (at most 8 MiB)",
+            ),
+            Self::Unreadable(Unreadable { fault, at }) => match fault {
+                Fault::Empty => f.write_str("empty; write at least {}"),
+                Fault::Cut => write!(f, "ends inside a value, at byte {at}; close what is open"),
+                Fault::Utf8 => write!(f, "not UTF-8 at byte {at}; save it in that encoding"),
+                Fault::TooDeep => write!(f, "too many brackets inside each other at byte {at}"),
+                Fault::RepeatedName => {
+                    write!(
+                        f,
+                        "a name stands twice in one object, the second time at byte {at}; keep one of the two"
+                    )
+                }
+                Fault::Trailing => write!(f, "something follows the object at byte {at}; take it out"),
+                _ => write!(f, "not JSON at byte {at}"),
+            },
+            Self::NoObject => f.write_str("no JSON object; write sections such as {\"tools\": {…}}"),
+        }
+    }
+}
+
+impl core::error::Error for Refused {}
+
+/// One thing that is wrong with a file; what stands there is ignored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Where, by names.
+    pub path: Path,
+    /// Where, as an offset into the file.
+    pub at: usize,
+    /// What is wrong.
+    pub what: Wrong,
+}
+
+impl Finding {
+    /// The line and column in the file that it was found in, counted from 1.
+    #[must_use]
+    pub fn place(&self, file: &[u8]) -> (usize, usize) {
+        let before = file.get(..self.at).unwrap_or(file);
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let column = String::from_utf8_lossy(before.get(start..).unwrap_or_default()).chars().count() + 1;
+        (line, column)
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        self.what.hint()
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.what)
+    }
+}
+
+/// What is wrong with an entry of a locale file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Wrong {
+    /// A key that means nothing here: `colour`.
+    UnknownKey,
+    /// Not text where text should stand: `"title": 7`.
+    NotText,
+    /// Not an object where one should stand: `"tools": "none"`.
+    NotObject,
+    /// Not a list where one should stand: `"keywords": "weather"`.
+    NotList,
+    /// Text with nothing in it.
+    Empty,
+    /// Half a surrogate pair, which is no character.
+    NoCharacter,
+    /// More bytes than a text may have.
+    TooLong,
+    /// More texts than a file may have; this one and all that follow are ignored.
+    TooMany,
+    /// An entry of a list without a name.
+    Nameless,
+    /// An entry of a list with the name of an earlier one.
+    RepeatedName,
+    /// A message that cannot be used.
+    Message(messages::Wrong),
+    /// More findings than anyone reads; this is the last.
+    MoreFindings,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::UnknownKey => "there is no such key here",
+            Self::NotText => "not text",
+            Self::NotObject => "not an object",
+            Self::NotList => "not a list",
+            Self::Empty => "no text",
+            Self::NoCharacter => "half a character",
+            Self::TooLong => "too long",
+            Self::TooMany => "too many texts",
+            Self::Nameless => "an entry without a name",
+            Self::RepeatedName => "the same name as an earlier entry",
+            Self::Message(wrong) => return wrong.fmt(f),
+            Self::MoreFindings => "more is wrong than is listed",
+        })
+    }
+}
+
+impl Wrong {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::UnknownKey => "take it out, or correct its name",
+            Self::NotText => "write a string",
+            Self::NotObject => "write an object, such as {\"title\": \"…\"}",
+            Self::NotList => "write a list of strings",
+            Self::Empty => "translate it, or take it out so that the server's own text stands",
+            Self::NoCharacter => "write the character itself, or both halves of its escape",
+            Self::TooLong => "write at most 16 KiB",
+            Self::TooMany => "write at most 50,000 texts in one file",
+            Self::Nameless => "add \"name\" with the name on the wire",
+            Self::RepeatedName => "keep one of the two",
+            Self::Message(wrong) => wrong.hint(),
+            Self::MoreFindings => "correct those above first",
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The texts of one language, ready for use.
+
+use core::fmt;
+use std::collections::HashMap;
+
+use mcp_attune_wire::json::Quoted;
+
+use super::finding::{Finding, Refused, Wrong};
+use super::sheet::Sheet;
+use super::slot::{Field, Path, Slot};
+use crate::language::Tag;
+use crate::messages::{Entry, Messages, Part};
+
+/// One locale file, made ready: each text is found in constant time, and is kept as the JSON string that it
+/// becomes.
+///
+/// Rules: L8, L9.
+pub struct Locale {
+    tag: Tag,
+    server: Texts,
+    tools: HashMap<Box<str>, Thing>,
+    prompts: HashMap<Box<str>, Thing>,
+    resources: HashMap<Box<str>, Texts>,
+    templates: HashMap<Box<str>, Texts>,
+    messages: Messages,
+    bundle: Bundle,
+}
+
+/// What a bundle shows of itself; no live server needs it.
+///
+/// Rules: B3.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Bundle {
+    /// Its name for people.
+    pub display_name: Option<Box<str>>,
+    /// What it is.
+    pub description: Option<Box<str>>,
+    /// What it is, at length.
+    pub long_description: Option<Box<str>>,
+    /// What it is found by.
+    pub keywords: Vec<Box<str>>,
+    /// Who made it.
+    pub author: Option<Box<str>>,
+}
+
+/// Texts as JSON strings, by field; few have all three.
+#[derive(Default)]
+struct Texts(Vec<(Field, Box<str>)>);
+
+impl Texts {
+    fn get(&self, field: Field) -> Option<&str> {
+        self.0.iter().find(|(known, _)| *known == field).map(|(_, text)| &**text)
+    }
+
+    fn put(&mut self, field: Field, text: &str) {
+        self.0.reserve_exact(1);
+        self.0.push((field, Quoted(text).to_string().into()));
+    }
+}
+
+#[derive(Default)]
+struct Thing {
+    texts: Texts,
+    arguments: HashMap<Box<str>, Texts>,
+    output: HashMap<Box<str>, Texts>,
+}
+
+impl Locale {
+    /// Reads a locale file: what can be used of it, and what cannot.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] where nothing in it can be trusted.
+    pub fn read(tag: Tag, file: &[u8]) -> Result<(Self, Vec<Finding>), Refused> {
+        let (sheet, mut findings) = Sheet::read(file)?;
+        let (locale, more) = Self::new(tag, &sheet);
+        findings.extend(more.into_iter().take(Sheet::MAX_FINDINGS));
+        Ok((locale, findings))
+    }
+
+    /// Makes a file ready that was read; told is what is wrong with its messages.
+    #[must_use]
+    pub fn new(tag: Tag, sheet: &Sheet) -> (Self, Vec<Finding>) {
+        let mut locale = Self {
+            tag,
+            server: Texts::default(),
+            tools: HashMap::new(),
+            prompts: HashMap::new(),
+            resources: HashMap::new(),
+            templates: HashMap::new(),
+            messages: Messages::default(),
+            bundle: Bundle::default(),
+        };
+        let mut entries = Vec::new();
+        let mut places = HashMap::new();
+        for line in sheet.lines() {
+            let names: Vec<_> = line.path.names().collect();
+            if let ["messages", key, _] = names.as_slice() {
+                entries.push(Entry { key, source: line.from.as_deref(), text: &line.text });
+                places.insert(*key, line.at);
+            } else {
+                locale.put(&names, &line.text);
+            }
+        }
+        let (messages, wrong) = Messages::new(entries);
+        locale.messages = messages;
+        let finding = |(key, wrong, part): (Box<str>, _, _)| {
+            let path = Path::default().with("messages").with(&key);
+            let path = match part {
+                Part::Key => path,
+                Part::Source => path.with("source"),
+                Part::Text => path.with("text"),
+            };
+            Finding { path, at: places.get(&*key).copied().unwrap_or_default(), what: Wrong::Message(wrong) }
+        };
+        (locale, wrong.into_iter().map(finding).collect())
+    }
+
+    fn put(&mut self, names: &[&str], text: &str) {
+        let (Some(field), [section, ..]) = (names.last(), names) else { return };
+        let field = match *field {
+            "title" => Field::Title,
+            "instructions" => Field::Instructions,
+            _ => Field::Description,
+        };
+        let inner = |things: &mut HashMap<Box<str>, Thing>, name: &str, group: &str, path: &str| {
+            let thing = things.entry(name.into()).or_default();
+            let group = if group == "output" { &mut thing.output } else { &mut thing.arguments };
+            group.entry(path.into()).or_default().put(field, text);
+        };
+        match (*section, names) {
+            ("server", _) => self.server.put(field, text),
+            ("tools", [_, name, _]) => self.tools.entry((*name).into()).or_default().texts.put(field, text),
+            ("tools", [_, name, group, path, _]) => inner(&mut self.tools, name, group, path),
+            ("prompts", [_, name, _]) => {
+                self.prompts.entry((*name).into()).or_default().texts.put(field, text);
+            }
+            ("prompts", [_, name, group, path, _]) => inner(&mut self.prompts, name, group, path),
+            ("resources", [_, uri, _]) => self.resources.entry((*uri).into()).or_default().put(field, text),
+            ("resource_templates", [_, uri, _]) => {
+                self.templates.entry((*uri).into()).or_default().put(field, text);
+            }
+            ("display_name", _) => self.bundle.display_name = Some(text.into()),
+            ("description", _) => self.bundle.description = Some(text.into()),
+            ("long_description", _) => self.bundle.long_description = Some(text.into()),
+            ("keywords", _) => self.bundle.keywords.push(text.into()),
+            ("author", _) => self.bundle.author = Some(text.into()),
+            _ => {}
+        }
+    }
+
+    /// The language.
+    #[must_use]
+    pub fn tag(&self) -> &Tag {
+        &self.tag
+    }
+
+    /// The text of a slot as a JSON string, quotes included: what takes the place of the server's.
+    #[must_use]
+    pub fn find(&self, slot: Slot<'_>) -> Option<&str> {
+        match slot {
+            Slot::Server(field) => self.server.get(field),
+            Slot::Tool(tool, field) => self.tools.get(tool)?.texts.get(field),
+            Slot::Argument { tool, path, field } => self.tools.get(tool)?.arguments.get(path)?.get(field),
+            Slot::Output { tool, path, field } => self.tools.get(tool)?.output.get(path)?.get(field),
+            Slot::Prompt(prompt, field) => self.prompts.get(prompt)?.texts.get(field),
+            Slot::PromptArgument { prompt, argument, field } => {
+                self.prompts.get(prompt)?.arguments.get(argument)?.get(field)
+            }
+            Slot::Resource(uri, field) => self.resources.get(uri)?.get(field),
+            Slot::ResourceTemplate(template, field) => self.templates.get(template)?.get(field),
+        }
+    }
+
+    /// The messages.
+    #[must_use]
+    pub fn messages(&self) -> &Messages {
+        &self.messages
+    }
+
+    /// What belongs to a bundle.
+    #[must_use]
+    pub fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+}
+
+impl fmt::Debug for Locale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Locale")
+            .field("tag", &self.tag)
+            .field("tools", &self.tools.len())
+            .field("prompts", &self.prompts.len())
+            .field("messages", &self.messages.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+//! Locale files: the texts of a server in one language, and the files of a server together.
+//!
+//! A locale file is the one of a desktop bundle, with sections for live servers:
+//!
+//! ```json
+//! {
+//!   "display_name": "Wetterdienst",
+//!   "server": { "title": "Wetterdienst", "instructions": "…" },
+//!   "tools": {
+//!     "get_weather": {
+//!       "title": "Aktuelles Wetter",
+//!       "description": "…",
+//!       "arguments": { "location": { "title": "Ort", "description": "…" }, "stops[].name": { "description": "…" } },
+//!       "output": { "temperature": { "description": "…" } }
+//!     }
+//!   },
+//!   "prompts": { "plan_trip": { "title": "…", "arguments": { "city": { "title": "…" } } } },
+//!   "resources": { "map://features/alpine-valley-1": { "title": "…" } },
+//!   "resource_templates": { "map://features/{id}": { "title": "…" } },
+//!   "messages": { "pages-fetched": { "source": "Fetched {count} of {total} pages", "text": "…", "note": "…" } }
+//! }
+//! ```
+//!
+//! 1. `display_name`, `description`, `long_description`, `keywords` and `author` are a bundle's; live servers have no use
+//!    for them. `tools` and `prompts` may be lists, as bundles have them: `[{"name": …, "description": …}]`.
+//! 2. Arguments inside arguments go by their path: `filter.city`, and `stops[].name` for what is in a list. Schemas under
+//!    `$defs` begin with that: `$defs.Place.city`.
+//! 3. What has no name on the wire goes by what it says: progress, errors, and everything in an elicitation form (its
+//!    message, the titles and descriptions of its properties, the titles of its choices) is looked up in `messages` by
+//!    `source`. A form has no name, may come from any tool, and is never listed; one pair of texts is what
+//!    translators know. Text that is the same in two forms is translated once.
+//! 4. A text stands for itself: nothing says that it is up to date. Where the server's text changed after it was
+//!    translated, `attune catalog extract` writes beside it what it was translated from:
+//!    `"title": "Aktuelles Wetter", "translated_from": { "title": "Current weather" }`. While that differs from the file
+//!    of the default language the text is *stale*, and still used. Whoever corrects it takes the mark out. A message is
+//!    stale where its `source` is not the one that the default language has. So a file that is up to date is not
+//!    longer for it, and a translator sees the old text and the new one.
+//! 5. A file that is no JSON object, has a name twice in one object, or is too large is refused as a whole
+//!    ([`Refused`]). Anything else that is wrong (an unknown key, a wrong type, an empty text) is a [`Finding`] with its path,
+//!    and only that entry is ignored.
+//! 6. Each text is looked for by itself: in the language that was chosen, then in its relatives, the nearest first, and
+//!    then the server's own text stands. Relatives are the files of the same language that CLDR knows a common ancestor
+//!    for: `es-UY`, `es-419`, `es-MX`, `es`; never another language, so that a sentence in one language is not followed
+//!    by one in another that the caller did not ask for.
+//!
+//! Nothing here reads files. A host asks [`Catalogs::wanted`] which files a choice needs, loads and keeps them as it likes,
+//! and puts them together in a [`Chain`].
+//!
+//! Rules: B3, B4, L7, L8, L9.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use jiff::tz::TimeZone;
+//! use mcp_attune::catalog::{Catalogs, Chain, Field, Locale, Slot};
+//! use mcp_attune::format::Formatters;
+//! use mcp_attune::language::Tag;
+//!
+//! let [en, swiss, german] = ["en", "de-CH", "de"].map(|tag| Tag::parse(tag).unwrap());
+//! let catalogs = Catalogs::new(en.clone(), [swiss.clone(), german.clone()]).unwrap();
+//! assert_eq!(catalogs.wanted(&swiss), [&swiss, &german]);
+//!
+//! let file = br#"{"tools":{"get_weather":{"title":"Aktuelles Wetter"}},"colour":"red"}"#;
+//! let (locale, findings) = Locale::read(german, file).unwrap();
+//! assert_eq!(findings[0].to_string(), "colour: there is no such key here");
+//! let format = Formatters::new(&en).format([&swiss], TimeZone::UTC);
+//! let chain = Chain::new(&swiss, [Arc::new(locale)], &Formatters::new(&en), format);
+//! assert_eq!(chain.find(Slot::Tool("get_weather", Field::Title)), Some("\"Aktuelles Wetter\""));
+//! ```
+
+// Where a text belongs, and what can be wrong,
+mod slot;
+
+mod finding;
+
+// a file as its translator wrote it,
+mod sheet;
+
+mod read;
+
+mod coverage;
+mod draft;
+
+// one language ready for use, and several.
+mod locale;
+
+mod chain;
+mod set;
+
+pub use chain::{Chain, Said};
+pub use coverage::{Coverage, coverage};
+pub use draft::{Draft, mark};
+pub use finding::{Finding, Refused, Wrong};
+pub use locale::{Bundle, Locale};
+pub use set::Catalogs;
+pub use sheet::{Line, Sheet};
+pub use slot::{Field, Path, Slot};

@@ -1,0 +1,51 @@
+//! The locale files of a server: which there are, and which of them a choice needs.
+
+use std::collections::HashSet;
+
+use crate::language::{Languages, Tag, Unusable};
+
+/// Which languages a server has files for.
+///
+/// Rules: L5, L7, B4.
+#[derive(Clone, Debug)]
+pub struct Catalogs {
+    languages: Languages,
+    files: HashSet<Tag>,
+}
+
+impl Catalogs {
+    /// The server's own language, and the languages that there are files for; the server's own may be among them.
+    ///
+    /// # Errors
+    ///
+    /// [`Unusable`] where there are more languages than a server can offer.
+    pub fn new(default: Tag, files: impl IntoIterator<Item = Tag>) -> Result<Self, Unusable> {
+        let files: Vec<Tag> = files.into_iter().collect();
+        let languages = Languages::new(default, files.iter().cloned())?;
+        Ok(Self { languages, files: files.into_iter().collect() })
+    }
+
+    /// What can be offered to callers.
+    #[must_use]
+    pub fn languages(&self) -> &Languages {
+        &self.languages
+    }
+
+    /// The files to load for a language that was chosen: its own and those of its relatives, the nearest first.
+    ///
+    /// ```
+    /// use mcp_attune::catalog::Catalogs;
+    /// use mcp_attune::language::Tag;
+    ///
+    /// let tags = ["fr", "es", "es-MX", "es-419", "pt"].map(|tag| Tag::parse(tag).unwrap());
+    /// let catalogs = Catalogs::new(Tag::parse("en").unwrap(), tags).unwrap();
+    /// let wanted = catalogs.wanted(&Tag::parse("es-MX").unwrap());
+    /// assert_eq!(wanted.iter().map(|tag| tag.as_str()).collect::<Vec<_>>(), ["es-MX", "es-419", "es"]);
+    /// ```
+    #[must_use]
+    pub fn wanted(&self, chosen: &Tag) -> Vec<&Tag> {
+        let mut wanted = self.languages.relatives(chosen);
+        wanted.retain(|tag| self.files.contains(tag));
+        wanted
+    }
+}

@@ -1,0 +1,144 @@
+//! Where a text belongs: its place in a locale file, and with it the thing that it is a text of.
+
+use core::fmt;
+
+/// Which text of a thing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Field {
+    /// What people see in menus and lists.
+    Title,
+    /// What a model reads to choose.
+    Description,
+    /// What a server tells a model about itself.
+    Instructions,
+}
+
+impl Field {
+    /// Its name, in locale files and on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Title => "title",
+            Self::Description => "description",
+            Self::Instructions => "instructions",
+        }
+    }
+}
+
+/// One text of a named thing.
+///
+/// ```
+/// use mcp_attune::catalog::{Field, Slot};
+///
+/// let slot = Slot::Argument { tool: "get_weather", path: "location", field: Field::Title };
+/// assert_eq!(slot.path().to_string(), "tools.get_weather.arguments.location.title");
+/// let slot = Slot::Resource("map://a", Field::Title);
+/// assert_eq!(slot.path().to_string(), "resources[\"map://a\"].title");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Slot<'a> {
+    /// Of the server itself.
+    Server(Field),
+    /// Of a tool, by its name.
+    Tool(&'a str, Field),
+    /// Of something in a tool's `inputSchema`.
+    Argument {
+        /// The tool's name.
+        tool: &'a str,
+        /// The way through the schema: `filter.city`, `stops[].name`.
+        path: &'a str,
+        /// Which text.
+        field: Field,
+    },
+    /// Of something in a tool's `outputSchema`.
+    Output {
+        /// The tool's name.
+        tool: &'a str,
+        /// The way through the schema.
+        path: &'a str,
+        /// Which text.
+        field: Field,
+    },
+    /// Of a prompt, by its name.
+    Prompt(&'a str, Field),
+    /// Of an argument of a prompt.
+    PromptArgument {
+        /// The prompt's name.
+        prompt: &'a str,
+        /// The argument's name.
+        argument: &'a str,
+        /// Which text.
+        field: Field,
+    },
+    /// Of a resource, by its URI.
+    Resource(&'a str, Field),
+    /// Of a resource template, by its URI template.
+    ResourceTemplate(&'a str, Field),
+}
+
+impl Slot<'_> {
+    /// Its place in a locale file.
+    #[must_use]
+    pub fn path(self) -> Path {
+        let path = |segments: &[&str], field: Field| {
+            Path(segments.iter().chain(&[field.as_str()]).map(|segment| (*segment).into()).collect())
+        };
+        match self {
+            Self::Server(field) => path(&["server"], field),
+            Self::Tool(tool, field) => path(&["tools", tool], field),
+            Self::Argument { tool, path: inner, field } => path(&["tools", tool, "arguments", inner], field),
+            Self::Output { tool, path: inner, field } => path(&["tools", tool, "output", inner], field),
+            Self::Prompt(prompt, field) => path(&["prompts", prompt], field),
+            Self::PromptArgument { prompt, argument, field } => {
+                path(&["prompts", prompt, "arguments", argument], field)
+            }
+            Self::Resource(uri, field) => path(&["resources", uri], field),
+            Self::ResourceTemplate(template, field) => path(&["resource_templates", template], field),
+        }
+    }
+}
+
+/// The names that lead to a place in a locale file; shown as `tools.get_weather.title`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Path(Vec<Box<str>>);
+
+impl Path {
+    /// The names, from the outside in.
+    pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator {
+        self.0.iter().map(|name| &**name)
+    }
+
+    /// The place of this name inside this one.
+    #[must_use]
+    pub fn with(&self, name: &str) -> Self {
+        Self(self.0.iter().cloned().chain([name.into()]).collect())
+    }
+
+    /// The place without its last name, and that name.
+    pub(super) fn split(&self) -> Option<(Self, &str)> {
+        let (last, before) = self.0.split_last()?;
+        Some((Self(before.to_vec()), last))
+    }
+}
+
+/// Names that hold more than letters, digits, `-` and `_` are quoted, and long ones shortened.
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 60;
+        if self.0.is_empty() {
+            return f.write_str("the file");
+        }
+        for (at, name) in self.names().enumerate() {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+            if !name.is_empty() && name.len() <= LONGEST && name.bytes().all(plain) {
+                f.write_str(if at == 0 { "" } else { "." })?;
+                f.write_str(name)?;
+                continue;
+            }
+            let shown: String = name.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+            let more = if name.chars().nth(LONGEST).is_some() { "…" } else { "" };
+            write!(f, "[\"{shown}{more}\"]")?;
+        }
+        Ok(())
+    }
+}
