@@ -22,6 +22,7 @@ pub mod when;
 pub mod messages;
 
 pub mod catalog;
+pub mod localize;
 
 pub mod caller;
 pub mod plan;

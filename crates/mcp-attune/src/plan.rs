@@ -2,8 +2,8 @@
 //!
 //! 1. A preference is honoured where the server's own language is known ([`Offer::languages`]); elsewhere nothing
 //!    is reported.
-//! 2. Every result to a well-formed preference reports the language that it is in. No text is translated yet, so
-//!    that is the server's default.
+//! 2. Every result to a well-formed preference reports the language that it is in: the chosen one where text came from
+//!    the [catalogs](crate::catalog) that the host gave ([`Plan::speaking`]), else the server's default.
 //! 3. A server may choose languages itself, in its own code: what it says through [`Spoken`] is reported instead.
 //! 4. A message that reports a language already is left alone, and its report is what the header mirrors.
 //! 5. A message that cannot be read, or that no rule touches, stays as it came, byte for byte.
@@ -21,8 +21,12 @@ use mcp_attune_wire::json::{Span, Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
 
 use crate::caller::Caller;
+use crate::catalog::Chain;
 use crate::context::{Forward, Placement};
 use crate::language::{ContentLanguage, Languages, Tag, Why, lookup};
+use crate::localize::{self, Asked, How, Translate};
+
+pub use crate::localize::Adapted;
 
 /// What a server can do for its callers.
 #[derive(Clone, Debug, Default)]
@@ -67,8 +71,16 @@ pub struct Plan {
     /// Where the server says its languages, for a caller who asked for some.
     spoken: Option<Spoken>,
     varies: bool,
+    /// What texts are translated with.
+    speech: Option<Arc<Speech>>,
     /// The part of the context that goes on, and where.
     onward: Option<(Placement, String)>,
+}
+
+struct Speech {
+    asked: Asked,
+    chain: Chain,
+    translate: Translate,
 }
 
 /// Decides what a caller gets.
@@ -84,7 +96,7 @@ pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
     let report = wish.map(|(_, languages)| languages.default_language().clone());
     let onward = offer.forward.write(caller.context()).map(|context| (offer.forward.placement, context));
     let spoken = (offer.speaks && caller.preference().is_some()).then(Spoken::default);
-    Plan { chosen, report, spoken, varies: offer.languages.is_some(), onward }
+    Plan { chosen, report, spoken, varies: offer.languages.is_some(), speech: None, onward }
 }
 
 impl Plan {
@@ -92,6 +104,15 @@ impl Plan {
     #[must_use]
     pub fn chosen(&self) -> Option<(&Tag, Why)> {
         self.chosen.as_ref().map(|(tag, why)| (tag, *why))
+    }
+
+    /// The plan with the files of the chosen language, which the host has loaded: see
+    /// [`Catalogs::wanted`](crate::catalog::Catalogs::wanted). Without a choice nothing is translated.
+    ///
+    /// Rules: L8, L9, L13.
+    #[must_use]
+    pub fn speaking(self, asked: Asked, chain: Chain, translate: Translate) -> Self {
+        Self { speech: Some(Arc::new(Speech { asked, chain, translate })), ..self }
     }
 
     /// Whether the language of an answer could be another one for another caller.
@@ -140,22 +161,16 @@ impl Plan {
     /// One message of the answer, as the caller gets it.
     #[must_use]
     pub fn adapt<'m>(&self, message: &'m [u8]) -> Adapted<'m> {
-        let untouched = |language| Adapted { text: Cow::Borrowed(message), content_language: language };
-        let Ok(read) = Message::parse(message) else { return untouched(None) };
-        if read.kind() != Kind::Answer {
-            return untouched(None);
-        }
-        let result = read.member("result");
-        if let Some(language) = result.or_else(|| read.member("error")?.member("data")).and_then(reported) {
-            return untouched(Some(language));
-        }
-        let spoken = self.spoken.as_ref().and_then(Spoken::languages).map(|languages| languages.to_string());
-        let language = spoken.or_else(|| self.report.as_ref().map(Tag::to_string));
-        let (Some(result), Some(language)) = (result, language) else { return untouched(None) };
-        match insert(&read, result, &language) {
-            Some(text) => Adapted { text: Cow::Owned(text.into_bytes()), content_language: Some(language) },
-            None => untouched(None),
-        }
+        let nothing = Asked::new("");
+        let spoken = self.spoken.as_ref().and_then(Spoken::languages);
+        let (default, spoken) = (self.report.as_ref(), spoken.as_ref());
+        let how = match self.speech.as_deref() {
+            Some(Speech { asked, chain, translate }) => {
+                How { asked, chain: Some(chain), translate: *translate, default, spoken }
+            }
+            None => How { asked: &nothing, chain: None, translate: Translate::default(), default, spoken },
+        };
+        localize::adapt(message, &how)
     }
 }
 
@@ -167,6 +182,7 @@ impl fmt::Debug for Plan {
             .field("report", &self.report)
             .field("spoken", &self.spoken)
             .field("varies", &self.varies)
+            .field("chain", &self.speech.as_ref().map(|speech| &speech.chain))
             .field("onward", &self.onward.as_ref().map(|(placement, _)| placement))
             .finish()
     }
@@ -195,37 +211,6 @@ fn put(message: &Message<'_>, placement: Placement, context: &str) -> Option<(Sp
         (Some(params), None) => first(params, &format!("\"_meta\":{{{entry}}}")),
         (None, None) => Some((message.opening()?, format!("\"params\":{{\"_meta\":{{{entry}}}}},"))),
     }
-}
-
-/// A message as the caller gets it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Adapted<'m> {
-    /// The message: borrowed where nothing was changed.
-    pub text: Cow<'m, [u8]>,
-    /// The language that the message reports, for the header that mirrors it.
-    pub content_language: Option<String>,
-}
-
-/// The language that a result, or the data of an error, reports already.
-fn reported(holder: Value<'_>) -> Option<String> {
-    let language = holder.member("_meta")?.member(meta::CONTENT_LANGUAGE)?;
-    Some(language.text()?.decode()?.into_owned())
-}
-
-/// The message with the report spliced in, every other byte as it was.
-fn insert(message: &Message<'_>, result: Value<'_>, language: &str) -> Option<String> {
-    let entry = format!("\"{}\":\"{language}\"", meta::CONTENT_LANGUAGE);
-    let (place, text) = match result.member("_meta") {
-        Some(held) if held.kind() == Type::Object && held.member(meta::CONTENT_LANGUAGE).is_none() => {
-            (held, entry)
-        }
-        // A `_meta` that is no object, or a report that is no string, is the server's affair.
-        Some(_) => return None,
-        None if result.kind() == Type::Object => (result, format!("\"_meta\":{{{entry}}}")),
-        None => return None,
-    };
-    let comma = if place.members().next().is_some() { "," } else { "" };
-    message.splice(&[(place.opening(), &format!("{text}{comma}"))]).ok()
 }
 
 #[cfg(test)]

@@ -1,0 +1,300 @@
+//! One message of an answer, in its caller's language.
+//!
+//! 1. Only text is reached: [`visit`] knows every position of a message where text for people or models stands, and
+//!    nothing else is ever replaced. Names, URIs, MIME types, keys, `enum` and `const` values, roles, codes, ids and
+//!    states are no such positions.
+//! 2. Text for people is translated: titles, the texts of elicitation forms, progress, the message of an error. Text for
+//!    models (descriptions, schemas, instructions, content) only where the operator opted in ([`Translate::model`]).
+//! 3. What has a name is looked for by it, what has none by what it says; each text by itself along the [`Chain`]. A text that
+//!    no catalog has stays as it came, byte for byte. A title that the server does not give is added where a catalog has
+//!    one: people would see a bare name instead.
+//! 4. A result to a preference reports its language: the chosen one where any text came from a catalog, else the server's
+//!    own. An error or a notification reports it where it was localized. Where there is no room for the report (a `_meta`
+//!    or an `error.data` that is no object), nothing is translated, because nobody could tell. A question that a legacy
+//!    server asks (`elicitation/create`) has no place for a report.
+//! 5. A message that reports a language already is left alone, and so is one whose server says its language in
+//!    another way ([`How::spoken`]), but for the report.
+//! 6. An explicit language argument wins for the content that it selects: that content is left to the server.
+//!
+//! All changes are one splice.
+//!
+//! Rules: L7, L8, L9, L10, L11, L12, L21.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use jiff::tz::TimeZone;
+//! use mcp_attune::catalog::{Chain, Locale};
+//! use mcp_attune::format::Formatters;
+//! use mcp_attune::language::Tag;
+//! use mcp_attune::localize::{Asked, How, Translate, adapt};
+//!
+//! let [en, de] = ["en", "de"].map(|tag| Tag::parse(tag).unwrap());
+//! let file = br#"{"tools":{"get_weather":{"title":"Aktuelles Wetter"}}}"#;
+//! let (locale, _) = Locale::read(de.clone(), file).unwrap();
+//! let formatters = Formatters::new(&en);
+//! let chain = Chain::new(&de, [Arc::new(locale)], &formatters, formatters.format([&de], TimeZone::UTC));
+//!
+//! let answer = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"get_weather","title":"Current weather"}]}}"#;
+//! let asked = Asked::new("tools/list");
+//! let how = How { asked: &asked, chain: Some(&chain), translate: Translate::default(), default: Some(&en), spoken: None };
+//! let adapted = adapt(answer, &how);
+//! assert_eq!(adapted.content_language.as_deref(), Some("de"));
+//! assert!(String::from_utf8_lossy(&adapted.text).contains(r#""name":"get_weather","title":"Aktuelles Wetter""#));
+//! ```
+
+use std::borrow::Cow;
+
+use mcp_attune_wire::json::{Quoted, Span, Text, Type, Value};
+use mcp_attune_wire::message::{Kind, Message};
+
+use crate::catalog::{Chain, Slot};
+use crate::language::{ContentLanguage, Tag};
+
+// What is reached,
+mod asked;
+mod schema;
+
+mod visit;
+
+// and where a language is reported.
+mod report;
+
+use report::Report;
+use visit::{Audience, Sink};
+
+pub use asked::Asked;
+
+/// What is translated.
+///
+/// Rules: L8, L9.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Translate {
+    /// Text for people.
+    pub display: bool,
+    /// Text for models: translating it can change what a model does.
+    pub model: bool,
+}
+
+impl Default for Translate {
+    fn default() -> Self {
+        Self { display: true, model: false }
+    }
+}
+
+impl Translate {
+    fn includes(self, audience: Audience) -> bool {
+        match audience {
+            Audience::Display => self.display,
+            Audience::Model => self.model,
+        }
+    }
+}
+
+/// How the messages of one answer are adapted.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
+    /// The request that is answered.
+    pub asked: &'a Asked,
+    /// Where texts are looked for; none: nothing is translated.
+    pub chain: Option<&'a Chain>,
+    /// What is translated.
+    pub translate: Translate,
+    /// The server's own language, which a result is reported in where nothing was translated; none: the caller has
+    /// no preference, or none is honoured, and neither report nor translation takes place.
+    pub default: Option<&'a Tag>,
+    /// The languages that the server itself says it answered in, in its own code: they are reported, and nothing is
+    /// translated.
+    pub spoken: Option<&'a ContentLanguage>,
+}
+
+/// A message as the caller gets it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Adapted<'m> {
+    /// The message: borrowed where nothing was changed.
+    pub text: Cow<'m, [u8]>,
+    /// The language that the message reports, for the header that mirrors it.
+    pub content_language: Option<String>,
+}
+
+/// Adapts one message: a result, an error, a progress notification or a question, each alone.
+///
+/// Rules: L7, L8, L9, L10, L11, L21.
+#[must_use]
+pub fn adapt<'m>(message: &'m [u8], how: &How<'_>) -> Adapted<'m> {
+    let untouched = |language| Adapted { text: Cow::Borrowed(message), content_language: language };
+    let Ok(read) = Message::parse(message) else { return untouched(None) };
+    let mut work = Work { how, edits: Vec::new() };
+    let report = match read.kind() {
+        Kind::Answer => match (read.member("result"), read.member("error")) {
+            (Some(result), None) => work.result(result),
+            (None, Some(error)) => work.error(error),
+            // Both at once could be read in two ways.
+            _ => return untouched(None),
+        },
+        Kind::Notification => work.notification(&read),
+        Kind::Request => work.question(&read),
+        Kind::Batch | Kind::Other => return untouched(None),
+    };
+    match report {
+        Outcome::Reported(language) => untouched(Some(language)),
+        Outcome::Untouched => untouched(None),
+        Outcome::Edited(language) => {
+            let edits: Vec<_> = work.edits.iter().map(|(span, text)| (*span, &**text)).collect();
+            match read.splice(&edits) {
+                Ok(text) => Adapted {
+                    text: Cow::Owned(text.into_bytes()),
+                    content_language: language,
+                },
+                Err(_) => untouched(None),
+            }
+        }
+    }
+}
+
+/// The texts of a result that have a name, whoever they are for: what a locale file of the server's own language holds.
+///
+/// ```
+/// use mcp_attune::localize::{Asked, texts};
+/// use mcp_attune_wire::message::Message;
+///
+/// let answer = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","title":"A","description":"Does a."}]}}"#;
+/// let mut found = Vec::new();
+/// texts(&Message::parse(answer)?, &Asked::new("tools/list"), |slot, text| found.push(format!("{} {text}", slot.path())));
+/// assert_eq!(found, ["tools.a.title A", "tools.a.description Does a."]);
+/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// ```
+pub fn texts(answer: &Message<'_>, asked: &Asked, each: impl FnMut(Slot<'_>, &str)) {
+    struct Names<F>(F);
+    impl<F: FnMut(Slot<'_>, &str)> Sink for Names<F> {
+        fn wants(&self, _: Audience) -> bool {
+            true
+        }
+        fn named(&mut self, slot: Slot<'_>, there: Value<'_>) {
+            if let Some(text) = there.text().and_then(Text::decode) {
+                (self.0)(slot, &text);
+            }
+        }
+        fn absent(&mut self, _: Slot<'_>, _: Span) {}
+        fn live(&mut self, _: Audience, _: Value<'_>) {}
+    }
+    if let Some(result) = answer.member("result").filter(|_| answer.kind() == Kind::Answer) {
+        visit::result(result, asked, &mut Names(each));
+    }
+}
+
+/// What became of a message.
+enum Outcome {
+    /// It stays, and says its language itself.
+    Reported(String),
+    /// It stays.
+    Untouched,
+    /// There are edits, and they report this language.
+    Edited(Option<String>),
+}
+
+/// The edits of one message. [`visit`] says where text stands; what is put there comes from catalogs only.
+struct Work<'a> {
+    how: &'a How<'a>,
+    edits: Vec<(Span, Cow<'a, str>)>,
+}
+
+impl<'a> Work<'a> {
+    fn result(&mut self, result: Value<'_>) -> Outcome {
+        if let Some(spoken) = self.how.spoken {
+            return self.finish(Report::look(result), Some(spoken.to_string()));
+        }
+        let Some(default) = self.how.default else { return Outcome::of(Report::look(result)) };
+        let report = Report::of(result, visit::result(result, self.how.asked, self));
+        let language = self.chosen().unwrap_or_else(|| default.to_string());
+        self.finish(report, Some(language))
+    }
+
+    fn error(&mut self, error: Value<'_>) -> Outcome {
+        let report = Report::beside(error, "data");
+        if let Some(spoken) = self.how.spoken {
+            return self.finish(report, Some(spoken.to_string()));
+        }
+        if let Some(message) = error.member("message") {
+            self.live(Audience::Display, message);
+        }
+        self.finish(report, self.chosen())
+    }
+
+    fn notification(&mut self, message: &Message<'_>) -> Outcome {
+        let Some(params) = message.member("params") else { return Outcome::Untouched };
+        if message.method().is_some_and(|method| method.is("notifications/progress"))
+            && let Some(text) = params.member("message")
+        {
+            self.live(Audience::Display, text);
+        }
+        self.finish(Report::look(params), self.chosen())
+    }
+
+    fn question(&mut self, message: &Message<'_>) -> Outcome {
+        let Some(params) = message.member("params") else { return Outcome::Untouched };
+        let reported = Report::look(params);
+        if !message.method().is_some_and(|method| method.is("elicitation/create")) || reported.is_taken() {
+            return Outcome::of(reported);
+        }
+        visit::elicitation(&mut params.walk(), self);
+        if self.edits.is_empty() { Outcome::Untouched } else { Outcome::Edited(None) }
+    }
+
+    /// The chosen language, where any text came from it or its relatives.
+    fn chosen(&self) -> Option<String> {
+        self.how.chain.filter(|_| !self.edits.is_empty()).map(|chain| chain.chosen().to_string())
+    }
+
+    /// Adds the report to the edits; without room for it there are no edits at all.
+    fn finish(&mut self, report: Report, language: Option<String>) -> Outcome {
+        let Some(language) = language else { return Outcome::of(report) };
+        match report.insert(&language) {
+            Ok(edit) => {
+                self.edits.push((edit.0, Cow::Owned(edit.1)));
+                Outcome::Edited(Some(language))
+            }
+            Err(report) => Outcome::of(report),
+        }
+    }
+
+    fn put(&mut self, place: Span, text: Cow<'a, str>) {
+        self.edits.push((place, text));
+    }
+
+    fn chain(&self, audience: Audience) -> Option<&'a Chain> {
+        let wanted = self.how.default.is_some() && self.how.spoken.is_none();
+        self.how.chain.filter(|_| wanted && self.how.translate.includes(audience))
+    }
+}
+
+impl Outcome {
+    fn of(report: Report) -> Self {
+        report.reported().map_or(Self::Untouched, Self::Reported)
+    }
+}
+
+impl Sink for Work<'_> {
+    fn wants(&self, audience: Audience) -> bool {
+        self.chain(audience).is_some()
+    }
+
+    fn named(&mut self, slot: Slot<'_>, there: Value<'_>) {
+        let text = self.chain(Audience::of(slot)).and_then(|chain| chain.find(slot));
+        if let Some(text) = text.filter(|_| there.kind() == Type::String) {
+            self.put(there.span(), Cow::Borrowed(text));
+        }
+    }
+
+    fn absent(&mut self, slot: Slot<'_>, opening: Span) {
+        if let Some(text) = self.chain(Audience::of(slot)).and_then(|chain| chain.find(slot)) {
+            self.put(opening, Cow::Owned(format!("\"title\":{text},")));
+        }
+    }
+
+    fn live(&mut self, audience: Audience, there: Value<'_>) {
+        let text = || self.chain(audience)?.live(&there.text()?.decode()?);
+        if let Some(text) = text() {
+            self.put(there.span(), Cow::Owned(Quoted(&text).to_string()));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Where a message says its language: in the `_meta` of an object.
+
+use mcp_attune_wire::json::{Span, Text, Type, Value};
+use mcp_attune_wire::message::meta::CONTENT_LANGUAGE;
+
+/// The place of a report.
+pub(super) enum Report {
+    /// There is one.
+    Reported(String),
+    /// There is no room: something stands there that is no object, or no report.
+    NoRoom,
+    /// It can be put here, between these two.
+    Open(Span, &'static str, &'static str),
+}
+
+impl Report {
+    /// The place in an object.
+    pub(super) fn look(holder: Value<'_>) -> Self {
+        Self::of(holder, (holder.members().next().is_some(), holder.member("_meta")))
+    }
+
+    /// The same, where it is known already whether it has members, and its `_meta`.
+    pub(super) fn of(holder: Value<'_>, (filled, meta): (bool, Option<Value<'_>>)) -> Self {
+        match meta {
+            _ if holder.kind() != Type::Object => Self::NoRoom,
+            None => Self::Open(holder.opening(), "\"_meta\":{", if filled { "}," } else { "}" }),
+            Some(meta) if meta.kind() != Type::Object => Self::NoRoom,
+            Some(meta) => match meta.member(CONTENT_LANGUAGE) {
+                Some(there) => match there.text().and_then(Text::decode) {
+                    Some(language) => Self::Reported(language.into_owned()),
+                    None => Self::NoRoom,
+                },
+                None => {
+                    let comma = if meta.members().next().is_some() { "," } else { "" };
+                    Self::Open(meta.opening(), "", comma)
+                }
+            },
+        }
+    }
+
+    /// The place in a member of an object, which may be absent.
+    pub(super) fn beside(object: Value<'_>, member: &str) -> Self {
+        match object.member(member) {
+            Some(there) => Self::look(there),
+            None if object.kind() != Type::Object => Self::NoRoom,
+            // An error has a code, so something follows; one that has nothing has no message to translate.
+            None => Self::Open(object.opening(), "\"data\":{\"_meta\":{", "}},"),
+        }
+    }
+
+    /// Whether nothing may be translated beside it.
+    pub(super) fn is_taken(&self) -> bool {
+        !matches!(self, Self::Open(..))
+    }
+
+    pub(super) fn reported(self) -> Option<String> {
+        match self {
+            Self::Reported(language) => Some(language),
+            Self::NoRoom | Self::Open(..) => None,
+        }
+    }
+
+    /// The edit that puts a report there, or what is there already.
+    pub(super) fn insert(self, language: &str) -> Result<(Span, String), Self> {
+        match self {
+            Self::Open(place, before, after) => {
+                Ok((place, format!("{before}\"{CONTENT_LANGUAGE}\":\"{language}\"{after}")))
+            }
+            other => Err(other),
+        }
+    }
+}
