@@ -41,7 +41,7 @@
 //! 6. Each text is looked for by itself: in the language that was chosen, then in its relatives, the nearest first, and
 //!    then the server's own text stands. Relatives are the files of the same language that CLDR knows a common ancestor
 //!    for: `es-UY`, `es-419`, `es-MX`, `es`; never another language, so that a sentence in one language is not followed
-//!    by one in another that the caller did not ask for.
+//!    by one in another that the caller did not ask for. Where the server's own language is among them, it ends the row.
 //!
 //! Nothing here reads files. A host asks [`Catalogs::wanted`] which files a choice needs, loads and keeps them as it likes,
 //! and puts them together in a [`Chain`].

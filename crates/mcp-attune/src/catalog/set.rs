@@ -31,7 +31,8 @@ impl Catalogs {
         &self.languages
     }
 
-    /// The files to load for a language that was chosen: its own and those of its relatives, the nearest first.
+    /// The files to load for a language that was chosen: its own and those of its relatives, the nearest first. The
+    /// server's own language ends the row, because its own text is nearer than what would follow.
     ///
     /// ```
     /// use mcp_attune::catalog::Catalogs;
@@ -45,6 +46,8 @@ impl Catalogs {
     #[must_use]
     pub fn wanted(&self, chosen: &Tag) -> Vec<&Tag> {
         let mut wanted = self.languages.relatives(chosen);
+        let default = wanted.iter().position(|tag| *tag == self.languages.default_language());
+        wanted.truncate(default.map_or(wanted.len(), |at| at + 1));
         wanted.retain(|tag| self.files.contains(tag));
         wanted
     }

@@ -71,11 +71,11 @@ mod tests {
     #[test]
     fn finds_the_way_to_every_title_and_description() {
         let schema = r#"{"title":"Root","description":"root","type":"object","properties":{
-            "city":{"type":"string","title":"A","description":"B","enum":["title"],"default":{"title":"no"}},
+            "city":{"type":"string","title":"A","description":"B","enum":["title"],"default":{"title":{"title":"no"}}},
             "title":{"description":"C"},
-            "filter":{"properties":{"near":{"description":"D","const":{"description":"no"}}}},
+            "filter":{"properties":{"near":{"description":"D","const":{"near":{"description":"no"}}}}},
             "stops":{"items":{"title":"E","properties":{"name":{"title":"F"}}}},
-            "pair":{"prefixItems":[{"title":"G"}],"examples":[{"title":"no"}]},
+            "pair":{"prefixItems":[{"title":"G"}],"examples":[{"x":{"title":"no"}}]},
             "kind":{"oneOf":[{"const":"x","title":"no"},{"properties":{"deep":{"title":"H"}}}]},
             "odd":{"title":7,"description":{"title":"no"}},
             "any":{"additionalProperties":{"title":"I"}}},

@@ -3,5 +3,7 @@
 mod cases;
 mod format;
 mod hostile;
+mod localize;
+mod localize_properties;
 mod properties;
 mod when;
