@@ -68,7 +68,7 @@ fn adapted<'m>(
     translate: Translate,
 ) -> (Cow<'m, str>, Option<String>) {
     let english = tag("en");
-    let how = How { asked, chain: Some(chain), translate, default: Some(&english) };
+    let how = How { asked, chain: Some(chain), translate, default: Some(&english), spoken: None };
     let adapted = adapt(message.as_bytes(), &how);
     let text = match adapted.text {
         Cow::Borrowed(text) => Cow::Borrowed(std::str::from_utf8(text).unwrap()),
@@ -406,7 +406,7 @@ fn a_server_that_localizes_by_itself_is_left_alone() {
 fn nothing_is_translated_without_a_preference_that_is_honoured() {
     let message = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Window"}]}}"#;
     let (asked, chain) = (Asked::new("tools/call"), chain(&[("de", german())]));
-    let how = How { asked: &asked, chain: Some(&chain), translate: BOTH, default: None };
+    let how = How { asked: &asked, chain: Some(&chain), translate: BOTH, default: None, spoken: None };
     assert!(matches!(adapt(message.as_bytes(), &how).text, Cow::Borrowed(_)));
 }
 

@@ -323,7 +323,7 @@ proptest! {
         let (english, chain) = (tag("en"), &*CHAIN);
         let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"name":"a"}}}}"#);
         let asked = Asked::of(&mcp_attune_wire::message::Message::parse(request.as_bytes()).unwrap());
-        let how = How { asked: &asked, chain: Some(chain), translate: Translate { display: true, model }, default: Some(&english) };
+        let how = How { asked: &asked, chain: Some(chain), translate: Translate { display: true, model }, default: Some(&english), spoken: None };
         let adapted = adapt(before.as_bytes(), &how);
         let after = std::str::from_utf8(&adapted.text).unwrap();
         let read: Value = serde_json::from_str(after).unwrap();
