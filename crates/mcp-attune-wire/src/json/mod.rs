@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
+mod cut;
 mod skip;
 mod text;
 mod walk;
@@ -236,10 +237,9 @@ pub struct Members<'a> {
     base: usize,
 }
 
-impl<'a> Iterator for Members<'a> {
-    type Item = (Text<'a>, Value<'a>);
-
-    fn next(&mut self) -> Option<Self::Item> {
+impl<'a> Members<'a> {
+    /// The next member, and where its name's opening quote stands.
+    fn entry(&mut self) -> Option<(usize, Text<'a>, Value<'a>)> {
         let bytes = self.text.as_bytes();
         let start = self.at + bytes.get(self.at..)?.iter().position(|byte| *byte == b'"')? + 1;
         let end = skip_string(bytes, start);
@@ -248,8 +248,17 @@ impl<'a> Iterator for Members<'a> {
         let from = colon + bytes.get(colon..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
         let to = skip_value(bytes, from);
         self.at = to;
-        let raw = self.text.get(from..to)?;
-        Some((name, Value { raw, span: Span::new(self.base + from, self.base + to) }))
+        let value =
+            Value { raw: self.text.get(from..to)?, span: Span::new(self.base + from, self.base + to) };
+        Some((self.base + start - 1, name, value))
+    }
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (Text<'a>, Value<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.entry().map(|(_, name, value)| (name, value))
     }
 }
 

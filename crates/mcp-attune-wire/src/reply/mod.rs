@@ -7,6 +7,8 @@
 //! 5. A version that is not spoken: 400, `-32022`, with what was asked for and what is spoken.
 //! 6. A session that is not known: 404, which tells a client to begin a new one; an event that is not known: 400, so
 //!    that the session goes on without the stream. Both `-32600`.
+//! 7. An argument of Attune's own that cannot be read: 200 and a result that is an error, because models see those and
+//!    mend what they wrote.
 //!
 //! Every refusal is `application/json`, also where the answer would have been a stream, and carries the
 //! request's id as it was written; where there is none it is left out.
@@ -19,7 +21,7 @@
 //! assert_eq!((reply.status, reply.code), (400, -32700));
 //! ```
 //!
-//! Rules: C1, G8, H9, H13, H14.
+//! Rules: C1, C9, G8, H9, H13, H14.
 
 use alloc::string::String;
 use alloc::vec;
@@ -52,11 +54,11 @@ pub const UNSUPPORTED_PROTOCOL_VERSION: i32 = -32022;
 pub struct Reply {
     /// The HTTP status.
     pub status: u16,
-    /// The JSON-RPC error code.
+    /// The JSON-RPC error code; 0 for a result.
     pub code: i32,
     /// The value of `Content-Type`.
     pub content_type: &'static str,
-    /// The JSON-RPC error.
+    /// The JSON-RPC error, or the result.
     pub body: String,
     /// The headers that do not agree and their rules, for logs: names only, nothing that the caller said.
     pub faults: String,
@@ -105,6 +107,36 @@ impl Reply {
     pub fn unknown_event() -> Self {
         let what = "Last-Event-ID names no event that is known here; the stream it was on cannot be resumed";
         Self { status: 400, rules: vec!["G8"], ..Self::error(INVALID_REQUEST, None, &what, &"") }
+    }
+
+    /// A call of a tool that ends before it reaches the server, because of what was written in an argument that Attune
+    /// added to the tool. `id` is the request's, as written; a `modern` result says that it is whole.
+    ///
+    /// ```
+    /// use mcp_attune_wire::reply::Reply;
+    ///
+    /// let reply = Reply::tool_failed(Some("7"), true, &"`period` is not text; write \"last week\"");
+    /// assert_eq!((reply.status, reply.code), (200, 0));
+    /// assert!(reply.body.contains(r#""isError":true"#));
+    /// ```
+    ///
+    /// Rules: C9.
+    #[must_use]
+    pub fn tool_failed(id: Option<&str>, modern: bool, message: &dyn fmt::Display) -> Self {
+        let (mut text, mut body) = (String::new(), String::from("{\"jsonrpc\":\"2.0\""));
+        let kind = if modern { "\"resultType\":\"complete\"," } else { "" };
+        // Writing into a String does not fail.
+        let _ = write!(text, "{message}");
+        if let Some(id) = id {
+            let _ = write!(body, ",\"id\":{id}");
+        }
+        let content = Quoted(&text);
+        let _ = write!(
+            body,
+            ",\"result\":{{{kind}\"content\":[{{\"type\":\"text\",\"text\":{content}}}],\"isError\":true}}}}"
+        );
+        let (faults, rules) = (String::new(), vec!["C9"]);
+        Self { status: 200, code: 0, content_type: "application/json", body, faults, rules }
     }
 
     fn error(code: i32, id: Option<&str>, message: &dyn fmt::Display, data: &dyn fmt::Display) -> Self {
