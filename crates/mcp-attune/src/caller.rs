@@ -11,13 +11,11 @@
 use core::fmt;
 
 use jiff::Timestamp;
-use jiff::civil::Weekday;
 use mcp_attune_wire::agree::Agreed;
 
-use crate::context::{self, ClientContext, Warning};
+use crate::context::{ClientContext, Warning};
 use crate::language::{AcceptLanguage, Malformed, Tag, preference};
 use crate::session::Features;
-use crate::week;
 use crate::when::{self, Interval, Unclear, When};
 
 /// What a request says about its caller.
@@ -153,9 +151,7 @@ impl Caller {
     ///
     /// What cannot be read, or names no interval; it says what can be written.
     pub fn when(&self, text: &str, clock: Timestamp) -> Result<Interval, Unclear> {
-        let context::Now { instant, zone, .. } = self.context.now(clock);
-        let first_day = self.context.locale().map_or(Weekday::Monday, week::first_day);
-        let now = when::Now { instant, zone, first_day };
+        let now = when::Now::of(self.context.now(clock), self.context.locale());
         Ok(When::parse(text, self.speaks())?.resolve(&now)?)
     }
 

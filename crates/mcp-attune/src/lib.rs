@@ -25,6 +25,8 @@ pub mod catalog;
 pub mod localize;
 
 pub mod caller;
+
+pub mod bind;
 pub mod plan;
 
 /// The examples of the README compile and run.

@@ -7,9 +7,10 @@
 //! 3. A server may choose languages itself, in its own code: what it says through [`Spoken`] is reported instead.
 //! 4. A message that reports a language already is left alone, and its report is what the header mirrors.
 //! 5. A message that cannot be read, or that no rule touches, stays as it came, byte for byte.
-//! 6. The caller's context does not go on to the server, but for what the operator lets go on.
+//! 6. The caller's context does not go on to the server, but for what the operator lets go on, and for the arguments
+//!    that it fills.
 //!
-//! Rules: C10, L7, L21.
+//! Rules: C9, C10, L7, L21.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,6 +21,7 @@ use mcp_attune_wire::context::MEMBER;
 use mcp_attune_wire::json::{Span, Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
 
+use crate::bind::{Bindings, Filled};
 use crate::caller::Caller;
 use crate::catalog::Chain;
 use crate::context::{Forward, Placement};
@@ -38,6 +40,8 @@ pub struct Offer {
     pub speaks: bool,
     /// What of its callers' contexts it is given.
     pub forward: Forward,
+    /// The arguments of its tools that its callers' contexts fill.
+    pub bindings: Arc<Bindings>,
 }
 
 /// The languages that a server's own code answers one request in: written where it chooses, read where it is reported.
@@ -75,6 +79,8 @@ pub struct Plan {
     speech: Option<Arc<Speech>>,
     /// The part of the context that goes on, and where.
     onward: Option<(Placement, String)>,
+    /// What the schemas of a listing are made with.
+    shows: Option<Arc<Bindings>>,
 }
 
 struct Speech {
@@ -96,7 +102,7 @@ pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
     let report = wish.map(|(_, languages)| languages.default_language().clone());
     let onward = offer.forward.write(caller.context()).map(|context| (offer.forward.placement, context));
     let spoken = (offer.speaks && caller.preference().is_some()).then(Spoken::default);
-    Plan { chosen, report, spoken, varies: offer.languages.is_some(), speech: None, onward }
+    Plan { chosen, report, spoken, varies: offer.languages.is_some(), speech: None, onward, shows: None }
 }
 
 impl Plan {
@@ -123,10 +129,24 @@ impl Plan {
         self.varies
     }
 
+    /// The plan of a request whose answer may list tools: their schemas are made with these bindings.
+    ///
+    /// Rules: C9.
+    #[must_use]
+    pub fn showing(self, bindings: &Arc<Bindings>) -> Self {
+        Self { shows: (!bindings.is_empty()).then(|| bindings.clone()), ..self }
+    }
+
+    /// Whether listings change on their way back.
+    #[must_use]
+    pub fn shows(&self) -> bool {
+        self.shows.is_some()
+    }
+
     /// Whether messages may have to change on their way back.
     #[must_use]
     pub fn changes(&self) -> bool {
-        self.report.is_some() || self.spoken.is_some()
+        self.report.is_some() || self.spoken.is_some() || self.shows.is_some()
     }
 
     /// Where the server's own code says the languages of its answer, if it can and somebody asked.
@@ -141,10 +161,18 @@ impl Plan {
     /// Rules: C10.
     #[must_use]
     pub fn forward<'m>(&self, message: &Message<'m>) -> Cow<'m, str> {
+        self.forward_filled(message, &Filled::default())
+    }
+
+    /// The same, with the arguments that the context fills.
+    ///
+    /// Rules: C9, C10.
+    #[must_use]
+    pub fn forward_filled<'m>(&self, message: &Message<'m>, filled: &Filled) -> Cow<'m, str> {
         let onward = self.onward.as_ref().filter(|_| message.kind() == Kind::Request);
         let put = onward.and_then(|(placement, context)| put(message, *placement, context));
         let stays = |placement| put.is_some() && onward.is_some_and(|(place, _)| *place == placement);
-        let mut edits: Vec<(Span, &str)> = Vec::new();
+        let mut edits: Vec<(Span, &str)> = filled.edits();
         if !stays(Placement::Beside) {
             edits.extend(message.member_span(MEMBER).map(|place| (place, "")));
         }
@@ -161,6 +189,17 @@ impl Plan {
     /// One message of the answer, as the caller gets it.
     #[must_use]
     pub fn adapt<'m>(&self, message: &'m [u8]) -> Adapted<'m> {
+        if let Some(bindings) = &self.shows
+            && let Some(shown) = shown(message, bindings)
+        {
+            let Adapted { text, content_language } = self.say(&shown);
+            return Adapted { text: Cow::Owned(text.into_owned()), content_language };
+        }
+        self.say(message)
+    }
+
+    /// The message in the caller's language.
+    fn say<'m>(&self, message: &'m [u8]) -> Adapted<'m> {
         let nothing = Asked::new("");
         let spoken = self.spoken.as_ref().and_then(Spoken::languages);
         let (default, spoken) = (self.report.as_ref(), spoken.as_ref());
@@ -184,6 +223,7 @@ impl fmt::Debug for Plan {
             .field("varies", &self.varies)
             .field("chain", &self.speech.as_ref().map(|speech| &speech.chain))
             .field("onward", &self.onward.as_ref().map(|(placement, _)| placement))
+            .field("shows", &self.shows())
             .finish()
     }
 }
@@ -211,6 +251,17 @@ fn put(message: &Message<'_>, placement: Placement, context: &str) -> Option<(Sp
         (Some(params), None) => first(params, &format!("\"_meta\":{{{entry}}}")),
         (None, None) => Some((message.opening()?, format!("\"params\":{{\"_meta\":{{{entry}}}}},"))),
     }
+}
+
+/// The listing in a message as callers are shown it; none where nothing in it changes.
+fn shown(message: &[u8], bindings: &Bindings) -> Option<Vec<u8>> {
+    let read = Message::parse(message).ok().filter(|read| read.kind() == Kind::Answer)?;
+    let edits = bindings.show(&read);
+    let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();
+    if edits.is_empty() {
+        return None;
+    }
+    read.splice(&edits).ok().map(String::into_bytes)
 }
 
 #[cfg(test)]

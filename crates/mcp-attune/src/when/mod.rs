@@ -55,17 +55,22 @@ mod table;
 // and the flow: a text is read, and resolved for a caller.
 mod read;
 
+use core::fmt;
+
 use jiff::Timestamp;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
+
+use crate::language::Tag;
+use crate::{context, week};
 
 pub use fault::{READABLE, Unclear, Unreadable, Unresolvable};
 pub use language::Language;
 use span::{Span, Unit};
 
-/// When it is for a caller, and where.
+/// When it is for a caller, and where. `Debug` shows neither.
 ///
-/// Rules: C4, C5.
+/// Rules: C4, C5, C8.
 ///
 /// ```
 /// use jiff::{civil::Weekday, tz::TimeZone};
@@ -74,7 +79,7 @@ use span::{Span, Unit};
 /// let now = Now { instant: "2026-11-12T13:23:00Z".parse().unwrap(), zone: TimeZone::UTC, first_day: Weekday::Sunday };
 /// assert_eq!(now.zone.to_datetime(now.instant).date().to_string(), "2026-11-12");
 /// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Now {
     /// The instant.
     pub instant: Timestamp,
@@ -82,6 +87,30 @@ pub struct Now {
     pub zone: TimeZone,
     /// The day that a week begins on where the caller is.
     pub first_day: Weekday,
+}
+
+impl Now {
+    /// A caller's now, with the week of their locale; Monday is the first day of a week that nobody knows.
+    ///
+    /// ```
+    /// use jiff::{Timestamp, civil::Weekday};
+    /// use mcp_attune::{context::ClientContext, language::Tag, when::Now};
+    ///
+    /// let context = ClientContext::of(None, None, Tag::parse("en-US").ok());
+    /// let now = Now::of(context.now(Timestamp::UNIX_EPOCH), context.locale());
+    /// assert_eq!(now.first_day, Weekday::Sunday);
+    /// ```
+    #[must_use]
+    pub fn of(now: context::Now, locale: Option<&Tag>) -> Self {
+        let first_day = locale.map_or(Weekday::Monday, week::first_day);
+        Self { instant: now.instant, zone: now.zone, first_day }
+    }
+}
+
+impl fmt::Debug for Now {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Now").finish_non_exhaustive()
+    }
 }
 
 /// From one instant, which is in it, to another, which is not. Empty where they are the same; never backwards.

@@ -36,7 +36,7 @@ struct Case<I, E> {
 }
 
 /// Runs every case of a file, of which there are at least so many; `run` says what went wrong.
-fn check<I, E>(text: &str, at_least: usize, run: impl Fn(I, E) -> Result<(), String>)
+pub(crate) fn check<I, E>(text: &str, at_least: usize, run: impl Fn(I, E) -> Result<(), String>)
 where
     I: DeserializeOwned,
     E: DeserializeOwned,
@@ -59,7 +59,7 @@ where
     assert!(failures.is_empty(), "{} cases failed:\n{}", failures.len(), failures.join("\n"));
 }
 
-fn same<T: PartialEq + Debug>(what: &str, actual: &T, expected: &T) -> Result<(), String> {
+pub(crate) fn same<T: PartialEq + Debug>(what: &str, actual: &T, expected: &T) -> Result<(), String> {
     if actual == expected { Ok(()) } else { Err(format!("{what} is {actual:?}, not {expected:?}")) }
 }
 

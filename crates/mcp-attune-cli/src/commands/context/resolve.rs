@@ -3,8 +3,6 @@
 use std::io::Write;
 
 use jiff::Timestamp;
-use jiff::civil::Weekday;
-use mcp_attune::week;
 use mcp_attune::when::{Interval, Language, Now, READABLE, When};
 use serde::Serialize;
 
@@ -50,11 +48,9 @@ impl Resolve {
         let text = self.expression.join(" ");
         let context = self.options.context()?;
         let language = context.locale().map_or(Language::English, Language::of);
-        let first_day = context.locale().map_or(Weekday::Monday, week::first_day);
-        let caller = now(&context);
         let when = When::parse(&text, language)
             .map_err(|unreadable| hinted(format!("{} is {unreadable}", quoted(&text)), hint(language)))?;
-        let now = Now { instant: caller.instant, zone: caller.zone, first_day };
+        let now = Now::of(now(&context), context.locale());
         let Interval { start, end } = when.resolve(&now).map_err(|unresolvable| {
             hinted(
                 format!("{} is {unresolvable}", quoted(&text)),
