@@ -50,6 +50,7 @@ mod upstream;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use mcp_attune::language::{Languages, Tag};
 use mcp_attune::plan::Offer;
@@ -209,6 +210,7 @@ impl Config {
             languages: languages.and_then(|tag| Languages::new(tag.clone(), []).ok()),
             speaks: false,
             forward: mount.map(|mount| mount.context.to_forward()).unwrap_or_default(),
+            bindings: Arc::new(mount.map(Mount::bindings).unwrap_or_default()),
         }
     }
 

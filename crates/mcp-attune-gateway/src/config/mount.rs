@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use mcp_attune::bind::Bindings;
+
 use super::context::Context;
 use super::findings::{Problem, quoted};
 use super::headers::Headers;
@@ -60,6 +62,16 @@ impl fmt::Display for MountPath {
 impl Mount {
     /// The name of the one server that has no name.
     pub const ALONE: &str = "default";
+
+    /// The arguments that contexts fill, as the rules want them. Rules: C9.
+    #[must_use]
+    pub fn bindings(&self) -> Bindings {
+        let rules = |tool: &Tool| {
+            tool.context.iter().map(|(argument, binding)| (argument.clone(), binding.to_rule())).collect()
+        };
+        let tools = self.tools.iter().map(|(name, tool)| (name.clone(), rules(tool))).collect();
+        Bindings::new(tools, self.context.to_forward().precision)
+    }
 }
 
 impl Default for Mount {

@@ -244,10 +244,9 @@ fn binding() -> Value {
     );
     binding.join(json!({
         "oneOf": [{ "required": ["from"] }, { "required": ["interval", "part"] }],
-        "dependentRequired": {
-            "hide": ["from"], "default": ["from"],
-            "part": ["interval"], "as": ["interval"], "end": ["interval"],
-        },
+        "dependentRequired": { "default": ["from"], "part": ["interval"], "end": ["interval"] },
+        "if": { "required": ["as"] },
+        "then": { "anyOf": [{ "required": ["interval"] }, { "properties": { "from": { "const": "now" } } }] },
     }));
     binding
 }

@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use mcp_attune::bind;
+use mcp_attune::context::{Country, Zone};
+
 use super::choice::{choices, choose};
 use super::context::Coordinates;
 use super::findings::Problem;
+use super::language;
 use super::reader::{Reader, Value, flag, some_text, text, wrong_type};
 
 /// How one tool's results are written, and which of its arguments the caller's context fills.
@@ -39,6 +43,8 @@ pub enum Binding {
 pub struct FieldBinding {
     /// The field.
     pub from: Source,
+    /// How it is written, where it is the instant.
+    pub written: Written,
     /// Whether the argument is taken out of the schema that callers see.
     pub hide: bool,
     /// What the argument is where the context does not say.
@@ -55,6 +61,8 @@ pub struct IntervalBinding {
     pub part: Part,
     /// How it is written.
     pub written: Written,
+    /// Whether the argument is taken out of the schema that callers see.
+    pub hide: bool,
 }
 
 choices! {
@@ -62,12 +70,16 @@ choices! {
     pub Source {
         /// The time zone.
         Timezone = "timezone",
+        /// The offset of the clock: `+01:00`.
+        Offset = "offset",
         /// The instant.
         Now = "now",
         /// The date.
         Today = "today",
-        /// The locale.
+        /// The locale: `de-CH`.
         Locale = "locale",
+        /// The language that is preferred, alone: `de`.
+        Language = "language",
         /// The city.
         City = "city",
         /// The region.
@@ -111,6 +123,8 @@ choices! {
         Utc = "utc",
         /// Seconds since 1970.
         Unix = "unix",
+        /// Milliseconds since 1970.
+        UnixMillis = "unix-ms",
     }
 }
 
@@ -121,6 +135,58 @@ choices! {
         Start = "start",
         /// Where it ends.
         End = "end",
+    }
+}
+
+impl Binding {
+    /// The same, as the rules want it.
+    pub(crate) fn to_rule(&self) -> bind::Binding {
+        match self {
+            Self::Field(FieldBinding { from, written, hide, default }) => {
+                let default = default.as_ref().map(ToString::to_string);
+                let from = from.to_rule(written.to_rule());
+                bind::Binding { fills: bind::Fills::Context { from, default }, hide: *hide }
+            }
+            Self::Interval(IntervalBinding { interval, part, written, hide }) => {
+                let part = match part {
+                    Part::Start => bind::Part::Start,
+                    Part::End(End::Exclusive) => bind::Part::After,
+                    Part::End(End::Inclusive) => bind::Part::Last,
+                };
+                let (named, written) = (interval.clone(), written.to_rule());
+                bind::Binding { fills: bind::Fills::Interval { named, part, written }, hide: *hide }
+            }
+        }
+    }
+}
+
+impl Source {
+    fn to_rule(self, written: bind::Written) -> bind::Source {
+        match self {
+            Self::Timezone => bind::Source::Timezone,
+            Self::Offset => bind::Source::Offset,
+            Self::Now => bind::Source::Now(written),
+            Self::Today => bind::Source::Now(bind::Written::Date),
+            Self::Locale => bind::Source::Locale,
+            Self::Language => bind::Source::Language,
+            Self::City => bind::Source::City,
+            Self::Region => bind::Source::Region,
+            Self::Country => bind::Source::Country,
+            Self::Latitude => bind::Source::Latitude,
+            Self::Longitude => bind::Source::Longitude,
+        }
+    }
+}
+
+impl Written {
+    fn to_rule(self) -> bind::Written {
+        match self {
+            Self::DateTime => bind::Written::DateTime,
+            Self::Date => bind::Written::Date,
+            Self::Utc => bind::Written::Utc,
+            Self::Unix => bind::Written::Unix,
+            Self::UnixMillis => bind::Written::UnixMillis,
+        }
     }
 }
 
@@ -179,7 +245,17 @@ fn binding(reader: &mut Reader<'_, '_, '_>, coordinates: Coordinates) -> Option<
         }
         (true, false) => {
             let problem = Problem::new("goes with `interval`, and this is `from`", "take it out");
-            reader.refuse(&["part", "as", "end"], &problem);
+            reader.refuse(&["part", "end"], &problem);
+            if from.is_some_and(|from| from != Source::Now) {
+                let problem =
+                    Problem::new("says how an instant is written", "take it out, or write `from = \"now\"`");
+                reader.refuse(&["as"], &problem);
+            }
+            if let Some(problem) =
+                from.zip(default.as_ref()).and_then(|(from, default)| unlike(from, written, default))
+            {
+                reader.wrong("default", problem);
+            }
             if let Some(Source::Latitude | Source::Longitude) = from
                 && coordinates == Coordinates::Off
             {
@@ -189,11 +265,11 @@ fn binding(reader: &mut Reader<'_, '_, '_>, coordinates: Coordinates) -> Option<
                 );
                 reader.wrong("from", problem);
             }
-            Some(Binding::Field(FieldBinding { from: from?, hide, default }))
+            Some(Binding::Field(FieldBinding { from: from?, written, hide, default }))
         }
         (false, true) => {
             let problem = Problem::new("goes with `from`, and this is `interval`", "take it out");
-            reader.refuse(&["hide", "default"], &problem);
+            reader.refuse(&["default"], &problem);
             if !reader.has("part") {
                 reader.wrong_table("has no `part`", "add `part = \"start\"` or `part = \"end\"`");
             }
@@ -207,9 +283,34 @@ fn binding(reader: &mut Reader<'_, '_, '_>, coordinates: Coordinates) -> Option<
                 Side::Start => Part::Start,
                 Side::End => Part::End(end),
             };
-            Some(Binding::Interval(IntervalBinding { interval: interval?, part, written }))
+            Some(Binding::Interval(IntervalBinding { interval: interval?, part, written, hide }))
         }
     }
+}
+
+/// What is wrong with a default that is not of the kind that the context would fill in.
+fn unlike(from: Source, written: Written, default: &serde_json::Value) -> Option<Problem> {
+    let numbers = match from {
+        Source::Latitude | Source::Longitude => true,
+        Source::Now => matches!(written, Written::Unix | Written::UnixMillis),
+        _ => false,
+    };
+    let Some(text) = default.as_str().filter(|_| !numbers) else {
+        let wanted = if numbers { "a number" } else { "a string" };
+        let hint = format!("write {wanted}, as the context would");
+        return (!(numbers && default.is_number())).then(|| Problem::new(format!("is not {wanted}"), hint));
+    };
+    let wrong = match from {
+        Source::Timezone => Zone::parse(text).err(),
+        Source::Country => Country::parse(text).err(),
+        Source::Locale | Source::Language => return language(text).err(),
+        _ => None,
+    };
+    wrong.map(|wrong| {
+        let wrong = wrong.to_string();
+        let (what, hint) = wrong.split_once("; ").unwrap_or((&wrong, "write another"));
+        Problem::new(format!("is {what}"), hint)
+    })
 }
 
 /// A value that a tool can take as an argument.

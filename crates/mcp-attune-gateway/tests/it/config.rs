@@ -151,7 +151,8 @@ fn reads_tools_and_what_fills_their_arguments() {
         [tools."sales report".context]
         from = { interval = "period", part = "start", as = "date" }
         to = { interval = "period", part = "end", as = "date", end = "inclusive" }
-        until = { interval = "period", part = "end" }
+        until = { interval = "period", part = "end", as = "unix-ms", hide = true }
+        at = { from = "now", as = "unix", default = 0 }
         "#,
     );
     let tools = &config.mounts[0].tools;
@@ -167,12 +168,16 @@ fn reads_tools_and_what_fills_their_arguments() {
     let Binding::Field(lat) = &weather.context["lat"] else { panic!("{weather:?}") };
     assert_eq!((lat.from, lat.hide, lat.default.clone()), (Source::Latitude, false, None));
     let part = |name: &str| match &tools["sales report"].context[name] {
-        Binding::Interval(binding) => (binding.interval.as_str(), binding.part, binding.written),
+        Binding::Interval(binding) => {
+            (binding.interval.as_str(), binding.part, binding.written, binding.hide)
+        }
         Binding::Field(binding) => panic!("{binding:?}"),
     };
-    assert_eq!(part("from"), ("period", Part::Start, Written::Date));
-    assert_eq!(part("to"), ("period", Part::End(End::Inclusive), Written::Date));
-    assert_eq!(part("until"), ("period", Part::End(End::Exclusive), Written::DateTime));
+    assert_eq!(part("from"), ("period", Part::Start, Written::Date, false));
+    assert_eq!(part("to"), ("period", Part::End(End::Inclusive), Written::Date, false));
+    assert_eq!(part("until"), ("period", Part::End(End::Exclusive), Written::UnixMillis, true));
+    let Binding::Field(at) = &tools["sales report"].context["at"] else { panic!("{tools:?}") };
+    assert_eq!((at.from, at.written, at.default.clone()), (Source::Now, Written::Unix, Some(0.into())));
 }
 
 #[test]
@@ -352,17 +357,17 @@ fn contradictions_of_tools_are_found() {
     for (binding, expected) in [
         ("{}", &["[tools.x.context.a] binds to nothing"][..]),
         ("'timezone'", &["`tools.x.context.a` is a string, not a table"]),
-        ("{ from = 'zone' }", &["`tools.x.context.a.from` is none of its 9 values"]),
+        ("{ from = 'zone' }", &["`tools.x.context.a.from` is none of its 11 values"]),
         ("{ from = 'now', interval = 'b' }", &["`tools.x.context.a.interval` stands beside `from`"]),
         (
             "{ from = 'now', part = 'end' }",
             &["`tools.x.context.a.part` goes with `interval`, and this is `from`"],
         ),
         (
-            "{ interval = 'p', hide = true }",
+            "{ interval = 'p', default = true }",
             &[
                 "[tools.x.context.a] has no `part`",
-                "`tools.x.context.a.hide` goes with `from`, and this is `interval`",
+                "`tools.x.context.a.default` goes with `from`, and this is `interval`",
             ],
         ),
         (
@@ -373,6 +378,16 @@ fn contradictions_of_tools_are_found() {
             "{ interval = 'a', part = 'start' }",
             &["`tools.x.context` fills `a` from `a`, which is filled itself"],
         ),
+        ("{ from = 'today', as = 'unix' }", &["`tools.x.context.a.as` says how an instant is written"]),
+        ("{ from = 'timezone', default = 1 }", &["`tools.x.context.a.default` is not a string"]),
+        ("{ from = 'timezone', default = 'Zurich' }", &["`tools.x.context.a.default` is not a time zone"]),
+        (
+            "{ from = 'timezone', default = '+01:00' }",
+            &["`tools.x.context.a.default` is an offset and not a time zone"],
+        ),
+        ("{ from = 'country', default = 'UK' }", &["`tools.x.context.a.default` is not a country"]),
+        ("{ from = 'locale', default = 'de_CH' }", &["`tools.x.context.a.default` is not a language tag"]),
+        ("{ from = 'now', as = 'unix', default = '0' }", &["`tools.x.context.a.default` is not a number"]),
         ("{ from = 'latitude' }", &["`tools.x.context.a.from` would never be filled: coordinates are off"]),
     ] {
         check(&format!("[tools.x.context]\na = {binding}"), expected);
