@@ -29,6 +29,8 @@ pub(crate) struct Asked {
     pub(crate) preferred: bool,
     /// Whether the preference stands in an `Accept-Language` header.
     pub(crate) told: bool,
+    /// Whether the caller's context filled arguments.
+    pub(crate) bound: bool,
     /// What is looked for in the answer.
     pub(crate) watch: Watch,
     /// Where a stream that fails is noted.
@@ -48,7 +50,7 @@ where
     let encoded = parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
     if encoded {
         // Where nothing is adapted, what the caller accepts went on as it came, and gzip is no surprise.
-        if asked.preferred || asked.watch.learns {
+        if asked.preferred || asked.watch.learns || asked.plan.shows() {
             tracing::warn!("the answer is encoded although that was not asked for; it passes untouched");
         }
         return Ok(Response::from_parts(parts, boxed(body)));
@@ -61,7 +63,7 @@ where
             let events = Events::new(body, asked, limits.event);
             Ok(Response::from_parts(parts, boxed(events)))
         }
-        Media::Json if asked.preferred || asked.watch.learns => {
+        Media::Json if asked.preferred || asked.watch.learns || asked.plan.shows() => {
             let id = asked.id.as_deref();
             let body = collect(body, limits.answer).await.map_err(|incomplete| match incomplete {
                 Incomplete::TooLarge => {
@@ -110,17 +112,20 @@ fn mirror(headers: &mut HeaderMap, language: &str) {
     }
 }
 
-/// What caches are told about an answer whose language could be another one for another caller.
+/// What caches are told about an answer that could be another one for another caller.
 fn caches(headers: &mut HeaderMap, asked: &Asked, reported: bool) {
-    if !asked.plan.varies() && !reported {
+    let varies = asked.plan.varies() || reported;
+    if !varies && !asked.bound {
         return;
     }
-    let vary = vary_with(texts(headers, &header::VARY), header::ACCEPT_LANGUAGE.as_str());
-    if let Some(value) = vary.and_then(|value| value.parse().ok()) {
-        headers.insert(header::VARY, value);
+    if varies {
+        let vary = vary_with(texts(headers, &header::VARY), header::ACCEPT_LANGUAGE.as_str());
+        if let Some(value) = vary.and_then(|value| value.parse().ok()) {
+            headers.insert(header::VARY, value);
+        }
     }
     // A shared cache sees the header alone, and could not tell this answer from another.
-    if asked.preferred && !asked.told {
+    if asked.bound || (varies && asked.preferred && !asked.told) {
         let value = private(texts(headers, &header::CACHE_CONTROL));
         if let Ok(value) = value.parse() {
             headers.insert(header::CACHE_CONTROL, value);

@@ -1,12 +1,14 @@
 //! What is decided about a request before it goes on: message → agree → caller → plan.
 //!
-//! Rules: C1, C7, C10, H1–H11, H13, H14, H16, H17, L2, L7, L14.
+//! Rules: C1, C7, C9, C10, H1–H11, H13, H14, H16, H17, L2, L7, L14.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, request};
+use jiff::Timestamp;
+use mcp_attune::bind::{Bindings, Filled};
 use mcp_attune::caller::Caller;
 use mcp_attune::language::{Languages, Tag};
 use mcp_attune::plan::{Plan, negotiate};
@@ -15,7 +17,6 @@ use mcp_attune_wire::agree::{self, Agree, Agreed, Era, Open};
 use mcp_attune_wire::header::Headers;
 use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
-use mcp_attune_wire::schema::Declared;
 use memchr::memmem;
 use tower_service::Service;
 
@@ -23,7 +24,7 @@ use crate::account::Account;
 use crate::body::{Body, BoxError, collect, full};
 use crate::forward::Forward;
 use crate::layer::{Mount, call};
-use crate::listing::{self, Listing, Page};
+use crate::listing::{self, Listing, Page, Tool};
 use crate::media::Media;
 use crate::schemas::{Identity, Known, MAX_PAGES, Schemas};
 use crate::settings::{Limits, Settings};
@@ -37,6 +38,8 @@ pub(crate) struct Decided {
     pub(crate) forward: Forward,
     /// The message as it goes on, where it is not the bytes that came.
     pub(crate) changed: Option<String>,
+    /// Whether the caller's context filled arguments.
+    pub(crate) bound: bool,
     /// None where the message could not be read, and passes for being reported only.
     pub(crate) kind: Option<Kind>,
     pub(crate) id: Option<String>,
@@ -88,6 +91,7 @@ where
     R::Error: Into<BoxError>,
 {
     let settings = &mount.settings;
+    let bindings = &settings.offer.bindings;
     let identity = mount.schemas.identity(parts);
     let watch = |learns| Watch { schemas: mount.schemas.clone(), identity, learns };
     let message = match Message::parse(body) {
@@ -99,8 +103,9 @@ where
     let kind = message.kind();
     account.method = message.known_method();
     let id = message.id().filter(|_| kind == Kind::Request).map(|id| id.raw().to_owned());
-    let lists =
-        message.method().is_some_and(|method| method.is("tools/list")) && message.param("cursor").is_none();
+    let shows = message.method().is_some_and(|method| method.is("tools/list"));
+    let lists = shows && message.param("cursor").is_none();
+    let spare = (!bindings.is_empty()).then(|| inner.clone());
     let headers = Headers::new(parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
     let era = agree::era(&headers, &message);
     let agreed = match agree::begin(&headers, message, &settings.policy) {
@@ -115,19 +120,90 @@ where
     let begins = (era == Era::Legacy).then(|| begins(agreed.message())).flatten();
     let caller = Caller::read(&agreed);
     told::log(&caller);
-    let plan = negotiate(&caller, &settings.offer);
+    let mut plan = negotiate(&caller, &settings.offer);
+    if shows {
+        plan = plan.showing(bindings);
+    }
     if let Some((language, why)) = plan.chosen() {
         // Collected only where somebody listens.
         let of = || settings.offer.languages.iter().flat_map(Languages::tags).map(Tag::as_str);
         let preference = caller.origin();
         tracing::debug!(%language, %why, %preference, of = ?of().collect::<Vec<_>>(), "language chosen");
     }
-    let forward = Forward::new(&agreed, declared.as_deref(), &parts.headers);
-    let changed = match plan.forward(agreed.message()) {
+    let mut filled = Filled::default();
+    let mut declared = declared;
+    let concerned = bindings.concern(agreed.message());
+    if concerned {
+        filled = fill(bindings, &agreed, &caller)?;
+        if let (None, Era::Modern, Some(inner)) = (&declared, era, spare) {
+            // A call that has no arguments yet was not checked against a schema; now it may have some.
+            declared = own_headers(inner, mount, parts, identity, agreed.message()).await;
+        }
+    }
+    let onward = plan.forward_filled(agreed.message(), &filled);
+    let own = declared.as_ref().map(|tool| &*tool.own);
+    // What was filled stands in headers too, so what goes on is read once more, as whoever gets it will.
+    let again = own.filter(|_| concerned).and_then(|_| Message::parse(onward.as_bytes()).ok());
+    let sent = again.as_ref().unwrap_or_else(|| agreed.message());
+    let forward = Forward::new(&agreed, sent, own, &parts.headers, concerned);
+    let bound = !filled.is_empty();
+    let changed = match onward {
         Cow::Borrowed(_) => None,
         Cow::Owned(changed) => Some(changed),
     };
-    Ok(Decided { plan, caller, forward, changed, kind: Some(kind), id, watch: watch(lists), era, begins })
+    Ok(Decided {
+        plan,
+        caller,
+        forward,
+        changed,
+        bound,
+        kind: Some(kind),
+        id,
+        watch: watch(lists),
+        era,
+        begins,
+    })
+}
+
+/// Fills the arguments that are bound, or says what to answer instead.
+fn fill(bindings: &Bindings, agreed: &Agreed<'_>, caller: &Caller) -> Result<Filled, Reply> {
+    let message = agreed.message();
+    match bindings.fill(message, caller, Timestamp::now()) {
+        Ok(filled) => {
+            tracing::debug!(?filled, "the context fills arguments");
+            Ok(filled)
+        }
+        Err(unfillable) => {
+            tracing::debug!(why = ?unfillable.why, "a call ends for what an argument says");
+            let id = message.id().map(mcp_attune_wire::json::Value::raw);
+            Err(Reply::tool_failed(id, agreed.era() == Era::Modern, &unfillable))
+        }
+    }
+}
+
+/// The headers of a tool that is called without arguments; none where they are not known.
+async fn own_headers<S, R>(
+    inner: S,
+    mount: &Mount,
+    parts: &request::Parts,
+    identity: Identity,
+    message: &Message<'_>,
+) -> Option<Tool>
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    R: http_body::Body<Data = Bytes> + Send,
+    R::Error: Into<BoxError>,
+{
+    let (schemas, limits) = (&mount.schemas, mount.settings.limits);
+    let tool = message.param("name")?.text()?.decode()?;
+    let bindings = schemas.bindings();
+    let list = move || Box::pin(list(inner.clone(), parts, message, limits, bindings));
+    match schemas.of(identity, &tool, list).await {
+        Known::Listed(declared) => declared,
+        Known::Unknown => None,
+    }
 }
 
 /// What a message declares, where it is the one that begins a session.
@@ -145,7 +221,7 @@ fn begins(message: &Message<'_>) -> Option<Features> {
     Some(declared.features)
 }
 
-type WithSchema<'a> = Result<(Agreed<'a>, Option<Arc<Declared>>), Reply>;
+type WithSchema<'a> = Result<(Agreed<'a>, Option<Tool>), Reply>;
 
 /// Finishes a check that depends on the called tool's schema. A refusal rests on a recent listing only.
 async fn with_schema<'a, S, R>(
@@ -173,9 +249,9 @@ where
     let asked = open.message().clone();
     // The service may not be shared between threads, so everyone who lists has one of their own.
     let list = {
-        let (asked, limits) = (&asked, mount.settings.limits);
+        let (asked, limits, bindings) = (&asked, mount.settings.limits, schemas.bindings());
         // Boxed, so that every call does not carry the room for a listing, which few need.
-        move || Box::pin(list(inner.clone(), parts, asked, limits))
+        move || Box::pin(list(inner.clone(), parts, asked, limits, bindings))
     };
     let declared = match schemas.of(identity, &tool, list.clone()).await {
         Known::Listed(declared) => declared,
@@ -199,8 +275,8 @@ where
     }
 }
 
-fn finish<'a>(open: Open<'a, '_>, declared: Option<Arc<Declared>>) -> WithSchema<'a> {
-    match open.with(declared.as_deref()) {
+fn finish<'a>(open: Open<'a, '_>, declared: Option<Tool>) -> WithSchema<'a> {
+    match open.with(declared.as_ref().map(|tool| &**tool.shown())) {
         Ok(agreed) => Ok((agreed, declared)),
         Err(refusal) => Err(Reply::from(&refusal)),
     }
@@ -220,8 +296,8 @@ fn report_or(
     account.broken = refused.rules;
     let caller = Caller::default();
     let plan = negotiate(&caller, &settings.offer);
-    let forward = Forward::default();
-    Ok(Decided { plan, caller, forward, changed: None, kind: None, id: None, watch, era, begins: None })
+    let (forward, changed, bound) = (Forward::default(), None, false);
+    Ok(Decided { plan, caller, forward, changed, bound, kind: None, id: None, watch, era, begins: None })
 }
 
 /// Lists the tools in the name of a caller, page by page; none where that cannot be done.
@@ -230,6 +306,7 @@ async fn list<S, R>(
     parts: &request::Parts,
     message: &Message<'_>,
     limits: Limits,
+    bindings: &Bindings,
 ) -> Option<(Listing, bool)>
 where
     S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
@@ -249,7 +326,7 @@ where
         let response = call(inner.clone(), request).await.ok()?;
         let stream = Media::of(response.headers()) == Media::Events;
         let body = collect(response.into_body(), limits.answer).await.ok()?;
-        let page = if stream { page_of_stream(&body)? } else { Page::read(&body)? };
+        let page = if stream { page_of_stream(&body, bindings)? } else { Page::read(&body, bindings)? };
         listing.add(&page);
         match page.next {
             None => return Some((listing, page.public)),
@@ -264,10 +341,10 @@ where
     None
 }
 
-fn page_of_stream(body: &[u8]) -> Option<Page> {
+fn page_of_stream(body: &[u8], bindings: &Bindings) -> Option<Page> {
     let pieces = Splitter::new(usize::MAX).push(body).ok()?;
     pieces.iter().find_map(|piece| match piece {
-        Piece::Event(event) => Page::read(&data(event)?),
+        Piece::Event(event) => Page::read(&data(event)?, bindings),
         Piece::Raw(_) => None,
     })
 }

@@ -62,7 +62,8 @@ impl AttuneLayer {
     /// A layer with these settings.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let schemas = Arc::new(Schemas::new(settings.schemas.clone()));
+        let schemas = Schemas::new(settings.schemas.clone(), settings.offer.bindings.clone());
+        let schemas = Arc::new(schemas);
         Self { mount: Arc::new(Mount { settings, schemas }) }
     }
 }
@@ -160,7 +161,7 @@ where
         }
     };
     let decided = decide::decide(inner.clone(), mount, &parts, &body, account).await?;
-    let Decided { plan, caller, forward, changed, kind, id, watch, era, begins } = decided;
+    let Decided { plan, caller, forward, changed, bound, kind, id, watch, era, begins } = decided;
     account.language = plan.chosen().map(|(language, _)| language.clone());
     let mut parts = parts;
     let seal = settings.seal.as_ref().filter(|_| era == Era::Legacy);
@@ -171,7 +172,7 @@ where
     let preferred = caller.preference().is_some();
     // A preference that is the locale of the context stands in no header that a cache sees.
     let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE) && caller.origin() == Origin::Stated;
-    forward.apply(&mut parts.headers, preferred || watch.learns);
+    forward.apply(&mut parts.headers, preferred || watch.learns || plan.shows());
     parts.extensions.insert(caller);
     if let Some(spoken) = plan.spoken() {
         parts.extensions.insert(spoken.clone());
@@ -193,7 +194,7 @@ where
     if kind != Some(Kind::Request) {
         return Ok(response.map(boxed));
     }
-    let asked = Asked { plan, id, events, preferred, told, watch, account: account.clone() };
+    let asked = Asked { plan, id, events, preferred, told, bound, watch, account: account.clone() };
     answers::adapt(response, asked, settings.limits).await
 }
 
@@ -224,7 +225,8 @@ where
     let offer = settings.offer.clone();
     let offer = preference.filter(|_| !offer.speaks).map_or_else(Offer::default, |_| offer);
     let caller = Caller::resumed(preference).in_session(visit.features());
-    let plan = negotiate(&caller, &offer);
+    // A stream that goes on may bring the listing that was asked for when it began.
+    let plan = negotiate(&caller, &offer).showing(&settings.offer.bindings);
     account.language = plan.chosen().map(|(language, _)| language.clone());
     let preferred = plan.changes();
     let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
@@ -238,10 +240,11 @@ where
     let mut response = response.map_err(|failed| Reply::failed(failed.status, None, &failed))?;
     visit.leave(&mut response);
     let events = visit.events(preference);
-    if !streams || events.is_none() {
+    if !streams || (events.is_none() && !plan.shows()) {
         return Ok(response.map(boxed));
     }
-    let asked = Asked { plan, id: None, events, preferred, told, watch, account: account.clone() };
+    let asked =
+        Asked { plan, id: None, events, preferred, told, bound: false, watch, account: account.clone() };
     answers::adapt(response, asked, settings.limits).await
 }
 

@@ -2,12 +2,14 @@
 //!
 //! Rules: H5, H10, H11.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use http::header::{self, HeaderMap, HeaderValue};
+use mcp_attune::bind::Bindings;
 use mcp_attune_wire::header::{METHOD, NAME, PARAM_PREFIX};
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
 use mcp_attune_wire::schema::{Declaration, Declared};
 
@@ -17,13 +19,29 @@ const ID: &str = "attune-schemas";
 /// The tools of a listing that declare headers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Listing {
-    tools: HashMap<String, Arc<Declared>>,
+    tools: HashMap<String, Tool>,
     weight: usize,
+}
+
+/// What one tool declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tool {
+    /// To whoever calls the server: what the onward leg mirrors.
+    pub(crate) own: Arc<Declared>,
+    /// To callers, where they are shown another schema than the server's.
+    shown: Option<Arc<Declared>>,
+}
+
+impl Tool {
+    /// What callers are checked against.
+    pub(crate) fn shown(&self) -> &Arc<Declared> {
+        self.shown.as_ref().unwrap_or(&self.own)
+    }
 }
 
 impl Listing {
     /// What a tool declares; none where it is not listed or declares nothing, which come to the same.
-    pub(crate) fn declared(&self, tool: &str) -> Option<Arc<Declared>> {
+    pub(crate) fn declared(&self, tool: &str) -> Option<Tool> {
         self.tools.get(tool).cloned()
     }
 
@@ -35,23 +53,24 @@ impl Listing {
     /// Adds the tools of a page.
     pub(crate) fn add(&mut self, page: &Page) {
         // Counted here, once: every new listing asks all others for their weight.
-        self.weight += page.tools.iter().map(|(name, declared)| weight(name, declared)).sum::<usize>();
+        self.weight += page.tools.iter().map(|(name, tool)| weight(name, tool)).sum::<usize>();
         self.tools.extend(page.tools.iter().cloned());
     }
 }
 
 /// What a tool takes. Measured with one declaration it was some 820 bytes and its texts: lists have room for four.
-fn weight(name: &str, declared: &Declared) -> usize {
+fn weight(name: &str, tool: &Tool) -> usize {
     const TOOL: usize = 256;
     const DECLARATION: usize = 576;
     let texts = |one: &Declaration| one.header().len() + one.path().map(str::len).sum::<usize>();
-    TOOL + name.len() + declared.iter().map(|one| DECLARATION + texts(one)).sum::<usize>()
+    let declared = [Some(&tool.own), tool.shown.as_ref()].into_iter().flatten().flat_map(|all| all.iter());
+    TOOL + name.len() + declared.map(|one| DECLARATION + texts(one)).sum::<usize>()
 }
 
 /// One page of a listing.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    tools: Vec<(String, Arc<Declared>)>,
+    tools: Vec<(String, Tool)>,
     /// Where the next page begins, as written.
     pub(crate) next: Option<String>,
     /// Whether every caller gets the same.
@@ -59,28 +78,56 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Reads the answer to a `tools/list`; none where it is no such answer.
-    pub(crate) fn read(answer: &[u8]) -> Option<Self> {
+    /// Reads the answer to a `tools/list`; none where it is no such answer. `bindings` make what callers are shown.
+    pub(crate) fn read(answer: &[u8], bindings: &Bindings) -> Option<Self> {
         let message = Message::parse(answer).ok().filter(|message| message.kind() == Kind::Answer)?;
         let result = message.member("result")?;
         let listed = result.member("tools").filter(|tools| tools.kind() == Type::Array)?;
         let mut tools = Vec::new();
-        for tool in listed.elements() {
-            let Some(name) = tool.member("name").and_then(Value::text).and_then(Text::decode) else {
+        for (name, schema) in listed.elements().filter_map(named) {
+            if bindings.binds(&name) {
                 continue;
-            };
-            let Some(schema) = tool.member("inputSchema") else { continue };
+            }
             match Declared::read(schema.raw().as_bytes()) {
                 Ok(declared) if declared.is_empty() => {}
-                Ok(declared) => tools.push((name.into_owned(), Arc::new(declared))),
+                Ok(declared) => {
+                    tools.push((name.into_owned(), Tool { own: Arc::new(declared), shown: None }));
+                }
                 Err(invalid) => tracing::warn!(tool = %name, %invalid, "the tool declares no headers"),
             }
+        }
+        if !bindings.is_empty() {
+            tools.extend(bound(&message, bindings));
         }
         let next = result.member("nextCursor").filter(|cursor| cursor.kind() == Type::String);
         let scope = result.member("cacheScope").and_then(Value::text);
         let next = next.map(|cursor| cursor.raw().to_owned());
         Some(Self { tools, next, public: scope.is_some_and(|scope| scope.is("public")) })
     }
+}
+
+/// The name of a listed tool, and its schema.
+fn named<'a>(tool: Value<'a>) -> Option<(Cow<'a, str>, Value<'a>)> {
+    Some((tool.member("name")?.text()?.decode()?, tool.member("inputSchema")?))
+}
+
+/// The bound tools of a listing: what they declare to the server's callers, and to ours.
+fn bound(answer: &Message<'_>, bindings: &Bindings) -> Vec<(String, Tool)> {
+    let edits = bindings.show(answer);
+    let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();
+    let Ok(shown) = answer.splice(&edits) else { return Vec::new() };
+    let Ok(shown) = Message::parse(shown.as_bytes()) else { return Vec::new() };
+    let tools = |answer: &Message<'_>| {
+        let listed = answer.member("result").and_then(|result| result.member("tools"));
+        let bound = listed.into_iter().flat_map(Value::elements).filter_map(named);
+        let bound = bound.filter(|(name, _)| bindings.binds(name));
+        // What is invalid declares nothing, to whomever it is shown.
+        let read = |schema: Value<'_>| Declared::read(schema.raw().as_bytes()).unwrap_or_default();
+        bound.map(|(name, schema)| (name.into_owned(), Arc::new(read(schema)))).collect::<Vec<_>>()
+    };
+    let both = tools(answer).into_iter().zip(tools(&shown));
+    let both = both.map(|((name, own), (_, shown))| (name, Tool { own, shown: Some(shown) }));
+    both.filter(|(_, tool)| !tool.own.is_empty() || !tool.shown().is_empty()).collect()
 }
 
 /// The body of a `tools/list` in the name of whoever sent `message`: their envelope, without their progress token and
@@ -129,7 +176,7 @@ mod tests {
             {"name":"bad","inputSchema":{"properties":{"a":{"x-mcp-header":"A"}}}},
             {"name":"g\u00f6t","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}},
             {"inputSchema":{}}, 7]}}"#;
-        let page = Page::read(answer).unwrap();
+        let page = Page::read(answer, &Bindings::default()).unwrap();
         assert_eq!(page.tools.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["göt"]);
         assert_eq!((page.next.as_deref(), page.public), (Some("\"a\\\"b\""), true));
     }
@@ -144,7 +191,7 @@ mod tests {
             "[]",
             "",
         ] {
-            assert!(Page::read(answer.as_bytes()).is_none(), "{answer}");
+            assert!(Page::read(answer.as_bytes(), &Bindings::default()).is_none(), "{answer}");
         }
     }
 

@@ -6,19 +6,21 @@
 //! 4. What cannot be listed is unknown, for a second; no call fails for it.
 //! 5. Identities are kept as keyed hashes, and all listings together have a bound.
 //!
-//! Rules: H10, H11.
+//! Rules: C9, H10, H11.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::HeaderName;
 use http::{header, request};
-use mcp_attune_wire::schema::Declared;
+use mcp_attune::bind::Bindings;
+use mcp_attune_wire::message::Message;
 use tokio::time::Instant;
 
-use crate::listing::{Listing, Page};
+use crate::listing::{Listing, Page, Tool};
 
 /// How listings are kept. Rules: H10, H11.
 #[derive(Clone, Debug)]
@@ -65,7 +67,7 @@ pub(crate) struct Identity(u64, u64);
 #[derive(Debug)]
 pub(crate) enum Known {
     /// A listing says so; none where the tool is not in it or declares nothing.
-    Listed(Option<Arc<Declared>>),
+    Listed(Option<Tool>),
     /// The tools could not be listed.
     Unknown,
 }
@@ -87,6 +89,9 @@ pub(crate) struct Schemas {
     settings: SchemaSettings,
     keys: (RandomState, RandomState),
     state: Mutex<State>,
+    bindings: Arc<Bindings>,
+    /// Whether the bindings were held against a listing.
+    held: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -96,8 +101,13 @@ struct State {
 }
 
 impl Schemas {
-    pub(crate) fn new(settings: SchemaSettings) -> Self {
-        Self { settings, keys: (RandomState::new(), RandomState::new()), state: Mutex::default() }
+    pub(crate) fn new(settings: SchemaSettings, bindings: Arc<Bindings>) -> Self {
+        let keys = (RandomState::new(), RandomState::new());
+        Self { settings, keys, state: Mutex::default(), bindings, held: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn bindings(&self) -> &Bindings {
+        &self.bindings
     }
 
     pub(crate) fn refuses_unknown(&self) -> bool {
@@ -124,7 +134,7 @@ impl Schemas {
     }
 
     /// What is known about a tool without asking anybody.
-    pub(crate) fn cached(&self, identity: Identity, tool: &str) -> Option<Arc<Declared>> {
+    pub(crate) fn cached(&self, identity: Identity, tool: &str) -> Option<Tool> {
         self.state().find(identity, self.settings.ttl)?.declared(tool)
     }
 
@@ -183,10 +193,25 @@ impl Schemas {
 
     /// Learns from a listing that passes by, if it is whole.
     pub(crate) fn learn(&self, identity: Identity, answer: &[u8]) {
-        let Some(page) = Page::read(answer).filter(|page| page.next.is_none()) else { return };
+        let page = Page::read(answer, &self.bindings);
+        if let Some(page) = page.as_ref().filter(|_| !self.bindings.is_empty()) {
+            self.hold(answer, page.next.is_none());
+        }
+        let Some(page) = page.filter(|page| page.next.is_none()) else { return };
         let mut listing = Listing::default();
         listing.add(&page);
         self.state().keep(identity, listing, page.public);
+    }
+
+    /// Holds the bindings against the first listing that comes. `whole`: it has all tools. Rules: C9.
+    fn hold(&self, answer: &[u8], whole: bool) {
+        if self.held.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let Ok(answer) = Message::parse(answer) else { return };
+        for finding in self.bindings.check(&[answer], whole) {
+            tracing::warn!("a binding does not fit the server: {finding}");
+        }
     }
 
     /// The server said that its tools changed.

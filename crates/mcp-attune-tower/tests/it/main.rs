@@ -1,6 +1,7 @@
 //! The layer around plain services.
 
 mod answers;
+mod bound;
 mod requests;
 mod schemas;
 mod sessions;
