@@ -19,6 +19,7 @@ use http::{Request, Response};
 use mcp_attune_tower::NoRandomness;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tower_service::Service;
 
 use crate::Body;
@@ -144,6 +145,8 @@ impl Gateway {
                 None => std::future::pending().await,
             }
         };
+        // Dropped, and with it the looking, when there is nothing left to serve.
+        let looking = self.current.look();
         let ending = async {
             tokio::select! {
                 () = shutdown => {}
@@ -154,6 +157,7 @@ impl Gateway {
             let _ = stop.send(true);
         };
         let (drained, _, ()) = tokio::join!(callers, admin, ending);
+        drop(looking);
         self.lasting.children.end().await;
         drained
     }
@@ -188,6 +192,7 @@ fn read_tls(cert: &Path, key: &Path) -> Result<Tls, NotStarted> {
 async fn follow(config: &Config, file: &Path, current: &Current, lasting: &Lasting) {
     let changed = |file: &Path| -> Option<SystemTime> { std::fs::metadata(file).ok()?.modified().ok() };
     let (mut seen, mut config) = (changed(file), config.clone());
+    let mut _looking = JoinSet::new();
     loop {
         tokio::time::sleep(LOOK).await;
         let now = changed(file);
@@ -215,6 +220,7 @@ async fn follow(config: &Config, file: &Path, current: &Current, lasting: &Lasti
                     );
                 }
                 current.replace(stack);
+                _looking = current.look();
                 config = next;
                 lasting.metrics.reloaded(true);
                 tracing::info!("the new configuration is in place");
@@ -234,6 +240,10 @@ struct Current(Arc<RwLock<Stack>>);
 impl Current {
     fn new(stack: Stack) -> Self {
         Self(Arc::new(RwLock::new(stack)))
+    }
+
+    fn look(&self) -> JoinSet<()> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).look()
     }
 
     fn replace(&self, stack: Stack) {

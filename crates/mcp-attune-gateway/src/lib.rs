@@ -26,6 +26,7 @@ pub mod listen;
 pub mod upstream;
 
 mod child;
+mod look;
 
 pub mod stack;
 pub mod stdio;

@@ -23,6 +23,7 @@ use http_body_util::BodyExt;
 use mcp_attune_tower::{Attune, AttuneLayer, Failed, Keys, NoRandomness, Seal, Settings, boxed};
 use mcp_attune_wire::reply::Reply;
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -30,6 +31,7 @@ use crate::child::{self, ChildUpstream, Children};
 use crate::config::{self, Agreement, Config, OnUnknown, Target};
 use crate::guard::{Allowed, BadEntry, Guard, GuardLayer, Guarded};
 use crate::listen::RequestError;
+use crate::look::look;
 use crate::metrics::{Meter, Metrics};
 use crate::refusal;
 use crate::request_id::{Named, Naming};
@@ -104,19 +106,32 @@ pub(crate) fn stack(config: &Config, lasting: &Lasting) -> Result<Stack, Unserva
     let metrics = &lasting.metrics;
     let keys = keys(config, &lasting.made);
     let mounted = |mount| Mounted::new(config, mount, lasting, &keys).map(Arc::new);
-    let mounts = config.mounts.iter().map(mounted).collect::<Result<_, _>>()?;
+    let mounts: Arc<[_]> = config.mounts.iter().map(mounted).collect::<Result<_, _>>()?;
     let door = metrics.meter("");
     let calls = Arc::new(Semaphore::new(config.limits.calls.min(Semaphore::MAX_PERMITS)));
     let hosts = config.server.allowed_hosts.iter().map(http::uri::Authority::as_str);
     let origins = config.server.allowed_origins.iter().map(config::Origin::as_str);
     let allowed = Allowed::new(hosts, origins).map_err(Unservable::Allowed)?;
     let guard = GuardLayer::new(allowed).counting(door.refusals("H15"));
-    Ok(Stack(Named::new(guard.layer(Calls { mounts, calls, door }))))
+    let behind = mounts.clone();
+    Ok(Stack { door: Named::new(guard.layer(Calls { mounts, calls, door })), mounts: behind })
 }
 
 /// A stack that is ready to serve. A clone is the same stack.
 #[derive(Clone, Debug)]
-pub(crate) struct Stack(Named<Guard<Calls>>);
+pub(crate) struct Stack {
+    door: Named<Guard<Calls>>,
+    mounts: Arc<[Arc<Mounted>]>,
+}
+
+impl Stack {
+    /// Begins to look at the tools that bindings name; it ends with what is returned.
+    #[must_use]
+    pub(crate) fn look(&self) -> JoinSet<()> {
+        let bound = self.mounts.iter().filter(|mount| mount.bound.is_some());
+        bound.map(|mount| Arc::clone(mount).look()).collect()
+    }
+}
 
 type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
@@ -126,11 +141,11 @@ impl Service<Request<Body>> for Stack {
     type Future = Naming<Guarded<Answer>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.0.poll_ready(cx)
+        self.door.poll_ready(cx)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        self.0.call(request)
+        self.door.call(request)
     }
 }
 
@@ -204,6 +219,9 @@ struct Mounted {
     meter: Meter,
     behind: Behind,
     attuned: Attune<Behind>,
+    /// What is around the server, where its bindings are yet to be held against its tools.
+    bound: Option<AttuneLayer>,
+    most: usize,
 }
 
 impl Mounted {
@@ -229,11 +247,21 @@ impl Mounted {
         };
         let mut settings = settings(config, mount);
         settings.seal = Some(Seal::new(keys.clone(), &mount.name));
+        let binds = !settings.offer.bindings.is_empty();
         let layer = AttuneLayer::new(settings);
         let meter = lasting.metrics.meter(&mount.name);
         let behind = Behind { server, meter: meter.clone() };
         let path = mount.path.as_str().to_owned();
-        Ok(Self { path, attuned: layer.layer(behind.clone()), meter, behind })
+        let attuned = layer.layer(behind.clone());
+        let (bound, most) = (binds.then_some(layer), config.limits.answer);
+        Ok(Self { path, attuned, meter, behind, bound, most })
+    }
+
+    /// Holds the bindings against the server's tools, where there are bindings.
+    async fn look(self: Arc<Self>) {
+        if let Some(layer) = &self.bound {
+            look(self.behind.clone(), self.path.clone(), self.most, layer.clone()).await;
+        }
     }
 }
 

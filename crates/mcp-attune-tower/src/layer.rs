@@ -66,6 +66,14 @@ impl AttuneLayer {
         let schemas = Arc::new(schemas);
         Self { mount: Arc::new(Mount { settings, schemas }) }
     }
+
+    /// Holds the bindings against all pages of what the server lists, and logs what does not fit. Whoever does not ask the
+    /// server by themselves need not call this: the first listing that passes by serves as well.
+    ///
+    /// Rules: C9.
+    pub fn hold(&self, pages: &[Bytes]) {
+        self.mount.schemas.hold(pages.iter().map(AsRef::as_ref), true);
+    }
 }
 
 impl<S> Layer<S> for AttuneLayer {

@@ -1,22 +1,23 @@
 //! What becomes of one line between a client and a server that speak in lines, whichever way it goes.
 //!
 //! 1. What a client sends is read once, must have its envelope, and goes on as it came but for what the plan takes
-//!    out. What cannot be read in one way is answered here.
+//!    out and what the context fills in. What cannot be read in one way is answered here.
 //! 2. The plan of a request is kept until its answer comes, or until the client cancels it: for that long, and for
 //!    nothing else, its preference counts.
 //! 3. What a legacy client declares when it begins holds for all its lines: one pipe is one session.
 //! 4. What a server says goes back as it came; the answer to a request is adapted to that request's plan. What is no
 //!    message stays away from the client, whose reader would stumble over it.
 //!
-//! Rules: C1, C10, F1, H13, H14, L3, L13, L20.
+//! Rules: C1, C9, C10, F1, H13, H14, L3, L13, L20.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use jiff::Timestamp;
 use mcp_attune::caller::Caller;
 use mcp_attune::plan::{Offer, Plan, Spoken, negotiate};
 use mcp_attune::session::Features;
-use mcp_attune_wire::agree::{self, Policy};
+use mcp_attune_wire::agree::{self, Era, Policy};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
@@ -35,6 +36,8 @@ pub struct Relay {
     waiting: HashMap<Id, Plan>,
     /// What the client declared when it began.
     features: Features,
+    /// Whether the bindings were held against a listing.
+    held: bool,
 }
 
 /// A line as the server gets it, and who sent it.
@@ -61,7 +64,8 @@ impl Relay {
     /// The rules for one pipe. `most` requests may wait for their answers.
     #[must_use]
     pub fn new(offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
-        Self { offer, policy, report_only, most, waiting: HashMap::new(), features: Features::default() }
+        let (waiting, features) = (HashMap::new(), Features::default());
+        Self { offer, policy, report_only, most, waiting, features, held: false }
     }
 
     /// A line of the client, as the server gets it, or what it is answered with instead.
@@ -83,10 +87,24 @@ impl Relay {
         }
         let caller = Caller::read(&agreed).in_session(self.features.clone());
         told::log(&caller);
-        let plan = negotiate(&caller, &self.offer);
+        let mut plan = negotiate(&caller, &self.offer);
         let message = agreed.message();
+        if message.method().is_some_and(|method| method.is("tools/list")) {
+            plan = plan.showing(&self.offer.bindings);
+        }
+        let filled = match self.offer.bindings.fill(message, &caller, Timestamp::now()) {
+            Ok(filled) => filled,
+            Err(unfillable) => {
+                tracing::debug!(why = ?unfillable.why, "a call ends for what an argument says");
+                let (id, modern) = (message.id().map(Value::raw), agreed.era() == Era::Modern);
+                return Err(Reply::tool_failed(id, modern, &unfillable));
+            }
+        };
+        if !filled.is_empty() {
+            tracing::debug!(?filled, "the context fills arguments");
+        }
         let spoken = plan.spoken().cloned();
-        let line = match plan.forward(message) {
+        let line = match plan.forward_filled(message, &filled) {
             Cow::Borrowed(_) => Cow::Borrowed(line),
             Cow::Owned(changed) => Cow::Owned(changed.into_bytes()),
         };
@@ -121,6 +139,17 @@ impl Relay {
         Ok(Sent { line: Cow::Borrowed(line), caller: Caller::default(), spoken: None })
     }
 
+    /// Holds the bindings against the first listing that comes.
+    fn hold(&mut self, answer: Message<'_>) {
+        if std::mem::replace(&mut self.held, true) {
+            return;
+        }
+        let whole = answer.member("result").is_some_and(|result| result.member("nextCursor").is_none());
+        for finding in self.offer.bindings.check(&[answer], whole) {
+            tracing::warn!("a binding does not fit the server: {finding}");
+        }
+    }
+
     /// A line of the server.
     pub fn back<'l>(&mut self, line: &'l [u8]) -> Back<'l> {
         let Ok(message) = Message::parse(line) else { return Back::Drop };
@@ -128,6 +157,9 @@ impl Relay {
             Kind::Other => Back::Drop,
             Kind::Answer => {
                 let plan = message.id().and_then(Id::read).and_then(|id| self.waiting.remove(&id));
+                if plan.as_ref().is_some_and(Plan::shows) {
+                    self.hold(message);
+                }
                 Back::Send(plan.map_or(Cow::Borrowed(line), |plan| plan.adapt(line).text))
             }
             Kind::Request | Kind::Notification | Kind::Batch => Back::Send(Cow::Borrowed(line)),

@@ -195,7 +195,7 @@ impl Schemas {
     pub(crate) fn learn(&self, identity: Identity, answer: &[u8]) {
         let page = Page::read(answer, &self.bindings);
         if let Some(page) = page.as_ref().filter(|_| !self.bindings.is_empty()) {
-            self.hold(answer, page.next.is_none());
+            self.hold([answer], page.next.is_none());
         }
         let Some(page) = page.filter(|page| page.next.is_none()) else { return };
         let mut listing = Listing::default();
@@ -203,13 +203,13 @@ impl Schemas {
         self.state().keep(identity, listing, page.public);
     }
 
-    /// Holds the bindings against the first listing that comes. `whole`: it has all tools. Rules: C9.
-    fn hold(&self, answer: &[u8], whole: bool) {
+    /// Holds the bindings against the first listing that comes. `whole`: these are all of its pages. Rules: C9.
+    pub(crate) fn hold<'a>(&self, pages: impl IntoIterator<Item = &'a [u8]>, whole: bool) {
         if self.held.swap(true, Ordering::Relaxed) {
             return;
         }
-        let Ok(answer) = Message::parse(answer) else { return };
-        for finding in self.bindings.check(&[answer], whole) {
+        let pages: Vec<_> = pages.into_iter().filter_map(|page| Message::parse(page).ok()).collect();
+        for finding in self.bindings.check(&pages, whole) {
             tracing::warn!("a binding does not fit the server: {finding}");
         }
     }

@@ -7,6 +7,7 @@ mod context;
 
 mod support;
 
+mod bound;
 mod browser;
 mod child;
 mod counted;

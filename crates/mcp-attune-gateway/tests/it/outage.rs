@@ -210,19 +210,30 @@ async fn a_server_that_does_not_even_read_is_an_error_with_the_id() {
 
 /// Lines that were logged on this thread.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    fn listen(&self) -> tracing::subscriber::DefaultGuard {
+    pub(crate) fn listen(&self) -> tracing::subscriber::DefaultGuard {
         let log = self.clone();
         let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || log.clone()).finish();
         tracing::subscriber::set_default(subscriber)
     }
 
     /// How often this was logged since the last time.
-    fn count(&self, what: &str) -> usize {
+    pub(crate) fn count(&self, what: &str) -> usize {
         let all = std::mem::take(&mut *self.0.lock().unwrap());
         String::from_utf8(all).unwrap().matches(what).count()
+    }
+
+    /// Waits until this was logged: all that was since the last time.
+    pub(crate) async fn until(&self, what: &str) -> String {
+        let logged = async {
+            while !String::from_utf8_lossy(&self.0.lock().unwrap()).contains(what) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        soon(logged).await;
+        String::from_utf8(std::mem::take(&mut *self.0.lock().unwrap())).unwrap()
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod faults;
 mod leaks;
-mod script;
+pub(crate) mod script;
 mod sessions;
 mod shared;
 

@@ -95,6 +95,10 @@ impl Server {
                     r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"script","version":"1"}}"#,
                 );
             }
+            "tools/list" if script.ends_with("-bound") => result(
+                id,
+                r#"{"tools":[{"name":"echo","inputSchema":{"type":"object","properties":{"a":{},"day":{"type":"string"}},"required":["day"]}}]}"#,
+            ),
             "tools/list" => result(id, r#"{"tools":[]}"#),
             "tools/call" => self.call(&message, id),
             "subscriptions/listen" => {

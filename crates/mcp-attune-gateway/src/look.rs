@@ -1,0 +1,169 @@
+//! A look at the tools of a server when the gateway starts, so that bindings that do not fit are told before a caller
+//! meets them.
+//!
+//! 1. The server is asked as a modern caller without credentials would ask, and as a legacy one where that gives no
+//!    listing.
+//! 2. What does not fit is in the log. A server that cannot be asked is too; the first listing that passes by is then
+//!    looked at instead.
+//!
+//! Nobody waits for it, and nothing depends on it.
+//!
+//! Rules: C9.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header};
+use http_body_util::{BodyExt, Limited};
+use mcp_attune_tower::sse::{Piece, Splitter, data};
+use mcp_attune_tower::{AttuneLayer, Failed, Media, full};
+use mcp_attune_wire::header::{METHOD, PROTOCOL_VERSION};
+use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::message::{Message, meta};
+use tokio::time::timeout;
+use tower_service::Service;
+
+use crate::Body;
+
+/// How long one question may take: a program may have to be installed first.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_PAGES: usize = 100;
+const MODERN: &str = "2026-07-28";
+const LEGACY: &str = "2025-11-25";
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// Asks a server for its tools, and holds the bindings of its layer against them.
+pub(crate) async fn look<S>(server: S, path: String, most: usize, layer: AttuneLayer)
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Failed> + Clone + Send,
+    S::Future: Send,
+{
+    let mut asker = Asker { server, path, most, headers: HeaderMap::new() };
+    let pages = match asker.modern().await {
+        Some(pages) => Some(pages),
+        None => asker.legacy().await,
+    };
+    match pages {
+        Some(pages) => layer.hold(&pages),
+        None => tracing::warn!(
+            path = asker.path,
+            "the server could not be asked for its tools, so the bindings in [tools] are checked when somebody lists them"
+        ),
+    }
+}
+
+struct Asker<S> {
+    server: S,
+    path: String,
+    /// How large an answer may be.
+    most: usize,
+    headers: HeaderMap,
+}
+
+impl<S> Asker<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Failed> + Clone + Send,
+    S::Future: Send,
+{
+    async fn modern(&mut self) -> Option<Vec<Bytes>> {
+        let (version, capabilities) = (meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
+        self.headers.insert(name(PROTOCOL_VERSION)?, HeaderValue::from_static(MODERN));
+        self.headers.insert(name(METHOD)?, HeaderValue::from_static("tools/list"));
+        self.pages(&format!(r#""_meta":{{"{version}":"{MODERN}","{capabilities}":{{}}}}"#)).await
+    }
+
+    async fn legacy(&mut self) -> Option<Vec<Bytes>> {
+        self.headers.clear();
+        let client = r#"{"name":"attune","version":"1"}"#;
+        let hello = format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{LEGACY}","capabilities":{{}},"clientInfo":{client}}}}}"#
+        );
+        let (headers, answer) = self.ask(Method::POST, hello).await?;
+        let answer = Message::parse(&answer).ok()?;
+        let version = answer.member("result")?.member("protocolVersion")?.text()?.decode()?;
+        self.headers.insert(name(PROTOCOL_VERSION)?, HeaderValue::from_str(&version).ok()?);
+        if let Some(session) = headers.get(SESSION) {
+            self.headers.insert(SESSION, session.clone());
+        }
+        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        self.ask(Method::POST, ready.to_owned()).await?;
+        let pages = self.pages("").await;
+        if self.headers.contains_key(SESSION) {
+            self.ask(Method::DELETE, String::new()).await;
+        }
+        pages
+    }
+
+    /// The whole listing, page by page; none where it is none.
+    async fn pages(&self, params: &str) -> Option<Vec<Bytes>> {
+        let mut pages = Vec::new();
+        let mut cursor = String::new();
+        for number in 0..MAX_PAGES {
+            let body = format!(
+                r#"{{"jsonrpc":"2.0","id":{},"method":"tools/list","params":{{{params}{cursor}}}}}"#,
+                number + 1
+            );
+            let (_, page) = self.ask(Method::POST, body).await?;
+            let next = {
+                let result = Message::parse(&page).ok()?.member("result")?;
+                result.member("tools").filter(|tools| tools.kind() == Type::Array)?;
+                result.member("nextCursor").filter(|next| next.kind() == Type::String).map(Value::raw)
+            };
+            let comma = if params.is_empty() { "" } else { "," };
+            let next = next.map(|next| format!("{comma}\"cursor\":{next}"));
+            pages.push(page.clone());
+            match next {
+                Some(next) => cursor = next,
+                None => return Some(pages),
+            }
+        }
+        None
+    }
+
+    /// The headers of an answer, and the message in it.
+    async fn ask(&self, method: Method, body: String) -> Option<(HeaderMap, Bytes)> {
+        let mut request = Request::new(full(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.path.parse().ok()?;
+        *request.headers_mut() = self.headers.clone();
+        let json = HeaderValue::from_static("application/json");
+        let both = HeaderValue::from_static("application/json, text/event-stream");
+        request.headers_mut().insert(header::CONTENT_TYPE, json);
+        request.headers_mut().insert(header::ACCEPT, both);
+        request.headers_mut().insert(header::HOST, HeaderValue::from_static("localhost"));
+        let mut server = self.server.clone();
+        let answer = timeout(PATIENCE, async move {
+            std::future::poll_fn(|cx| server.poll_ready(cx)).await.ok()?;
+            let (parts, body) = server.call(request).await.ok()?.into_parts();
+            let events = Media::of(&parts.headers) == Media::Events;
+            let body = Limited::new(body, self.most);
+            let message = if events { first_answer(body, self.most).await? } else { whole(body).await? };
+            Some((parts.headers, message))
+        });
+        answer.await.ok().flatten()
+    }
+}
+
+fn name(name: &str) -> Option<HeaderName> {
+    name.parse().ok()
+}
+
+async fn whole(body: Limited<Body>) -> Option<Bytes> {
+    Some(body.collect().await.ok()?.to_bytes())
+}
+
+/// The first message on a stream that answers a request.
+async fn first_answer(mut body: Limited<Body>, most: usize) -> Option<Bytes> {
+    let mut splitter = Splitter::new(most);
+    while let Some(frame) = body.frame().await {
+        let Ok(bytes) = frame.ok()?.into_data() else { continue };
+        for piece in splitter.push(&bytes).ok()? {
+            let Piece::Event(event) = piece else { continue };
+            let Some(message) = data(&event) else { continue };
+            if Message::parse(&message).is_ok_and(|message| message.member("result").is_some()) {
+                return Some(Bytes::from(message));
+            }
+        }
+    }
+    None
+}
