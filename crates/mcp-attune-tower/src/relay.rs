@@ -313,6 +313,47 @@ mod tests {
     }
 
     #[test]
+    fn the_context_fills_arguments_and_listings_show_what_is_left() {
+        let toml = "[tools.t.context]\ntz = { from = 'timezone', hide = true }\nday = { interval = 'when', part = 'start', as = 'date' }";
+        let config = crate::config::Config::parse(toml, "attune.toml").unwrap();
+        let mut relay = Relay::new(config.offer(config.mounts.first()), Policy::default(), false, 3);
+        let call = |arguments: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","arguments":{arguments}}}}}"#
+            )
+        };
+        let told = call(r#"{"a":1}"#).replacen('{', r#"{"clientContext":{"timezone":"Europe/Zurich"},"#, 1);
+        check_onward(&mut relay, &told, &call(r#"{"tz":"Europe/Zurich","a":1}"#));
+        check_onward(
+            &mut relay,
+            &call(r#"{"when":"2026-11-12"}"#),
+            &call(r#"{"day":"2026-11-12","tz":"UTC"}"#),
+        );
+        let soon = call(r#"{"when":"soon"}"#);
+        let Onward::Answer(reply) = relay.onward(soon.as_bytes()) else { panic!("passed") };
+        assert!(
+            reply.body.contains(r#""isError":true"#) && reply.body.contains(r#""id":1"#),
+            "{}",
+            reply.body
+        );
+        assert!(relay.waiting.is_empty());
+
+        let tools =
+            |schema: &str| result("2", &format!(r#"{{"tools":[{{"name":"t","inputSchema":{schema}}}]}}"#));
+        let listed = tools(r#"{"properties":{"tz":{},"a":{}},"required":["tz"]}"#);
+        // Nobody asked for it.
+        check_back(&mut relay, &listed, Some(&listed));
+        let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+        check_onward(&mut relay, list, list);
+        let Back::Send(shown) = relay.back(listed.as_bytes()) else { panic!("dropped") };
+        let shown = String::from_utf8_lossy(&shown);
+        assert!(
+            shown.contains("\"when\":{") && !shown.contains("tz") && !shown.contains("required"),
+            "{shown}"
+        );
+    }
+
+    #[test]
     fn a_locale_alone_is_a_preference() {
         let mut relay = relay();
         let bare = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;

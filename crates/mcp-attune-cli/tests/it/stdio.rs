@@ -187,3 +187,38 @@ fn the_context_goes_on_as_far_as_the_operator_lets_it() {
     }
     let _ = std::fs::remove_dir_all(folder);
 }
+
+/// Lists a tool, and says back whatever else it hears.
+const BOUND: &str = r#"while read -r line; do case "$line" in
+*tools/list*) echo '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{"properties":{"day":{"type":"integer"},"a":{}}}}]}}' ;;
+*) echo "$line" ;; esac; done"#;
+
+#[test]
+fn the_context_fills_arguments_for_a_server_that_knows_nothing_of_it() {
+    let folder = std::env::temp_dir().join(format!("attune-bound-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("attune.toml");
+    std::fs::write(&file, "[tools.t.context]\nday = { from = 'today', hide = true }\n").expect("a file");
+    let mut between = Between::start(&["--config", file.to_str().expect("a path")], BOUND);
+    between.say(BARE);
+    assert_eq!(
+        between.hear(),
+        r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","inputSchema":{"properties":{"a":{}}}}]}}"#
+    );
+    for (zone, day) in [("Europe/Zurich", "2026-11-13"), ("America/Los_Angeles", "2026-11-12")] {
+        between.say(&format!(
+            r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"t"}},"clientContext":{{"timezone":"{zone}","currentTimestamp":"2026-11-12T23:30:00Z"}}}}"#
+        ));
+        let heard = format!(
+            r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"arguments":{{"day":"{day}"}},"name":"t"}}}}"#
+        );
+        assert_eq!(between.hear(), heard);
+    }
+    let (_, errors, _) = between.end();
+    // The listing that passed by was looked at.
+    assert!(
+        errors.contains("tools.t.context.day: a string is written, and the argument takes integer"),
+        "{errors}"
+    );
+    std::fs::remove_dir_all(folder).expect("it goes");
+}

@@ -4,10 +4,11 @@
 use std::net::SocketAddr;
 
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 
 use crate::child::script;
 use crate::outage::Log;
-use crate::support::{always, soon};
+use crate::support::{behind, message, soon};
 use crate::whole::{ACCEPT, ask, demo, gateway, gateway_here};
 
 const BINDINGS: &str = "
@@ -238,8 +239,20 @@ async fn a_legacy_server_is_looked_at_too() {
 async fn a_server_that_cannot_be_asked_is_looked_at_when_somebody_lists() {
     let log = Log::default();
     let _listening = log.listen();
-    let server = always("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n").await;
+    // It lists its tools to those that it knows.
+    let server = behind(|_, mut tcp| async move {
+        let body = r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[]}}"#;
+        let known = message(&mut tcp).await.contains("authorization: Bearer me");
+        let (status, body) = if known { ("200 OK", body) } else { ("401 Unauthorized", "") };
+        let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Type: application/json\r\n");
+        let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+        tcp.write_all(answer.as_bytes()).await.unwrap();
+    })
+    .await;
     let gateway = gateway_here(&format!("[upstream]\nurl = 'http://{server}/mcp'\n{BINDINGS}")).await;
-    log.until("the server could not be asked for its tools").await;
-    gateway.stop().await;
+    let logged = log.until("the server could not be asked for its tools").await;
+    assert!(!logged.contains("does not fit"), "{logged}");
+    let caller = Caller::modern(gateway.callers);
+    caller.ask("tools/list", json!({}), "{}", &[("Authorization", "Bearer me")]).await;
+    assert_eq!(log.until("does not fit").await.matches("the server lists no tool").count(), 4);
 }
