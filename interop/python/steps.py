@@ -44,13 +44,14 @@ async def lists(client: Client) -> dict[str, Any]:
     return all_of_it
 
 
-async def calls(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+async def calls(client: Client, tool: str, arguments: dict[str, Any], context: Any = None) -> dict[str, Any]:
     seen: list[Any] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
         seen.append([progress, total, message])
 
-    result = await client.call_tool(tool, arguments, progress_callback=note)
+    meta = {"io.modelcontextprotocol/clientContext": context} if context else None
+    result = await client.call_tool(tool, arguments, progress_callback=note, meta=meta)
     return {**plain(result), "progress": seen}
 
 
@@ -60,7 +61,7 @@ async def done(client: Client, step: dict[str, Any]) -> Any:
         case "lists":
             return await lists(client)
         case "calls":
-            return await calls(client, step["what"], given)
+            return await calls(client, step["what"], given, step.get("context"))
         case "prompts":
             return plain(await client.get_prompt(step["what"], given))
         case "reads":

@@ -3,6 +3,7 @@
 //! Each part starts servers, lets somebody else's program talk to them directly and through the gateway, and says
 //! what is wrong. What cannot be installed here is an error of its own kind, so that CI can go on without it.
 
+mod bound;
 mod checks;
 mod clients;
 mod install;
@@ -29,6 +30,7 @@ const PARTS: &[(&str, Part)] = &[
     ("the official referee", referee::run),
     ("clients and servers of other people", clients::run),
     ("local servers", local::run),
+    ("arguments bound to the context", bound::run),
     ("replicas behind nginx", replicas::run),
     ("expressions of time in Python", when::run),
 ];

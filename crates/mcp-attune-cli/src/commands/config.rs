@@ -49,8 +49,14 @@ impl Check {
     fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let file = self.file.display();
         match File::load(&self.file) {
-            Ok(_) => {
+            Ok(config) => {
                 writeln!(out, "{file} is fine")?;
+                if config.mounts.iter().any(|mount| !mount.bindings().is_empty()) {
+                    writeln!(
+                        out,
+                        "Whether the server has the tools and arguments that [tools] binds is looked at when it is served."
+                    )?;
+                }
                 Ok(Exit::Fine)
             }
             Err(Unusable::Wrong(findings)) => {
