@@ -12,6 +12,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 use crate::json::{Span, Text, Type, Value};
 use crate::scan::{Name, Scanner, Wanted};
@@ -34,7 +35,7 @@ pub mod meta {
     pub const CLIENT_CONTEXT: &str = "io.modelcontextprotocol/clientContext";
 }
 
-/// The methods of MCP, in all of its versions.
+/// The methods of MCP, in all of its versions, in their order.
 const METHODS: [&str; 34] = [
     "completion/complete",
     "elicitation/create",
@@ -122,7 +123,16 @@ pub struct Message<'a> {
     kind: Kind,
     /// In the order they stand in the body, an object's members after the object's own entry began.
     members: Vec<Member>,
+    /// Which of them are `_meta`'s and which are the arguments': most lookups are for these.
+    within: Within,
     known: Known,
+}
+
+/// Where the members of the two objects that are looked into most stand among all.
+#[derive(Clone, Debug, Default)]
+struct Within {
+    meta: Range<usize>,
+    arguments: Range<usize>,
 }
 
 /// The members that say what kind of message it is.
@@ -170,18 +180,18 @@ impl<'a> Message<'a> {
     pub fn parse(body: &'a [u8]) -> Result<Self, Unreadable> {
         let mut scanner = Scanner::new(body)?;
         let mut members = Vec::new();
-        let mut known = Known::default();
+        let (mut within, mut known) = (Within::default(), Known::default());
         let first = scanner.peek()?;
         if first == b'{' {
             members.reserve(16);
-            read_message(&mut scanner, &mut members, &mut known)?;
+            read_message(&mut scanner, &mut members, &mut within, &mut known)?;
         } else {
             scanner.value()?;
         }
         scanner.finish()?;
         let text = scanner.text();
         let kind = if first == b'[' { Kind::Batch } else { known.kind(text) };
-        Ok(Self { text, kind, members, known })
+        Ok(Self { text, kind, members, within, known })
     }
 
     /// The whole body as text.
@@ -220,7 +230,8 @@ impl<'a> Message<'a> {
     #[must_use]
     pub fn known_method(&self) -> Option<&'static str> {
         let method = self.method()?.decode()?;
-        METHODS.into_iter().find(|known| *known == method)
+        let found = METHODS.binary_search(&&*method).ok()?;
+        METHODS.get(found).copied()
     }
 
     /// A member of the message itself, such as `params` or a sibling `clientContext`.
@@ -264,8 +275,8 @@ impl<'a> Message<'a> {
 
     /// The members of `params.arguments`, in the order they stand in.
     pub fn arguments(&self) -> impl Iterator<Item = (Text<'a>, Value<'a>)> {
-        let here = |member: &&Member| member.place == Place::Arguments;
-        self.members.iter().filter(here).map(|member| (member.name.text(self.text), self.value(member)))
+        let members = self.members(Place::Arguments).iter();
+        members.map(|member| (member.name.text(self.text), self.value(member)))
     }
 
     /// The body with the values at these spans replaced and every other byte as it was.
@@ -303,18 +314,30 @@ impl<'a> Message<'a> {
         Ok(out)
     }
 
-    fn find(&self, place: Place, name: &str) -> Option<Value<'a>> {
+    /// All members of one place, and maybe others.
+    fn members(&self, place: Place) -> &[Member] {
+        let within = match place {
+            Place::Message | Place::Params => return &self.members,
+            Place::Meta => &self.within.meta,
+            Place::Arguments => &self.within.arguments,
+        };
+        self.members.get(within.clone()).unwrap_or_default()
+    }
+
+    fn entry(&self, place: Place, name: &str) -> Option<&Member> {
         let wanted = Wanted::new(name);
         let here = |member: &&Member| member.place == place && member.name.is(&wanted, self.text);
-        self.members.iter().find(here).map(|member| self.value(member))
+        self.members(place).iter().find(here)
+    }
+
+    fn find(&self, place: Place, name: &str) -> Option<Value<'a>> {
+        self.entry(place, name).map(|member| self.value(member))
     }
 
     /// A member from its name to its value, with one of the commas around it.
     fn whole(&self, place: Place, name: &str) -> Option<Span> {
         const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
-        let wanted = Wanted::new(name);
-        let here = |member: &&Member| member.place == place && member.name.is(&wanted, self.text);
-        let member = self.members.iter().find(here)?;
+        let member = self.entry(place, name)?;
         // The quote before the name is the first byte of the member.
         let (start, end) = (member.name.start().checked_sub(1)?, member.value.end());
         let after = self.text.get(end..)?;
@@ -350,12 +373,13 @@ impl core::error::Error for Overlap {}
 fn read_message(
     scanner: &mut Scanner<'_>,
     members: &mut Vec<Member>,
+    within: &mut Within,
     known: &mut Known,
 ) -> Result<(), Unreadable> {
     let wanted = Wanted::new("params");
     scanner.object(|scanner, name| {
         let is_params = name.is(&wanted, scanner.text()) && scanner.peek()? == b'{';
-        let value = if is_params { read_params(scanner, members)? } else { scanner.value()? };
+        let value = if is_params { read_params(scanner, members, within)? } else { scanner.value()? };
         known.note(name.text(scanner.text()), value);
         members.push(Member { name, value, place: Place::Message });
         Ok(())
@@ -363,7 +387,11 @@ fn read_message(
     Ok(())
 }
 
-fn read_params(scanner: &mut Scanner<'_>, members: &mut Vec<Member>) -> Result<Span, Unreadable> {
+fn read_params(
+    scanner: &mut Scanner<'_>,
+    members: &mut Vec<Member>,
+    within: &mut Within,
+) -> Result<Span, Unreadable> {
     let (meta, arguments) = (Wanted::new("_meta"), Wanted::new("arguments"));
     scanner.object(|scanner, name| {
         let text = scanner.text();
@@ -373,11 +401,20 @@ fn read_params(scanner: &mut Scanner<'_>, members: &mut Vec<Member>) -> Result<S
             () => None,
         };
         let value = match inside {
-            Some(place) if scanner.peek()? == b'{' => scanner.object(|scanner, name| {
-                let value = scanner.value()?;
-                members.push(Member { name, value, place });
-                Ok(())
-            })?,
+            Some(place) if scanner.peek()? == b'{' => {
+                let first = members.len();
+                let value = scanner.object(|scanner, name| {
+                    let value = scanner.value()?;
+                    members.push(Member { name, value, place });
+                    Ok(())
+                })?;
+                let found = first..members.len();
+                match place {
+                    Place::Meta => within.meta = found,
+                    _ => within.arguments = found,
+                }
+                value
+            }
             _ => scanner.value()?,
         };
         members.push(Member { name, value, place: Place::Params });
@@ -388,6 +425,17 @@ fn read_params(scanner: &mut Scanner<'_>, members: &mut Vec<Member>) -> Result<S
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn knows_every_method_of_the_list() {
+        assert!(METHODS.is_sorted());
+        for method in METHODS {
+            let body = alloc::format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
+            assert_eq!(Message::parse(body.as_bytes()).unwrap().known_method(), Some(method));
+        }
+        let other = Message::parse(br#"{"jsonrpc":"2.0","id":1,"method":"tools/cal"}"#).unwrap();
+        assert_eq!(other.known_method(), None);
+    }
 
     fn kind(body: &str) -> Kind {
         Message::parse(body.as_bytes()).unwrap().kind()

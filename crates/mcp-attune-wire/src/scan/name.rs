@@ -47,10 +47,12 @@ impl Name {
     /// Whether the name, its escapes decoded, is `wanted`.
     #[inline]
     pub(crate) fn is(&self, wanted: &Wanted<'_>, text: &str) -> bool {
+        if self.mark != wanted.mark {
+            return false;
+        }
         let name = self.text(text);
         let escaped = self.len & ESCAPED != 0;
-        self.mark == wanted.mark
-            && if escaped { name.is(wanted.name) } else { name.as_written() == wanted.name }
+        if escaped { name.is(wanted.name) } else { name.as_written() == wanted.name }
     }
 
     /// The order of two names by their decoded characters.
