@@ -246,17 +246,18 @@ where
         let declared = schemas.cached(identity, &tool);
         return finish(open, declared);
     }
-    let asked = open.message().clone();
-    // The service may not be shared between threads, so everyone who lists has one of their own.
-    let list = {
-        let (asked, limits, bindings) = (&asked, mount.settings.limits, schemas.bindings());
-        // Boxed, so that every call does not carry the room for a listing, which few need.
-        move || Box::pin(list(inner.clone(), parts, asked, limits, bindings))
+    // The service may not be shared between threads, so everyone who lists has one of their own. Boxed, so that every
+    // call does not carry the room for a listing, which few need.
+    let (limits, bindings) = (mount.settings.limits, schemas.bindings());
+    let again = inner.clone();
+    let listing = {
+        let message = open.message();
+        move || Box::pin(list(inner.clone(), parts, message, limits, bindings))
     };
-    let declared = match schemas.of(identity, &tool, list.clone()).await {
+    let declared = match schemas.of(identity, &tool, listing).await {
         Known::Listed(declared) => declared,
         Known::Unknown if schemas.refuses_unknown() => {
-            let id = asked.id().map(mcp_attune_wire::json::Value::raw);
+            let id = open.message().id().map(mcp_attune_wire::json::Value::raw);
             let what = "the tools could not be listed, so the headers of this call cannot be checked; try again later";
             return Err(Reply { rules: vec!["H10"], ..Reply::failed(503, id, &what) });
         }
@@ -265,13 +266,17 @@ where
             None
         }
     };
-    let first = finish(open.clone(), declared);
-    if first.is_ok() {
-        return first;
-    }
-    match schemas.recheck(identity, &tool, list).await {
+    let (refusal, open) = match open.try_with(declared.as_ref().map(|tool| &**tool.shown())) {
+        Ok(agreed) => return Ok((agreed, declared)),
+        Err(refused) => *refused,
+    };
+    let listing = {
+        let message = open.message();
+        move || Box::pin(list(again.clone(), parts, message, limits, bindings))
+    };
+    match schemas.recheck(identity, &tool, listing).await {
         Known::Listed(declared) => finish(open, declared),
-        Known::Unknown => first,
+        Known::Unknown => Err(Reply::from(&refusal)),
     }
 }
 

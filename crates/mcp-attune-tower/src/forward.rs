@@ -2,6 +2,8 @@
 //!
 //! Rules: C9, G6, G10, H16.
 
+use std::borrow::Cow;
+
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use mcp_attune_wire::agree::{Agreed, Era};
 use mcp_attune_wire::header::{METHOD, NAME, PARAM_PREFIX};
@@ -30,6 +32,24 @@ impl Forward {
         came: &HeaderMap,
         bound: bool,
     ) -> Self {
+        if !bound && agreed.is_mirrored() && !agreed.drops_routing_headers() {
+            debug_assert!(Self::written(agreed, message, declared, came, bound).is_nothing());
+            return Self::default();
+        }
+        Self::written(agreed, message, declared, came, bound)
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.drops.is_empty() && !self.drops_params && self.drops_hidden.is_empty() && self.sends.is_empty()
+    }
+
+    fn written(
+        agreed: &Agreed<'_>,
+        message: &Message<'_>,
+        declared: Option<&Declared>,
+        came: &HeaderMap,
+        bound: bool,
+    ) -> Self {
         let modern = agreed.era() == Era::Modern;
         let mut mirrored = mirror::headers(message, declared);
         mirrored.retain(|(name, _)| modern || name.eq_ignore_ascii_case(header::ACCEPT_LANGUAGE.as_str()));
@@ -47,7 +67,7 @@ impl Forward {
         }
         if !drops_params {
             // Most callers wrote what we would write, and parsing and inserting it again has its price.
-            mirrored.retain(|(name, value)| !says_only(came, name, value));
+            forget_said(&mut mirrored, came);
         }
         let parsed =
             mirrored.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
@@ -82,10 +102,33 @@ impl Forward {
     }
 }
 
-/// Whether a header stands in one line, with this value to the letter.
-fn says_only(headers: &HeaderMap, name: &str, value: &str) -> bool {
-    let mut lines = headers.get_all(name).iter();
-    lines.next().is_some_and(|line| line == value) && lines.next().is_none()
+/// Takes out the headers that came in one line, with the same value to the letter. One walk over all that came: to
+/// look for each by its name costs more.
+fn forget_said(mirrored: &mut Vec<(&str, Cow<'_, str>)>, came: &HeaderMap) {
+    let mut said = vec![Said::Not; mirrored.len()];
+    for (name, value) in came {
+        let name = name.as_str();
+        // All that are mirrored begin with one of the two.
+        if !name.starts_with(['a', 'm']) {
+            continue;
+        }
+        let same = |(sent, _): &(&str, Cow<'_, str>)| sent.eq_ignore_ascii_case(name);
+        let Some(place) = mirrored.iter().position(same) else { continue };
+        if let (Some(said), Some((_, sent))) = (said.get_mut(place), mirrored.get(place)) {
+            let same = *said == Said::Not && value.as_bytes() == sent.as_bytes();
+            *said = if same { Said::Same } else { Said::Otherwise };
+        }
+    }
+    let mut said = said.into_iter();
+    mirrored.retain(|_| said.next() != Some(Said::Same));
+}
+
+/// What came of a header.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Not,
+    Same,
+    Otherwise,
 }
 
 /// Asks for an answer that can be read.

@@ -31,7 +31,7 @@ use core::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::json::Text;
+use crate::json::{Text, is_printable, is_simple};
 
 /// The protocol version, mirrored from `_meta`.
 pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
@@ -90,10 +90,7 @@ pub fn encode(text: &str) -> Cow<'_, str> {
 pub fn travels_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     let looks_encoded = bytes.starts_with(SENTINEL) && bytes.ends_with(SENTINEL_END);
-    bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
-        && !bytes.starts_with(b" ")
-        && !bytes.ends_with(b" ")
-        && !looks_encoded
+    is_printable(bytes) && !bytes.starts_with(b" ") && !bytes.ends_with(b" ") && !looks_encoded
 }
 
 /// The text that a header value stands for.
@@ -117,6 +114,13 @@ pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
 /// What stands inside the sentinel, if the value is one.
 fn payload(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(SENTINEL)?.strip_suffix(SENTINEL_END)
+}
+
+/// Whether a header value is this text to the letter, and there is no other way to write it: what most values are, so
+/// that it is worth a look before any decoding. False says nothing.
+pub(crate) fn plainly(value: &[u8], text: Text<'_>) -> bool {
+    // No escape of JSON, no space, and not the beginning of a sentinel.
+    value == text.as_written().as_bytes() && is_simple(value)
 }
 
 /// Whether a header value stands for this text. Allocates nothing: canonical base64 has one spelling, so
@@ -207,6 +211,8 @@ pub struct Headers<'h> {
     name: Lines<'h>,
     accept_language: Lines<'h>,
     params: Vec<(&'h str, &'h [u8])>,
+    /// Whether there was white space around any value.
+    trimmed: bool,
 }
 
 impl<'h> Headers<'h> {
@@ -214,7 +220,9 @@ impl<'h> Headers<'h> {
     pub fn new(lines: impl IntoIterator<Item = (&'h str, &'h [u8])>) -> Self {
         let mut headers = Self::default();
         for (name, value) in lines {
-            let value = trim(value);
+            let line = value;
+            let value = trim(line);
+            headers.trimmed |= value.len() != line.len();
             match name.len() {
                 8 if name.eq_ignore_ascii_case(NAME) => headers.name.push(value),
                 10 if name.eq_ignore_ascii_case(METHOD) => headers.method.push(value),
@@ -258,6 +266,11 @@ impl<'h> Headers<'h> {
     #[must_use]
     pub fn params(&self) -> &[(&'h str, &'h [u8])] {
         &self.params
+    }
+
+    /// Whether every value is all of its line.
+    pub(crate) fn are_bare(&self) -> bool {
+        !self.trimmed
     }
 
     /// Whether any header is there that a router could act on.

@@ -96,12 +96,22 @@ fn encoded(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
+/// Whether an integer is written as we would write it: most are, and need no writing.
+pub(crate) fn is_decimal(raw: &str) -> bool {
+    match raw.as_bytes() {
+        [b'0'] | [b'1'..=b'9'] => true,
+        [b'1'..=b'9', rest @ ..] | [b'-', b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    }
+}
+
 /// The text that an argument has in a header, before it is encoded; `None` where it has none.
 pub(crate) fn travelling_text(value: Value<'_>) -> Option<Cow<'_, str>> {
     match value.kind() {
         Type::String => value.text()?.decode(),
         Type::Boolean => Some(Cow::Borrowed(value.raw())),
         Type::Number => match integer(value.raw()) {
+            Integer::Safe(_) if is_decimal(value.raw()) => Some(Cow::Borrowed(value.raw())),
             Integer::Safe(integer) => Some(Cow::Owned(integer.to_string())),
             Integer::Unsafe => None,
             Integer::Not => Some(Cow::Borrowed(value.raw())),

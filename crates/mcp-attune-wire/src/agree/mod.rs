@@ -35,6 +35,7 @@
 //! Rules: C1, H1–H9, H14, H16, L14.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -116,6 +117,7 @@ pub struct Agreed<'a> {
     message: Message<'a>,
     era: Era,
     drops_routing_headers: bool,
+    mirrored: bool,
     promoted: Option<Cow<'a, [u8]>>,
 }
 
@@ -138,6 +140,13 @@ impl<'a> Agreed<'a> {
     #[must_use]
     pub fn drops_routing_headers(&self) -> bool {
         self.drops_routing_headers
+    }
+
+    /// Whether the headers are to the letter those that [`mirror`](crate::mirror) writes for the message and for the
+    /// schema that it was checked with, so that nobody has to write them anew. False says nothing.
+    #[must_use]
+    pub fn is_mirrored(&self) -> bool {
+        self.mirrored
     }
 
     /// The message, when the check has done its part.
@@ -194,12 +203,34 @@ impl<'a> Open<'a, '_> {
     /// # Errors
     ///
     /// [`Refusal`] with every mismatch, those found before included.
-    pub fn with(self, declared: Option<&Declared>) -> Result<Agreed<'a>, Refusal> {
-        let Self { agreed, params, mut mismatches, policy, .. } = self;
-        if let Some(declared) = declared.filter(|declared| !declared.is_empty()) {
-            params::check(declared, &agreed.message, &params, policy, &mut mismatches);
+    pub fn with(mut self, declared: Option<&Declared>) -> Result<Agreed<'a>, Refusal> {
+        self.agreed.mirrored &= self.check(declared)?;
+        Ok(self.agreed)
+    }
+
+    /// The same, with the question back beside a refusal: the schema may have changed since it was fetched.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub fn try_with(mut self, declared: Option<&Declared>) -> Result<Agreed<'a>, Box<(Refusal, Self)>> {
+        match self.check(declared) {
+            Ok(mirrored) => {
+                self.agreed.mirrored &= mirrored;
+                Ok(self.agreed)
+            }
+            Err(refusal) => Err(Box::new((refusal, self))),
         }
-        finish(agreed, mismatches, policy)
+    }
+
+    /// True where the headers of the arguments are what a client would write.
+    fn check(&self, declared: Option<&Declared>) -> Result<bool, Refusal> {
+        let mut mismatches = self.mismatches.clone();
+        let mirrored = declared.filter(|declared| !declared.is_empty()).is_none_or(|declared| {
+            params::check(declared, &self.agreed.message, &self.params, self.policy, &mut mismatches)
+        });
+        finish(&self.agreed, mismatches, self.policy)?;
+        Ok(mirrored)
     }
 }
 
@@ -223,9 +254,7 @@ pub fn begin<'a, 'p>(
     }
 
     let mut mismatches = Vec::new();
-    if era == Era::Modern {
-        check_standard(headers, &message, policy, &mut mismatches);
-    }
+    let standard = era == Era::Modern && check_standard(headers, &message, policy, &mut mismatches);
     let drops_routing_headers = headers.routes() && !names_modern_version(headers, &message);
     if drops_routing_headers && policy.strict {
         mismatches.push(Mismatch::new(routing_header(headers), None, Wrong::Unchecked));
@@ -233,13 +262,15 @@ pub fn begin<'a, 'p>(
     let promoted = check_language(headers, &message, policy, &mut mismatches);
 
     let tool = tool_to_check(headers, &message, era);
-    let agreed = Agreed { message, era, drops_routing_headers, promoted };
+    let speechless = headers.accept_language().is_empty() && preference(&message).is_none();
+    let mirrored = standard && speechless && headers.are_bare();
+    let agreed = Agreed { message, era, drops_routing_headers, mirrored, promoted };
     match tool {
         Some(tool) => {
             let params = headers.params().to_vec();
             Ok(Agree::NeedsSchema(Open { agreed, tool, params, mismatches, policy }))
         }
-        None => finish(agreed, mismatches, policy).map(Agree::Done),
+        None => finish(&agreed, mismatches, policy).map(|()| Agree::Done(agreed)),
     }
 }
 
@@ -256,12 +287,13 @@ pub fn without_headers<'a>(message: Message<'a>, policy: &Policy) -> Result<Agre
     if era == Era::Modern && message.kind() == Kind::Request {
         require_envelope(&message)?;
     }
-    let agreed = Agreed { message, era, drops_routing_headers: false, promoted: None };
-    finish(agreed, Vec::new(), policy)
+    let agreed = Agreed { message, era, drops_routing_headers: false, mirrored: false, promoted: None };
+    finish(&agreed, Vec::new(), policy)?;
+    Ok(agreed)
 }
 
 /// The last steps: all mismatches together, then the version, then the context.
-fn finish<'a>(agreed: Agreed<'a>, mismatches: Vec<Mismatch>, policy: &Policy) -> Result<Agreed<'a>, Refusal> {
+fn finish(agreed: &Agreed<'_>, mismatches: Vec<Mismatch>, policy: &Policy) -> Result<(), Refusal> {
     let message = &agreed.message;
     if !mismatches.is_empty() {
         return Err(Refusal::new(message, Refused::Mismatch(mismatches)));
@@ -276,7 +308,7 @@ fn finish<'a>(agreed: Agreed<'a>, mismatches: Vec<Mismatch>, policy: &Policy) ->
     if message.kind() == Kind::Request && context::differ(message) {
         return Err(Refusal::new(message, Refused::TwoContexts));
     }
-    Ok(agreed)
+    Ok(())
 }
 
 /// Which era a request belongs to. One sign of the modern one is enough, wherever it stands.
@@ -339,28 +371,36 @@ fn require_envelope(message: &Message<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name`. On a notification none is required.
+/// `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name`. On a notification none is required. True where all three are
+/// there, to the letter as a client would write them.
 fn check_standard(
     headers: &Headers<'_>,
     message: &Message<'_>,
     policy: &Policy,
     mismatches: &mut Vec<Mismatch>,
-) {
+) -> bool {
     let required = message.kind() == Kind::Request;
-    let mut check = |name: &'static str, argument: &'static str, wrong: Option<Wrong>| {
-        if let Some(wrong) = wrong.filter(|wrong| required || *wrong != Wrong::Missing) {
-            mismatches.push(Mismatch::new(name, Some(argument.into()), wrong));
-        }
-    };
+    let mut mirrored = 0;
+    let mut check =
+        |name: &'static str, argument: &'static str, lines: &Lines<'_>, body, compare: Compare| {
+            if plainly(lines, body) {
+                mirrored += 1;
+                return;
+            }
+            let wrong = compare(lines, body);
+            if let Some(wrong) = wrong.filter(|wrong| required || *wrong != Wrong::Missing) {
+                mismatches.push(Mismatch::new(name, Some(argument.into()), wrong));
+            }
+        };
 
     // A notification may go without `_meta`; its version header then has nothing to agree with.
     if required || message.meta(meta::PROTOCOL_VERSION).is_some() {
         let argument = "params._meta[\"io.modelcontextprotocol/protocolVersion\"]";
-        check(header::PROTOCOL_VERSION, argument, one_spelling(headers.version(), body_version(message)));
+        check(header::PROTOCOL_VERSION, argument, headers.version(), body_version(message), one_spelling);
     }
-    check(header::METHOD, "method", one_spelling(headers.method(), message.method()));
+    check(header::METHOD, "method", headers.method(), message.method(), one_spelling);
 
-    let Some(method) = message.method() else { return };
+    let Some(method) = message.method() else { return false };
     match name_key(method) {
         Some(key) => {
             let argument = match key {
@@ -368,14 +408,23 @@ fn check_standard(
                 "taskId" => "params.taskId",
                 _ => "params.name",
             };
-            let wrong = decoded(headers.name(), message.param(key).and_then(Value::text));
-            check(header::NAME, argument, wrong);
+            let name = message.param(key).and_then(Value::text);
+            check(header::NAME, argument, headers.name(), name, decoded);
         }
         None if policy.strict && !headers.name().is_empty() && has_no_name(method) => {
             mismatches.push(Mismatch::new(header::NAME, None, Wrong::NotHere));
         }
         None => {}
     }
+    mirrored == 3
+}
+
+/// How a header is compared with what the body says.
+type Compare = fn(&Lines<'_>, Option<Text<'_>>) -> Option<Wrong>;
+
+/// Whether a header is there and says what the body says to the letter. False says nothing.
+fn plainly(lines: &Lines<'_>, body: Option<Text<'_>>) -> bool {
+    lines.first().zip(body).is_some_and(|(value, body)| header::plainly(value, body))
 }
 
 fn has_no_name(method: Text<'_>) -> bool {

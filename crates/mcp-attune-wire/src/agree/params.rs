@@ -16,6 +16,7 @@ use super::{Mismatch, OnMissingParam, Policy, Wrong, compare};
 use crate::header;
 use crate::json::{Text, Type, Value};
 use crate::message::{Kind, Message};
+use crate::mirror::is_decimal;
 use crate::number::{self, Integer};
 use crate::schema::{Declared, Primitive, shown};
 
@@ -27,14 +28,15 @@ struct Received<'a> {
 }
 
 /// Adds every mismatch, in the order of the header names. Each header is looked up once, each argument is
-/// met once: the cost does not multiply.
+/// met once: the cost does not multiply. True where every header is to the letter what a client would write.
 pub(super) fn check(
     declared: &Declared,
     message: &Message<'_>,
     params: &[(&str, &[u8])],
     policy: &Policy,
     mismatches: &mut Vec<Mismatch>,
-) {
+) -> bool {
+    let mut mirrored = true;
     let mut received = alloc::vec![Received::default(); declared.iter().len()];
     for (token, value) in params {
         // One that is not declared means nothing (H8).
@@ -46,6 +48,11 @@ pub(super) fn check(
     }
     let required = message.kind() == Kind::Request && policy.on_missing_param == OnMissingParam::Refuse;
     for ((declaration, value), received) in declared.iter().zip(declared.values(message)).zip(received) {
+        // Most are, and there is nothing else to ask then.
+        if !received.repeated && is_mirrored(declaration.kind(), value, received.first) {
+            continue;
+        }
+        mirrored = false;
         let wrong = match received {
             Received { repeated: true, .. } => Some(Wrong::Repeated),
             Received { first, .. } => wrong(declaration.kind(), value, first, required, policy.strict),
@@ -54,6 +61,27 @@ pub(super) fn check(
             let path = ["params", "arguments"].into_iter().chain(declaration.path());
             mismatches.push(Mismatch::new(String::from(declaration.header()), Some(shown(path)), wrong));
         }
+    }
+    mirrored
+}
+
+/// Whether a header is to the letter what a client writes for an argument, as most are. False says nothing.
+fn is_mirrored(kind: Primitive, value: Option<Value<'_>>, header: Option<&[u8]>) -> bool {
+    /// As many digits as no unsafe integer has.
+    const SAFE: usize = 15;
+    let (value, header) = match (value, header) {
+        (None, None) => return true,
+        (Some(value), Some(header)) => (value, header),
+        _ => return false,
+    };
+    let raw = value.raw();
+    match value.kind() {
+        Type::String => value.text().is_some_and(|text| header::plainly(header, text)),
+        Type::Boolean => header == raw.as_bytes(),
+        Type::Number => {
+            kind == Primitive::Integer && header == raw.as_bytes() && raw.len() <= SAFE && is_decimal(raw)
+        }
+        Type::Null | Type::Object | Type::Array => false,
     }
 }
 
@@ -72,13 +100,13 @@ fn wrong(
     if strict && number == Some(Integer::Unsafe) {
         return Some(Wrong::UnsafeInteger);
     }
-    let has_text = match value.kind() {
+    let has_text = || match value.kind() {
         Type::Number => number != Some(Integer::Unsafe),
         Type::String => value.text().is_some_and(|text| text.chars().all(|char| char.is_some())),
         kind => kind == Type::Boolean,
     };
     match header {
-        None if has_text && required => Some(Wrong::Missing),
+        None if required && has_text() => Some(Wrong::Missing),
         None => None,
         Some(header) => differs(kind, value, header),
     }

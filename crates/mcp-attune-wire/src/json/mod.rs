@@ -12,7 +12,7 @@ mod skip;
 mod text;
 mod walk;
 
-pub(crate) use skip::plain_until;
+pub(crate) use skip::{is_printable, is_simple, plain_until};
 use skip::{skip_string, skip_value};
 pub use text::Text;
 pub use walk::Walk;

@@ -90,10 +90,54 @@ fn plain_until_far(bytes: &[u8], mut at: usize) -> usize {
 #[inline]
 fn special_in_word(bytes: &[u8], at: usize) -> Option<usize> {
     let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk::<8>()?);
-    let zero = |word: u64| word.wrapping_sub(ONES) & !word;
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    let found = (zero(word ^ (ONES * 0x22)) | zero(word ^ (ONES * 0x5C)) | control) & TOPS;
+    let found = (equal(word, b'"') | equal(word, b'\\') | control(word)) & TOPS;
     Some(found.trailing_zeros() as usize / 8)
+}
+
+/// Marks, among others, the lowest byte of a word that is this one, in its highest bit.
+#[inline]
+fn equal(word: u64, byte: u8) -> u64 {
+    let other = word ^ (ONES * u64::from(byte));
+    other.wrapping_sub(ONES) & !other
+}
+
+/// The same for a control character below the space.
+#[inline]
+fn control(word: u64) -> u64 {
+    word.wrapping_sub(ONES * 0x20) & !word
+}
+
+/// The same for what is not printable ASCII.
+#[inline]
+fn unprintable(word: u64) -> u64 {
+    word | word.wrapping_add(ONES) | control(word)
+}
+
+/// Whether a byte is among them, eight at a time: `special` marks a word's special bytes in their highest bits, and
+/// does not mark an `a`.
+#[inline]
+fn any(bytes: &[u8], special: impl Fn(u64) -> u64) -> bool {
+    let Some(last) = bytes.last_chunk::<8>() else {
+        let word = bytes.iter().fold(ONES * u64::from(b'a'), |word, byte| (word << 8) | u64::from(*byte));
+        return special(word) & TOPS != 0;
+    };
+    let (words, _) = bytes.as_chunks::<8>();
+    words.iter().chain([last]).any(|word| special(u64::from_le_bytes(*word)) & TOPS != 0)
+}
+
+/// Whether a backslash is among them.
+pub(super) fn has_escapes(bytes: &[u8]) -> bool {
+    any(bytes, |word| equal(word, b'\\'))
+}
+
+/// Whether all of them are printable ASCII, the space included.
+pub(crate) fn is_printable(bytes: &[u8]) -> bool {
+    !any(bytes, unprintable)
+}
+
+/// The same without spaces, backslashes and `=`.
+pub(crate) fn is_simple(bytes: &[u8]) -> bool {
+    !any(bytes, |word| unprintable(word) | equal(word, b' ') | equal(word, b'\\') | equal(word, b'='))
 }
 
 fn by_byte(bytes: &[u8], mut at: usize) -> usize {
@@ -109,6 +153,25 @@ fn by_byte(bytes: &[u8], mut at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tells_every_byte_at_every_place() {
+        for length in 1..20 {
+            for at in 0..length {
+                for byte in 0..=255u8 {
+                    for other in [b'a', b'~', b'!'] {
+                        let mut bytes = alloc::vec![other; length];
+                        bytes[at] = byte;
+                        assert_eq!(has_escapes(&bytes), byte == b'\\', "{bytes:?}");
+                        assert_eq!(is_printable(&bytes), matches!(byte, b' '..=b'~'), "{bytes:?}");
+                        let simple = matches!(byte, b'!'..=b'~') && !b"\\=".contains(&byte);
+                        assert_eq!(is_simple(&bytes), simple, "{bytes:?}");
+                    }
+                }
+            }
+        }
+        assert!(!has_escapes(b"") && is_printable(b"") && is_simple(b""));
+    }
 
     #[test]
     fn finds_the_first_special_byte_at_every_offset() {

@@ -5,6 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
+use super::skip::has_escapes;
+
 /// The inside of a JSON string as written, its escapes not yet decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Text<'a> {
@@ -25,7 +27,7 @@ impl<'a> Text<'a> {
     /// The text itself, without copying, when it was written without escapes.
     #[must_use]
     pub fn plain(self) -> Option<&'a str> {
-        (!self.raw.as_bytes().contains(&b'\\')).then_some(self.raw)
+        (!has_escapes(self.raw.as_bytes())).then_some(self.raw)
     }
 
     /// The text itself, or `None` where an escape names half a surrogate pair, which is no character.

@@ -3,4 +3,5 @@
 mod allocations;
 mod cases;
 mod hostile;
+mod mirrored;
 mod properties;
