@@ -88,6 +88,8 @@ struct Entry {
 pub(crate) struct Schemas {
     settings: SchemaSettings,
     keys: (RandomState, RandomState),
+    /// Who says nothing that tells callers apart.
+    anonymous: Identity,
     state: Mutex<State>,
     bindings: Arc<Bindings>,
     /// Whether the bindings were held against a listing.
@@ -103,7 +105,8 @@ struct State {
 impl Schemas {
     pub(crate) fn new(settings: SchemaSettings, bindings: Arc<Bindings>) -> Self {
         let keys = (RandomState::new(), RandomState::new());
-        Self { settings, keys, state: Mutex::default(), bindings, held: AtomicBool::new(false) }
+        let anonymous = identity(&keys, []);
+        Self { settings, keys, anonymous, state: Mutex::default(), bindings, held: AtomicBool::new(false) }
     }
 
     pub(crate) fn bindings(&self) -> &Bindings {
@@ -118,19 +121,13 @@ impl Schemas {
     pub(crate) fn identity(&self, parts: &request::Parts) -> Identity {
         let names =
             [&header::AUTHORIZATION, &header::COOKIE].into_iter().chain(&self.settings.identity_headers);
-        let mut hashers = (self.keys.0.build_hasher(), self.keys.1.build_hasher());
-        let mut say = |number: usize, value: &[u8]| {
-            (number, value).hash(&mut hashers.0);
-            (number, value).hash(&mut hashers.1);
-        };
-        say(0, parts.uri.query().unwrap_or_default().as_bytes());
-        for (number, name) in names.enumerate() {
-            // The number parts the values of one header from those of the next.
-            for value in parts.headers.get_all(name) {
-                say(number + 1, value.as_bytes());
-            }
-        }
-        Identity(hashers.0.finish(), hashers.1.finish())
+        let query = parts.uri.query().filter(|query| !query.is_empty()).map(|query| (0, query.as_bytes()));
+        // The number parts the values of one header from those of the next.
+        let values = names.enumerate().flat_map(|(number, name)| {
+            parts.headers.get_all(name).into_iter().map(move |value| (number + 1, value.as_bytes()))
+        });
+        let mut told = query.into_iter().chain(values).peekable();
+        if told.peek().is_none() { self.anonymous } else { identity(&self.keys, told) }
     }
 
     /// What is known about a tool without asking anybody.
@@ -225,6 +222,19 @@ impl Schemas {
         // Nothing that holds the lock can panic halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What tells callers apart, hashed with two keys.
+fn identity<'v>(
+    keys: &(RandomState, RandomState),
+    told: impl IntoIterator<Item = (usize, &'v [u8])>,
+) -> Identity {
+    let mut hashers = (keys.0.build_hasher(), keys.1.build_hasher());
+    for part in told {
+        part.hash(&mut hashers.0);
+        part.hash(&mut hashers.1);
+    }
+    Identity(hashers.0.finish(), hashers.1.finish())
 }
 
 impl State {
