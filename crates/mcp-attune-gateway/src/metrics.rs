@@ -8,7 +8,7 @@
 //!
 //! Rules: G12, H10, H17.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
@@ -173,7 +173,8 @@ impl Metrics {
     pub(crate) fn meter(&self, mount: &str) -> Meter {
         let mount: Arc<str> = mount.into();
         let upstream_time = self.upstream_time.get_or_create_owned(&MountLabels { mount: mount.clone() });
-        Meter(Arc::new(Counts { metrics: self.clone(), mount, upstream_time }))
+        let (requests, answer_time) = (Usual::default(), Usual::default());
+        Meter(Arc::new(Counts { metrics: self.clone(), mount, upstream_time, requests, answer_time }))
     }
 }
 
@@ -186,6 +187,26 @@ struct Counts {
     metrics: Metrics,
     mount: Arc<str>,
     upstream_time: Histogram,
+    requests: Usual<(&'static str, &'static str, String), Counter>,
+    answer_time: Usual<&'static str, Histogram>,
+}
+
+/// The series that were counted in first, found without hashing their labels: most calls are of few kinds.
+#[derive(Debug)]
+struct Usual<K, V>([OnceLock<(K, V)>; 8]);
+
+impl<K, V> Default for Usual<K, V> {
+    fn default() -> Self {
+        Self([const { OnceLock::new() }; 8])
+    }
+}
+
+impl<K, V> Usual<K, V> {
+    /// The series that `is` the one, or that `make` makes; none where there is no place left for it.
+    fn find(&self, is: impl Fn(&K) -> bool, make: impl Fn() -> (K, V)) -> Option<&V> {
+        // Another thread may have been first to a place, with another series.
+        self.0.iter().map(|place| place.get_or_init(&make)).find(|(key, _)| is(key)).map(|(_, value)| value)
+    }
 }
 
 impl Meter {
@@ -199,8 +220,18 @@ impl Meter {
 
     pub(crate) fn over(&self, method: &'static str, outcome: &'static str, language: String) {
         self.0.metrics.running.dec();
-        let labels = RequestLabels { mount: self.0.mount.clone(), method, outcome, language };
-        self.0.metrics.requests.get_or_create(&labels).inc();
+        let requests = &self.0.metrics.requests;
+        let labels = |language| RequestLabels { mount: self.0.mount.clone(), method, outcome, language };
+        let make = || {
+            let series = requests.get_or_create_owned(&labels(language.clone()));
+            ((method, outcome, language.clone()), series)
+        };
+        let is = |key: &(_, _, String)| key.0 == method && key.1 == outcome && key.2 == language;
+        if let Some(series) = self.0.requests.find(is, make) {
+            series.inc();
+            return;
+        }
+        requests.get_or_create(&labels(language)).inc();
     }
 
     pub(crate) fn broke(&self, rule: &'static str, enforced: bool) {
@@ -219,8 +250,13 @@ impl Meter {
     }
 
     pub(crate) fn answered_in(&self, method: &'static str, time: Duration) {
-        let labels = MethodLabels { mount: self.0.mount.clone(), method };
-        self.0.metrics.answer_time.get_or_create(&labels).observe(time.as_secs_f64());
+        let (times, time) = (&self.0.metrics.answer_time, time.as_secs_f64());
+        let labels = || MethodLabels { mount: self.0.mount.clone(), method };
+        let make = || (method, times.get_or_create_owned(&labels()));
+        match self.0.answer_time.find(|known| *known == method, make) {
+            Some(series) => series.observe(time),
+            None => times.get_or_create(&labels()).observe(time),
+        }
     }
 
     pub(crate) fn upstream_took(&self, time: Duration) {
@@ -234,5 +270,35 @@ impl Meter {
         }
         let labels = ErrorLabels { mount: self.0.mount.clone(), kind: error.name() };
         self.0.metrics.upstream_errors.get_or_create(&labels).inc();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_every_series_however_many_there_are() {
+        let metrics = Metrics::new();
+        let meter = metrics.meter("m");
+        let methods: Vec<&'static str> = (0..20u8).map(|n| &*String::leak(format!("method-{n}"))).collect();
+        for _ in 0..3 {
+            for method in &methods {
+                meter.began();
+                meter.over(method, "answered", String::new());
+                meter.over(method, "answered", "de".to_owned());
+                meter.answered_in(method, Duration::from_millis(1));
+            }
+        }
+        let text = metrics.text();
+        for method in methods {
+            for language in ["", "de"] {
+                let labels =
+                    format!(r#"mount="m",method="{method}",outcome="answered",language="{language}""#);
+                assert!(text.contains(&format!("attune_requests_total{{{labels}}} 3\n")), "{labels}\n{text}");
+            }
+            let count = format!("attune_answer_seconds_count{{mount=\"m\",method=\"{method}\"}} 3\n");
+            assert!(text.contains(&count), "{count}\n{text}");
+        }
     }
 }
