@@ -10,15 +10,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response};
+use http::{HeaderMap, HeaderName, Method, Request, Response};
 use http_body::Frame;
 use mcp_attune_tower::{Media, boxed};
-use mcp_attune_wire::header::METHOD;
 use pin_project_lite::pin_project;
 use tokio::sync::watch;
 use tower_service::Service;
 
 use crate::{Body, BoxError};
+
+/// The header that names the method, read for every call, so that its name is not.
+const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
 
 /// A service whose listeners are let go when it stops.
 #[derive(Clone, Debug)]
@@ -54,7 +56,7 @@ where
 fn only_listens(method: &Method, headers: &HeaderMap) -> bool {
     match *method {
         Method::GET => !headers.contains_key("last-event-id"),
-        Method::POST => headers.get(METHOD).is_some_and(|method| method == "subscriptions/listen"),
+        Method::POST => headers.get(METHOD_HEADER).is_some_and(|method| method == "subscriptions/listen"),
         _ => false,
     }
 }
