@@ -16,6 +16,7 @@ mod metrics;
 mod refusal;
 mod request_id;
 mod tally;
+mod wake;
 
 pub mod workers;
 

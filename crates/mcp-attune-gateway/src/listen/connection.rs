@@ -1,5 +1,6 @@
 //! One connection, from its handshake to its end.
 
+use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -20,10 +21,19 @@ use super::entry::{Entry, TurnedAway};
 use super::pulse::{Counted, Dead, Pulse, Watch};
 use super::{Limits, Peer, Phase, Tls};
 use crate::body::Chain;
+use crate::wake::{Ear, Rarely};
 use crate::{Body, BoxError};
 
 /// How long it may take to tell a caller that there are too many.
 const TURNING_AWAY: Duration = Duration::from_secs(5);
+
+/// What happens beside a connection's own doings.
+enum Beside {
+    /// It has to do something else from now on; false where there is nobody left to say what.
+    Told(bool),
+    /// It is time to look whether it lives.
+    Look,
+}
 
 /// What all connections share.
 #[derive(Clone, Debug)]
@@ -105,23 +115,34 @@ impl Door {
         let mut watch = Watch::new(&self.limits, Instant::now());
         let mut next_look = pin!(sleep(watch.every()));
         let mut said_goodbye = false;
+        let mut ear = Ear::default();
         loop {
-            tokio::select! {
+            let beside = Rarely::new(async {
+                tokio::select! {
+                    biased;
+                    told = self.told.changed() => Beside::Told(told.is_ok()),
+                    () = next_look.as_mut() => Beside::Look,
+                }
+            });
+            let beside = tokio::select! {
                 biased;
-                ended = connection.as_mut() => {
+                ended = poll_fn(|cx| ear.poll(connection.as_mut(), cx)) => {
                     if let Err(error) = ended {
                         tracing::debug!(error = %Chain(&*error), "a connection ended");
                     }
                     return;
                 }
-                told = self.told.changed() => match *self.told.borrow_and_update() {
-                    // The sender is gone with the listener's future.
-                    _ if told.is_err() => return,
+                beside = beside => beside,
+            };
+            match beside {
+                // The sender is gone with the listener's future.
+                Beside::Told(false) => return,
+                Beside::Told(true) => match *self.told.borrow_and_update() {
                     Phase::Finish => connection.as_mut().graceful_shutdown(),
                     Phase::Cut => return,
                     Phase::Serve => {}
                 },
-                () = next_look.as_mut() => {
+                Beside::Look => {
                     let now = Instant::now();
                     match watch.look(pulse.beat(), now) {
                         None => {}

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use http::header::{CONNECTION, HeaderValue, RETRY_AFTER};
-use http::{Request, Response};
+use http::{Request, Response, Version};
 
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper_util::service::TowerToHyperService;
 use mcp_attune_tower::boxed;
@@ -20,6 +22,7 @@ use super::{Limits, Peer, RequestError};
 use crate::Body;
 use crate::body::Timed;
 use crate::refusal;
+use crate::wake::next_piece;
 
 /// The service, as a connection calls it.
 #[derive(Debug)]
@@ -45,10 +48,42 @@ where
             return Entered { inner: Inner::Refused, running };
         }
         let pause = self.limits.body_pause;
-        let mut request =
-            request.map(|body| boxed(Timed::new(body, pause, RequestError::Stalled, RequestError::Broken)));
+        let streams = request.version() == Version::HTTP_2;
+        let mut request = request.map(|body| {
+            boxed(Timed::new(Received { body, streams }, pause, RequestError::Stalled, RequestError::Broken))
+        });
         request.extensions_mut().insert(self.peer);
         Entered { inner: Inner::Runs { future: self.service.call(request) }, running }
+    }
+}
+
+/// The body of a request.
+struct Received {
+    body: Incoming,
+    /// Whether it is one of several streams of its connection, which is woken for more than one of them.
+    streams: bool,
+}
+
+impl http_body::Body for Received {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        if self.streams {
+            return Pin::new(&mut self.body).poll_frame(cx);
+        }
+        next_piece(&mut self.body, cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

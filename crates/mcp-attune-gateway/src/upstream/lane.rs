@@ -26,6 +26,7 @@ use super::error::UpstreamError;
 use super::pool::Pool;
 use crate::Body;
 use crate::body::Idle;
+use crate::wake::next_piece;
 
 /// What is read ahead of a slow caller, and so how long the head of an answer may be.
 const READ_AHEAD: usize = 64 * 1024;
@@ -64,9 +65,15 @@ impl Lane {
         }
     }
 
-    /// Whether it can take a request. The waker of the call before is forgotten.
+    /// Lets go of the call before, and says whether another can be taken: the waker of that call is forgotten.
     pub(super) fn is_free(&mut self) -> bool {
         self.drive(&mut Context::from_waker(Waker::noop()));
+        self.is_open()
+    }
+
+    /// Whether it was free when it was last looked at. A server that closed it since then is found out before a byte is
+    /// written, and the request comes back.
+    pub(super) fn is_open(&self) -> bool {
         self.connection.is_some() && self.sender.is_ready()
     }
 
@@ -136,10 +143,15 @@ impl http_body::Body for Driven {
         if let Some(broken) = self.broken.take() {
             return Poll::Ready(Some(Err(broken)));
         }
-        let Some((lane, _)) = &mut self.lane else { return Pin::new(&mut self.incoming).poll_frame(cx) };
-        lane.drive(cx);
-        // What comes, comes from the connection, and that has the waker.
-        let frame = Pin::new(&mut self.incoming).poll_frame(&mut Context::from_waker(Waker::noop()));
+        let Self { incoming, lane, .. } = &mut *self;
+        let Some((lane, _)) = lane else { return Pin::new(incoming).poll_frame(cx) };
+        // What comes, comes from the connection, and that has the waker. A short answer came with its head.
+        let mut nobody = Context::from_waker(Waker::noop());
+        let mut frame = next_piece(incoming, &mut nobody);
+        if frame.is_pending() {
+            lane.drive(cx);
+            frame = next_piece(incoming, &mut nobody);
+        }
         match frame {
             // Head and end can be seen in one look, and what came before the end is to leave before it.
             Poll::Ready(Some(Err(broken))) => {

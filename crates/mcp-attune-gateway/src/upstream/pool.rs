@@ -148,11 +148,11 @@ impl Pool {
         error.take_message().ok_or_else(|| self.failed(error.error()))
     }
 
-    /// A free connection that its server has not closed.
+    /// A free connection that its server has not closed, as far as anybody looked.
     fn take(&self) -> Option<Box<Lane>> {
         loop {
-            let mut lane = self.lanes().free.pop()?;
-            if lane.used.elapsed() < self.idle && lane.is_free() {
+            let lane = self.lanes().free.pop()?;
+            if lane.used.elapsed() < self.idle && lane.is_open() {
                 return Some(lane);
             }
         }
