@@ -236,6 +236,7 @@ impl<'a> Message<'a> {
 
     /// A member of the message itself, such as `params` or a sibling `clientContext`.
     #[must_use]
+    #[inline]
     pub fn member(&self, name: &str) -> Option<Value<'a>> {
         self.find(Place::Message, name)
     }
@@ -263,12 +264,14 @@ impl<'a> Message<'a> {
 
     /// A member of `params`, such as `name`, `uri`, `taskId`, `arguments` or `_meta`.
     #[must_use]
+    #[inline]
     pub fn param(&self, name: &str) -> Option<Value<'a>> {
         self.find(Place::Params, name)
     }
 
     /// A member of `params._meta`; the keys have names in [`meta`].
     #[must_use]
+    #[inline]
     pub fn meta(&self, key: &str) -> Option<Value<'a>> {
         self.find(Place::Meta, key)
     }
@@ -324,20 +327,21 @@ impl<'a> Message<'a> {
         self.members.get(within.clone()).unwrap_or_default()
     }
 
-    fn entry(&self, place: Place, name: &str) -> Option<&Member> {
-        let wanted = Wanted::new(name);
-        let here = |member: &&Member| member.place == place && member.name.is(&wanted, self.text);
+    fn entry(&self, place: Place, wanted: &Wanted<'_>) -> Option<&Member> {
+        let here = |member: &&Member| member.place == place && member.name.is(wanted, self.text);
         self.members(place).iter().find(here)
     }
 
+    /// Names are mostly known when this is compiled, and made ready then.
+    #[inline]
     fn find(&self, place: Place, name: &str) -> Option<Value<'a>> {
-        self.entry(place, name).map(|member| self.value(member))
+        self.entry(place, &Wanted::new(name)).map(|member| self.value(member))
     }
 
     /// A member from its name to its value, with one of the commas around it.
     fn whole(&self, place: Place, name: &str) -> Option<Span> {
         const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
-        let member = self.entry(place, name)?;
+        let member = self.entry(place, &Wanted::new(name))?;
         // The quote before the name is the first byte of the member.
         let (start, end) = (member.name.start().checked_sub(1)?, member.value.end());
         let after = self.text.get(end..)?;

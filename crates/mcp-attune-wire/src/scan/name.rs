@@ -73,6 +73,7 @@ pub(crate) struct Wanted<'n> {
 }
 
 impl<'n> Wanted<'n> {
+    #[inline]
     pub(crate) fn new(name: &'n str) -> Self {
         Self { mark: mark(name.as_bytes(), 0, name.len()), name }
     }
