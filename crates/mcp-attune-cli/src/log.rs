@@ -18,6 +18,10 @@ use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
+mod fields;
+
+use fields::Fields;
+
 /// How many lines of one kind are written in [`WHILE`].
 const MOST: u32 = 20;
 const WHILE: Duration = Duration::from_secs(10);
@@ -46,7 +50,7 @@ impl Log {
     pub(crate) fn start(level: &str) -> Self {
         let log = Self::default();
         let level = level.parse().unwrap_or(LevelFilter::INFO);
-        let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+        let lines = tracing_subscriber::fmt::layer().fmt_fields(Fields).with_writer(std::io::stderr);
         // A second log, as in a test, changes nothing.
         let _ = tracing_subscriber::registry().with(level).with(log.clone()).with(lines).try_init();
         log
@@ -122,16 +126,16 @@ impl Visit for Said<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use tokio::time::advance;
 
     /// What is written on this thread.
     #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
+    pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
     impl Lines {
-        fn take(&self) -> Vec<String> {
+        pub(crate) fn take(&self) -> Vec<String> {
             let all = std::mem::take(&mut *self.0.lock().unwrap());
             String::from_utf8(all).unwrap().lines().map(|line| line.trim().to_owned()).collect()
         }
