@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use http::header::{HOST, HeaderValue, ORIGIN};
 use http::{Request, StatusCode, Version};
@@ -15,6 +16,8 @@ use crate::refusal::shown;
 pub struct Allowed {
     hosts: Vec<Host>,
     origins: Vec<Origin>,
+    /// The first hosts that were let in, as they were written: most callers write the same.
+    known: [OnceLock<Box<[u8]>>; 4],
 }
 
 /// An entry that is no host, or no origin.
@@ -102,14 +105,23 @@ impl Allowed {
         Ok(Self {
             hosts: hosts.into_iter().map(host).collect::<Result<_, _>>()?,
             origins: origins.into_iter().map(origin).collect::<Result<_, _>>()?,
+            known: Default::default(),
         })
     }
 
     /// Whether a host is let in.
     #[must_use]
     pub fn host(&self, value: &[u8]) -> bool {
-        parse::<Host>(value)
-            .is_some_and(|host| host.is_loopback() || self.hosts.iter().any(|entry| entry.covers(&host)))
+        if self.known.iter().filter_map(OnceLock::get).any(|known| **known == *value) {
+            return true;
+        }
+        let allowed = parse::<Host>(value)
+            .is_some_and(|host| host.is_loopback() || self.hosts.iter().any(|entry| entry.covers(&host)));
+        if allowed && let Some(place) = self.known.iter().find(|place| place.get().is_none()) {
+            // Somebody else may have been first to the place, with one as good.
+            let _ = place.set(value.into());
+        }
+        allowed
     }
 
     /// Whether an origin is let in.
@@ -184,6 +196,17 @@ mod tests {
             "[2001:DB8::1]:80",
         ] {
             assert!(allowed().host(host.as_bytes()), "{host}");
+        }
+    }
+
+    #[test]
+    fn says_the_same_again() {
+        let allowed = allowed();
+        for _ in 0..3 {
+            for port in 1..9 {
+                assert!(allowed.host(format!("localhost:{port}").as_bytes()));
+                assert!(!allowed.host(format!("localhost.:{port}").as_bytes()));
+            }
         }
     }
 
