@@ -80,11 +80,11 @@ impl Lane {
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn send(
         mut self: Box<Self>,
-        request: Request<Body>,
+        request: Box<Request<Body>>,
         home: &Arc<Pool>,
     ) -> Result<Sent, UpstreamError> {
         // It is ready when the connection made it so, and nobody else wakes it. A budget could make it wait all the same.
-        let mut answer = pin!(unconstrained(self.sender.try_send_request(request)));
+        let mut answer = pin!(unconstrained(self.sender.try_send_request(*request)));
         self.first_byte.touch();
         let answer = poll_fn(|cx| {
             self.drive(cx);

@@ -202,7 +202,8 @@ impl HttpUpstream {
         B::Error: Into<BoxError>,
     {
         let shared = Arc::clone(&self.shared);
-        let request = shared.onward(request);
+        // Boxed, because it goes from hand to hand, and each would have room for all of it.
+        let request = shared.onward(request).map(Box::new);
         async move { shared.send(request?).await }
     }
 }
@@ -249,7 +250,7 @@ impl Shared {
         Ok(Response::from_parts(head, body))
     }
 
-    async fn send(&self, request: Request<Body>) -> Result<Response<Answer>, UpstreamError> {
+    async fn send(&self, request: Box<Request<Body>>) -> Result<Response<Answer>, UpstreamError> {
         let asked_identity = request.extensions().get::<AskIdentity>().is_some();
         // There is one for every number.
         let Some(pool) = self.pools.get(workers::number()) else { return Err(UpstreamError::Broken) };

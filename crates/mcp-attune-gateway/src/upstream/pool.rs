@@ -84,14 +84,14 @@ impl Pool {
     /// Sends a request whose target is a path, and waits for the head of its answer.
     pub(super) async fn send(
         self: &Arc<Self>,
-        mut request: Request<Body>,
+        mut request: Box<Request<Body>>,
     ) -> Result<Response<Driven>, UpstreamError> {
         if !self.two.load(Relaxed) {
             request.headers_mut().insert(HOST, self.host.clone());
             while let Some(lane) = self.take() {
                 match lane.send(request, self).await? {
                     Sent::Answered(answer) => return Ok(answer),
-                    Sent::Not(error) => request = self.given_back(error)?,
+                    Sent::Not(error) => request = Box::new(self.given_back(error)?),
                 }
             }
         }
@@ -101,7 +101,10 @@ impl Pool {
     }
 
     /// Sends a request where no connection is free.
-    async fn send_anew(self: &Arc<Self>, request: Request<Body>) -> Result<Response<Driven>, UpstreamError> {
+    async fn send_anew(
+        self: &Arc<Self>,
+        request: Box<Request<Body>>,
+    ) -> Result<Response<Driven>, UpstreamError> {
         if !self.two.load(Relaxed) {
             let io = self.connect().await?;
             if !io.connected().is_negotiated_h2() {
@@ -114,7 +117,7 @@ impl Pool {
             self.two.store(true, Relaxed);
             *self.shared.lock().await = Some(self.open_shared(io).await?);
         }
-        self.send_shared(request).await
+        self.send_shared(*request).await
     }
 
     async fn send_shared(&self, mut request: Request<Body>) -> Result<Response<Driven>, UpstreamError> {
