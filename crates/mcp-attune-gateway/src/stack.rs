@@ -185,7 +185,9 @@ impl Service<Request<Body>> for Calls {
             }
             if endpoint {
                 let request = request.map(|body| body.map_err(from_caller as fn(BoxError) -> BoxError));
-                return mount.attuned.clone().call(request).await.map(|answer| tally.answered(answer));
+                let (answer, account) = mount.attuned.answer(request).await;
+                tally.account(account);
+                return Ok(tally.answered(answer));
             }
             // Boxed, so that the calls do not carry its room.
             let answer = Box::pin(mount.behind.beside(request)).await.unwrap_or_else(|error| {

@@ -61,12 +61,19 @@ impl Tally {
         self.failed = true;
     }
 
+    /// What became of it.
+    pub(crate) fn account(&mut self, account: Account) {
+        self.account = account;
+    }
+
     /// There is an answer: it is counted when its body is over.
     pub(crate) fn answered<B>(mut self, mut answer: Response<B>) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes, Error = BoxError> + Send + 'static,
     {
-        self.account = answer.extensions_mut().remove::<Account>().unwrap_or_default();
+        if let Some(account) = answer.extensions_mut().remove() {
+            self.account = account;
+        }
         self.method = self.account.method.unwrap_or(self.method);
         self.status = Some(answer.status());
         let time = self.began.elapsed();

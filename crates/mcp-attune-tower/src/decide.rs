@@ -23,7 +23,7 @@ use tower_service::Service;
 use crate::account::Account;
 use crate::body::{Body, BoxError, collect, full};
 use crate::forward::Forward;
-use crate::layer::{Mount, call};
+use crate::layer::{Mount, ready};
 use crate::listing::{self, Listing, Page, Tool};
 use crate::media::Media;
 use crate::schemas::{Identity, Known, MAX_PAGES, Schemas};
@@ -250,11 +250,15 @@ where
     // call does not carry the room for a listing, which few need.
     let (limits, bindings) = (mount.settings.limits, schemas.bindings());
     let again = inner.clone();
-    let listing = {
-        let message = open.message();
-        move || Box::pin(list(inner.clone(), parts, message, limits, bindings))
+    let known = match schemas.fresh(identity, &tool) {
+        Some(declared) => Known::Listed(declared),
+        None => {
+            let message = open.message();
+            let listing = move || list(inner.clone(), parts, message, limits, bindings);
+            Box::pin(schemas.of(identity, &tool, listing)).await
+        }
     };
-    let declared = match schemas.of(identity, &tool, listing).await {
+    let declared = match known {
         Known::Listed(declared) => declared,
         Known::Unknown if schemas.refuses_unknown() => {
             let id = open.message().id().map(mcp_attune_wire::json::Value::raw);
@@ -270,11 +274,9 @@ where
         Ok(agreed) => return Ok((agreed, declared)),
         Err(refused) => *refused,
     };
-    let listing = {
-        let message = open.message();
-        move || Box::pin(list(again.clone(), parts, message, limits, bindings))
-    };
-    match schemas.recheck(identity, &tool, listing).await {
+    let message = open.message();
+    let listing = move || list(again.clone(), parts, message, limits, bindings);
+    match Box::pin(schemas.recheck(identity, &tool, listing)).await {
         Known::Listed(declared) => finish(open, declared),
         Known::Unknown => Err(Reply::from(&refusal)),
     }
@@ -328,7 +330,9 @@ where
         *request.uri_mut() = parts.uri.clone();
         *request.headers_mut() = listing::headers(&parts.headers);
         *request.extensions_mut() = parts.extensions.clone();
-        let response = call(inner.clone(), request).await.ok()?;
+        let mut inner = inner.clone();
+        ready(&mut inner).await.ok()?;
+        let response = inner.call(request).await.ok()?;
         let stream = Media::of(response.headers()) == Media::Events;
         let body = collect(response.into_body(), limits.answer).await.ok()?;
         let page = if stream { page_of_stream(&body, bindings)? } else { Page::read(&body, bindings)? };

@@ -111,8 +111,33 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (inner, mount) = (self.inner.clone(), self.mount.clone());
+        let answer = self.answer(request);
         Box::pin(async move {
+            let (mut response, account) = answer.await;
+            response.extensions_mut().insert(account);
+            Ok(response)
+        })
+    }
+}
+
+impl<S> Attune<S> {
+    /// Answers a request: what the service does, without a box, and with the account beside the answer instead of in its
+    /// extensions.
+    pub fn answer<B, R>(
+        &self,
+        request: Request<B>,
+    ) -> impl Future<Output = (Response<Body>, Account)> + Send + use<S, B, R>
+    where
+        S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+        R: http_body::Body<Data = Bytes> + Send + 'static,
+        R::Error: Into<BoxError>,
+    {
+        let (inner, mount) = (self.inner.clone(), self.mount.clone());
+        async move {
             let mut account = Account::default();
             let mut response = match handle(inner, &mount, request, &mut account).await {
                 Ok(response) => response,
@@ -121,14 +146,13 @@ where
             if let Some(inner) = response.extensions_mut().remove() {
                 account.add(inner);
             }
-            response.extensions_mut().insert(account);
-            Ok(response)
-        })
+            (response, account)
+        }
     }
 }
 
 async fn handle<S, B, R>(
-    inner: S,
+    mut inner: S,
     mount: &Mount,
     request: Request<B>,
     account: &mut Account,
@@ -195,9 +219,10 @@ where
         }
     };
 
-    let mut response = call(inner, Request::from_parts(parts, full(body)))
-        .await
-        .map_err(|failed| Reply::failed(failed.status, id.as_deref(), &failed))?;
+    let failed = |failed: Failed| Reply::failed(failed.status, id.as_deref(), &failed);
+    ready(&mut inner).await.map_err(failed)?;
+    let response = inner.call(Request::from_parts(parts, full(body))).await;
+    let mut response = response.map_err(|error| failed(Failed::of(&error.into())))?;
     visit.leave(&mut response);
     if kind != Some(Kind::Request) {
         return Ok(response.map(boxed));
@@ -208,7 +233,7 @@ where
 
 /// What is no POST: a stream of a legacy session, opened or resumed, the end of one, or nothing that we know.
 async fn relay<S, R>(
-    inner: S,
+    mut inner: S,
     mount: &Mount,
     mut parts: request::Parts,
     body: Body,
@@ -244,8 +269,10 @@ where
     let watch = Watch::of(mount, &parts);
     parts.extensions.insert(caller);
 
-    let response = call(inner, Request::from_parts(parts, body)).await;
-    let mut response = response.map_err(|failed| Reply::failed(failed.status, None, &failed))?;
+    let failed = |failed: Failed| Reply::failed(failed.status, None, &failed);
+    ready(&mut inner).await.map_err(failed)?;
+    let response = inner.call(Request::from_parts(parts, body)).await;
+    let mut response = response.map_err(|error| failed(Failed::of(&error.into())))?;
     visit.leave(&mut response);
     let events = visit.events(preference);
     if !streams || (events.is_none() && !plan.shows()) {
@@ -256,15 +283,13 @@ where
     answers::adapt(response, asked, settings.limits).await
 }
 
-/// Calls the service inside when it is ready.
-pub(crate) async fn call<S, R>(mut inner: S, request: Request<Body>) -> Result<Response<R>, Failed>
+/// Waits until the service inside can be called. Apart from the call, so that what waits does not hold the request twice.
+pub(crate) async fn ready<S>(inner: &mut S) -> Result<(), Failed>
 where
-    S: Service<Request<Body>, Response = Response<R>>,
+    S: Service<Request<Body>>,
     S::Error: Into<BoxError>,
 {
-    let failed = |error: S::Error| Failed::of(&error.into());
-    poll_fn(|cx| inner.poll_ready(cx)).await.map_err(failed)?;
-    inner.call(request).await.map_err(failed)
+    poll_fn(|cx| inner.poll_ready(cx)).await.map_err(|error| Failed::of(&error.into()))
 }
 
 /// An answer of our own, as HTTP, with its [`Account`] in its extensions.

@@ -132,7 +132,12 @@ impl Schemas {
 
     /// What is known about a tool without asking anybody.
     pub(crate) fn cached(&self, identity: Identity, tool: &str) -> Option<Tool> {
-        self.state().find(identity, self.settings.ttl)?.declared(tool)
+        self.fresh(identity, tool).flatten()
+    }
+
+    /// What a listing says about a tool, where there is one that is not too old.
+    pub(crate) fn fresh(&self, identity: Identity, tool: &str) -> Option<Option<Tool>> {
+        self.state().find(identity, self.settings.ttl).map(|listing| listing.declared(tool))
     }
 
     /// What is known about a tool, asking for the tools where nothing is.
