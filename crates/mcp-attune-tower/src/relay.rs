@@ -194,7 +194,8 @@ impl Id {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcp_attune::context::{Field, Forward};
+    use mcp_attune::bind::{Binding, Bindings, Fills, Part, Source, Written};
+    use mcp_attune::context::{Field, Forward, Precision};
     use mcp_attune::language::Languages;
 
     fn relay() -> Relay {
@@ -314,9 +315,15 @@ mod tests {
 
     #[test]
     fn the_context_fills_arguments_and_listings_show_what_is_left() {
-        let toml = "[tools.t.context]\ntz = { from = 'timezone', hide = true }\nday = { interval = 'when', part = 'start', as = 'date' }";
-        let config = crate::config::Config::parse(toml, "attune.toml").unwrap();
-        let mut relay = Relay::new(config.offer(config.mounts.first()), Policy::default(), false, 3);
+        let timezone = Fills::Context { from: Source::Timezone, default: None };
+        let day = Fills::Interval { named: "when".to_owned(), part: Part::Start, written: Written::Date };
+        let arguments = [
+            ("tz".to_owned(), Binding { fills: timezone, hide: true }),
+            ("day".to_owned(), Binding { fills: day, hide: false }),
+        ];
+        let bindings = Bindings::new([("t".to_owned(), arguments.into())].into(), Precision::default());
+        let offer = Offer { bindings: bindings.into(), ..Offer::default() };
+        let mut relay = Relay::new(offer, Policy::default(), false, 3);
         let call = |arguments: &str| {
             format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","arguments":{arguments}}}}}"#
@@ -330,7 +337,7 @@ mod tests {
             &call(r#"{"day":"2026-11-12","tz":"UTC"}"#),
         );
         let soon = call(r#"{"when":"soon"}"#);
-        let Onward::Answer(reply) = relay.onward(soon.as_bytes()) else { panic!("passed") };
+        let Err(reply) = relay.onward(soon.as_bytes()) else { panic!("passed") };
         assert!(
             reply.body.contains(r#""isError":true"#) && reply.body.contains(r#""id":1"#),
             "{}",

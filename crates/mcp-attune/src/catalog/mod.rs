@@ -86,10 +86,13 @@ mod locale;
 mod chain;
 mod set;
 
+mod library;
+
 pub use chain::{Chain, Said};
 pub use coverage::{Coverage, coverage};
 pub use draft::{Draft, mark};
 pub use finding::{Finding, Refused, Wrong};
+pub use library::{Carried, Library};
 pub use locale::{Bundle, Locale};
 pub use set::Catalogs;
 pub use sheet::{Line, Sheet};

@@ -25,6 +25,18 @@ impl Catalogs {
         Ok(Self { languages, files: files.into_iter().collect() })
     }
 
+    /// No files: the server's own language alone.
+    #[must_use]
+    pub fn none(default: Tag) -> Self {
+        Self { languages: Languages::from(default), files: HashSet::new() }
+    }
+
+    /// Whether there are no files.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// What can be offered to callers.
     #[must_use]
     pub fn languages(&self) -> &Languages {

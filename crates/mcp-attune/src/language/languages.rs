@@ -44,6 +44,16 @@ pub(super) struct Offered {
     renamed: Option<Box<[Subtag]>>,
 }
 
+/// One language, the default.
+impl From<Tag> for Languages {
+    fn from(default: Tag) -> Self {
+        let mut languages =
+            Self { default: Offered::new(default), others: Vec::new(), heads: BTreeSet::new() };
+        languages.heads = languages.offered().flat_map(|offered| offered.form().heads()).collect();
+        languages
+    }
+}
+
 impl Languages {
     /// How many languages a server can offer.
     ///

@@ -141,10 +141,7 @@ pub fn adapt<'m>(message: &'m [u8], how: &How<'_>) -> Adapted<'m> {
         Outcome::Edited(language) => {
             let edits: Vec<_> = work.edits.iter().map(|(span, text)| (*span, &**text)).collect();
             match read.splice(&edits) {
-                Ok(text) => Adapted {
-                    text: Cow::Owned(text.into_bytes()),
-                    content_language: language,
-                },
+                Ok(text) => Adapted { text: Cow::Owned(text.into_bytes()), content_language: language },
                 Err(_) => untouched(None),
             }
         }

@@ -1,0 +1,382 @@
+//! A folder of locale files.
+//!
+//! 1. Which files there are is known from the start; a file is read when a caller first needs it, and kept.
+//! 2. Every second, if anybody asks, the folder is looked at: new files count, files that are gone do not, and those that
+//!    changed are read again. A changed file that is broken is told, and what it was before stays.
+//! 3. No more than [`Folder::MOST`] files are kept; the one that was not needed for longest goes first. A file that is too
+//!    large is not read at all.
+//!
+//! Rules: G4, L7.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use mcp_attune::catalog::{Catalogs, Library, Locale, Sheet};
+use mcp_attune::language::{Languages, Tag};
+
+use crate::pattern::{Found, Pattern, Stamp};
+
+/// How often the folder is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many things that are wrong with one file are told.
+const TOLD: usize = 10;
+
+/// The locale files of one server.
+pub struct Folder {
+    pattern: Pattern,
+    default: Tag,
+    begun: Instant,
+    /// When it was last looked at, in milliseconds since the beginning.
+    looked: AtomicU64,
+    state: Mutex<State>,
+}
+
+struct State {
+    catalogs: Arc<Catalogs>,
+    found: Vec<Found>,
+    strange: Vec<String>,
+    kept: HashMap<Tag, Kept>,
+    /// Goes up with every use.
+    now: u64,
+}
+
+struct Kept {
+    /// None where it could never be read.
+    locale: Option<Arc<Locale>>,
+    /// The state of the file that was read last, whether or not it could be used.
+    stamp: Stamp,
+    used: u64,
+}
+
+impl Folder {
+    /// How many files are kept.
+    pub const MOST: usize = 128;
+
+    /// The files of this pattern; `default` is the language of the server's own texts.
+    ///
+    /// A folder that is not there has no files, until it is.
+    #[must_use]
+    pub fn new(pattern: Pattern, default: Tag) -> Self {
+        let (found, strange) = pattern.find();
+        tell_strange(&pattern, &strange);
+        let catalogs = Arc::new(catalogs(&default, &found));
+        let state = State { catalogs, found, strange, kept: HashMap::new(), now: 0 };
+        let begun = Instant::now();
+        Self { pattern, default, begun, looked: AtomicU64::new(0), state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing that holds the lock can panic halfway through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// As many languages as a server can offer; more are told and left out.
+fn catalogs(default: &Tag, found: &[Found]) -> Catalogs {
+    let most = Languages::MAX - 1;
+    if found.len() > most {
+        tracing::warn!("there are {} locale files; the first {most} are used", found.len());
+    }
+    let tags = found.iter().take(most).map(|found| found.tag.clone());
+    Catalogs::new(default.clone(), tags).unwrap_or_else(|_| Catalogs::none(default.clone()))
+}
+
+fn tell_strange(pattern: &Pattern, strange: &[String]) {
+    for name in strange.iter().take(TOLD) {
+        tracing::warn!(
+            "{name:?} is where {pattern} has a language, and is none; name it such as de-CH, or move it away"
+        );
+    }
+}
+
+/// Reads one file; none where it is refused, which is told.
+fn read(tag: &Tag, path: &Path, stamp: Stamp) -> Option<Arc<Locale>> {
+    let wrong = |why: &dyn fmt::Display| tracing::warn!("{}: {why}", path.display());
+    let most = Sheet::MAX_BYTES as u64;
+    if stamp.bytes > most {
+        wrong(&format_args!("too large for a locale file; it is not read (at most {most} bytes)"));
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(stamp.bytes).unwrap_or(0));
+    // It may have grown since it was looked at.
+    let all = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    if let Err(error) = all {
+        wrong(&error);
+        return None;
+    }
+    match Locale::read(tag.clone(), &bytes) {
+        Ok((locale, findings)) => {
+            for finding in findings.iter().take(TOLD) {
+                let (line, column) = finding.place(&bytes);
+                wrong(&format_args!("{line}:{column}: {finding}; {}", finding.hint()));
+            }
+            if findings.len() > TOLD {
+                wrong(&format_args!("and {} more; `attune catalog lint` tells all", findings.len() - TOLD));
+            }
+            Some(Arc::new(locale))
+        }
+        Err(refused) => {
+            wrong(&refused);
+            None
+        }
+    }
+}
+
+impl Library for Folder {
+    fn catalogs(&self) -> Arc<Catalogs> {
+        self.state().catalogs.clone()
+    }
+
+    fn at_hand(&self, chosen: &Tag) -> Option<Vec<Arc<Locale>>> {
+        let mut state = self.state();
+        let State { catalogs, kept, now, .. } = &mut *state;
+        *now += 1;
+        let mut locales = Vec::new();
+        for tag in catalogs.wanted(chosen) {
+            let file = kept.get_mut(tag)?;
+            file.used = *now;
+            locales.extend(file.locale.clone());
+        }
+        Some(locales)
+    }
+
+    fn load(&self, chosen: &Tag) -> Vec<Arc<Locale>> {
+        loop {
+            if let Some(locales) = self.at_hand(chosen) {
+                return locales;
+            }
+            let missing: Vec<Found> = {
+                let state = self.state();
+                let wanted = state.catalogs.wanted(chosen);
+                let missing =
+                    |found: &&Found| wanted.contains(&&found.tag) && !state.kept.contains_key(&found.tag);
+                state.found.iter().filter(missing).cloned().collect()
+            };
+            // Read without the lock: nobody else waits for this disk.
+            for Found { tag, path, stamp } in missing {
+                let locale = read(&tag, &path, stamp);
+                let mut state = self.state();
+                let used = state.now;
+                state.kept.insert(tag, Kept { locale, stamp, used });
+                state.drop_oldest(chosen);
+            }
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let looked = self.looked.load(Ordering::Relaxed);
+        let due = now.saturating_sub(looked) >= u64::try_from(LOOK.as_millis()).unwrap_or(u64::MAX);
+        due && self.looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    fn look(&self) {
+        let (found, strange) = self.pattern.find();
+        let changed: Vec<Found> = {
+            let mut state = self.state();
+            if strange != state.strange {
+                tell_strange(&self.pattern, &strange);
+                state.strange = strange;
+            }
+            if found == state.found {
+                return;
+            }
+            let kept =
+                |found: &&Found| state.kept.get(&found.tag).is_some_and(|kept| kept.stamp != found.stamp);
+            found.iter().filter(kept).cloned().collect()
+        };
+        let read: Vec<_> =
+            changed.iter().map(|found| (found, read(&found.tag, &found.path, found.stamp))).collect();
+        let mut state = self.state();
+        for (found, locale) in read {
+            let Some(kept) = state.kept.get_mut(&found.tag) else { continue };
+            kept.stamp = found.stamp;
+            match locale {
+                Some(locale) => {
+                    tracing::info!("{} was read again", found.path.display());
+                    kept.locale = Some(locale);
+                }
+                None if kept.locale.is_some() => {
+                    tracing::warn!("{}: what it was before stays in use", found.path.display());
+                }
+                None => {}
+            }
+        }
+        state.kept.retain(|tag, _| found.iter().any(|found| found.tag == *tag));
+        let tags = |found: &[Found]| found.iter().map(|found| found.tag.clone()).collect::<Vec<_>>();
+        if tags(&found) != tags(&state.found) {
+            state.catalogs = Arc::new(catalogs(&self.default, &found));
+        }
+        state.found = found;
+    }
+}
+
+impl State {
+    /// Lets go of what was not needed for longest, but for what is needed now.
+    fn drop_oldest(&mut self, chosen: &Tag) {
+        while self.kept.len() > Folder::MOST {
+            let needed = self.catalogs.wanted(chosen);
+            let spare = self.kept.iter().filter(|(tag, _)| !needed.contains(tag));
+            let Some(oldest) = spare.min_by_key(|(_, kept)| kept.used).map(|(tag, _)| tag.clone()) else {
+                return;
+            };
+            self.kept.remove(&oldest);
+        }
+    }
+}
+
+impl fmt::Debug for Folder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Folder")
+            .field("pattern", &self.pattern.to_string())
+            .field("files", &state.found.len())
+            .field("kept", &state.kept.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_attune::catalog::{Field, Slot};
+    use std::fs;
+    use std::path::PathBuf;
+
+    /// A folder of its own, gone with its test.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("attune-folder-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        /// Writes a file, and makes sure that it can be seen to have changed.
+        fn write(&self, tag: &str, text: &str) {
+            let path = self.0.join(format!("{tag}.json"));
+            let before = Stamp::of(&path);
+            loop {
+                fs::write(&path, text).unwrap();
+                if Stamp::of(&path) != before {
+                    return;
+                }
+            }
+        }
+
+        fn folder(&self) -> Folder {
+            Folder::new(Pattern::new(&format!("{}/${{locale}}.json", self.0.display())).unwrap(), tag("en"))
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn tag(text: &str) -> Tag {
+        Tag::parse(text).unwrap()
+    }
+
+    fn titled(title: &str) -> String {
+        format!(r#"{{"tools":{{"a":{{"title":"{title}"}}}}}}"#)
+    }
+
+    fn title(folder: &Folder, chosen: &str) -> Option<String> {
+        let locales = folder.load(&tag(chosen));
+        locales.iter().find_map(|locale| Some(locale.find(Slot::Tool("a", Field::Title))?.to_owned()))
+    }
+
+    #[test]
+    fn files_are_read_when_they_are_needed_and_kept() {
+        let place = Place::new("kept");
+        place.write("de", &titled("eins"));
+        place.write("de-CH", "{}");
+        let folder = place.folder();
+        assert_eq!(folder.catalogs().languages().tags().count(), 3);
+        assert!(folder.at_hand(&tag("de-CH")).is_none());
+        assert_eq!(title(&folder, "de-CH").unwrap(), "\"eins\"");
+        assert_eq!(folder.at_hand(&tag("de-CH")).unwrap().len(), 2);
+        assert_eq!(folder.at_hand(&tag("en")).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn what_changes_is_followed_and_what_breaks_stays_as_it_was() {
+        let place = Place::new("follow");
+        place.write("de", &titled("eins"));
+        let folder = place.folder();
+        assert_eq!(title(&folder, "de").unwrap(), "\"eins\"");
+        place.write("de", &titled("zwei"));
+        place.write("fr", &titled("un"));
+        folder.look();
+        assert_eq!(title(&folder, "de").unwrap(), "\"zwei\"");
+        assert_eq!(title(&folder, "fr").unwrap(), "\"un\"");
+        place.write("de", "{\"tools\":");
+        folder.look();
+        assert_eq!(title(&folder, "de").unwrap(), "\"zwei\"");
+        fs::remove_file(place.0.join("de.json")).unwrap();
+        folder.look();
+        assert_eq!(title(&folder, "de"), None);
+        assert!(!folder.catalogs().languages().tags().any(|known| known.as_str() == "de"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_no_file() {
+        let place = Place::new("broken");
+        place.write("de", r#"{"tools":{},"tools":{}}"#);
+        place.write("fr", "[]");
+        let huge = File::create(place.0.join("it.json")).unwrap();
+        huge.set_len(1 << 30).unwrap();
+        place.write("no.tag", "{}");
+        let folder = place.folder();
+        for locale in ["de", "fr", "it"] {
+            assert_eq!(folder.load(&tag(locale)).len(), 0, "{locale}");
+            // It is not read again for every caller.
+            assert_eq!(folder.at_hand(&tag(locale)).unwrap().len(), 0, "{locale}");
+        }
+        place.write("de", &titled("eins"));
+        folder.look();
+        assert_eq!(title(&folder, "de").unwrap(), "\"eins\"");
+    }
+
+    #[test]
+    fn no_more_files_are_kept_than_there_is_room_for() {
+        let place = Place::new("most");
+        let tags: Vec<String> = (0..Folder::MOST + 20)
+            .map(|number| {
+                format!(
+                    "q{}{}",
+                    char::from(b'a' + (number / 26) as u8),
+                    char::from(b'a' + (number % 26) as u8)
+                )
+            })
+            .collect();
+        for tag in &tags {
+            place.write(tag, &titled(tag));
+        }
+        let folder = place.folder();
+        for tag in &tags {
+            assert_eq!(title(&folder, tag).unwrap(), format!("\"{tag}\""));
+        }
+        assert_eq!(folder.state().kept.len(), Folder::MOST);
+        assert_eq!(title(&folder, &tags[0]).unwrap(), format!("\"{}\"", tags[0]));
+    }
+
+    #[test]
+    fn one_asker_a_second_looks() {
+        let folder = Place::new("due").folder();
+        folder.looked.store(0, Ordering::Relaxed);
+        assert!(!folder.is_due(), "it was just looked at");
+        let earlier = Folder { begun: Instant::now().checked_sub(LOOK * 2).unwrap(), ..folder };
+        assert!(earlier.is_due());
+        assert!(!earlier.is_due());
+    }
+}

@@ -1,0 +1,156 @@
+//! Paths with a place for a locale in them: `locales/${locale}.json`.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use mcp_attune::language::Tag;
+
+/// How many entries of a folder are looked at.
+const MOST: usize = 10_000;
+
+/// The path of every locale's file.
+///
+/// ```
+/// use mcp_attune::language::Tag;
+/// use mcp_attune_files::Pattern;
+///
+/// let pattern = Pattern::new("locales/${locale}.json").unwrap();
+/// assert_eq!(pattern.of(&Tag::parse("de-CH").unwrap()).to_str(), Some("locales/de-CH.json"));
+/// assert!(Pattern::new("locales/de.json").is_err());
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    before: String,
+    after: String,
+}
+
+/// A path without exactly one `${locale}` in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoPlace;
+
+impl fmt::Display for NoPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("has not exactly one ${locale}; write a path such as \"locales/${locale}.json\"")
+    }
+}
+
+impl std::error::Error for NoPlace {}
+
+/// A file that was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Found {
+    pub(crate) tag: Tag,
+    pub(crate) path: PathBuf,
+    pub(crate) stamp: Stamp,
+}
+
+/// What tells one state of a file from another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Stamp {
+    pub(crate) bytes: u64,
+    changed: Option<SystemTime>,
+}
+
+impl Stamp {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some(Self { bytes: file.len(), changed: file.modified().ok() })
+    }
+}
+
+impl Pattern {
+    /// What stands in the path where the tag goes.
+    pub const PLACE: &str = "${locale}";
+
+    /// A path with the place in it.
+    ///
+    /// # Errors
+    ///
+    /// [`NoPlace`] where it is not there, or there twice.
+    pub fn new(path: &str) -> Result<Self, NoPlace> {
+        let (before, after) = path.split_once(Self::PLACE).ok_or(NoPlace)?;
+        if after.contains(Self::PLACE) {
+            return Err(NoPlace);
+        }
+        Ok(Self { before: before.to_owned(), after: after.to_owned() })
+    }
+
+    /// The path of one locale's file.
+    #[must_use]
+    pub fn of(&self, tag: &Tag) -> PathBuf {
+        PathBuf::from(format!("{}{tag}{}", self.before, self.after))
+    }
+
+    /// The folder that the locales are in.
+    #[must_use]
+    pub fn folder(&self) -> PathBuf {
+        let folder = self.before.rsplit_once('/').map_or("", |(folder, _)| folder);
+        match folder {
+            "" if self.before.starts_with('/') => PathBuf::from("/"),
+            "" => PathBuf::from("."),
+            folder => PathBuf::from(folder),
+        }
+    }
+
+    /// The files that are there, by their tags, and the names in their place that are no tag.
+    pub(crate) fn find(&self) -> (Vec<Found>, Vec<String>) {
+        let start = self.before.rsplit_once('/').map_or(self.before.as_str(), |(_, start)| start);
+        let (end, rest) =
+            self.after.split_once('/').map_or((self.after.as_str(), None), |(end, rest)| (end, Some(rest)));
+        let (mut found, mut strange) = (Vec::new(), Vec::new());
+        let entries = fs::read_dir(self.folder()).into_iter().flatten().take(MOST).filter_map(Result::ok);
+        for entry in entries {
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let Some(tag) = name.strip_prefix(start).and_then(|name| name.strip_suffix(end)) else {
+                continue;
+            };
+            let path = rest.map_or_else(|| entry.path(), |rest| entry.path().join(rest));
+            let Some(stamp) = Stamp::of(&path) else { continue };
+            match Tag::parse(tag) {
+                Ok(tag) => found.push(Found { tag, path, stamp }),
+                Err(_) => strange.push(name.to_owned()),
+            }
+        }
+        // A disk gives them in any order, and the order of languages decides between equals.
+        found.sort_by(|one, other| one.tag.as_str().cmp(other.tag.as_str()));
+        strange.sort();
+        (found, strange)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{}", self.before, Self::PLACE, self.after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_can_be_a_name_a_part_of_one_or_a_folder() {
+        let root = std::env::temp_dir().join(format!("attune-pattern-{}", std::process::id()));
+        for file in ["de.json", "x-fr-CH-y.json", "it/texts.json", "no.tag.json", "rm.txt", "de.json.bak"] {
+            let path = root.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "{}").unwrap();
+        }
+        let find = |pattern: &str| {
+            let pattern = Pattern::new(&format!("{}/{pattern}", root.display())).unwrap();
+            let (found, strange) = pattern.find();
+            let paths: Vec<_> = found.iter().map(|found| pattern.of(&found.tag)).collect();
+            assert_eq!(paths, found.iter().map(|found| found.path.clone()).collect::<Vec<_>>());
+            (found.iter().map(|found| found.tag.to_string()).collect::<Vec<_>>().join(" "), strange.join(" "))
+        };
+        let pair = |one: &str, other: &str| (one.to_owned(), other.to_owned());
+        assert_eq!(find("${locale}.json"), pair("de x-fr-CH-y", "no.tag.json"));
+        assert_eq!(find("x-${locale}-y.json"), pair("fr-CH", ""));
+        assert_eq!(find("${locale}/texts.json"), pair("it", ""));
+        assert_eq!(find("nowhere/${locale}.json"), pair("", ""));
+        fs::remove_dir_all(root).unwrap();
+    }
+}
