@@ -71,6 +71,19 @@ use tokio::net::TcpListener;
 
 pub use server::Travel;
 
+/// The locale files of the service, by their tags; English is its own language.
+pub const LOCALES: &[(&str, &str)] = &[
+    ("ar", include_str!("../locales/ar.json")),
+    ("de-CH", include_str!("../locales/de-CH.json")),
+    ("en", include_str!("../locales/en.json")),
+    ("es-MX", include_str!("../locales/es-MX.json")),
+    ("fr-CH", include_str!("../locales/fr-CH.json")),
+    ("it-CH", include_str!("../locales/it-CH.json")),
+    ("ja", include_str!("../locales/ja.json")),
+    ("rm", include_str!("../locales/rm.json")),
+    ("zh-TW", include_str!("../locales/zh-TW.json")),
+];
+
 /// How the demo behaves.
 #[derive(Debug, Clone)]
 pub struct Options {

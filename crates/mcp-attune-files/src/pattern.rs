@@ -77,6 +77,25 @@ impl Pattern {
         Ok(Self { before: before.to_owned(), after: after.to_owned() })
     }
 
+    /// The files in a folder that are named by their locale, with this suffix.
+    ///
+    /// ```
+    /// assert_eq!(mcp_attune_files::Pattern::beside("locales", ".json").to_string(), "locales/${locale}.json");
+    /// ```
+    #[must_use]
+    pub fn beside(folder: &str, suffix: &str) -> Self {
+        Self { before: format!("{folder}/"), after: suffix.to_owned() }
+    }
+
+    /// The same path, seen from a folder where it is relative.
+    #[must_use]
+    pub fn within(self, folder: &Path) -> Self {
+        match folder.join(&self.before).to_str() {
+            Some(before) => Self { before: before.to_owned(), ..self },
+            None => self,
+        }
+    }
+
     /// The path of one locale's file.
     #[must_use]
     pub fn of(&self, tag: &Tag) -> PathBuf {

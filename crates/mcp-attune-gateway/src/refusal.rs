@@ -1,6 +1,6 @@
 //! Answers of the gateway itself, before any message was read.
 
-pub(crate) use mcp_attune_tower::answer;
+pub(crate) use mcp_attune_tower::{answer, answer_to};
 
 /// A value of the caller's, fit to be shown: short, and what is not printable ASCII as `?`.
 pub(crate) fn shown(value: &[u8]) -> String {

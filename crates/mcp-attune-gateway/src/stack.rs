@@ -18,7 +18,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use http::{Method, Request, Response};
+use http::header::ACCEPT_LANGUAGE;
+use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt;
 use mcp_attune_tower::{Attune, AttuneLayer, Failed, Keys, NoRandomness, Seal, Settings, boxed};
 use mcp_attune_wire::reply::Reply;
@@ -170,11 +171,12 @@ impl Service<Request<Body>> for Calls {
     fn call(&mut self, request: Request<Body>) -> Answer {
         let Ok(place) = Arc::clone(&self.calls).try_acquire_owned() else {
             self.door.broke("G4", true);
-            return ready(failed(503, &"too many calls are running; try again in a moment"));
+            let what = "too many calls are running; try again in a moment";
+            return ready(failed(503, &what, request.headers()));
         };
         let path = request.uri().path();
         let Some(mount) = mount_of(&self.mounts, path) else {
-            return ready(failed(404, &"nothing is served at this path"));
+            return ready(failed(404, &"nothing is served at this path", request.headers()));
         };
         let mount = Arc::clone(mount);
         let endpoint = path == mount.path;
@@ -189,10 +191,13 @@ impl Service<Request<Body>> for Calls {
                 tally.account(account);
                 return Ok(tally.answered(answer));
             }
+            let mut heard = HeaderMap::new();
+            heard
+                .extend(request.headers().get(ACCEPT_LANGUAGE).map(|value| (ACCEPT_LANGUAGE, value.clone())));
             // Boxed, so that the calls do not carry its room.
             let answer = Box::pin(mount.behind.beside(request)).await.unwrap_or_else(|error| {
                 tally.fail();
-                failed(error.status(), &error)
+                failed(error.status(), &error, &heard)
             });
             Ok(tally.answered(answer))
         })
@@ -415,6 +420,6 @@ fn from_caller(error: BoxError) -> BoxError {
 }
 
 /// An answer of the gateway's own, to a request whose id is not known.
-fn failed(status: u16, what: &dyn fmt::Display) -> Response<Body> {
-    refusal::answer(&Reply::failed(status, None, what))
+fn failed(status: u16, what: &dyn fmt::Display, headers: &HeaderMap) -> Response<Body> {
+    refusal::answer_to(&Reply::failed(status, None, what), headers)
 }

@@ -68,7 +68,7 @@ mod server;
 #[cfg(feature = "client")]
 pub use client::{BadHeader, BadTarget, Connection, Era, Error, Header, Options, Stderr, Target};
 #[cfg(feature = "server")]
-pub use mcp_attune::{context, features, format, language, when};
+pub use mcp_attune::{catalog, context, features, format, language, messages, when};
 #[cfg(feature = "server")]
 pub use mcp_attune_tower::{AttuneLayer, Settings};
 #[cfg(feature = "server")]

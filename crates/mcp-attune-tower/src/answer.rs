@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use http::Response;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use mcp_attune::language::AcceptLanguage;
 use mcp_attune::plan::Plan;
 use mcp_attune_wire::reply::{Reply, private, vary_with};
 
@@ -35,6 +36,8 @@ pub(crate) struct Asked {
     pub(crate) watch: Watch,
     /// Where a stream that fails is noted.
     pub(crate) account: Account,
+    /// What the caller prefers, for what we say ourselves.
+    pub(crate) wish: Option<AcceptLanguage>,
 }
 
 pub(crate) async fn adapt<R>(

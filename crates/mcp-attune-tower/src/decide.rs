@@ -10,7 +10,7 @@ use http::{Request, Response, request};
 use jiff::Timestamp;
 use mcp_attune::bind::{Bindings, Filled};
 use mcp_attune::caller::Caller;
-use mcp_attune::language::{Languages, Tag};
+use mcp_attune::language::{AcceptLanguage, Languages, Tag};
 use mcp_attune::plan::{Plan, negotiate};
 use mcp_attune::session::Features;
 use mcp_attune_wire::agree::{self, Agree, Agreed, Era, Open};
@@ -24,12 +24,14 @@ use crate::account::Account;
 use crate::body::{Body, BoxError, collect, full};
 use crate::forward::Forward;
 use crate::layer::{Mount, ready};
+use crate::library;
 use crate::listing::{self, Listing, Page, Tool};
 use crate::media::Media;
 use crate::schemas::{Identity, Known, MAX_PAGES, Schemas};
 use crate::settings::{Limits, Settings};
 use crate::sse::{Piece, Splitter, data};
 use crate::told;
+use crate::words;
 
 /// What is decided.
 pub(crate) struct Decided {
@@ -82,6 +84,7 @@ pub(crate) async fn decide<S, R>(
     parts: &request::Parts,
     body: &Bytes,
     account: &mut Account,
+    wish: &mut Option<AcceptLanguage>,
 ) -> Result<Decided, Reply>
 where
     S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
@@ -100,6 +103,9 @@ where
             return report_or(settings, Reply::from(&unreadable), watch(false), Era::Legacy, account);
         }
     };
+    // The message counts, whatever the header says.
+    let stated = words::wish(&message);
+    *wish = (!stated.is_empty()).then_some(stated);
     let kind = message.kind();
     account.method = message.known_method();
     let id = message.id().filter(|_| kind == Kind::Request).map(|id| id.raw().to_owned());
@@ -120,6 +126,7 @@ where
     let begins = (era == Era::Legacy).then(|| begins(agreed.message())).flatten();
     let caller = Caller::read(&agreed);
     told::log(&caller);
+    library::follow(&settings.offer);
     let mut plan = negotiate(&caller, &settings.offer);
     if shows {
         plan = plan.showing(bindings);
@@ -129,6 +136,10 @@ where
         let of = || settings.offer.languages.iter().flat_map(Languages::tags).map(Tag::as_str);
         let preference = caller.origin();
         tracing::debug!(%language, %why, %preference, of = ?of().collect::<Vec<_>>(), "language chosen");
+    }
+    if plan.wants().is_some() && kind == Kind::Request {
+        let asked = Plan::asked(agreed.message(), &settings.offer);
+        plan = library::translating(plan, asked, &caller, &settings.offer).await;
     }
     let mut filled = Filled::default();
     let mut declared = declared;

@@ -21,6 +21,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header, request};
 use mcp_attune::caller::{Caller, Origin};
 use mcp_attune::language::AcceptLanguage;
+use mcp_attune::localize;
 use mcp_attune::plan::{Offer, negotiate};
 use mcp_attune::session::Event;
 use mcp_attune_wire::agree::Era;
@@ -35,9 +36,11 @@ use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
 use crate::decide::{self, Decided, Watch};
 use crate::failed::Failed;
 use crate::forward::ask_identity;
+use crate::library;
 use crate::schemas::Schemas;
 use crate::session::Visit;
 use crate::settings::Settings;
+use crate::words;
 
 /// Puts the rules of Attune around a service that speaks MCP over HTTP.
 #[derive(Clone, Debug)]
@@ -139,10 +142,12 @@ impl<S> Attune<S> {
         let (inner, mount) = (self.inner.clone(), self.mount.clone());
         async move {
             let mut account = Account::default();
-            let mut response = match handle(inner, &mount, request, &mut account).await {
+            let mut wish = None;
+            let mut response = match handle(inner, &mount, request, &mut account, &mut wish).await {
                 Ok(response) => response,
                 Err(reply) => answer(&reply),
             };
+            response = words::reword(response, &wish.unwrap_or_default());
             if let Some(inner) = response.extensions_mut().remove() {
                 account.add(inner);
             }
@@ -156,6 +161,7 @@ async fn handle<S, B, R>(
     mount: &Mount,
     request: Request<B>,
     account: &mut Account,
+    wish: &mut Option<AcceptLanguage>,
 ) -> Result<Response<Body>, Reply>
 where
     S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
@@ -167,6 +173,9 @@ where
     R::Error: Into<BoxError>,
 {
     let (parts, body) = request.into_parts();
+    if parts.headers.contains_key(header::ACCEPT_LANGUAGE) {
+        *wish = Some(words::mirrored(&parts.headers));
+    }
     if parts.method != Method::POST {
         // Boxed, so that calls do not carry its room.
         return Box::pin(relay(inner, mount, parts, boxed(body), account)).await;
@@ -192,7 +201,7 @@ where
             return Err(Reply::not_taken(failed.map_or(400, |failed| failed.status), "G4", &what));
         }
     };
-    let decided = decide::decide(inner.clone(), mount, &parts, &body, account).await?;
+    let decided = decide::decide(inner.clone(), mount, &parts, &body, account, wish).await?;
     let Decided { plan, caller, forward, changed, bound, kind, id, watch, era, begins } = decided;
     account.language = plan.chosen().map(|(language, _)| language.clone());
     let mut parts = parts;
@@ -227,7 +236,17 @@ where
     if kind != Some(Kind::Request) {
         return Ok(response.map(boxed));
     }
-    let asked = Asked { plan, id, events, preferred, told, bound, watch, account: account.clone() };
+    let asked = Asked {
+        plan,
+        id,
+        events,
+        preferred,
+        told,
+        bound,
+        watch,
+        account: account.clone(),
+        wish: wish.clone(),
+    };
     answers::adapt(response, asked, settings.limits).await
 }
 
@@ -260,6 +279,7 @@ where
     let caller = Caller::resumed(preference).in_session(visit.features());
     // A stream that goes on may bring the listing that was asked for when it began.
     let plan = negotiate(&caller, &offer).showing(&settings.offer.bindings);
+    let plan = library::translating(plan, localize::Asked::new(""), &caller, &offer).await;
     account.language = plan.chosen().map(|(language, _)| language.clone());
     let preferred = plan.changes();
     let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
@@ -278,8 +298,17 @@ where
     if !streams || (events.is_none() && !plan.shows()) {
         return Ok(response.map(boxed));
     }
-    let asked =
-        Asked { plan, id: None, events, preferred, told, bound: false, watch, account: account.clone() };
+    let asked = Asked {
+        plan,
+        id: None,
+        events,
+        preferred,
+        told,
+        bound: false,
+        watch,
+        account: account.clone(),
+        wish: None,
+    };
     answers::adapt(response, asked, settings.limits).await
 }
 
@@ -300,5 +329,6 @@ pub fn answer(reply: &Reply) -> Response<Body> {
     let content_type = header::HeaderValue::from_static(reply.content_type);
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);
     response.extensions_mut().insert(Account::of(reply));
+    response.extensions_mut().insert(words::Own(reply.clone()));
     response
 }

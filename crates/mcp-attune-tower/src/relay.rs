@@ -5,8 +5,8 @@
 //! 2. The plan of a request is kept until its answer comes, or until the client cancels it: for that long, and for
 //!    nothing else, its preference counts.
 //! 3. What a legacy client declares when it begins holds for all its lines: one pipe is one session.
-//! 4. What a server says goes back as it came; the answer to a request is adapted to that request's plan. What is no
-//!    message stays away from the client, whose reader would stumble over it.
+//! 4. What a server says goes back as it came; the answer to a request is adapted to that request's plan, and so are its
+//!    progress, and a question while it is the only one that waits. What is no message stays away from the client, whose reader would stumble over it.
 //!
 //! Rules: C1, C9, C10, F1, H13, H14, L3, L13, L20.
 
@@ -22,7 +22,7 @@ use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
 
-use crate::told;
+use crate::{told, words};
 
 /// The rules between a client and a server that speak in lines.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct Relay {
     report_only: bool,
     /// How many requests may wait for their answer.
     most: usize,
-    waiting: HashMap<Id, Plan>,
+    waiting: HashMap<Id, Waiting>,
     /// What the client declared when it began.
     features: Features,
     /// Whether the bindings were held against a listing.
@@ -74,6 +74,13 @@ impl Relay {
     ///
     /// What cannot be read in one way, has no envelope, or is one request too many.
     pub fn onward<'l>(&mut self, line: &'l [u8]) -> Result<Sent<'l>, Reply> {
+        self.decide(line).map_err(|reply| {
+            let wish = Message::parse(line).map(|message| words::wish(&message)).unwrap_or_default();
+            words::say(reply, &wish).0
+        })
+    }
+
+    fn decide<'l>(&mut self, line: &'l [u8]) -> Result<Sent<'l>, Reply> {
         let message = match Message::parse(line) {
             Ok(message) => message,
             Err(unreadable) => return self.refused(line, Reply::from(&unreadable)),
@@ -87,6 +94,9 @@ impl Relay {
         }
         let caller = Caller::read(&agreed).in_session(self.features.clone());
         told::log(&caller);
+        if let Some(library) = self.offer.library.as_ref().filter(|library| library.is_due()) {
+            library.look();
+        }
         let mut plan = negotiate(&caller, &self.offer);
         let message = agreed.message();
         if message.method().is_some_and(|method| method.is("tools/list")) {
@@ -103,6 +113,12 @@ impl Relay {
         if !filled.is_empty() {
             tracing::debug!(?filled, "the context fills arguments");
         }
+        if let (Some(library), Some(chosen)) = (&self.offer.library, plan.wants()) {
+            // There is one client, and nobody else waits while a disk is slow.
+            let locales = library.load(chosen);
+            let asked = Plan::asked(message, &self.offer);
+            plan = plan.translating(asked, &caller, &self.offer, locales, Timestamp::now());
+        }
         let spoken = plan.spoken().cloned();
         let line = match plan.forward_filled(message, &filled) {
             Cow::Borrowed(_) => Cow::Borrowed(line),
@@ -112,7 +128,7 @@ impl Relay {
             if let Some(id) = message.param("requestId").and_then(Id::read) {
                 self.waiting.remove(&id);
             }
-        } else if message.kind() == Kind::Request && plan.changes() {
+        } else if message.kind() == Kind::Request && (plan.changes() || self.offer.library.is_some()) {
             if self.waiting.len() >= self.most {
                 let id = message.id().map(Value::raw);
                 return Err(Reply::failed(
@@ -125,7 +141,8 @@ impl Relay {
                 tracing::debug!(%language, %why, preference = %caller.origin(), "language chosen");
             }
             if let Some(id) = message.id().and_then(Id::read) {
-                self.waiting.insert(id, plan);
+                let token = message.param("_meta").and_then(|meta| meta.member("progressToken"));
+                self.waiting.insert(id, Waiting { plan, token: token.and_then(Id::read) });
             }
         }
         Ok(Sent { line, caller, spoken })
@@ -156,15 +173,40 @@ impl Relay {
         match message.kind() {
             Kind::Other => Back::Drop,
             Kind::Answer => {
-                let plan = message.id().and_then(Id::read).and_then(|id| self.waiting.remove(&id));
+                let waiting = message.id().and_then(Id::read).and_then(|id| self.waiting.remove(&id));
+                let plan = waiting.map(|waiting| waiting.plan);
                 if plan.as_ref().is_some_and(Plan::shows) {
                     self.hold(message);
                 }
                 Back::Send(plan.map_or(Cow::Borrowed(line), |plan| plan.adapt(line).text))
             }
-            Kind::Request | Kind::Notification | Kind::Batch => Back::Send(Cow::Borrowed(line)),
+            Kind::Request | Kind::Notification => {
+                let plan = self.tied(&message).map(|waiting| &waiting.plan);
+                Back::Send(plan.map_or(Cow::Borrowed(line), |plan| plan.adapt(line).text))
+            }
+            Kind::Batch => Back::Send(Cow::Borrowed(line)),
         }
     }
+
+    /// The request that a message of the server belongs to: the one that has its token, or the only one there is.
+    ///
+    /// Rules: L13.
+    fn tied(&self, message: &Message<'_>) -> Option<&Waiting> {
+        if message.kind() == Kind::Notification {
+            let token = message.param("progressToken").and_then(Id::read)?;
+            return self.waiting.values().find(|waiting| waiting.token.as_ref() == Some(&token));
+        }
+        let mut all = self.waiting.values();
+        all.next().filter(|_| all.next().is_none())
+    }
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+struct Waiting {
+    plan: Plan,
+    /// What its progress is known by.
+    token: Option<Id>,
 }
 
 /// An id by what it means: a server may write `7` where the client wrote `7.0`, and `"é"` for `"\u00e9"`.

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
+use mcp_attune::language::AcceptLanguage;
 use mcp_attune_wire::reply::Reply;
 use pin_project_lite::pin_project;
 
@@ -15,6 +16,7 @@ use crate::answer::Asked;
 use crate::body::BoxError;
 use crate::failed::Failed;
 use crate::sse::{Piece, Splitter, data, with_data, with_id};
+use crate::words;
 
 pin_project! {
     /// A stream of events: each goes on as soon as it is whole, changed where the plan says so.
@@ -95,6 +97,8 @@ where
             match this.asked.id.as_deref() {
                 Some(id) => {
                     let reply = Reply::failed(failed.status, Some(id), &failed);
+                    let (reply, _) =
+                        words::say(reply, this.asked.wish.as_ref().unwrap_or(&AcceptLanguage::default()));
                     this.ready.push_back(format!("data: {}\n\n", reply.body).into());
                 }
                 // No request waits here for an error; a stream that is cut can be resumed once more.

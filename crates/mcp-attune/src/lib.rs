@@ -23,6 +23,7 @@ pub mod messages;
 
 pub mod catalog;
 pub mod localize;
+pub mod words;
 
 pub mod caller;
 

@@ -3,7 +3,7 @@
 //! 1. A preference is honoured where the server's own language is known ([`Offer::languages`]); elsewhere nothing
 //!    is reported.
 //! 2. Every result to a well-formed preference reports the language that it is in: the chosen one where text came from
-//!    the [catalogs](crate::catalog) that the host gave ([`Plan::speaking`]), else the server's default.
+//!    the [catalogs](crate::catalog) that the host gave ([`Plan::translating`]), else the server's default.
 //! 3. A server may choose languages itself, in its own code: what it says through [`Spoken`] is reported instead.
 //! 4. A message that reports a language already is left alone, and its report is what the header mirrors.
 //! 5. A message that cannot be read, or that no rule touches, stays as it came, byte for byte.
@@ -13,18 +13,21 @@
 //! Rules: C9, C10, L7, L21.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use core::fmt;
 
+use jiff::Timestamp;
 use mcp_attune_wire::context::MEMBER;
 use mcp_attune_wire::json::{Span, Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
 
 use crate::bind::{Bindings, Filled};
 use crate::caller::Caller;
-use crate::catalog::Chain;
+use crate::catalog::{Catalogs, Chain, Library, Locale};
 use crate::context::{Forward, Placement};
+use crate::format::Formatters;
 use crate::language::{ContentLanguage, Languages, Tag, Why, lookup};
 use crate::localize::{self, Asked, How, Translate};
 
@@ -42,6 +45,14 @@ pub struct Offer {
     pub forward: Forward,
     /// The arguments of its tools that its callers' contexts fill.
     pub bindings: Arc<Bindings>,
+    /// Its translations. Where there are files, they decide which languages it has.
+    pub library: Option<Arc<dyn Library>>,
+    /// What of its texts is translated.
+    pub translate: Translate,
+    /// The arguments that name a language, by tool or prompt. Rules: L12.
+    pub language_arguments: Arc<BTreeMap<String, String>>,
+    /// What writes dates and numbers inside translations.
+    pub formatters: Formatters,
 }
 
 /// The languages that a server's own code answers one request in: written where it chooses, read where it is reported.
@@ -75,6 +86,8 @@ pub struct Plan {
     /// Where the server says its languages, for a caller who asked for some.
     spoken: Option<Spoken>,
     varies: bool,
+    /// Whether there are translations.
+    translates: bool,
     /// What texts are translated with.
     speech: Option<Arc<Speech>>,
     /// The part of the context that goes on, and where.
@@ -94,7 +107,10 @@ struct Speech {
 /// Rules: C10, L7.
 #[must_use]
 pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
-    let wish = caller.preference().zip(offer.languages.as_ref());
+    let catalogs = offer.library.as_ref().map(|library| library.catalogs());
+    let catalogs = catalogs.as_deref().filter(|catalogs| !catalogs.is_empty());
+    let languages = catalogs.map(Catalogs::languages).or(offer.languages.as_ref());
+    let wish = caller.preference().zip(languages);
     let chosen = wish.map(|(preference, languages)| {
         let choice = lookup(preference, languages);
         (choice.language.clone(), choice.why)
@@ -102,7 +118,16 @@ pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
     let report = wish.map(|(_, languages)| languages.default_language().clone());
     let onward = offer.forward.write(caller.context()).map(|context| (offer.forward.placement, context));
     let spoken = (offer.speaks && caller.preference().is_some()).then(Spoken::default);
-    Plan { chosen, report, spoken, varies: offer.languages.is_some(), speech: None, onward, shows: None }
+    Plan {
+        chosen,
+        report,
+        spoken,
+        varies: languages.is_some(),
+        translates: catalogs.is_some(),
+        speech: None,
+        onward,
+        shows: None,
+    }
 }
 
 impl Plan {
@@ -112,13 +137,42 @@ impl Plan {
         self.chosen.as_ref().map(|(tag, why)| (tag, *why))
     }
 
-    /// The plan with the files of the chosen language, which the host has loaded: see
-    /// [`Catalogs::wanted`](crate::catalog::Catalogs::wanted). Without a choice nothing is translated.
-    ///
-    /// Rules: L8, L9, L13.
+    /// The language whose locale files are needed, where there are any and the caller wants a language.
     #[must_use]
-    pub fn speaking(self, asked: Asked, chain: Chain, translate: Translate) -> Self {
-        Self { speech: Some(Arc::new(Speech { asked, chain, translate })), ..self }
+    pub fn wants(&self) -> Option<&Tag> {
+        self.chosen.as_ref().filter(|_| self.translates).map(|(tag, _)| tag)
+    }
+
+    /// The same plan, with the files for the language that it [wants](Self::wants). `asked` is the request that is answered,
+    /// `clock` what the server's clock says.
+    ///
+    /// Rules: L8, L9, L12, L13.
+    #[must_use]
+    pub fn translating(
+        self,
+        asked: Asked,
+        caller: &Caller,
+        offer: &Offer,
+        locales: Vec<Arc<Locale>>,
+        clock: Timestamp,
+    ) -> Self {
+        let Some(chosen) = self.wants().filter(|_| !locales.is_empty()) else { return self };
+        let context = caller.context();
+        let values = context.locale().into_iter().chain([chosen]);
+        let values = offer.formatters.format(values, context.now(clock).zone);
+        let chain = Chain::new(chosen, locales, &offer.formatters, values);
+        Self { speech: Some(Arc::new(Speech { asked, chain, translate: offer.translate })), ..self }
+    }
+
+    /// What is asked, with the language argument that the operator names for it.
+    #[must_use]
+    pub fn asked(message: &Message<'_>, offer: &Offer) -> Asked {
+        let asked = Asked::of(message);
+        let argument = asked.subject().and_then(|subject| offer.language_arguments.get(subject));
+        match argument {
+            Some(argument) => asked.with_language_argument(message, argument),
+            None => asked,
+        }
     }
 
     /// Whether the language of an answer could be another one for another caller.

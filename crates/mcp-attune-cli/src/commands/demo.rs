@@ -62,6 +62,7 @@ impl Demo {
                 Upstream::http(&format!("http://{behind}/mcp")).map_err(|why| anyhow::anyhow!("{why}"))?;
             for mount in &mut config.mounts {
                 mount.upstream = Some(upstream.clone());
+                mount.locales.carried = mcp_attune_demo::LOCALES;
                 // Three of its tools know what to do with it.
                 mount.context.forward =
                     vec![Field::Timezone, Field::Locale, Field::CurrentTimestamp, Field::UserLocation];

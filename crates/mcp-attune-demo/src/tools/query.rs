@@ -9,8 +9,10 @@ use std::sync::{Arc, LazyLock};
 use jiff::civil::Date;
 use jiff::{SignedDuration, ToSpan, Zoned};
 use mcp_attune_rmcp::Caller;
-use mcp_attune_rmcp::format::{Currency, Digits, Length, Number};
-use mcp_attune_rmcp::language::Languages;
+use mcp_attune_rmcp::catalog::{Carried, Library};
+use mcp_attune_rmcp::format::{Currency, Format, Length, Number};
+use mcp_attune_rmcp::language::Tag;
+use mcp_attune_rmcp::messages::Arguments;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use rmcp::object;
 use serde::Deserialize;
@@ -24,8 +26,9 @@ pub(crate) const SALES: &str = "query_sales";
 pub(crate) const TICKETS: &str = "query_tickets";
 pub(crate) const ACTIVITY: &str = "query_activity";
 
-/// The languages that the answers are written in.
-static LANGUAGES: LazyLock<Option<Languages>> = LazyLock::new(|| Languages::new("en", ["de"]).ok());
+/// The words of the answers, in every language of the service.
+static WORDS: LazyLock<Option<Carried>> =
+    LazyLock::new(|| Carried::new(Tag::parse("en").ok()?, crate::LOCALES).ok());
 
 pub(crate) fn definitions() -> [Tool; 3] {
     let days = json!({
@@ -81,7 +84,7 @@ fn definition(name: &'static str, title: &str, says: &'static str, when: &Value,
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct Question {
     query: String,
 }
 
@@ -89,15 +92,13 @@ pub(crate) fn sales(given: JsonObject, caller: &Caller) -> Result<CallToolResult
     let period = Period::asked(given, caller)?;
     let sold: i64 = period.days().map(tickets).sum();
     let revenue = revenue(sold);
-    let (number, format) = (number(sold), caller.format());
+    let format = format(caller);
     let money = Number::try_from(revenue).ok().zip(Currency::parse("CHF").ok());
     let money = money.map_or_else(String::new, |(amount, francs)| format.currency(&amount, francs));
-    let count = format.number(&number, Digits::default());
-    let (from, to) = period.written(caller);
-    let text = match language(caller) {
-        "de" => format!("Vom {from} bis zum {to} wurden {count} Billette für {money} verkauft."),
-        _ => format!("From {from} to {to}, {count} tickets were sold for {money}."),
-    };
+    let (from, to) = period.written(&format);
+    let said =
+        Arguments::new().text("from", from).text("to", to).number("tickets", sold).text("money", money);
+    let text = say(caller, "sales-answer", &said);
     let Period { from, to, zone } = period;
     let value = json!({ "from": from, "to": to, "timezone": zone,
         "tickets": sold, "revenue": revenue, "currency": "CHF" });
@@ -105,18 +106,12 @@ pub(crate) fn sales(given: JsonObject, caller: &Caller) -> Result<CallToolResult
 }
 
 pub(crate) fn support(given: JsonObject, caller: &Caller) -> Result<CallToolResult, Problem> {
-    let Arguments { query: _ } = arguments(given)?;
+    let Question { query: _ } = arguments(given)?;
     let now = caller.now();
     // A few come with every hour of the day and are done by midnight.
     let open = i64::from(now.hour()) * 3 + 4;
-    let (count, moment) = (
-        caller.format().number(&number(open), Digits::default()),
-        caller.format().zoned(now.timestamp(), Length::Medium),
-    );
-    let text = match language(caller) {
-        "de" => format!("Stand {moment}: {count} offene Anfragen."),
-        _ => format!("As of {moment}, {count} support tickets are open."),
-    };
+    let moment = format(caller).zoned(now.timestamp(), Length::Medium);
+    let text = say(caller, "tickets-answer", &Arguments::new().text("moment", moment).number("open", open));
     let value = json!({ "as_of": data::written(&now), "timezone": zone_name(&now), "open": open });
     answer_with_text(text, &value)
 }
@@ -124,23 +119,24 @@ pub(crate) fn support(given: JsonObject, caller: &Caller) -> Result<CallToolResu
 pub(crate) fn activity(given: JsonObject, caller: &Caller) -> Result<CallToolResult, Problem> {
     let period = Period::asked(given, caller)?;
     let logins: i64 = period.days().map(|day| tickets(day) / 7).sum();
-    let count = caller.format().number(&number(logins), Digits::default());
-    let (from, to) = period.written(caller);
-    let text = match language(caller) {
-        "de" => format!("Vom {from} bis zum {to} gab es {count} Anmeldungen."),
-        _ => format!("From {from} to {to} there were {count} logins."),
-    };
+    let (from, to) = period.written(&format(caller));
+    let said = Arguments::new().text("from", from).text("to", to).number("logins", logins);
+    let text = say(caller, "activity-answer", &said);
     let Period { from, to, zone } = period;
     answer_with_text(text, &json!({ "from": from, "to": to, "timezone": zone, "logins": logins }))
 }
 
-/// The language that the answer is written in; it is reported without our doing.
-fn language(caller: &Caller) -> &'static str {
-    LANGUAGES.as_ref().map_or("en", |languages| caller.language(languages).as_str())
+/// The sentence in the caller's language, which is reported without our doing.
+fn say(caller: &Caller, key: &str, arguments: &Arguments<'_>) -> String {
+    WORDS.as_ref().map_or_else(|| key.to_owned(), |words| caller.text(words, key, arguments))
 }
 
-fn number(count: i64) -> Number {
-    Number::from(count)
+/// Dates and money inside the sentence are in its language, where the caller told no locale.
+fn format(caller: &Caller) -> Format {
+    if let Some(words) = WORDS.as_ref() {
+        caller.language(words.catalogs().languages());
+    }
+    caller.format()
 }
 
 fn zone_name(now: &Zoned) -> String {
@@ -159,7 +155,7 @@ struct Period {
 impl Period {
     /// Questions end with their period: the longest end that can be read is it.
     fn asked(given: JsonObject, caller: &Caller) -> Result<Self, Problem> {
-        let Arguments { query } = arguments(given)?;
+        let Question { query } = arguments(given)?;
         let words: Vec<&str> = query.split_whitespace().filter(|word| *word != "the").collect();
         let ends = (0..words.len()).map(|start| words.get(start..).unwrap_or_default().join(" "));
         let mut read = ends.map(|end| caller.when(&end));
@@ -182,8 +178,7 @@ impl Period {
         self.from.series(1.day()).take_while(move |day| *day <= to)
     }
 
-    fn written(&self, caller: &Caller) -> (String, String) {
-        let format = caller.format();
+    fn written(&self, format: &Format) -> (String, String) {
         (format.date(self.from, Length::Long), format.date(self.to, Length::Long))
     }
 }

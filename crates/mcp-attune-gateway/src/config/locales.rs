@@ -1,8 +1,11 @@
 //! `[locales]` and `[content]`: where translations are, and what is adapted.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
+use mcp_attune::catalog::{Carried, Library};
 use mcp_attune::language::Tag;
+use mcp_attune::localize;
+use mcp_attune_files::{Folder, Pattern};
 
 use super::choice::{choices, choose};
 use super::findings::Problem;
@@ -13,39 +16,11 @@ use super::reader::{Reader, flag, some_text, text};
 #[non_exhaustive]
 pub struct Locales {
     /// Where the file of each locale is.
-    pub path: LocalePath,
+    pub path: Pattern,
     /// Which texts are translated.
     pub translate: Vec<Translate>,
-}
-
-/// The path of every locale's file, with `${locale}` where its tag goes.
-///
-/// ```
-/// use mcp_attune::language::Tag;
-/// use mcp_attune_gateway::config::Locales;
-///
-/// let path = Locales::default().path;
-/// assert_eq!(path.of(&Tag::parse("de-CH")?).to_str(), Some("locales/de-CH.json"));
-/// # Ok::<(), mcp_attune::language::IllFormed>(())
-/// ```
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LocalePath(String);
-
-impl LocalePath {
-    /// What stands in the path where the tag goes.
-    pub const PLACE: &str = "${locale}";
-
-    /// The path of one locale's file.
-    #[must_use]
-    pub fn of(&self, tag: &Tag) -> PathBuf {
-        PathBuf::from(self.0.replace(Self::PLACE, tag.as_str()))
-    }
-
-    /// The path with `${locale}` in it.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+    /// Files that the program carries itself, by their tags. Where there are some, `path` is not looked at.
+    pub carried: &'static [(&'static str, &'static str)],
 }
 
 choices! {
@@ -60,8 +35,7 @@ choices! {
 
 impl Default for Locales {
     fn default() -> Self {
-        let path = LocalePath(format!("locales/{}.json", LocalePath::PLACE));
-        Self { path, translate: vec![Translate::Display] }
+        Self { path: Pattern::beside("locales", ".json"), translate: vec![Translate::Display], carried: &[] }
     }
 }
 
@@ -70,14 +44,33 @@ impl Locales {
         Self {
             path: reader.read("path", base.path.clone(), |value| locale_path(text(value)?)),
             translate: reader.list("translate", &base.translate, choose),
+            carried: base.carried,
+        }
+    }
+
+    /// The files; `default` is the language of the server's own texts.
+    pub(super) fn library(&self, default: &Tag) -> Arc<dyn Library> {
+        match Carried::new(default.clone(), self.carried) {
+            Ok(carried) if !self.carried.is_empty() => Arc::new(carried),
+            _ => Arc::new(Folder::new(self.path.clone(), default.clone())),
+        }
+    }
+
+    /// What is translated, as the rules want it.
+    pub(super) fn to_translate(&self) -> localize::Translate {
+        localize::Translate {
+            display: self.translate.contains(&Translate::Display),
+            model: self.translate.contains(&Translate::Model),
         }
     }
 }
 
-fn locale_path(text: &str) -> Result<LocalePath, Problem> {
+fn locale_path(text: &str) -> Result<Pattern, Problem> {
     let path = some_text(text)?;
-    match path.matches(LocalePath::PLACE).count() {
-        1 => Ok(LocalePath(path)),
+    if let Ok(pattern) = Pattern::new(&path) {
+        return Ok(pattern);
+    }
+    match path.matches(Pattern::PLACE).count() {
         0 => Err(Problem::new("has no ${locale}", "write a path such as \"locales/${locale}.json\"")),
         _ => Err(Problem::new("has ${locale} more than once", "keep one of them")),
     }
@@ -114,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_path_has_one_place_for_the_tag() {
-        assert_eq!(locale_path("${locale}/a.json").unwrap().as_str(), "${locale}/a.json");
+        assert_eq!(locale_path("${locale}/a.json").unwrap().to_string(), "${locale}/a.json");
         for (text, what) in [
             ("", "is empty"),
             ("locales/en.json", "has no ${locale}"),

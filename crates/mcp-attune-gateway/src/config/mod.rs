@@ -52,6 +52,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use mcp_attune::format::Formatters;
 use mcp_attune::language::{Languages, Tag};
 use mcp_attune::plan::Offer;
 use toml::de::DeTable;
@@ -60,7 +61,7 @@ pub use context::{Context, Coordinates, Field, ForwardAs};
 pub use findings::{Finding, Findings};
 pub use headers::{Agreement, Headers, OnUnknown};
 pub use limits::Limits;
-pub use locales::{Content, LocalePath, Locales, Translate};
+pub use locales::{Content, Locales, Translate};
 pub use mount::{Mount, MountPath};
 pub use schema::schema;
 pub use server::{Origin, Server, Tls};
@@ -187,7 +188,13 @@ impl Config {
         File::open(path)
             .and_then(|file| file.take(most).read_to_end(&mut bytes))
             .map_err(Unusable::Unreadable)?;
-        Self::from_bytes(&bytes, &path.display().to_string()).map_err(Unusable::Wrong)
+        let mut config = Self::from_bytes(&bytes, &path.display().to_string()).map_err(Unusable::Wrong)?;
+        if let Some(folder) = path.parent() {
+            for mount in &mut config.mounts {
+                mount.locales.path = mount.locales.path.clone().within(folder);
+            }
+        }
+        Ok(config)
     }
 
     fn from_bytes(bytes: &[u8], file: &str) -> Result<Self, Findings> {
@@ -205,12 +212,26 @@ impl Config {
 
     /// What the server of a mount can do for its callers, and is told of them, as far as the operator says.
     pub(crate) fn offer(&self, mount: Option<&Mount>) -> Offer {
-        let languages = self.default_language.as_ref();
+        let default = self.default_language.clone();
+        let server = default.clone().or_else(|| Tag::parse("en").ok());
+        let library = mount.zip(server).map(|(mount, tag)| mount.locales.library(&tag));
+        if default.is_none() && library.as_ref().is_some_and(|library| !library.catalogs().is_empty()) {
+            tracing::warn!(
+                "there are locale files, and no `default_language`; the server's own texts count as English"
+            );
+        }
+        let argument = |(name, tool): (&String, &Tool)| Some((name.clone(), tool.language_argument.clone()?));
         Offer {
-            languages: languages.and_then(|tag| Languages::new(tag.clone(), []).ok()),
+            languages: default.map(Languages::from),
             speaks: false,
             forward: mount.map(|mount| mount.context.to_forward()).unwrap_or_default(),
             bindings: Arc::new(mount.map(Mount::bindings).unwrap_or_default()),
+            library,
+            translate: mount.map(|mount| mount.locales.to_translate()).unwrap_or_default(),
+            language_arguments: Arc::new(
+                mount.iter().flat_map(|mount| &mount.tools).filter_map(argument).collect(),
+            ),
+            formatters: self.default_language.as_ref().map(Formatters::new).unwrap_or_default(),
         }
     }
 

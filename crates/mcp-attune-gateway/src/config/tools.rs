@@ -22,7 +22,7 @@ pub struct Tool {
     pub hints: Option<PathBuf>,
     /// The fields that a compact result does without. Rules: F8.
     pub low_priority: Vec<String>,
-    /// The argument that takes the negotiated language.
+    /// The argument by which callers choose the language of its text themselves. Rules: L12.
     pub language_argument: Option<String>,
     /// The arguments that the context fills, by name. Rules: C9.
     pub context: BTreeMap<String, Binding>,

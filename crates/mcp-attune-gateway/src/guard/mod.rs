@@ -96,7 +96,8 @@ where
         if let Err(foreign) = self.allowed.check(&request) {
             tracing::debug!(%foreign, "a request is refused");
             self.refused.inc();
-            let answer = refusal::answer(&Reply::not_taken(foreign.status().as_u16(), "H15", &foreign));
+            let reply = Reply::not_taken(foreign.status().as_u16(), "H15", &foreign);
+            let answer = refusal::answer_to(&reply, request.headers());
             return Guarded { state: State::Answered { answer: Some(answer) } };
         }
         if let Some(answer) = cors::preflight(&self.allowed, &request) {

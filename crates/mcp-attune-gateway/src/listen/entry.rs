@@ -138,9 +138,9 @@ impl Service<Request<Body>> for TurnedAway {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, _: Request<Body>) -> Self::Future {
-        let mut answer =
-            refusal::answer(&Reply::failed(503, None, &"there are too many connections; try again later"));
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let reply = Reply::failed(503, None, &"there are too many connections; try again later");
+        let mut answer = refusal::answer_to(&reply, request.headers());
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         ready(Ok(answer))

@@ -127,7 +127,7 @@ fn reads_every_value() {
     assert_eq!(headers.schema_ttl, Duration::from_secs(60));
     assert_eq!((headers.schema_recheck, headers.schema_budget), (Duration::ZERO, Duration::from_secs(4)));
     assert_eq!(headers.identity_headers, ["x-tenant", "x-api-key"]);
-    assert_eq!(mount.locales.path.as_str(), "l10n/${locale}/texts.json");
+    assert_eq!(mount.locales.path.to_string(), "l10n/${locale}/texts.json");
     assert_eq!(mount.locales.translate, [Translate::Model, Translate::Display]);
     assert!(mount.content.enabled && mount.content.announce);
     assert_eq!(mount.context.forward, [Field::Timezone, Field::UserLocation]);

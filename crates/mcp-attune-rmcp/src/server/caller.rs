@@ -14,10 +14,12 @@ use std::sync::LazyLock;
 use http::request::Parts;
 use jiff::{Timestamp, Zoned};
 use mcp_attune::caller;
+use mcp_attune::catalog::{Chain, Library};
 use mcp_attune::context::ClientContext;
 use mcp_attune::features::{Format, Wanted};
 use mcp_attune::format::{self, Formatters};
 use mcp_attune::language::{AcceptLanguage, ContentLanguage, Languages, Tag, lookup};
+use mcp_attune::messages::Arguments;
 use mcp_attune::plan::Spoken;
 use mcp_attune::session::{CONTENT_NEGOTIATION, Features};
 use mcp_attune::when::{self, Interval};
@@ -105,12 +107,63 @@ impl Caller {
     ///
     /// Rules: L4–L7.
     pub fn language<'l>(&self, languages: &'l Languages) -> &'l Tag {
+        let chosen = self.choose(languages);
+        self.spoken.add(chosen);
+        chosen
+    }
+
+    fn choose<'l>(&self, languages: &'l Languages) -> &'l Tag {
         let none = AcceptLanguage::default();
         let preference = self.who.preference().unwrap_or(&none);
         let chosen = lookup(preference, languages).language.clone();
-        let chosen = languages.tags().find(|tag| **tag == chosen).unwrap_or(languages.default_language());
-        self.spoken.add(chosen);
-        chosen
+        languages.tags().find(|tag| **tag == chosen).unwrap_or(languages.default_language())
+    }
+
+    /// A message of a catalog, in the language that is best for this caller, and lets the answer report it. Numbers and
+    /// dates among the arguments are written as this caller reads them.
+    ///
+    /// Where no file has the message, its key is the text, so that it is seen; a test should find that first.
+    ///
+    /// ```
+    /// use mcp_attune_rmcp::Caller;
+    /// use mcp_attune_rmcp::catalog::Carried;
+    /// use mcp_attune_rmcp::language::Tag;
+    /// use mcp_attune_rmcp::messages::Arguments;
+    ///
+    /// let files = [
+    ///     ("en", r#"{"messages":{"seats":{"text":"{ $n ->\n [one] One seat\n *[other] { $n } seats\n}"}}}"#),
+    ///     ("de", r#"{"messages":{"seats":{"text":"{ $n ->\n [one] Ein Platz\n *[other] { $n } Plätze\n}"}}}"#),
+    /// ];
+    /// let catalog = Carried::new(Tag::parse("en").unwrap(), &files).unwrap();
+    /// let caller = Caller::for_test().language("de-CH").caller();
+    /// assert_eq!(caller.text(&catalog, "seats", &Arguments::new().number("n", 1234)), "1.234 Plätze");
+    /// assert_eq!(caller.spoken().unwrap().to_string(), "de");
+    /// ```
+    ///
+    /// Rules: L7, C6.
+    #[must_use]
+    pub fn text(&self, catalog: &dyn Library, key: &str, arguments: &Arguments<'_>) -> String {
+        let catalogs = catalog.catalogs();
+        let chosen = self.choose(catalogs.languages());
+        let context = self.who.context();
+        let values = context.locale().into_iter().chain([chosen]);
+        let values = FORMATTERS.format(values, context.now(self.clock).zone);
+        let mut locales = catalog.load(chosen);
+        // The server's own file comes last: it has every message.
+        let default = catalogs.languages().default_language();
+        if chosen != default {
+            locales.extend(catalog.load(default));
+        }
+        match Chain::new(chosen, locales, &FORMATTERS, values).text(key, arguments) {
+            Some(said) => {
+                self.spoken.add(&said.language);
+                said.text
+            }
+            None => {
+                tracing::warn!("no locale file has the message {key:?}");
+                key.to_owned()
+            }
+        }
     }
 
     /// The languages that were chosen so far.
@@ -174,9 +227,6 @@ impl Caller {
     /// Rules: C6.
     #[must_use]
     pub fn format(&self) -> format::Format {
-        // English is where nothing is known of a caller and no language was chosen. The formatters are everybody's:
-        // they are kept by locale, and know nothing of callers.
-        static FORMATTERS: LazyLock<Formatters> = LazyLock::new(Formatters::default);
         let spoken = self.spoken();
         let spoken = spoken.iter().flat_map(ContentLanguage::tags);
         let zone = self.who.context().now(self.clock).zone;
@@ -197,6 +247,10 @@ impl Caller {
         self.who.preference()
     }
 }
+
+/// English is where nothing is known of a caller and no language was chosen. The formatters are everybody's: they are
+/// kept by locale, and know nothing of callers.
+static FORMATTERS: LazyLock<Formatters> = LazyLock::new(Formatters::default);
 
 /// Shows what may be logged: the names of what the caller told, and no value.
 impl fmt::Debug for Caller {

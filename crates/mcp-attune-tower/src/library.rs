@@ -1,0 +1,30 @@
+//! Locale files for one request, without keeping a thread from other requests while a disk is slow.
+//!
+//! Rules: L7, L8, L13.
+
+use jiff::Timestamp;
+use mcp_attune::caller::Caller;
+use mcp_attune::localize::Asked;
+use mcp_attune::plan::{Offer, Plan};
+use tokio::task::spawn_blocking;
+
+/// Looks for files that changed, when it is time to, and lets nobody wait for it.
+pub(crate) fn follow(offer: &Offer) {
+    if let Some(library) = offer.library.as_ref().filter(|library| library.is_due()) {
+        let library = library.clone();
+        drop(spawn_blocking(move || library.look()));
+    }
+}
+
+/// The plan with the files that it wants.
+pub(crate) async fn translating(plan: Plan, asked: Asked, caller: &Caller, offer: &Offer) -> Plan {
+    let (Some(library), Some(chosen)) = (&offer.library, plan.wants()) else { return plan };
+    let locales = match library.at_hand(chosen) {
+        Some(locales) => locales,
+        None => {
+            let (library, chosen) = (library.clone(), chosen.clone());
+            spawn_blocking(move || library.load(&chosen)).await.unwrap_or_default()
+        }
+    };
+    plan.translating(asked, caller, offer, locales, Timestamp::now())
+}

@@ -1,0 +1,132 @@
+//! Attune's own words: what it says to callers itself, when it refuses a request or when a server fails.
+//!
+//! The code says them in English. Each language has a locale file here, with every sentence as a message, so that
+//! translators work on Attune as on any server, and what they have not translated yet stays English.
+//!
+//! Rules: L7, L10.
+//!
+//! ```
+//! use mcp_attune::{language::AcceptLanguage, words};
+//!
+//! let reply = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"there are too many connections; try again later"}}"#;
+//! let said = words::say(reply, &AcceptLanguage::parse("de-CH").unwrap());
+//! assert_eq!(said.content_language.as_deref(), Some("de"));
+//! assert!(String::from_utf8_lossy(&said.text).contains("Verbindungen"));
+//! ```
+
+use std::sync::LazyLock;
+
+use jiff::tz::TimeZone;
+
+use crate::catalog::{Carried, Chain, Library};
+use crate::format::Formatters;
+use crate::language::{AcceptLanguage, Tag, lookup};
+use crate::localize::{Adapted, Asked, How, Translate, adapt};
+
+/// The files, by their tags.
+pub const FILES: [(&str, &str); 12] = [
+    ("ar", include_str!("ar.json")),
+    ("de", include_str!("de.json")),
+    ("en", include_str!("en.json")),
+    ("es", include_str!("es.json")),
+    ("fr", include_str!("fr.json")),
+    ("hi", include_str!("hi.json")),
+    ("it", include_str!("it.json")),
+    ("ja", include_str!("ja.json")),
+    ("ko", include_str!("ko.json")),
+    ("pt-BR", include_str!("pt-BR.json")),
+    ("zh-Hans", include_str!("zh-Hans.json")),
+    ("zh-Hant", include_str!("zh-Hant.json")),
+];
+
+struct Words {
+    files: Carried,
+    formatters: Formatters,
+    english: Tag,
+}
+
+static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
+    let english = Tag::parse("en").ok()?;
+    let files = Carried::new(english.clone(), &FILES).ok()?;
+    Some(Words { files, formatters: Formatters::default(), english })
+});
+
+/// An answer of our own, in the language that its caller prefers. Where that is none of ours, it stays as it is.
+#[must_use]
+pub fn say<'m>(reply: &'m [u8], preference: &AcceptLanguage) -> Adapted<'m> {
+    let untouched = Adapted { text: reply.into(), content_language: None };
+    let Some(Words { files, formatters, english }) = WORDS.as_ref().filter(|_| !preference.is_empty()) else {
+        return untouched;
+    };
+    let catalogs = files.catalogs();
+    let chosen = lookup(preference, catalogs.languages()).language.clone();
+    let chain =
+        Chain::new(&chosen, files.load(&chosen), formatters, formatters.format([&chosen], TimeZone::UTC));
+    // What we say in the place of a tool is as much for people as for models.
+    let translate = Translate { display: true, model: true };
+    let asked = Asked::new("tools/call");
+    let how = How { asked: &asked, chain: Some(&chain), translate, default: Some(english), spoken: None };
+    adapt(reply, &how)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Locale;
+    use mcp_attune_wire::reply::Reply;
+
+    #[test]
+    fn every_file_is_whole_and_has_the_same_messages() {
+        let mut counts = Vec::new();
+        for (tag, text) in FILES {
+            let (locale, findings) = Locale::read(Tag::parse(tag).unwrap(), text.as_bytes()).unwrap();
+            assert!(findings.is_empty(), "{tag}: {findings:?}");
+            counts.push(locale.messages().len());
+        }
+        assert!(counts.iter().all(|count| *count == counts[0] && *count > 80), "{counts:?}");
+    }
+
+    /// A sentence as it is sent, in each language: it is another one everywhere, and what varies is still in it.
+    #[track_caller]
+    fn check(message: &str, kept: &[&str]) {
+        let reply = Reply::failed(500, Some("7"), &message);
+        let mut said = vec![message.to_owned()];
+        for (tag, _) in FILES.iter().filter(|(tag, _)| *tag != "en") {
+            let adapted = say(reply.body.as_bytes(), &AcceptLanguage::parse(tag).unwrap());
+            let read: serde_json::Value = serde_json::from_slice(&adapted.text).unwrap();
+            assert_eq!(adapted.content_language.as_deref(), Some(*tag), "{message}");
+            assert_eq!(
+                read["error"]["data"]["_meta"]["io.modelcontextprotocol/contentLanguage"], *tag,
+                "{message}"
+            );
+            assert_eq!((&read["id"], &read["error"]["code"]), (&7.into(), &(-32603).into()));
+            let text = read["error"]["message"].as_str().unwrap().to_owned();
+            assert!(kept.iter().all(|kept| text.contains(kept)), "{tag}: {text}");
+            assert!(!said.contains(&text), "{tag}: {text}");
+            said.push(text);
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_said_in_every_language() {
+        check("there are too many connections; try again later", &[]);
+        check(
+            "Mcp-Param-Region is not what params.arguments.region says; send the two equal",
+            &["Mcp-Param-Region", "params.arguments.region"],
+        );
+        check("the body is over 4194304 bytes, the limit `body`; send a smaller one", &["`body`"]);
+    }
+
+    #[test]
+    fn what_nobody_translated_and_what_nobody_prefers_stays() {
+        let reply = Reply::failed(500, None, &"no such sentence").body;
+        let german = AcceptLanguage::parse("de").unwrap();
+        assert_eq!(
+            say(reply.as_bytes(), &german),
+            Adapted { text: reply.as_bytes().into(), content_language: None }
+        );
+        let reply = Reply::failed(503, None, &"there are too many connections; try again later").body;
+        let none = AcceptLanguage::default();
+        assert_eq!(say(reply.as_bytes(), &none).text, reply.as_bytes());
+    }
+}
