@@ -1,8 +1,9 @@
 //! Which message a text is.
 //!
-//! All sources are looked for in one pass by an Aho–Corasick automaton over their longest fixed parts. Those that were
-//! found are compared with the whole text, those with the most fixed text first. How many are compared is bounded, so
-//! that no text can cost more than a multiple of its length; should the bound be met, the text is none of them.
+//! All sources are looked for in one pass by an Aho–Corasick automaton over one fixed part of each, the one that fewest
+//! others have, then the longest. Those that were found are compared with the whole text, those with the most fixed text
+//! first. How many are compared is bounded, so that no text can cost more than a multiple of its length; should the
+//! bound be met, the text is none of them.
 
 use std::collections::HashMap;
 
@@ -16,6 +17,9 @@ const LONGEST: usize = 16 * 1024;
 /// How often fixed parts may be found in one text, and how many sources may be compared with it.
 const FOUND: usize = 10_000;
 const COMPARED: usize = 256;
+
+/// How many sources may have no fixed part but ones that others have too.
+const ALIKE: usize = 128;
 
 /// Sources with the numbers of their messages.
 #[derive(Clone, Debug, Default)]
@@ -41,25 +45,29 @@ pub(super) struct Found<'s, 't> {
 }
 
 impl Matcher {
-    pub(super) fn new(sources: Vec<(u32, Source)>) -> Self {
-        let mut exact = HashMap::new();
+    /// Tells beside it which messages are left out, in their order, because too many are too much alike.
+    pub(super) fn new(sources: Vec<(u32, Source)>) -> (Self, Vec<u32>) {
+        let (mut exact, mut left_out) = (HashMap::new(), Vec::new());
         let mut anchors = Vec::<Box<str>>::new();
         let mut known = HashMap::<Box<str>, usize>::new();
         let mut groups = Vec::<Vec<Candidate>>::new();
+        let counts = counts(&sources);
         for (message, source) in sources {
             if let Some(text) = source.exact() {
                 exact.insert(text.into(), message);
                 continue;
             }
-            let anchor: Box<str> = source.anchor().into();
+            let rank = |anchor: &&str| (counts.get(*anchor).copied(), core::cmp::Reverse(anchor.len()));
+            let anchor: Box<str> = source.anchors().min_by_key(rank).unwrap_or_default().into();
             let group = *known.entry(anchor.clone()).or_insert_with(|| {
                 anchors.push(anchor);
                 groups.push(Vec::new());
                 groups.len() - 1
             });
             let weight = u32::try_from(source.weight()).unwrap_or(u32::MAX);
-            if let Some(group) = groups.get_mut(group) {
-                group.push(Candidate { source, weight, message });
+            match groups.get_mut(group) {
+                Some(group) if group.len() < ALIKE => group.push(Candidate { source, weight, message }),
+                _ => left_out.push(message),
             }
         }
         for group in &mut groups {
@@ -72,7 +80,7 @@ impl Matcher {
             .build(anchors.iter().map(|anchor| anchor.as_bytes()));
         // Building fails where the texts have more bytes than can be counted, which the bounds of a file rule out.
         let anchors = if anchors.is_empty() { None } else { automaton.ok() };
-        Self { exact, anchors, groups: groups.into_iter().map(Into::into).collect() }
+        (Self { exact, anchors, groups: groups.into_iter().map(Into::into).collect() }, left_out)
     }
 
     /// The message of a text, and what the variables of its source stand for.
@@ -116,6 +124,20 @@ impl Matcher {
     }
 }
 
+/// How many sources have each fixed part.
+fn counts(sources: &[(u32, Source)]) -> HashMap<Box<str>, u32> {
+    let mut counts = HashMap::<Box<str>, u32>::new();
+    for anchor in
+        sources.iter().filter(|(_, source)| source.exact().is_none()).flat_map(|(_, source)| source.anchors())
+    {
+        match counts.get_mut(anchor) {
+            Some(count) => *count += 1,
+            None => _ = counts.insert(anchor.into(), 1),
+        }
+    }
+    counts
+}
+
 /// Which anchors were found before, a bit each.
 #[derive(Default)]
 struct Seen(Vec<u64>);
@@ -140,7 +162,9 @@ mod tests {
 
     fn matcher(sources: &[&str]) -> Matcher {
         let read = |(number, source): (u32, &&str)| (number, Source::read(source).unwrap());
-        Matcher::new((0..).zip(sources).map(read).collect())
+        let (matcher, left_out) = Matcher::new((0..).zip(sources).map(read).collect());
+        assert_eq!(left_out, []);
+        matcher
     }
 
     #[track_caller]
@@ -170,13 +194,28 @@ mod tests {
     #[test]
     fn a_text_cannot_cost_more_than_a_multiple_of_its_length() {
         let long = "a".repeat(LONGEST);
-        // Every place of the text is the end of thousands of fixed parts.
-        let nested: Vec<_> = (1..2_000).map(|length| format!("{{x}}b{}{{y}}", "a".repeat(length))).collect();
+        // Every place of the text is the end of dozens of fixed parts.
+        let nested: Vec<_> = (1..60).map(|length| format!("{{x}}{}{{y}}", "a".repeat(length))).collect();
         let nested = matcher(&nested.iter().map(String::as_str).collect::<Vec<_>>());
-        assert!(nested.find(&format!("b{long}")).is_none());
+        assert!(nested.find(&long).is_none());
+        assert_eq!(nested.find("aaaaa").map(|found| found.message), Some(2));
+        // One fixed part is that of thousands, and the other tells them apart.
         let alike: Vec<_> = (0..5_000).map(|number| format!("Error in line {{x}} of {number}")).collect();
         let alike = matcher(&alike.iter().map(String::as_str).collect::<Vec<_>>());
         assert!(alike.find(&format!("Error in line {}", "a".repeat(16_000))).is_none());
         assert!(alike.find(&long).is_none());
+        assert_eq!(alike.find("Error in line 7 of 4321").map(|found| found.message), Some(4321));
+    }
+
+    #[test]
+    fn sources_that_are_too_much_alike_are_told() {
+        // Each of both parts is that of many.
+        let alike = |number: u32| format!("Error {} in {{x}} of {}", number % 20, number / 20);
+        let read = |number| (number, Source::read(&alike(number)).unwrap());
+        let (_, left_out) = Matcher::new((0..400).map(read).collect());
+        assert_eq!(left_out, []);
+        let read = |number: u32| (number, Source::read(&format!("{{x}}: {{y{number}}} ")).unwrap());
+        let (_, left_out) = Matcher::new((0..200).map(read).collect());
+        assert_eq!(left_out, (128..200).collect::<Vec<_>>());
     }
 }

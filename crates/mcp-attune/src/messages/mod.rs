@@ -13,8 +13,8 @@
 //! 6. What is wrong with a message is told when it is read ([`Wrong`]), and only that message is left out. Rendering
 //!    is bounded; what cannot be rendered gives nothing, and the server's own text stands.
 //!
-//! Recognizing a text takes one pass over it, whatever the number of messages: all are looked for at once by their
-//! longest fixed part, and few are left to compare. The work that one text can cause is bounded.
+//! Recognizing a text takes one pass over it, whatever the number of messages: all are looked for at once by
+//! what tells them apart, and few are left to compare. The work that one text can cause is bounded.
 //!
 //! Rules: L8, L10.
 //!

@@ -60,7 +60,12 @@ impl Messages {
             patterns.push(message.pattern);
         }
         messages.patterns = patterns.into();
-        messages.matcher = Matcher::new(live);
+        let (matcher, left_out) = Matcher::new(live);
+        messages.matcher = matcher;
+        let mut alike: Vec<_> =
+            messages.keys.iter().filter(|(_, number)| left_out.binary_search(number).is_ok()).collect();
+        alike.sort_unstable_by_key(|(_, number)| **number);
+        wrong.extend(alike.into_iter().map(|(key, _)| (key.clone(), Wrong::TooAlike, Part::Source)));
         (messages, wrong)
     }
 

@@ -64,10 +64,9 @@ impl Source {
         self.fixed.iter().map(|fixed| fixed.len()).sum()
     }
 
-    /// The longest fixed part, by which it is looked for.
-    pub(super) fn anchor(&self) -> &str {
-        // Of several the first, which `max_by_key` would not give.
-        self.fixed.iter().rev().max_by_key(|fixed| fixed.len()).map_or("", |fixed| fixed)
+    /// Its fixed parts that say anything, by each of which it could be looked for.
+    pub(super) fn anchors(&self) -> impl Iterator<Item = &str> {
+        self.fixed.iter().filter(|fixed| !fixed.is_empty()).map(|fixed| shortened(fixed))
     }
 
     /// What the variables stand for, where the text fits as a whole: each ends as early as it can.
@@ -86,6 +85,13 @@ impl Source {
         values.push((!rest.is_empty()).then_some(rest)?);
         Some(values)
     }
+}
+
+/// The beginning of a fixed part: enough to tell it from others, and no more than an automaton should hold.
+fn shortened(fixed: &str) -> &str {
+    const LONGEST: usize = 64;
+    let end = (0..=LONGEST.min(fixed.len())).rev().find(|end| fixed.is_char_boundary(*end));
+    end.and_then(|end| fixed.get(..end)).unwrap_or(fixed)
 }
 
 /// Whether it is a name by Fluent: a letter, then letters, digits, `-` and `_`.

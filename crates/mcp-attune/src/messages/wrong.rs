@@ -37,6 +37,8 @@ pub enum Wrong {
     NothingFixed,
     /// The same `source` as an earlier message.
     RepeatedSource(Box<str>),
+    /// No fixed part that fewer than a hundred others have too; the message is not recognized in text.
+    TooAlike,
     /// No Fluent pattern.
     Syntax(Box<str>),
     /// Braces or brackets inside each other, deeper than anyone can read.
@@ -66,6 +68,7 @@ impl fmt::Display for Wrong {
             Self::NothingBetween => f.write_str("two variables with nothing between them"),
             Self::NothingFixed => f.write_str("no fixed text beside the variables"),
             Self::RepeatedSource(key) => write!(f, "the same source as the message {key}"),
+            Self::TooAlike => f.write_str("too many messages with the same fixed text"),
             Self::Syntax(what) => write!(f, "no Fluent pattern: {what}"),
             Self::TooDeep => f.write_str("braces or brackets too deep inside each other"),
             Self::Attribute => f.write_str("messages have no attributes here"),
@@ -94,6 +97,7 @@ impl Wrong {
             Self::NothingBetween => "make one variable of the two",
             Self::NothingFixed => "write what the server says around the variable parts",
             Self::RepeatedSource(_) => "keep one of the two",
+            Self::TooAlike => "write what tells them apart into the sources",
             Self::Syntax(_) => {
                 "write a Fluent pattern; a brace itself is {\"{\"}, and so is [, * or . at the start of a line"
             }

@@ -159,3 +159,40 @@ fn a_context_that_means_harm_costs_only_itself() {
         assert_eq!((read.names().count(), warnings.len()), (names, ignored), "{shown}");
     }
 }
+
+#[test]
+fn locale_files_and_what_they_match_cost_no_more_than_their_length() {
+    use mcp_attune::catalog::{Locale, Sheet};
+    let tag = || Tag::parse("de").unwrap();
+    let filled = |entry: &dyn Fn(usize) -> String| {
+        let mut entries = String::new();
+        for number in 0..40_000 {
+            let next = entry(number);
+            if entries.len() + next.len() > Sheet::MAX_BYTES / 8 {
+                break;
+            }
+            let _ = write!(entries, "{}{next}", if number == 0 { "" } else { "," });
+        }
+        format!(r#"{{"messages":{{{entries}}}}}"#)
+    };
+    for file in [
+        // Everything refers to everything before it.
+        filled(&|number| {
+            format!(r#""m{number}":{{"text":"{{ m{} }}{{ m{} }}"}}"#, number / 2, number.saturating_sub(1))
+        }),
+        // One source is the beginning of the next, or the same.
+        filled(&|number| {
+            format!(r#""m{number}":{{"source":"{{a}}{}{{b}}","text":"x"}}"#, "a".repeat(number % 5000 + 1))
+        }),
+        filled(&|number| {
+            format!(r#""m{number}":{{"source":"{{a}} is {{b}}","text":"{}"}}"#, "{ $a }".repeat(50))
+        }),
+        filled(&|number| format!(r#""{}{number}":7"#, "é".repeat(100))),
+    ] {
+        let (locale, findings) = in_time(|| Locale::read(tag(), file.as_bytes())).unwrap();
+        assert!(findings.len() <= 2 * Sheet::MAX_FINDINGS + 1);
+        for text in ["a".repeat(16 * 1024), "is ".repeat(5000), " is a is ".repeat(1000)] {
+            in_time(|| locale.messages().fits(&text));
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! The rules of the crate from outside: data-driven cases, properties, and hostile input.
 
+mod allocations;
 mod bind;
 mod cases;
 mod format;
