@@ -58,8 +58,9 @@ pub(super) fn result<'a>(
     let (mut filled, mut held) = (false, None);
     result.walk().members(|name, walk| {
         filled = true;
-        let Some(name) = name.plain() else { return };
-        match (asked.method(), name) {
+        // Decoded: a `_meta` that was overlooked would be put in a second time.
+        let Some(name) = name.decode() else { return };
+        match (asked.method(), &*name) {
             (_, "_meta") => held = Some(walk.value()),
             ("tools/list", "tools") => walk.elements(|walk| tool(walk, sink)),
             ("prompts/list", "prompts") => walk.elements(|walk| prompt(walk, sink)),
@@ -94,7 +95,7 @@ pub(super) fn elicitation(params: &mut Walk<'_>, sink: &mut impl Sink) {
     if !sink.wants(Audience::Display) {
         return;
     }
-    params.members(|name, walk| match name.plain() {
+    params.members(|name, walk| match name.decode().as_deref() {
         Some("message") => sink.live(Audience::Display, walk.value()),
         Some("requestedSchema") => walk.members(|name, walk| {
             if name.is("properties") {
@@ -106,7 +107,7 @@ pub(super) fn elicitation(params: &mut Walk<'_>, sink: &mut impl Sink) {
 }
 
 fn property(walk: &mut Walk<'_>, sink: &mut impl Sink) {
-    walk.members(|name, walk| match name.plain() {
+    walk.members(|name, walk| match name.decode().as_deref() {
         Some("title" | "description") => sink.live(Audience::Display, walk.value()),
         Some("oneOf" | "anyOf" | "enumNames") => choices(walk, sink),
         // Where several can be chosen, the choices are those of the items.
@@ -158,7 +159,8 @@ impl<'a> Thing<'a> {
         let mut thing =
             Self { opening: (walk.kind() == Type::Object).then(|| walk.opening()), ..Self::default() };
         let model = wants(Audience::Model);
-        walk.members(|name, walk| match name.plain() {
+        // Decoded: a title that was overlooked would be put in a second time.
+        walk.members(|name, walk| match name.decode().as_deref() {
             Some(name) if name == key => thing.name = walk.value().text().and_then(Text::decode),
             Some("title") => thing.title = Some(walk.value()),
             Some("description") if model => thing.description = Some(walk.value()),

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 
 use super::number::{self, Written};
-use crate::format::Number;
+use crate::format::{Digits, Number};
 
 /// One variable's value.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,12 +32,12 @@ impl<'a> Argument<'a> {
         match self {
             Self::Number(number) => {
                 let text = number.to_string();
-                let digits = text.split_once('.').map_or(0, |(_, behind)| behind.len());
-                Some(Written {
-                    number: number.clone(),
-                    digits: digits.try_into().unwrap_or(u8::MAX),
-                    grouped: true,
-                })
+                // More than three are what a calculation left behind.
+                let digits = match text.split_once('.').map_or(0, |(_, behind)| behind.len()) {
+                    short @ 0..=3 => Digits::exactly(short.try_into().unwrap_or(3)),
+                    _ => Digits::up_to(3),
+                };
+                Some(Written { number: number.clone(), digits, grouped: true })
             }
             Self::Live(text) => number::read(text),
             _ => None,

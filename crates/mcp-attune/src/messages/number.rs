@@ -1,13 +1,13 @@
 //! Numbers in the text of a server, as programs write them.
 
-use crate::format::Number;
+use crate::format::{Digits, Number};
 
 /// A number with the way it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Written {
     pub(super) number: Number,
     /// How many digits stood behind the point.
-    pub(super) digits: u8,
+    pub(super) digits: Digits,
     /// Whether the digits before it stood in groups.
     pub(super) grouped: bool,
 }
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str) -> Option<Written> {
     }
     let number = if grouped { Number::parse(&text.replace(',', "")) } else { Number::parse(text) };
     let digits = fraction.map_or(0, str::len).try_into().ok()?;
-    Some(Written { number: number.ok()?, digits, grouped })
+    Some(Written { number: number.ok()?, digits: Digits::exactly(digits), grouped })
 }
 
 #[cfg(test)]
@@ -58,7 +58,7 @@ mod tests {
             let written = read(text).unwrap();
             assert_eq!(
                 (written.number.to_string().as_str(), written.digits, written.grouped),
-                (number, digits, grouped)
+                (number, Digits::exactly(digits), grouped)
             );
         }
     }

@@ -4,7 +4,7 @@ use super::argument::{Argument, Arguments};
 use super::number::Written;
 use super::pattern::{Call, Key, Pattern, Piece, Select, Value};
 use super::set::Messages;
-use crate::format::{Digits, Format, Length, Plural};
+use crate::format::{Digits, Format, Length, Number, Plural};
 
 /// How long a rendered text may be, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -88,7 +88,7 @@ impl<'a> Render<'a> {
     }
 
     fn number(&self, written: &Written, digits: Option<Digits>, grouped: Option<bool>) -> String {
-        let digits = digits.unwrap_or_else(|| Digits::exactly(written.digits));
+        let digits = digits.unwrap_or(written.digits);
         if grouped.unwrap_or(written.grouped) {
             self.voice.values.number(&written.number, digits)
         } else {
@@ -142,8 +142,8 @@ impl<'a> Render<'a> {
 }
 
 /// Whether two numbers are one, however many zeros they end in.
-fn equal(one: &crate::format::Number, other: &crate::format::Number) -> bool {
-    let bare = |number: &crate::format::Number| {
+fn equal(one: &Number, other: &Number) -> bool {
+    let bare = |number: &Number| {
         let text = number.to_string();
         if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
     };

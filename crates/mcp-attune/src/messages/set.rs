@@ -326,6 +326,9 @@ mod tests {
         let half =
             Arguments::new().number("n", Number::parse("1.0").unwrap()).text("city", "x").date("day", day);
         assert!(messages.text("seats", &half, voice).unwrap().starts_with("1,0 Plätze"));
+        let sum = Number::try_from(0.1 + 0.2).unwrap();
+        let sum = Arguments::new().number("n", sum).text("city", "x").date("day", day);
+        assert!(messages.text("seats", &sum, voice).unwrap().starts_with("0,3 Plätze"));
     }
 
     fn faults(entries: &[(&str, &str, &str)]) -> Vec<(String, Wrong)> {

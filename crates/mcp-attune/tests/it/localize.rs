@@ -471,6 +471,15 @@ fn names_are_compared_as_they_read_not_as_they_are_written() {
         r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"S\u0061y \"hi\"\n"}]}}"#;
     let (text, _) = adapted(message, &Asked::new("tools/call"), &chain(&[("de", german())]), BOTH);
     assert!(text.contains(r#""text":"Sag \"hallo\"""#), "{text}");
+    // What is there already is not put in once more.
+    let escaped = |title: &str, meta: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"get_weather","t\u0069tle":"{title}"}}],"\u005fmeta":{{{meta}}}}}}}"#
+        )
+    };
+    let message = escaped("Current", "");
+    let (text, _) = adapted(&message, &Asked::new("tools/list"), &chain(&[("de", german())]), DISPLAY);
+    assert_eq!(text, escaped("Aktuelles Wetter", &format!("\"{KEY}\":\"de\"")));
     let half =
         r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"\ud83d","title":"\ud83d"}],"content":[]}}"#;
     let (text, _) = adapted(half, &Asked::new("tools/list"), &chain(&[("de", german())]), DISPLAY);
