@@ -121,9 +121,14 @@ fn bound(answer: &Message<'_>, bindings: &Bindings) -> Vec<(String, Tool)> {
         let listed = answer.member("result").and_then(|result| result.member("tools"));
         let bound = listed.into_iter().flat_map(Value::elements).filter_map(named);
         let bound = bound.filter(|(name, _)| bindings.binds(name));
-        // What is invalid declares nothing, to whomever it is shown.
-        let read = |schema: Value<'_>| Declared::read(schema.raw().as_bytes()).unwrap_or_default();
-        bound.map(|(name, schema)| (name.into_owned(), Arc::new(read(schema)))).collect::<Vec<_>>()
+        let read = |(name, schema): (Cow<'_, str>, Value<'_>)| {
+            let declared = Declared::read(schema.raw().as_bytes()).unwrap_or_else(|invalid| {
+                tracing::warn!(tool = %name, %invalid, "the tool declares no headers");
+                Declared::default()
+            });
+            (name.into_owned(), Arc::new(declared))
+        };
+        bound.map(read).collect::<Vec<_>>()
     };
     let both = tools(answer).into_iter().zip(tools(&shown));
     let both = both.map(|((name, own), (_, shown))| (name, Tool { own, shown: Some(shown) }));

@@ -132,3 +132,63 @@ fn the_schema_is_printed_as_json() {
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(schema["properties"]["limits"]["properties"]["body"]["default"], "4 MiB");
 }
+
+#[test]
+fn bindings_that_cannot_be_meant_are_told_with_line_and_hint() {
+    let folder = Folder::new("bindings");
+    let text = r#"[tools.a.context]
+tz = { from = "timezon", hide = true }
+zone = { from = "timezone", default = "Europe/Zurch" }
+day = { from = "today", as = "unix" }
+lat = { from = "latitude" }
+start = { interval = "zone", part = "start" }
+end = { interval = "when" }
+end = { from = "now" }
+"#;
+    insta::assert_snapshot!(folder.check(text.as_bytes()), @r#"
+    exit: 1
+    --- stdout
+    attune.toml:1:1: `tools.a.context` fills `start` from `zone`, which is filled itself
+      1 | [tools.a.context]
+        | ^^^^^^^^^^^^^^^^^
+    hint: name an argument that the tool does not have; Attune adds it
+
+    attune.toml:2:15: `tools.a.context.tz.from` is none of its 11 values
+      2 | tz = { from = "timezon", hide = true }
+        |               ^^^^^^^^^
+    hint: did you mean "timezone"?
+
+    attune.toml:3:39: `tools.a.context.zone.default` is not a time zone
+      3 | zone = { from = "timezone", default = "Europe/Zurch" }
+        |                                       ^^^^^^^^^^^^^^
+    hint: write a name of the IANA database, such as Europe/Vienna
+
+    attune.toml:4:30: `tools.a.context.day.as` says how an instant is written
+      4 | day = { from = "today", as = "unix" }
+        |                              ^^^^^^
+    hint: take it out, or write `from = "now"`
+
+    attune.toml:5:16: `tools.a.context.lat.from` would never be filled: coordinates are off
+      5 | lat = { from = "latitude" }
+        |                ^^^^^^^^^^
+    hint: set `coordinates = "coarse"` in [context], or bind to `city`
+
+    attune.toml:7:1: [tools.a.context.end] has no `part`
+      7 | end = { interval = "when" }
+        | ^^^
+    hint: add `part = "start"` or `part = "end"`
+
+    attune.toml:8:1: this is no TOML: duplicate key
+      8 | end = { from = "now" }
+        | ^^^
+    hint: take one of them out
+    --- stderr
+    "#);
+}
+
+#[test]
+fn what_only_the_server_can_say_is_said_to_be_open() {
+    let folder = Folder::new("bound");
+    let text = "[tools.a.context]\ntz = { from = 'timezone' }\n";
+    assert!(folder.check(text.as_bytes()).contains("is looked at when it is served"));
+}

@@ -1,6 +1,8 @@
 //! Time zones by name, out of a database that is compiled in: the same on every machine.
 
 use core::fmt;
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
 
 use jiff::tz::TimeZone;
 
@@ -61,10 +63,19 @@ impl Zone {
         if self.name == "UTC" {
             return TimeZone::UTC;
         }
-        // The database is whole, which a test shows for each of its zones.
-        TimeZone::tzif(self.name, self.data).unwrap_or(TimeZone::UTC)
+        let read = READ.read().unwrap_or_else(PoisonError::into_inner).get(self.name).cloned();
+        read.unwrap_or_else(|| {
+            // The database is whole, which a test shows for each of its zones.
+            let zone = TimeZone::tzif(self.name, self.data).unwrap_or(TimeZone::UTC);
+            READ.write().unwrap_or_else(PoisonError::into_inner).insert(self.name, zone.clone());
+            zone
+        })
     }
 }
+
+/// Zones whose rules were read before, which takes longer than all else that is done with one: at most those of the
+/// database, by its own names for them.
+static READ: RwLock<BTreeMap<&'static str, TimeZone>> = RwLock::new(BTreeMap::new());
 
 /// `+01:00`, `-0800`, `UTC+1`, `GMT-3`, `Z`.
 fn is_offset(name: &str) -> bool {
@@ -104,6 +115,15 @@ mod tests {
             count += 1;
         }
         assert!(count > 590, "{count}");
+    }
+
+    #[test]
+    fn a_zone_that_was_read_before_is_the_same() {
+        let zone = Zone::parse("Pacific/Chatham").unwrap();
+        let [first, second] = [zone.time_zone(), zone.time_zone()];
+        assert_eq!(first, second);
+        assert!(READ.read().unwrap().contains_key("Pacific/Chatham"));
+        assert_eq!(second.iana_name(), Some("Pacific/Chatham"));
     }
 
     #[test]
