@@ -100,7 +100,7 @@ struct Input {
 }
 
 #[test]
-fn cases() {
+fn bind() {
     let file = include_str!("../../../../spec/cases/bind.json");
     check(file, 130, |mut input: Input, expected: Map<String, Value>| {
         let bindings = bindings(std::mem::take(&mut input.bindings), input.coordinates.as_deref());
