@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
@@ -16,11 +17,12 @@ const LEGACY: &str = "2025-11-25";
 const FORWARD: &str =
     "[context]\nforward = [\"timezone\", \"locale\", \"currentTimestamp\", \"userLocation\"]\n";
 
-fn config() -> String {
+/// Written once: a test that writes it again would empty it while another reads.
+static CONFIG: LazyLock<String> = LazyLock::new(|| {
     let file = std::env::temp_dir().join(format!("attune-callers-{}.toml", std::process::id()));
     std::fs::write(&file, FORWARD).expect("a file");
     file.to_str().expect("a path").to_owned()
-}
+});
 
 /// A call as an era sends it.
 fn call(era: &str, tool: &str, query: &str, context: &Value) -> Value {
@@ -81,7 +83,7 @@ fn post(address: &str, headers: &str, body: &Value) -> (String, Value) {
 fn over_pipes(era: &str, call: &Value) -> (Value, String) {
     let binary = env!("CARGO_BIN_EXE_attune");
     let mut child = Command::new(binary)
-        .args(["stdio", "--config", &config(), "--", binary, "demo", "--bare", "--stdio"])
+        .args(["stdio", "--config", &CONFIG, "--", binary, "demo", "--bare", "--stdio"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -134,9 +136,8 @@ fn the_examples_of_the_proposal_work_through_the_gateway_and_over_pipes() {
     let binary = env!("CARGO_BIN_EXE_attune");
     let mut demo = Served::start(&[&["demo"], &FREE[..]].concat());
     let over = demo.address("is at");
-    let config = config();
     let command = ["--", binary, "demo", "--bare", "--stdio"];
-    let mut child = Served::start(&[&["serve", "--config", &config], &FREE[..], &command].concat());
+    let mut child = Served::start(&[&["serve", "--config", &CONFIG], &FREE[..], &command].concat());
     let program = child.address("serves");
     for era in [MODERN, LEGACY] {
         for (tool, query, context, expected) in examples() {

@@ -92,7 +92,7 @@ fn the_demo_starts_says_what_to_try_and_stops_when_asked() {
     // curl itself may not be here, so its request is made by hand from what was printed.
     let expected = [
         ("400 Bad Request", "Mcp-Param-Region is not what"),
-        ("200 OK", "content-language: en"),
+        ("200 OK", "content-language: de-CH"),
         ("200 OK", "Vom 1. Februar 2026 bis"),
     ];
     for (curl, (status, says)) in curls.iter().zip(expected) {

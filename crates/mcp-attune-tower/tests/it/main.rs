@@ -2,6 +2,7 @@
 
 mod answers;
 mod bound;
+mod localized;
 mod requests;
 mod schemas;
 mod sessions;

@@ -163,7 +163,7 @@ mod tests {
     fn matcher(sources: &[&str]) -> Matcher {
         let read = |(number, source): (u32, &&str)| (number, Source::read(source).unwrap());
         let (matcher, left_out) = Matcher::new((0..).zip(sources).map(read).collect());
-        assert_eq!(left_out, []);
+        assert!(left_out.is_empty(), "{left_out:?}");
         matcher
     }
 
@@ -213,7 +213,7 @@ mod tests {
         let alike = |number: u32| format!("Error {} in {{x}} of {}", number % 20, number / 20);
         let read = |number| (number, Source::read(&alike(number)).unwrap());
         let (_, left_out) = Matcher::new((0..400).map(read).collect());
-        assert_eq!(left_out, []);
+        assert!(left_out.is_empty(), "{left_out:?}");
         let read = |number: u32| (number, Source::read(&format!("{{x}}: {{y{number}}} ")).unwrap());
         let (_, left_out) = Matcher::new((0..200).map(read).collect());
         assert_eq!(left_out, (128..200).collect::<Vec<_>>());
