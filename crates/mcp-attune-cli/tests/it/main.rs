@@ -7,6 +7,7 @@ mod explain;
 mod flood;
 mod help;
 mod language;
+mod localized;
 mod readme;
 mod serving;
 mod stdio;

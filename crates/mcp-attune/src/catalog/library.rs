@@ -43,7 +43,13 @@ pub trait Library: Send + Sync + fmt::Debug {
 /// ```
 pub struct Carried {
     catalogs: Arc<Catalogs>,
-    files: HashMap<Tag, (&'static str, OnceLock<Option<Arc<Locale>>>)>,
+    files: HashMap<Tag, File>,
+}
+
+struct File {
+    text: &'static str,
+    /// None where it cannot be read.
+    read: OnceLock<Option<Arc<Locale>>>,
 }
 
 impl Carried {
@@ -54,7 +60,7 @@ impl Carried {
     /// [`Unusable`] where there are more languages than a server can offer.
     pub fn new(default: Tag, files: &[(&str, &'static str)]) -> Result<Self, Unusable> {
         let files = files.iter().filter_map(|(tag, text)| Some((Tag::parse(tag).ok()?, *text)));
-        let files: HashMap<_, _> = files.map(|(tag, text)| (tag, (text, OnceLock::new()))).collect();
+        let files: HashMap<_, _> = files.map(|(tag, text)| (tag, File { text, read: OnceLock::new() })).collect();
         // In an order that is the same every time.
         let mut tags: Vec<Tag> = files.keys().cloned().collect();
         tags.sort_by(|one, other| one.as_str().cmp(other.as_str()));
@@ -62,7 +68,7 @@ impl Carried {
     }
 
     fn one(&self, tag: &Tag) -> Option<Arc<Locale>> {
-        let (text, read) = self.files.get(tag)?;
+        let File { text, read } = self.files.get(tag)?;
         let locale = read.get_or_init(|| {
             Locale::read(tag.clone(), text.as_bytes()).ok().map(|(locale, _)| Arc::new(locale))
         });
