@@ -10,7 +10,7 @@ use http::Response;
 use http::header::{self, HeaderMap, HeaderValue};
 use mcp_attune::language::{AcceptLanguage, preference};
 use mcp_attune::words;
-use mcp_attune_wire::json::Text;
+use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::{Message, meta};
 use mcp_attune_wire::reply::Reply;
 
@@ -19,7 +19,7 @@ use crate::layer::answer;
 
 /// What a message says that its caller prefers; nothing where it says nothing that can be read.
 pub(crate) fn wish(message: &Message<'_>) -> AcceptLanguage {
-    let stated = message.meta(meta::ACCEPT_LANGUAGE).and_then(|value| value.text()).and_then(Text::decode);
+    let stated = message.meta(meta::ACCEPT_LANGUAGE).and_then(Value::text).and_then(Text::decode);
     preference(stated.as_deref()).0
 }
 

@@ -23,7 +23,7 @@ const CALLERS: [(Option<&str>, Option<&str>, &str); 4] = [
 ];
 
 /// A request as an era sends it.
-fn request(era: &str, id: usize, method: &str, params: Value, wish: Option<&str>) -> Value {
+fn request(era: &str, id: usize, method: &str, params: &Value, wish: Option<&str>) -> Value {
     let mut request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
     if let Some(wish) = wish {
         request["params"]["_meta"]["io.modelcontextprotocol/acceptLanguage"] = wish.into();
@@ -189,7 +189,7 @@ fn three_requests_on_one_connection_get_three_languages_and_none_is_remembered()
     for era in [MODERN, LEGACY] {
         let (mut http, mut pipes) = (Http::open(&address, era), Pipes::open(era));
         for (id, (wish, language, title)) in CALLERS.into_iter().enumerate() {
-            let list = request(era, id, "tools/list", json!({}), wish);
+            let list = request(era, id, "tools/list", &json!({}), wish);
             let (head, messages) = http.send(&list);
             check(messages.last().expect("an answer"), language, title);
             if era == MODERN {
@@ -209,7 +209,7 @@ fn progress_and_questions_are_in_the_language_of_their_request() {
         let (mut http, mut pipes) = (Http::open(&address, era), Pipes::open(era));
         let params =
             json!({ "name": "build_report", "arguments": { "pages": 2 }, "_meta": { "progressToken": 5 } });
-        let report = request(era, 1, "tools/call", params, Some("de"));
+        let report = request(era, 1, "tools/call", &params, Some("de"));
         for messages in [http.send(&report).1, pipes.ask(&report)] {
             let progress: Vec<_> =
                 messages.iter().filter(|message| message["method"] == "notifications/progress").collect();
@@ -222,7 +222,7 @@ fn progress_and_questions_are_in_the_language_of_their_request() {
         }
     }
     let connections = json!({ "name": "find_connections", "arguments": { "from": "Zurich", "to": "Bern" } });
-    let found = Http::open(&address, MODERN).send(&request(MODERN, 1, "tools/call", connections, None)).1;
+    let found = Http::open(&address, MODERN).send(&request(MODERN, 1, "tools/call", &connections, None)).1;
     let train = &found[0]["result"]["structuredContent"]["connections"][0];
     let params = json!({ "name": "book_seat", "arguments": { "connection": train["id"] } });
     let german = |answer: &Value| {
@@ -231,12 +231,12 @@ fn progress_and_questions_are_in_the_language_of_their_request() {
         assert!(said.starts_with("Welchen Sitzplatz möchten Sie im ") && said.ends_with('?'), "{said}");
         form.clone()
     };
-    let book = request(MODERN, 2, "tools/call", params.clone(), Some("de"));
+    let book = request(MODERN, 2, "tools/call", &params, Some("de"));
     let form = german(Http::open(&address, MODERN).send(&book).1.last().expect("an answer"));
     assert_eq!(form, german(Pipes::open(MODERN).ask(&book).last().expect("an answer")));
     // A legacy server asks while the call is open.
     let mut pipes = Pipes::open(LEGACY);
-    pipes.say(&request(LEGACY, 3, "tools/call", params, Some("de")));
+    pipes.say(&request(LEGACY, 3, "tools/call", &params, Some("de")));
     let question = pipes.hear();
     assert_eq!(question["method"], "elicitation/create");
     assert_eq!(question["params"]["message"], form["message"]);

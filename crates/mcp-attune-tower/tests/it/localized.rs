@@ -72,6 +72,26 @@ async fn an_error_is_said_in_the_callers_language_and_its_code_stays() {
 }
 
 #[tokio::test]
+async fn an_argument_that_names_a_language_leaves_the_content_to_the_server() {
+    const SAID: &str =
+        r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"Busy for 30 s"}]}}"#;
+    let mut settings = carried();
+    settings.offer.translate.model = true;
+    settings.offer.language_arguments = Arc::new([("t".to_owned(), "lang".to_owned())].into());
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "t")];
+    for (arguments, expected) in [(r#"{"a":1}"#, "Noch 30 s"), (r#"{"lang":"en"}"#, "Busy for 30 s")] {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"t","arguments":{arguments},"_meta":{{{}{}}}}}}}"#,
+            crate::META,
+            preference("de")
+        );
+        let (response, _) = send(settings.clone(), crate::post(&headers, &body), crate::json(SAID)).await;
+        let read: Value = serde_json::from_str(&text(response).await).unwrap();
+        assert_eq!(read["result"]["content"][0]["text"], expected, "{arguments}");
+    }
+}
+
+#[tokio::test]
 async fn what_we_refuse_is_said_in_the_callers_language() {
     let request = listing(&preference("fr"), &[("mcp-method", "tools/call")]);
     let (response, seen) = send(Settings::default(), request, crate::json(LISTED)).await;

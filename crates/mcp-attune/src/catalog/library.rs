@@ -60,7 +60,8 @@ impl Carried {
     /// [`Unusable`] where there are more languages than a server can offer.
     pub fn new(default: Tag, files: &[(&str, &'static str)]) -> Result<Self, Unusable> {
         let files = files.iter().filter_map(|(tag, text)| Some((Tag::parse(tag).ok()?, *text)));
-        let files: HashMap<_, _> = files.map(|(tag, text)| (tag, File { text, read: OnceLock::new() })).collect();
+        let files: HashMap<_, _> =
+            files.map(|(tag, text)| (tag, File { text, read: OnceLock::new() })).collect();
         // In an order that is the same every time.
         let mut tags: Vec<Tag> = files.keys().cloned().collect();
         tags.sort_by(|one, other| one.as_str().cmp(other.as_str()));
