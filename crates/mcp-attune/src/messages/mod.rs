@@ -45,12 +45,18 @@ mod wrong;
 mod argument;
 mod render;
 
-// and all of it together.
+// all of it together,
 mod matcher;
 mod set;
 
+// and for translators' tools what is in it, and other words for it.
+mod look;
+mod retell;
+
 pub use argument::{Argument, Arguments};
+pub use look::{Choice, Look, VALUE};
 pub use pattern::Call;
 pub use render::Voice;
+pub use retell::retell;
 pub use set::{Entry, Messages};
 pub use wrong::{Part, Wrong};
