@@ -1,6 +1,6 @@
 //! How far a translation has come.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::sheet::{Line, Sheet};
 use super::slot::Path;
@@ -13,6 +13,8 @@ pub struct Coverage {
     pub total: usize,
     /// What is not translated.
     pub missing: Vec<Path>,
+    /// What a relative of the language lends.
+    pub inherited: Vec<Path>,
     /// What is translated from text that has changed since.
     pub stale: Vec<Path>,
     /// What the default language does not have.
@@ -20,7 +22,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// How many texts are translated, stale ones included.
+    /// How many texts are translated, stale and inherited ones included.
     #[must_use]
     pub fn translated(&self) -> usize {
         self.total - self.missing.len()
@@ -30,6 +32,24 @@ impl Coverage {
     #[must_use]
     pub fn percent(&self) -> usize {
         (self.translated() * 100).checked_div(self.total).unwrap_or(100)
+    }
+
+    /// Takes what is missing from a relative's file, where that has it: `es-MX` needs only what it says otherwise than `es`.
+    ///
+    /// ```
+    /// use mcp_attune::catalog::{Sheet, coverage};
+    ///
+    /// let [default, mexican, spanish] = [r#"{"server":{"title":"Cars"}}"#, "{}", r#"{"server":{"title":"Coches"}}"#]
+    ///     .map(|text| Sheet::read(text.as_bytes()).unwrap().0);
+    /// let mut found = coverage(&default, &mexican);
+    /// found.inherit(&spanish);
+    /// assert_eq!((found.inherited.len(), found.percent()), (1, 100));
+    /// ```
+    pub fn inherit(&mut self, relative: &Sheet) {
+        let theirs: HashSet<&Path> = relative.lines().map(|line| &line.path).collect();
+        let (lent, missing) = self.missing.drain(..).partition(|path| theirs.contains(path));
+        self.missing = missing;
+        self.inherited.extend::<Vec<_>>(lent);
     }
 }
 

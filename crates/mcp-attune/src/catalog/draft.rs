@@ -1,13 +1,15 @@
 //! Locale files written: the one of the default language anew, and marks put into the others.
 //!
 //! The file of the default language is made of what the server says now; its messages and what belongs to a bundle are
-//! kept, because no server lists them. In the other files nothing changes but the marks, byte for byte.
+//! kept as they stand, because no server lists them. In the other files nothing changes but the marks, byte for byte.
 
 use core::fmt::Write as _;
+use std::collections::HashMap;
 
 use mcp_attune_wire::json::{Quoted, Span, Type, Value};
 use mcp_attune_wire::message::Message;
 
+use super::finding::Refused;
 use super::read::MARK;
 use super::sheet::{Line, Sheet};
 use super::slot::{Path, Slot};
@@ -29,51 +31,83 @@ const LISTED: &[&str] = &["server", "tools", "prompts", "resources", "resource_t
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     root: Node,
+    /// What was there, for its order.
+    before: Node,
 }
 
-/// A text, a list of words, or names in the order they came.
+/// A text, what was kept as it stands, or names in the order they came.
 #[derive(Clone, Debug, Default)]
 struct Node {
     text: Option<String>,
-    words: Vec<String>,
+    raw: Option<String>,
     names: Vec<(Box<str>, Node)>,
+    /// Where a name stands among them, while they grow.
+    index: HashMap<Box<str>, usize>,
 }
 
 impl Draft {
-    /// Keeps what no server lists: the messages, and what belongs to a bundle.
-    #[must_use]
-    pub fn keeping(before: &Sheet) -> Self {
-        let mut draft = Self::default();
-        for line in before.lines() {
-            let names: Vec<_> = line.path.names().collect();
-            match names.as_slice() {
-                ["keywords", _] => {
-                    draft.root.at(&["keywords"], |node| node.words.push(line.text.to_string()));
-                }
-                ["messages", key, "text"] => {
-                    if let Some(source) = &line.from {
-                        draft.root.put(&["messages", key, "source"], source);
-                    }
-                    draft.root.put(&names, &line.text);
-                }
-                [section, ..] if LISTED.contains(section) => {}
-                names => draft.root.put(names, &line.text),
-            }
+    /// Keeps of the file that there was what no server lists: messages, what belongs to a bundle, and what is not known here, byte
+    /// for byte. What comes again keeps its place, and so does a title that somebody wrote for a thing to which the
+    /// server gives none.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] where it is no locale file.
+    pub fn keeping(mut self, file: &[u8]) -> Result<Self, Refused> {
+        let (sheet, _) = Sheet::read(file)?;
+        let read = Message::parse(file).map_err(Refused::Unreadable)?;
+        for (name, value) in read.body().members() {
+            let Some(name) = name.decode().filter(|name| !LISTED.contains(&&**name)) else { continue };
+            self.root.at(&[&name], |node| node.raw = Some(value.raw().to_owned()));
         }
-        draft
+        for line in sheet.lines() {
+            self.before.put(&line.path.names().collect::<Vec<_>>(), &line.text);
+        }
+        Ok(self)
     }
 
-    /// Adds a text; the last for a slot stands.
-    pub fn add(&mut self, slot: Slot<'_>, text: &str) {
+    /// Adds a text, and says whether it could be; the last for a slot stands. A text with nothing in it is none, and one that
+    /// is longer than a locale file may have it is left to the server.
+    pub fn add(&mut self, slot: Slot<'_>, text: &str) -> bool {
         let path = slot.path();
-        self.root.put(&path.names().collect::<Vec<_>>(), text);
+        let fits = !text.trim().is_empty() && text.len() <= Sheet::MAX_TEXT;
+        if fits {
+            self.root.put(&path.names().collect::<Vec<_>>(), text);
+        }
+        fits
+    }
+
+    /// Adds a text of another file, in other words.
+    pub(super) fn copy(&mut self, line: &Line, text: &str) {
+        let names: Vec<_> = line.path.names().collect();
+        match names.as_slice() {
+            ["keywords", _] => {}
+            ["messages", key, _] => {
+                if let Some(source) = &line.from {
+                    self.root.put(&["messages", key, "source"], source);
+                }
+                self.root.put(&names, text);
+            }
+            names => self.root.put(names, text),
+        }
     }
 
     /// The file.
     #[must_use]
     pub fn write(&self) -> String {
+        let mut root = self.root.clone();
+        for (section, things) in &mut root.names {
+            if let Some(before) = self.before.get(section).filter(|_| LISTED.contains(&&**section)) {
+                things.settle(before, &**section != "tools", 0);
+            }
+        }
+        root.names.sort_by_key(|(section, _)| match LISTED.iter().position(|listed| **listed == **section) {
+            Some(at) => at + 1,
+            None if &**section == "messages" => LISTED.len() + 1,
+            None => 0,
+        });
         let mut out = String::new();
-        self.root.write(&mut out, 0);
+        root.write(&mut out, 0);
         out.push('\n');
         out
     }
@@ -84,26 +118,47 @@ impl Node {
         self.at(names, |node| node.text = Some(text.to_owned()));
     }
 
+    /// As deep as the longest path of a slot.
     fn at(&mut self, names: &[&str], then: impl FnOnce(&mut Self)) {
         let Some((first, rest)) = names.split_first() else { return then(self) };
-        match self.names.iter_mut().find(|(known, _)| **known == **first) {
-            Some((_, node)) => node.at(rest, then),
-            None => {
-                let mut node = Self::default();
-                node.at(rest, then);
-                self.names.push(((*first).into(), node));
-            }
+        let at = *self.index.entry((*first).into()).or_insert(self.names.len());
+        if at == self.names.len() {
+            self.names.push(((*first).into(), Self::default()));
+        }
+        if let Some((_, node)) = self.names.get_mut(at) {
+            node.at(rest, then);
         }
     }
 
+    fn get(&self, name: &str) -> Option<&Self> {
+        self.index.get(name).and_then(|at| self.names.get(*at)).map(|(_, node)| node)
+    }
+
+    /// Puts names where they stood before, new ones behind them, and keeps titles that the server does not give.
+    fn settle(&mut self, before: &Self, titled: bool, depth: usize) {
+        // A thing has a description or arguments; a group has things.
+        let is_thing = self.names.iter().any(|(_, node)| node.text.is_some());
+        if let Some(title) = before.get("title").filter(|it| it.text.is_some() && is_thing) {
+            // What stands in schemas has no title but the server's.
+            if self.get("title").is_none() && (titled || depth < 2) {
+                self.names.insert(0, ("title".into(), title.clone()));
+            }
+        }
+        for (name, node) in &mut self.names {
+            if let Some(before) = before.get(name) {
+                node.settle(before, titled, depth + 1);
+            }
+        }
+        self.names.sort_by_key(|(name, _)| before.index.get(name).copied().unwrap_or(usize::MAX));
+    }
+
     fn write(&self, out: &mut String, depth: usize) {
-        if let Some(text) = &self.text {
-            let _ = write!(out, "{}", Quoted(text));
+        if let Some(raw) = &self.raw {
+            out.push_str(raw);
             return;
         }
-        if !self.words.is_empty() {
-            let words: Vec<_> = self.words.iter().map(|word| Quoted(word).to_string()).collect();
-            let _ = write!(out, "[{}]", words.join(", "));
+        if let Some(text) = &self.text {
+            let _ = write!(out, "{}", Quoted(text));
             return;
         }
         let indent = "  ".repeat(depth);
@@ -141,7 +196,7 @@ pub fn mark(file: &str, before: &Sheet, now: &Sheet) -> String {
     };
     let find = |sheet: &Sheet| {
         let lines = sheet.lines().map(|line| (line.path.clone(), line.text.clone()));
-        lines.collect::<std::collections::HashMap<Path, Box<str>>>()
+        lines.collect::<HashMap<Path, Box<str>>>()
     };
     let (before, now) = (find(before), find(now));
     let mut marks = Vec::<(Path, Vec<(String, Box<str>)>)>::new();
@@ -195,25 +250,65 @@ mod tests {
 
     #[test]
     fn keeps_what_no_server_lists_and_forgets_what_it_no_longer_says() {
-        let before = read(
-            r#"{"display_name":"A","keywords":["x","y"],"author":{"name":"B"},"tools":{"gone":{"title":"G"}},
-                "messages":{"m":{"source":"S {n}","text":"T { $n }"},"k":{"text":"K"}}}"#,
-        );
-        let mut draft = Draft::keeping(&before);
-        draft.add(Slot::Server(Field::Title), "Weather");
-        let now = read(&draft.write());
-        let texts: Vec<_> = now.lines().map(|line| (line.path.to_string(), &*line.text)).collect();
-        let expected = [
-            ("display_name", "A"),
-            ("keywords.0", "x"),
-            ("keywords.1", "y"),
-            ("author.name", "B"),
-            ("messages.m.text", "T { $n }"),
-            ("messages.k.text", "K"),
-            ("server.title", "Weather"),
-        ];
-        assert_eq!(texts, expected.map(|(path, text)| (path.to_owned(), text)));
+        let before = r#"{"$schema":"x","messages":{"m":{"source":"S {n}",  "text":"T { $n }", "note":"N"}},"tools":{"gone":{"title":"G"}},
+            "keywords":["x","y"],"colour": 7}"#;
+        let mut draft = Draft::default().keeping(before.as_bytes()).unwrap();
+        assert!(draft.add(Slot::Server(Field::Title), "Weather"));
+        assert!(!draft.add(Slot::Server(Field::Description), " \n"));
+        assert!(!draft.add(Slot::Server(Field::Description), &"x".repeat(Sheet::MAX_TEXT + 1)));
+        let expected = r#"{
+  "$schema": "x",
+  "keywords": ["x","y"],
+  "colour": 7,
+  "server": {
+    "title": "Weather"
+  },
+  "messages": {"m":{"source":"S {n}",  "text":"T { $n }", "note":"N"}}
+}
+"#;
+        assert_eq!(draft.write(), expected);
         assert_eq!(Draft::default().write(), "{}\n");
+        assert_eq!(Draft::default().keeping(b"[]").unwrap_err(), Refused::NoObject);
+    }
+
+    #[test]
+    fn what_comes_again_keeps_its_place_and_a_title_that_only_people_gave() {
+        let before = r#"{"prompts":{"p":{"arguments":{"q":{"title":"Ours"}}}},
+            "tools":{"b":{"title":"Ours","description":"B","arguments":{"y":{"title":"gone"},"x":{"title":"X"}}},"a":{"title":"old"}}}"#;
+        let mut draft = Draft::default().keeping(before.as_bytes()).unwrap();
+        let argument = |path, field| Slot::Argument { tool: "b", path, field };
+        for (slot, text) in [
+            (Slot::Tool("new", Field::Title), "N"),
+            (Slot::Tool("a", Field::Title), "A"),
+            (Slot::Tool("b", Field::Description), "B!"),
+            (argument("x", Field::Title), "X"),
+            (argument("y", Field::Description), "Y"),
+            (Slot::PromptArgument { prompt: "p", argument: "q", field: Field::Description }, "Q"),
+        ] {
+            draft.add(slot, text);
+        }
+        let now = read(&draft.write());
+        let texts: Vec<_> = now.lines().map(|line| format!("{} {}", line.path, line.text)).collect();
+        assert_eq!(
+            texts,
+            [
+                "tools.b.title Ours",
+                "tools.b.description B!",
+                "tools.b.arguments.y.description Y",
+                "tools.b.arguments.x.title X",
+                "tools.a.title A",
+                "tools.new.title N",
+                "prompts.p.arguments.q.title Ours",
+                "prompts.p.arguments.q.description Q",
+            ]
+        );
+        // Nothing changes when nothing changed.
+        let again = draft.write();
+        let mut draft = Draft::default().keeping(again.as_bytes()).unwrap();
+        for line in now.lines().rev() {
+            draft.copy(line, &line.text);
+        }
+        assert_eq!(draft.write(), again);
     }
 
     #[test]

@@ -69,11 +69,7 @@ impl Finding {
     /// The line and column in the file that it was found in, counted from 1.
     #[must_use]
     pub fn place(&self, file: &[u8]) -> (usize, usize) {
-        let before = file.get(..self.at).unwrap_or(file);
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let column = String::from_utf8_lossy(before.get(start..).unwrap_or_default()).chars().count() + 1;
-        (line, column)
+        place(file, self.at)
     }
 
     /// What to do about it.
@@ -87,6 +83,22 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.what)
     }
+}
+
+/// The line and column of an offset into a file, counted from 1.
+///
+/// ```
+/// use mcp_attune::catalog::place;
+///
+/// assert_eq!(place("{\n \"é\": 7}".as_bytes(), 8), (2, 6));
+/// ```
+#[must_use]
+pub fn place(file: &[u8], at: usize) -> (usize, usize) {
+    let before = file.get(..at).unwrap_or(file);
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let column = String::from_utf8_lossy(before.get(start..).unwrap_or_default()).chars().count() + 1;
+    (line, column)
 }
 
 /// What is wrong with an entry of a locale file.

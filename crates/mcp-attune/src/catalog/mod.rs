@@ -80,20 +80,31 @@ mod read;
 mod coverage;
 mod draft;
 
-// one language ready for use, and several.
+// one language ready for use,
 mod locale;
 
+// several,
 mod chain;
 mod set;
 
 mod library;
 
+// and what translators' tools know of texts: what is doubtful, and what has no language at all.
+mod script;
+mod verbatim;
+
+mod pseudo;
+
+mod lint;
+
 pub use chain::{Chain, Said};
 pub use coverage::{Coverage, coverage};
 pub use draft::{Draft, mark};
-pub use finding::{Finding, Refused, Wrong};
+pub use finding::{Finding, Refused, Wrong, place};
 pub use library::{Carried, Library};
+pub use lint::{Doubt, Remark, lint};
 pub use locale::{Bundle, Locale};
+pub use pseudo::{Pseudo, pseudo};
 pub use set::Catalogs;
 pub use sheet::{Line, Sheet};
 pub use slot::{Field, Path, Slot};

@@ -33,7 +33,7 @@ impl Sheet {
     pub const MAX_FINDINGS: usize = 200;
 
     /// The texts.
-    pub fn lines(&self) -> impl ExactSizeIterator<Item = &Line> {
+    pub fn lines(&self) -> impl ExactSizeIterator<Item = &Line> + DoubleEndedIterator {
         self.lines.iter()
     }
 }

@@ -1,0 +1,525 @@
+//! What is doubtful about a translation that can be read: it is used as it stands, and should not be.
+//!
+//! 1. A variable that the default language has and the translation has not, or the other way round. What a message
+//!    refers to counts, and so does choosing by a variable without showing it.
+//! 2. What machines read, in the middle of a sentence: names of tools and arguments, addresses, code in backquotes.
+//!    It stays as it is in every language. The same holds for the names of entries: one that the default language
+//!    does not have, beside one that is not translated, is most likely a name that was.
+//! 3. Letters of two alphabets in one word, and letters of a script that neither language is written in.
+//! 4. Blanks at an end where the default language has none.
+//! 5. Text much longer than in the default language: more than twice as long and twenty characters.
+//! 6. Plural forms that the language does not have, and those that it has and numbers up to 200 need.
+//! 7. A tag that is not the one by which callers ask: another case, an old name, an unknown language.
+//!
+//! Empty texts, unknown keys and Fluent errors are told when a file is read: see [`Finding`](super::Finding).
+//!
+//! Rules: L8, L11.
+
+use core::fmt;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use jiff::tz::TimeZone;
+
+use super::locale::Locale;
+use super::pseudo::Pseudo;
+use super::script;
+use super::sheet::{Line, Sheet};
+use super::slot::Path;
+use super::verbatim::Names;
+use crate::format::{Format, Formatters, Number};
+use crate::language::{Tag, canonical};
+use crate::messages::Look;
+
+/// One doubtful thing in a locale file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Remark {
+    /// Where, by names; empty for the file itself.
+    pub path: Path,
+    /// Where, as an offset into the file.
+    pub at: usize,
+    /// What is doubtful.
+    pub what: Doubt,
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.what)
+    }
+}
+
+/// What can be doubtful about a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Doubt {
+    /// A variable of the default language that is not here.
+    LostVariable(Box<str>),
+    /// A variable that the default language does not have.
+    InventedVariable(Box<str>),
+    /// Something that machines read, which is not here.
+    LostName(Box<str>),
+    /// An entry that the default language does not have, beside one that is missing.
+    TranslatedName(Box<str>),
+    /// A word with letters of two alphabets.
+    MixedScripts(Box<str>),
+    /// Letters of a script that neither language is written in.
+    ForeignScript(&'static str),
+    /// A blank at an end.
+    Untrimmed,
+    /// Much longer than in the default language: so many characters instead of so many.
+    Longer(usize, usize),
+    /// A plural form that the language does not have.
+    UnknownForm(Box<str>),
+    /// A plural form that the language has, and a number that needs it.
+    MissingForm(&'static str, u8),
+    /// A tag that is better written so.
+    Tag(Box<str>),
+    /// A tag of a language that nothing is known about.
+    UnknownLanguage,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LostVariable(name) => write!(f, "the variable ${name} is lost"),
+            Self::InventedVariable(name) => {
+                write!(f, "there is no variable ${name} in the default language")
+            }
+            Self::LostName(name) => write!(f, "`{}` is not here as it was", Shown(name)),
+            Self::TranslatedName(name) => {
+                write!(f, "the default language has no `{}`, and another is missing", Shown(name))
+            }
+            Self::MixedScripts(word) => {
+                write!(f, "the word `{}` has letters of two alphabets", Shown(word))
+            }
+            Self::ForeignScript(script) => {
+                write!(f, "{script} letters, which this language is not written in")
+            }
+            Self::Untrimmed => f.write_str("a blank at the beginning or the end"),
+            Self::Longer(now, before) => {
+                write!(f, "{now} characters, where the default language has {before}")
+            }
+            Self::UnknownForm(form) => write!(f, "this language has no plural form [{form}]"),
+            Self::MissingForm(form, number) => {
+                write!(f, "the plural form [{form}] is missing, which {number} needs")
+            }
+            Self::Tag(better) => write!(f, "the language is better called {better}"),
+            Self::UnknownLanguage => f.write_str("nothing is known about this language"),
+        }
+    }
+}
+
+impl Doubt {
+    /// A name for programs.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::LostVariable(_) => "lost-variable",
+            Self::InventedVariable(_) => "invented-variable",
+            Self::LostName(_) => "lost-name",
+            Self::TranslatedName(_) => "translated-name",
+            Self::MixedScripts(_) => "mixed-scripts",
+            Self::ForeignScript(_) => "foreign-script",
+            Self::Untrimmed => "untrimmed",
+            Self::Longer(..) => "longer",
+            Self::UnknownForm(_) => "unknown-form",
+            Self::MissingForm(..) => "missing-form",
+            Self::Tag(_) => "tag",
+            Self::UnknownLanguage => "unknown-language",
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::LostVariable(_) => "put it where the value belongs in your sentence, or choose by it",
+            Self::InventedVariable(_) => "use the variables of the default language's text",
+            Self::LostName(_) => "machines read it: copy it from the default language, letter by letter",
+            Self::TranslatedName(_) => {
+                "names are not translated: write the server's own; if the server no longer has it, take it out"
+            }
+            Self::MixedScripts(_) => {
+                "type the word again with one keyboard layout: some letters only look right"
+            }
+            Self::ForeignScript(_) => "see whether the text is in the right file",
+            Self::Untrimmed => "take it out",
+            Self::Longer(..) => "shorten it: there may be no room for it",
+            Self::UnknownForm(_) => "take it out: no number chooses it",
+            Self::MissingForm(..) => "add a text for it, or the wrong one is shown",
+            Self::Tag(_) => "rename the file",
+            Self::UnknownLanguage => "name the file by a tag of BCP 47, such as de-CH or zh-Hant",
+        }
+    }
+}
+
+/// A quoted name, escaped and shortened.
+struct Shown<'a>(&'a str);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LONGEST: usize = 60;
+        self.0.chars().take(LONGEST).flat_map(char::escape_debug).try_for_each(|it| write!(f, "{it}"))?;
+        f.write_str(if self.0.chars().nth(LONGEST).is_some() { "…" } else { "" })
+    }
+}
+
+/// Compares a translation with the file of the default language, and tells what is doubtful about it. Of the default
+/// language's own file there is only the tag to doubt: what stands in it is what the server says.
+///
+/// ```
+/// use mcp_attune::catalog::{Sheet, lint};
+/// use mcp_attune::language::Tag;
+///
+/// let read = |text: &str| Sheet::read(text.as_bytes()).unwrap().0;
+/// let default = read(r#"{"tools":{"a":{"description":"Asks book_seat"}}}"#);
+/// let german = read(r#"{"tools":{"a":{"description":"Fragt buche_platz "}}}"#);
+/// let remarks: Vec<_> = lint(&Tag::parse("de").unwrap(), &german, Some(&default)).iter().map(ToString::to_string).collect();
+/// assert_eq!(remarks, [
+///     "tools.a.description: a blank at the beginning or the end",
+///     "tools.a.description: `book_seat` is not here as it was",
+/// ]);
+/// ```
+#[must_use]
+pub fn lint(tag: &Tag, sheet: &Sheet, default: Option<&Sheet>) -> Vec<Remark> {
+    let mut remarks = of_tag(tag);
+    let (ours, _) = Locale::new(tag.clone(), sheet);
+    let plurals = Plurals::new(tag);
+    // A pseudo-locale has the forms of the default language.
+    for line in sheet.lines().filter(|_| Pseudo::of(tag).is_none()) {
+        if let Some(look) = message(line).and_then(|key| ours.messages().look(key)) {
+            remarks.extend(plurals.doubts(&look).into_iter().map(|what| remark(line, what)));
+        }
+    }
+    if let Some(default) = default {
+        remarks.extend(compare(tag, sheet, &ours, default));
+        remarks.extend(translated_names(sheet, default));
+    }
+    remarks.sort_by_key(|remark| remark.at);
+    remarks
+}
+
+fn remark(line: &Line, what: Doubt) -> Remark {
+    Remark { path: line.path.clone(), at: line.at, what }
+}
+
+/// The key of a message.
+fn message(line: &Line) -> Option<&str> {
+    let mut names = line.path.names();
+    (names.next() == Some("messages")).then(|| names.next()).flatten()
+}
+
+fn of_tag(tag: &Tag) -> Vec<Remark> {
+    let doubt = |what| vec![Remark { path: Path::default(), at: 0, what }];
+    let better = usual(&canonical(tag.as_str()));
+    let own = tag.primary();
+    // Private use has no meaning but its users'.
+    let private = own.eq_ignore_ascii_case("x") || ("qaa"..="qtz").contains(&&*own.to_ascii_lowercase());
+    if better != tag.as_str() {
+        doubt(Doubt::Tag(better.into()))
+    } else if script::of(tag).is_none() && !private {
+        doubt(Doubt::UnknownLanguage)
+    } else {
+        Vec::new()
+    }
+}
+
+/// The usual case: `zh-Hant-TW`.
+fn usual(tag: &str) -> String {
+    let mut singleton = false;
+    let subtags = tag.split('-').enumerate().map(|(at, subtag)| {
+        let lower = subtag.to_ascii_lowercase();
+        singleton |= at > 0 && lower.len() == 1;
+        match lower.len() {
+            _ if at == 0 || singleton => lower,
+            2 => lower.to_ascii_uppercase(),
+            4 if !lower.starts_with(|it: char| it.is_ascii_digit()) => {
+                let (first, rest) = lower.split_at_checked(1).unwrap_or_default();
+                first.to_ascii_uppercase() + rest
+            }
+            _ => lower,
+        }
+    });
+    subtags.collect::<Vec<_>>().join("-")
+}
+
+fn compare(tag: &Tag, sheet: &Sheet, ours: &Locale, default: &Sheet) -> Vec<Remark> {
+    let (theirs, _) = Locale::new(tag.clone(), default);
+    let known: HashMap<&Path, &Line> = default.lines().map(|line| (&line.path, line)).collect();
+    let names = Names::of(default);
+    let scripts = script::of(tag).unwrap_or_default();
+    let mut remarks = Vec::new();
+    for line in sheet.lines() {
+        let Some(source) = known.get(&line.path) else { continue };
+        let blank = |text: &str| text.trim() != text;
+        if blank(&line.text) && !blank(&source.text) {
+            remarks.push(remark(line, Doubt::Untrimmed));
+        }
+        let looks = |locale: &Locale, line: &Line| match message(line) {
+            Some(key) => locale.messages().look(key),
+            None => Some(plain(&line.text)),
+        };
+        // A message that cannot be used was told when it was read.
+        if let (Some(look), Some(from)) = (looks(ours, line), looks(&theirs, source)) {
+            let doubts = doubts(&look, &from, &names, scripts);
+            remarks.extend(doubts.into_iter().map(|what| remark(line, what)));
+        }
+    }
+    remarks
+}
+
+/// A text that is no message, taken apart like one.
+fn plain(text: &str) -> Look {
+    let mut look = Look::default();
+    (look.own, look.said) = (text.to_owned(), text.to_owned());
+    look.longest = text.chars().count();
+    look
+}
+
+fn doubts(
+    look: &Look,
+    from: &Look,
+    names: &Names<'_>,
+    scripts: &[icu_properties::props::Script],
+) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    doubts.extend(from.variables.difference(&look.variables).cloned().map(Doubt::LostVariable));
+    doubts.extend(look.variables.difference(&from.variables).cloned().map(Doubt::InventedVariable));
+    let verbatim: BTreeSet<&str> =
+        names.find(&from.own).into_iter().filter_map(|at| from.own.get(at)).collect();
+    doubts.extend(
+        verbatim
+            .into_iter()
+            .filter(|name| !look.said.contains(name))
+            .map(|name| Doubt::LostName(name.into())),
+    );
+    doubts.extend(script::mixed(&look.own).map(|word| Doubt::MixedScripts(word.into())));
+    if !scripts.is_empty() {
+        let known = [scripts, &script::all(&from.said)].concat();
+        doubts.extend(script::foreign(&look.own, &known).map(|it| Doubt::ForeignScript(script::name(it))));
+    }
+    if look.longest > 2 * from.longest + 20 {
+        doubts.push(Doubt::Longer(look.longest, from.longest));
+    }
+    doubts
+}
+
+/// Entries that the default language does not have, where it has others that are not translated.
+fn translated_names(sheet: &Sheet, default: &Sheet) -> Vec<Remark> {
+    let (ours, theirs) = (entries(sheet), entries(default));
+    let mut told = HashSet::new();
+    let mut remarks = Vec::new();
+    for line in sheet.lines() {
+        for (group, name) in steps(&line.path) {
+            let Some(known) = theirs.get(&group).filter(|known| !known.contains(name)) else { continue };
+            let missing = ours.get(&group).is_some_and(|ours| !known.is_subset(ours));
+            if missing && told.insert((group, name)) {
+                remarks.push(remark(line, Doubt::TranslatedName(name.into())));
+            }
+            break;
+        }
+    }
+    remarks
+}
+
+/// The names in each group of named things: `tools`, `tools.get_weather.arguments`.
+fn entries(sheet: &Sheet) -> HashMap<Vec<&str>, HashSet<&str>> {
+    let mut entries = HashMap::<_, HashSet<_>>::new();
+    for (group, name) in sheet.lines().flat_map(|line| steps(&line.path)) {
+        entries.entry(group).or_default().insert(name);
+    }
+    entries
+}
+
+/// The groups that a path goes through, and the name in each; messages are named by people, and others may have more.
+fn steps(path: &Path) -> Vec<(Vec<&str>, &str)> {
+    let names: Vec<_> = path.names().collect();
+    match names.as_slice() {
+        ["messages" | "keywords" | "server" | "author", ..] => Vec::new(),
+        [section, name, _] => vec![(vec![section], name)],
+        [section, name, group, inner, _] => {
+            vec![(vec![section], *name), (vec![section, name, group], *inner)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The plural forms of a language.
+struct Plurals {
+    format: Format,
+}
+
+impl Plurals {
+    fn new(tag: &Tag) -> Self {
+        Self { format: Formatters::new(tag).format([tag], TimeZone::UTC) }
+    }
+
+    fn form(&self, number: u8) -> &'static str {
+        self.format.plural(&Number::from(i64::from(number))).as_str()
+    }
+
+    fn doubts(&self, look: &Look) -> Vec<Doubt> {
+        const MOST: u8 = 200;
+        // Forms of fractions and of millions count as known.
+        let others = ["1.5", "0.1", "2.3", "1000000", "1.0"].map(Number::parse).into_iter().flatten();
+        let others = others.map(|number| self.format.plural(&number).as_str());
+        let known: BTreeSet<_> = (0..=MOST).map(|number| self.form(number)).chain(others).collect();
+        let mut doubts = Vec::new();
+        for choice in &look.choices {
+            let unknown = choice.forms.iter().filter(|form| &***form != "other" && !known.contains(&***form));
+            doubts.extend(unknown.cloned().map(Doubt::UnknownForm));
+            let mut told = BTreeSet::from(["other"]);
+            for number in 0..=MOST {
+                let form = self.form(number);
+                let has = choice.forms.contains(form) || choice.numbers.contains(&*number.to_string());
+                if !has && told.insert(form) {
+                    doubts.push(Doubt::MissingForm(form, number));
+                }
+            }
+        }
+        doubts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEFAULT: &str = r#"{"server":{"title":"Travel in Switzerland"},
+        "tools":{"get_weather":{"title":"Weather","description":"Asks book_seat","arguments":{"city":{"title":"City"}}},"b":{"title":"B "}},
+        "messages":{"m":{"source":"{n} of {total} pages","text":"{ $n ->\n [one] One of { -total }\n *[other] { $n } of { -total }\n}"},
+        "-total":{"text":"{ $total } pages"},"k":{"text":"{ $n } by `find`"}}}"#;
+
+    /// Holds a translation against the default language; the places are left out.
+    #[track_caller]
+    fn check(tag: &str, file: &str, expected: &[&str]) {
+        let read = |text: &str| Sheet::read(text.as_bytes()).unwrap().0;
+        let remarks = lint(&Tag::parse(tag).unwrap(), &read(file), Some(&read(DEFAULT)));
+        assert_eq!(remarks.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{tag} {file}");
+        assert!(
+            remarks.iter().all(|remark| !remark.what.hint().is_empty() && !remark.what.kind().is_empty())
+        );
+    }
+
+    fn titled(title: &str) -> String {
+        format!(r#"{{"server":{{"title":"{title}"}}}}"#)
+    }
+
+    #[test]
+    fn a_good_translation_gives_no_reason_to_doubt() {
+        let german = r#"{"server":{"title":"Reisen in der Schweiz"},"tools":{"get_weather":{"title":"Wetter","description":"Fragt book_seat"}},
+            "messages":{"m":{"source":"{n} of {total} pages","text":"{ $n ->\n [one] Eine\n *[other] { $n }\n} von { $total } Seiten"},"k":{"text":"`find`: { $n }"}}}"#;
+        check("de", german, &[]);
+        check("de", DEFAULT, &[]);
+    }
+
+    #[test]
+    fn variables_are_neither_lost_nor_invented() {
+        check(
+            "de",
+            r#"{"messages":{"m":{"source":"{n} of {total} pages","text":"{ -total }"},"-total":{"text":"{ $total }"},"k":{"text":"`find` { $m }"}}}"#,
+            &[
+                "messages.m.text: the variable $n is lost",
+                "messages.k.text: the variable $n is lost",
+                "messages.k.text: there is no variable $m in the default language",
+            ],
+        );
+    }
+
+    #[test]
+    fn names_are_not_translated() {
+        check(
+            "de",
+            r#"{"tools":{"hole_wetter":{"title":"Wetter","description":"x"},"b":{"title":"B"}},"messages":{"k":{"text":"{ $n } mit `suche`"}}}"#,
+            &[
+                "tools.hole_wetter.title: the default language has no `hole_wetter`, and another is missing",
+                "messages.k.text: `find` is not here as it was",
+            ],
+        );
+        check(
+            "de",
+            r#"{"tools":{"get_weather":{"description":"Fragt buche_platz","arguments":{"stadt":{"title":"Stadt"},"city":{"title":"Stadt"}}}}}"#,
+            &["tools.get_weather.description: `book_seat` is not here as it was"],
+        );
+        // What the server no longer has is surplus, and no name that was translated.
+        check("de", r#"{"tools":{"get_weather":{"title":"x"},"b":{"title":"y"},"gone":{"title":"z"}}}"#, &[]);
+        check(
+            "de",
+            r#"{"tools":{"get_weather":{"arguments":{"stadt":{"title":"Stadt"}}}}}"#,
+            &[
+                "tools.get_weather.arguments.stadt.title: the default language has no `stadt`, and another is missing",
+            ],
+        );
+    }
+
+    #[test]
+    fn letters_are_of_one_alphabet_and_of_the_language() {
+        let mixed = "server.title: the word `Пoездка` has letters of two alphabets";
+        check("ru", &titled("Пoездка"), &[mixed]);
+        check("ru", &titled("Поездка, 5 kΩ, HTTP-сервер"), &[]);
+        check(
+            "de",
+            &titled("Поездка"),
+            &["server.title: Cyrillic letters, which this language is not written in"],
+        );
+        check("ja", &titled("旅のJSONサービス"), &[]);
+        check(
+            "zh-Hant",
+            &titled("旅行サービス"),
+            &["server.title: Katakana letters, which this language is not written in"],
+        );
+        check("sr", &titled("Putovanje"), &[]);
+    }
+
+    #[test]
+    fn text_is_trimmed_and_about_as_long_as_its_source() {
+        check("de", &titled(" Reisen"), &["server.title: a blank at the beginning or the end"]);
+        check("de", r#"{"tools":{"b":{"title":"B "}}}"#, &[]);
+        check("de", &titled(&"x".repeat(2 * 21 + 20)), &[]);
+        check(
+            "de",
+            &titled(&"x".repeat(2 * 21 + 21)),
+            &["server.title: 63 characters, where the default language has 21"],
+        );
+    }
+
+    #[test]
+    fn plural_forms_are_those_of_the_language() {
+        let message = |forms: &str| {
+            format!(r#"{{"messages":{{"k":{{"text":"{{ $n ->{forms}\n *[other] x\n}} `find`"}}}}}}"#)
+        };
+        check(
+            "de",
+            &message("\\n [few] y\\n [one] z"),
+            &["messages.k.text: this language has no plural form [few]"],
+        );
+        check(
+            "pl",
+            &message("\\n [one] z"),
+            &[
+                "messages.k.text: the plural form [many] is missing, which 0 needs",
+                "messages.k.text: the plural form [few] is missing, which 2 needs",
+            ],
+        );
+        check("pl", &message("\\n [one] z\\n [few] a\\n [many] b"), &[]);
+        // Arabic has a form for zero alone, and a number can stand for it.
+        check("ar", &message("\\n [0] z\\n [one] a\\n [two] b\\n [few] c\\n [many] d"), &[]);
+        // In French millions have a form of their own, which few texts need.
+        check("fr", &message("\\n [one] z"), &[]);
+        check("fr", &message("\\n [one] z\\n [many] y"), &[]);
+        check("de", &message("\\n [red] z"), &[]);
+    }
+
+    #[test]
+    fn a_tag_is_the_one_that_callers_ask_by() {
+        check("de-ch", "{}", &["the file: the language is better called de-CH"]);
+        check("iw", "{}", &["the file: the language is better called he"]);
+        check("ZH-hant-tw", "{}", &["the file: the language is better called zh-Hant-TW"]);
+        check("qqj", "{}", &[]);
+        check("xxy", "{}", &["the file: nothing is known about this language"]);
+        for fine in
+            ["de-CH-1996", "es-419", "zh-Hant", "sl-rozaj", "en-u-nu-thai", "en-XA", "x-klingon", "rm"]
+        {
+            check(fine, "{}", &[]);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Texts that look translated and can still be read, to see what cannot be translated yet.
+//!
+//! 1. Letters get accents and vowels are doubled, so that text is as much longer as in other languages and missing
+//!    characters are seen; or words are turned round, as in languages that are written from right to left.
+//! 2. Every text stands in brackets: where one is missing, text was cut; where two meet, it was put together.
+//! 3. Variables, functions, plural forms, names, addresses and code stay as they are.
+//!
+//! Rules: L8, L11.
+
+use super::draft::Draft;
+use super::sheet::Sheet;
+use super::verbatim::Names;
+use crate::language::Tag;
+use crate::messages::retell;
+
+/// How a text is changed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Pseudo {
+    /// With accents and longer: `en-XA`.
+    Accented,
+    /// Turned round: `ar-XB`.
+    Mirrored,
+}
+
+impl Pseudo {
+    /// What a tag stands for: the region `XA` for accents, `XB` for words that are turned round; none otherwise.
+    ///
+    /// ```
+    /// use mcp_attune::catalog::Pseudo;
+    /// use mcp_attune::language::Tag;
+    ///
+    /// assert_eq!(Pseudo::of(&Tag::parse("en-XA").unwrap()), Some(Pseudo::Accented));
+    /// assert_eq!(Pseudo::of(&Tag::parse("ar-XB").unwrap()), Some(Pseudo::Mirrored));
+    /// assert_eq!(Pseudo::of(&Tag::parse("de-CH").unwrap()), None);
+    /// ```
+    #[must_use]
+    pub fn of(tag: &Tag) -> Option<Self> {
+        let is = |region: &str| tag.as_str().split('-').skip(1).any(|it| it.eq_ignore_ascii_case(region));
+        if is("XA") {
+            Some(Self::Accented)
+        } else if is("XB") {
+            Some(Self::Mirrored)
+        } else {
+            None
+        }
+    }
+
+    fn words(self, text: &str) -> String {
+        match self {
+            Self::Accented => text.chars().flat_map(accented).collect(),
+            Self::Mirrored => {
+                let mut out = String::new();
+                for word in text.split_inclusive(char::is_whitespace) {
+                    let bare = word.trim_end();
+                    if bare.chars().any(char::is_alphanumeric) {
+                        // Marks around it keep the direction from spreading to its neighbours.
+                        out.extend(["\u{200f}\u{202e}", bare, "\u{202c}\u{200f}"]);
+                    } else {
+                        out.push_str(bare);
+                    }
+                    out.push_str(word.get(bare.len()..).unwrap_or_default());
+                }
+                out
+            }
+        }
+    }
+
+    /// A text, but for what machines read in it.
+    fn text(self, text: &str, names: &Names<'_>) -> String {
+        let (mut out, mut at) = (String::new(), 0);
+        for range in names.find(text) {
+            out += &self.words(text.get(at..range.start).unwrap_or_default());
+            out += text.get(range.clone()).unwrap_or_default();
+            at = range.end;
+        }
+        out + &self.words(text.get(at..).unwrap_or_default())
+    }
+}
+
+/// The file of a pseudo-locale, made of the file of the default language.
+///
+/// ```
+/// use mcp_attune::catalog::{Pseudo, Sheet, pseudo};
+///
+/// let file = r#"{"messages":{"m":{"source":"Ask {name}","text":"Ask { $name }"}}}"#;
+/// let (sheet, _) = Sheet::read(file.as_bytes()).unwrap();
+/// let (made, _) = Sheet::read(pseudo(&sheet, Pseudo::Accented).as_bytes()).unwrap();
+/// assert_eq!(&*made.lines().next().unwrap().text, "⟦Åååšķ { $name }⟧");
+/// ```
+#[must_use]
+pub fn pseudo(default: &Sheet, how: Pseudo) -> String {
+    let names = Names::of(default);
+    let mut draft = Draft::default();
+    for line in default.lines() {
+        let mut path = line.path.names();
+        let text = match (path.next(), path.next()) {
+            (Some("messages"), Some(key)) => match retell(&line.text, |text| how.text(text, &names)) {
+                // A term is a part of other messages.
+                Some(told) if key.starts_with('-') => told,
+                Some(told) => format!("⟦{told}⟧"),
+                // It cannot be used as it is either.
+                None => line.text.to_string(),
+            },
+            _ => format!("⟦{}⟧", how.text(&line.text, &names)),
+        };
+        draft.copy(line, &text);
+    }
+    draft.write()
+}
+
+/// A letter with an accent, vowels twice.
+fn accented(it: char) -> impl Iterator<Item = char> {
+    const PLAIN: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const ACCENTED: &str = "åƀçðéƒĝĥîĵķļɱñöþǫŕšţûṽŵẋýžÅƁÇÐÉƑĜĤÎĴĶĻṀÑÖÞǪŔŠŢÛṼŴẊÝŽ";
+    let letter =
+        PLAIN.chars().zip(ACCENTED.chars()).find(|(plain, _)| *plain == it).map(|(_, letter)| letter);
+    let letter = letter.unwrap_or(it);
+    // In small letters, so that a capital stays one.
+    let more = "aeiouAEIOU".contains(it).then(|| letter.to_lowercase().next().unwrap_or(letter));
+    [Some(letter), more].into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lint::lint;
+    use super::super::locale::Locale;
+    use super::*;
+
+    const FILE: &str = r#"{"server":{"title":"Travel"},"tools":{"book_seat":{"title":"Book","description":"See find_connections at https://example.com/a: `U to date`, {id}"}},
+        "messages":{"seats":{"source":"{n} seats in {city}","text":"{ $n ->\n    [one] One seat, NUMBER 1\n   *[other] { NUMBER($n) } seats\n} in { -city }"},
+        "-city":{"text":"{ $city ->\n    [Bern] Berne\n   *[other] { $city }\n}"},"broken":{"text":"{"}}}"#;
+
+    fn made(how: Pseudo) -> Vec<String> {
+        let (sheet, _) = Sheet::read(FILE.as_bytes()).unwrap();
+        let (made, findings) = Sheet::read(pseudo(&sheet, how).as_bytes()).unwrap();
+        assert_eq!(findings, []);
+        made.lines().map(|line| line.text.to_string()).collect()
+    }
+
+    #[test]
+    fn what_machines_read_stays() {
+        assert_eq!(
+            made(Pseudo::Accented),
+            [
+                "⟦Ţŕååṽééļ⟧",
+                "⟦Ɓööööķ⟧",
+                "⟦Šéééé find_connections ååţ https://example.com/a: `U to date`, {id}⟧",
+                "⟦{ $n ->\n    [one] Ööñéé šééååţ, ÑÛûṀƁÉéŔ 1\n   *[other] { NUMBER($n) } šééååţš\n} îîñ { -city }⟧",
+                "{ $city ->\n    [Bern] Ɓééŕñéé\n   *[other] { $city }\n}",
+                "{",
+            ]
+        );
+        let mirrored = made(Pseudo::Mirrored);
+        assert_eq!(mirrored[0], "⟦\u{200f}\u{202e}Travel\u{202c}\u{200f}⟧");
+        assert!(
+            mirrored[3].contains("[one] \u{200f}\u{202e}One\u{202c}\u{200f} \u{200f}"),
+            "{}",
+            mirrored[3]
+        );
+    }
+
+    #[test]
+    fn what_is_made_is_a_translation_that_nothing_is_wrong_with() {
+        let file = FILE.replace(r#","broken":{"text":"{"}"#, "");
+        let (sheet, _) = Sheet::read(file.as_bytes()).unwrap();
+        for tag in ["en-XA", "ar-XB"] {
+            let tag = Tag::parse(tag).unwrap();
+            let written = pseudo(&sheet, Pseudo::of(&tag).unwrap());
+            let (made, _) = Sheet::read(written.as_bytes()).unwrap();
+            assert_eq!(Locale::new(tag.clone(), &made).1, []);
+            assert_eq!(lint(&tag, &made, Some(&sheet)), []);
+        }
+    }
+}
