@@ -1,5 +1,5 @@
 //! Attune's files on disk. So far locale files: a [`Folder`] knows which there are, loads them when they are first needed,
-//! and follows them when they change.
+//! and follows them when they change; translators' tools read and write them whole.
 #![cfg_attr(
     not(test),
     warn(
@@ -15,5 +15,8 @@ mod pattern;
 
 mod folder;
 
+mod store;
+
 pub use folder::Folder;
 pub use pattern::{NoPlace, Pattern};
+pub use store::{Named, read, write};
