@@ -32,6 +32,7 @@ struct Attune {
 
 #[derive(Subcommand)]
 enum Command {
+    Catalog(commands::catalog::Catalog),
     Config(commands::config::Config),
     Context(commands::context::Context),
     Demo(commands::demo::Demo),
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
     // Not locked: a command may hand standard output to another thread.
     let mut out = BufWriter::new(io::stdout());
     let result = match attune.command {
+        Command::Catalog(catalog) => catalog.run(&mut out),
         Command::Config(config) => config.run(&mut out),
         Command::Context(context) => context.run(&mut out),
         Command::Demo(demo) => demo.run(&mut out),

@@ -64,6 +64,11 @@ fn help_of_every_command_is_found() {
     let commands: Vec<String> = helps(&[]).into_iter().map(|(command, _)| command).collect();
     let expected = [
         "attune ",
+        "attune catalog",
+        "attune catalog extract",
+        "attune catalog status",
+        "attune catalog lint",
+        "attune catalog pseudo",
         "attune config",
         "attune config check",
         "attune config schema",

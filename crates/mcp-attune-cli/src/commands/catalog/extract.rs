@@ -1,0 +1,212 @@
+//! `attune catalog extract`: the texts of a running server as a locale file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use mcp_attune::catalog::{Draft, Line, Sheet, mark};
+use mcp_attune_rmcp::{Connection, Header, Options, Target};
+use serde::Serialize;
+
+use super::desk::{Desk, language};
+use super::texts::ask;
+use crate::exit::{Exit, hinted};
+use crate::running::one_thread;
+use crate::text::json;
+
+/// Write the texts of a server into the locale file of its own language
+///
+/// What the server says now is written; messages, which no server lists, stay as they are. In the other locale files of the
+/// folder, texts that were translated from what the server no longer says are marked with what they were translated from,
+/// and nothing else changes.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune catalog extract --out target/locales-of-help -- attune demo --bare --stdio\n  $ attune catalog extract --out target/locales-of-help -- no-such-program # exit 2\n\nA server that runs, and one that is started:\n  attune catalog extract http://127.0.0.1:9000/mcp --out locales\n  attune catalog extract --out locales -- npx -y some-server"
+)]
+pub(super) struct Extract {
+    /// The URL of the server
+    url: Option<String>,
+    /// The folder of the locale files; it is made where it is not there
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The language of the server's own texts; without it, what the server says, else en
+    #[arg(long, value_name = "TAG")]
+    default_language: Option<String>,
+    /// A header of every request, for servers that want to know who asks
+    #[arg(long, value_name = "NAME:VALUE")]
+    header: Vec<String>,
+    /// Print JSON: `file`, `texts`, `new`, `changed`, `gone`, `marked` and `untitled`
+    #[arg(long)]
+    json: bool,
+    /// The program that is the server, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    file: String,
+    texts: usize,
+    /// What the server did not say before.
+    new: Vec<String>,
+    /// What it says in other words.
+    changed: Vec<String>,
+    /// What it no longer says.
+    gone: Vec<String>,
+    /// How many texts of each translation were marked.
+    marked: BTreeMap<String, usize>,
+    /// How many things have no title, so that people see a name.
+    untitled: usize,
+}
+
+impl Extract {
+    pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let target = Target::new(self.url.as_deref(), &self.command).map_err(|why| {
+            let told = why.to_string();
+            let (what, hint) = told.split_once("; ").unwrap_or((&told, "see --help"));
+            hinted(what, hint)
+        })?;
+        let mut options = Options::default();
+        for line in &self.header {
+            let header: Header = line.parse().map_err(|why| anyhow::anyhow!("--header: {why}"))?;
+            options.headers.push(header);
+        }
+        // What is wrong with the command line is told before anything is started.
+        let given = self.default_language.as_deref().map(language).transpose()?;
+        let texts = one_thread()?.block_on(async {
+            let connection = Connection::open(&target, &options).await?;
+            let texts = ask(&connection, progress).await;
+            connection.close().await;
+            done();
+            texts
+        })?;
+        let own = match (&given, &texts.language) {
+            (Some(given), Some(said)) if given != said => {
+                eprintln!(
+                    "warning: the server says that its texts are in {said}, and they are taken for {given}"
+                );
+                given
+            }
+            (Some(given), _) => given,
+            (None, said) => &said.clone().unwrap_or(language("en")?),
+        };
+        if texts.too_long > 0 {
+            let bytes = Sheet::MAX_TEXT;
+            eprintln!("warning: {} texts have more than {bytes} bytes and are left out", texts.too_long);
+        }
+        let desk = Desk::new(&self.out, own.as_str())?;
+        let shown = write(&desk, &self.out, texts.draft)?;
+        if self.json {
+            json(out, &shown)?;
+        } else {
+            tell(out, &shown)?;
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+/// The marks first: a default language that is new beside marks that are not there would lose what changed.
+fn write(desk: &Desk, folder: &Path, draft: Draft) -> anyhow::Result<Shown> {
+    std::fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
+    let path = desk.path(&desk.default);
+    let before = if path.exists() { Desk::read(&path)? } else { b"{}".to_vec() };
+    let refused =
+        |why| hinted(format!("{} is no locale file: {why}", path.display()), "mend it, or move it away");
+    let written = draft.keeping(&before).map_err(refused)?.write();
+    let (before, _) = Sheet::read(&before).map_err(refused)?;
+    let (now, _) = Sheet::read(written.as_bytes()).map_err(|why| {
+        hinted(
+            format!("the server says more than a locale file can hold: {why}"),
+            "is this the right server?",
+        )
+    })?;
+    let marked = mark_others(desk, &before, &now)?;
+    store(&path, &written)?;
+    let mut shown = compared(&before, &now);
+    (shown.file, shown.marked) = (path.display().to_string(), marked);
+    Ok(shown)
+}
+
+fn mark_others(desk: &Desk, before: &Sheet, now: &Sheet) -> anyhow::Result<BTreeMap<String, usize>> {
+    let mut marked = BTreeMap::new();
+    for file in desk.files().0.into_iter().filter(|file| file.tag != desk.default) {
+        let bytes = Desk::read(&file.path)?;
+        // What is no locale file is left alone.
+        let (Ok(text), Ok((sheet, _))) = (std::str::from_utf8(&bytes), Sheet::read(&bytes)) else {
+            eprintln!("warning: {} is no locale file; see `attune catalog lint`", file.path.display());
+            continue;
+        };
+        let with_marks = mark(text, before, now);
+        if with_marks != text {
+            store(&file.path, &with_marks)?;
+            let count = |sheet: &Sheet| sheet.lines().filter(|line| line.from.is_some()).count();
+            let after =
+                Sheet::read(with_marks.as_bytes()).map(|(sheet, _)| count(&sheet)).unwrap_or_default();
+            marked.insert(file.tag.to_string(), after.saturating_sub(count(&sheet)));
+        }
+    }
+    Ok(marked)
+}
+
+fn store(path: &Path, text: &str) -> anyhow::Result<()> {
+    mcp_attune_files::write(path, text).with_context(|| format!("could not write {}", path.display()))
+}
+
+fn compared(before: &Sheet, now: &Sheet) -> Shown {
+    let index = |sheet: &Sheet| -> HashMap<_, _> {
+        sheet.lines().map(|line| (line.path.clone(), line.text.clone())).collect()
+    };
+    let (was, is) = (index(before), index(now));
+    let paths = |sheet: &Sheet, keep: &dyn Fn(&Line) -> bool| {
+        sheet.lines().filter(|line| keep(line)).map(|line| line.path.to_string()).collect()
+    };
+    Shown {
+        file: String::new(),
+        texts: now.lines().len(),
+        new: paths(now, &|line| !was.contains_key(&line.path)),
+        changed: paths(now, &|line| was.get(&line.path).is_some_and(|text| *text != line.text)),
+        gone: paths(before, &|line| !is.contains_key(&line.path)),
+        marked: BTreeMap::new(),
+        untitled: untitled(now),
+    }
+}
+
+/// How many tools and prompts have no title.
+fn untitled(sheet: &Sheet) -> usize {
+    let mut things = HashMap::new();
+    for line in sheet.lines() {
+        if let [section @ ("tools" | "prompts"), name, rest @ ..] =
+            line.path.names().collect::<Vec<_>>().as_slice()
+        {
+            *things.entry((*section, *name)).or_insert(false) |= rest == ["title"];
+        }
+    }
+    things.values().filter(|titled| !**titled).count()
+}
+
+fn tell(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
+    let Shown { file, texts, new, changed, gone, marked, untitled } = shown;
+    let (new, changed, gone) = (new.len(), changed.len(), gone.len());
+    writeln!(out, "{file}: {texts} texts, {new} new, {changed} changed, {gone} gone")?;
+    for (locale, count) in marked {
+        writeln!(out, "{locale}: {count} now stale")?;
+    }
+    if *untitled > 0 {
+        writeln!(out, "{untitled} without a title: people see a bare name until you write one into {file}")?;
+    }
+    Ok(())
+}
+
+/// What is being asked, on a terminal, in one line that is written over.
+fn progress(method: &str, page: usize, texts: usize) {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\u{1b}[K{method}, page {page}: {texts} texts so far");
+    }
+}
+
+fn done() {
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\u{1b}[K");
+    }
+}

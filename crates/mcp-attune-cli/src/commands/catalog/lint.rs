@@ -1,0 +1,139 @@
+//! `attune catalog lint`: what is wrong with locale files, or doubtful.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use mcp_attune::catalog::{Locale, Sheet, lint, place};
+use mcp_attune::language::Tag;
+use serde::Serialize;
+
+use super::desk::Desk;
+use crate::exit::Exit;
+use crate::text::json;
+
+/// Find mistakes in locale files: exit 0 if there are none, 1 if there are
+///
+/// Found are names that got translated, variables that were lost or invented, errors in Fluent, names of files that are no
+/// language, words of mixed scripts, plural forms that the language does not have or lacks, blanks at an end, empty
+/// texts, and texts much longer than in the default language.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune catalog lint crates/mcp-attune-demo/locales\n  $ attune catalog lint crates/mcp-attune-demo/locales --json"
+)]
+pub(super) struct Lint {
+    /// The folder of the locale files
+    dir: PathBuf,
+    /// The language that the others are translated from
+    #[arg(long, value_name = "TAG", default_value = "en")]
+    default_language: String,
+    /// Print JSON: `files`, and `findings` with `file`, `line`, `column`, `path`, `kind`, `what` and `hint`
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    files: usize,
+    findings: Vec<Finding>,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    file: String,
+    line: usize,
+    column: usize,
+    path: String,
+    kind: &'static str,
+    what: String,
+    hint: &'static str,
+}
+
+impl Lint {
+    pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let desk = Desk::open(&self.dir, &self.default_language)?;
+        // One that is there and broken is told when its turn comes.
+        let source = match desk.source() {
+            Err(why) if !desk.path(&desk.default).exists() => return Err(why),
+            source => source.ok(),
+        };
+        let (files, strange) = desk.files();
+        let mut shown = Shown { files: files.len() + strange.len(), findings: Vec::new() };
+        for name in strange {
+            shown.findings.push(whole(
+                &self.dir.join(name),
+                "tag",
+                "the name is no language",
+                "name it such as de-CH.json, or move it away",
+            ));
+        }
+        for file in files {
+            let bytes = Desk::read(&file.path)?;
+            let source = source.as_ref().filter(|_| file.tag != desk.default);
+            look(&file.path, &file.tag, &bytes, source, &mut shown.findings);
+        }
+        if self.json {
+            json(out, &shown)?;
+        } else {
+            write(out, &shown)?;
+        }
+        Ok(if shown.findings.is_empty() { Exit::Fine } else { Exit::Findings })
+    }
+}
+
+/// A finding about a file as a whole.
+fn whole(file: &Path, kind: &'static str, what: &str, hint: &'static str) -> Finding {
+    let file = file.display().to_string();
+    Finding { file, line: 1, column: 1, path: String::new(), kind, what: what.to_owned(), hint }
+}
+
+fn look(path: &Path, tag: &Tag, bytes: &[u8], source: Option<&Sheet>, found: &mut Vec<Finding>) {
+    let (sheet, mut unusable) = match Sheet::read(bytes) {
+        Ok(read) => read,
+        Err(why) => {
+            let told = why.to_string();
+            return found.push(whole(
+                path,
+                "refused",
+                &told,
+                "nothing in this file is used until that is mended",
+            ));
+        }
+    };
+    unusable.extend(Locale::new(tag.clone(), &sheet).1);
+    let from = found.len();
+    let mut tell = |at: usize, path_in: String, kind, what: String, hint| {
+        let (line, column) = place(bytes, at);
+        found.push(Finding {
+            file: path.display().to_string(),
+            line,
+            column,
+            path: path_in,
+            kind,
+            what,
+            hint,
+        });
+    };
+    for it in unusable {
+        tell(it.at, it.path.to_string(), "unusable", it.what.to_string(), it.hint());
+    }
+    for it in lint(tag, &sheet, source) {
+        tell(it.at, it.path.to_string(), it.what.kind(), it.what.to_string(), it.what.hint());
+    }
+    if let Some(own) = found.get_mut(from..) {
+        own.sort_by_key(|it| (it.line, it.column));
+    }
+}
+
+fn write(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
+    let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    for Finding { file, line, column, path, what, hint, .. } in &shown.findings {
+        let path = if path.is_empty() { String::new() } else { format!("{path}: ") };
+        writeln!(out, "{file}:{line}:{column}: {path}{what}\nhint: {hint}\n")?;
+    }
+    let files = count(shown.files, "file");
+    match shown.findings.len() {
+        0 => writeln!(out, "{files}, nothing wrong")?,
+        number => writeln!(out, "{files}, {}", count(number, "finding"))?,
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! `attune catalog status`: how far the translations are.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use mcp_attune::catalog::{Catalogs, Coverage, Path, Sheet, coverage};
+use mcp_attune::language::Tag;
+use serde::Serialize;
+
+use super::desk::Desk;
+use crate::exit::{Exit, hinted};
+use crate::text::json;
+
+/// See how far each translation is: what is missing, stale or surplus
+///
+/// A text is missing where neither the file nor a relative of its language (es for es-MX) has it; stale where the server
+/// says something else since it was translated; surplus where the server no longer has it.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune catalog status crates/mcp-attune-demo/locales --at-least 100\n  $ attune catalog status crates/mcp-attune-demo/locales --json\n  $ attune catalog status nowhere # exit 2"
+)]
+pub(super) struct Status {
+    /// The folder of the locale files
+    dir: PathBuf,
+    /// The language that the others are translated from
+    #[arg(long, value_name = "TAG", default_value = "en")]
+    default_language: String,
+    /// Exit with 1 where any language has less
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    at_least: Option<u8>,
+    /// Name each text that is missing, stale or surplus
+    #[arg(long, conflicts_with = "json")]
+    list: bool,
+    /// Print JSON: `default_language`, `total`, and `locales` with `locale`, `translated`, `percent`, `inherited`, `missing`,
+    /// `stale` and `surplus`
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    default_language: String,
+    total: usize,
+    locales: Vec<Locale>,
+}
+
+#[derive(Serialize)]
+struct Locale {
+    locale: String,
+    translated: usize,
+    percent: usize,
+    inherited: usize,
+    missing: Vec<String>,
+    stale: Vec<String>,
+    surplus: Vec<String>,
+}
+
+impl Status {
+    pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let desk = Desk::open(&self.dir, &self.default_language)?;
+        let source = desk.source()?;
+        let files = desk.files().0;
+        let mut sheets = Vec::new();
+        for file in &files {
+            sheets.push((file.tag.clone(), Desk::sheet(&file.path)?));
+        }
+        let tags = sheets.iter().map(|(tag, _)| tag.clone());
+        let catalogs = Catalogs::new(desk.default.clone(), tags)
+            .map_err(|why| hinted(format!("{}: {why}", self.dir.display()), "remove some of the files"))?;
+        let others = sheets.iter().filter(|(tag, _)| *tag != desk.default);
+        let locales =
+            others.map(|(tag, sheet)| Locale::new(tag, &covered(&catalogs, &sheets, &source, tag, sheet)));
+        let shown = Shown {
+            default_language: desk.default.to_string(),
+            total: source.lines().len(),
+            locales: locales.collect(),
+        };
+        if self.json {
+            json(out, &shown)?;
+        } else {
+            write(out, &shown)?;
+            if self.list {
+                list(out, &shown)?;
+            }
+        }
+        let least = usize::from(self.at_least.unwrap_or(0));
+        let fine = shown.locales.iter().all(|locale| locale.percent >= least);
+        Ok(if fine { Exit::Fine } else { Exit::Findings })
+    }
+}
+
+/// How far one language is, with what its relatives lend it.
+fn covered(
+    catalogs: &Catalogs,
+    sheets: &[(Tag, Sheet)],
+    source: &Sheet,
+    tag: &Tag,
+    sheet: &Sheet,
+) -> Coverage {
+    let mut coverage = coverage(source, sheet);
+    for relative in catalogs.wanted(tag) {
+        if let Some((_, sheet)) = sheets.iter().find(|(known, _)| known == relative && known != tag) {
+            coverage.inherit(sheet);
+        }
+    }
+    coverage
+}
+
+impl Locale {
+    fn new(tag: &Tag, coverage: &Coverage) -> Self {
+        let paths = |paths: &[Path]| paths.iter().map(ToString::to_string).collect();
+        Self {
+            locale: tag.to_string(),
+            translated: coverage.translated(),
+            percent: coverage.percent(),
+            inherited: coverage.inherited.len(),
+            missing: paths(&coverage.missing),
+            stale: paths(&coverage.stale),
+            surplus: paths(&coverage.surplus),
+        }
+    }
+}
+
+fn write(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
+    let width = shown.locales.iter().map(|it| it.locale.len()).max().unwrap_or(0).max("locale".len());
+    writeln!(out, "{} texts in {}", shown.total, shown.default_language)?;
+    if shown.locales.is_empty() {
+        return Ok(writeln!(out, "There is no translation yet.")?);
+    }
+    writeln!(out, "\n{:<width$}  {:<26}  missing  stale  surplus", "locale", "translated")?;
+    for it in &shown.locales {
+        let (missing, stale, surplus) = (it.missing.len(), it.stale.len(), it.surplus.len());
+        let bar = bar(it.percent);
+        writeln!(
+            out,
+            "{:<width$}  {bar} {:>3} %  {missing:>7}  {stale:>5}  {surplus:>7}",
+            it.locale, it.percent
+        )?;
+    }
+    Ok(())
+}
+
+/// Twenty characters wide; full only where nothing is missing.
+fn bar(percent: usize) -> String {
+    let full = percent.min(100) / 5;
+    "█".repeat(full) + &"░".repeat(20 - full)
+}
+
+fn list(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
+    writeln!(out)?;
+    for it in &shown.locales {
+        for (what, paths) in [("missing", &it.missing), ("stale", &it.stale), ("surplus", &it.surplus)] {
+            for path in paths {
+                writeln!(out, "{}: {what}: {path}", it.locale)?;
+            }
+        }
+    }
+    Ok(())
+}
