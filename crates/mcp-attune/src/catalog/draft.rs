@@ -66,13 +66,16 @@ impl Draft {
         Ok(self)
     }
 
-    /// Adds a text, and says whether it could be; the last for a slot stands. A text with nothing in it is none, and one that
+    /// Adds a text, and says whether it could be; the first for a slot stands: a tool's own title comes
+    /// before the one in its annotations. A text with nothing in it is none, and one that
     /// is longer than a locale file may have it is left to the server.
     pub fn add(&mut self, slot: Slot<'_>, text: &str) -> bool {
         let path = slot.path();
         let fits = !text.trim().is_empty() && text.len() <= Sheet::MAX_TEXT;
         if fits {
-            self.root.put(&path.names().collect::<Vec<_>>(), text);
+            self.root.at(&path.names().collect::<Vec<_>>(), |node| {
+                node.text.get_or_insert_with(|| text.to_owned());
+            });
         }
         fits
     }
@@ -254,6 +257,7 @@ mod tests {
             "keywords":["x","y"],"colour": 7}"#;
         let mut draft = Draft::default().keeping(before.as_bytes()).unwrap();
         assert!(draft.add(Slot::Server(Field::Title), "Weather"));
+        assert!(draft.add(Slot::Server(Field::Title), "Once more"));
         assert!(!draft.add(Slot::Server(Field::Description), " \n"));
         assert!(!draft.add(Slot::Server(Field::Description), &"x".repeat(Sheet::MAX_TEXT + 1)));
         let expected = r#"{

@@ -90,6 +90,7 @@ mod set;
 mod library;
 
 // and what translators' tools know of texts: what is doubtful, and what has no language at all.
+mod doubt;
 mod script;
 mod verbatim;
 
@@ -99,10 +100,11 @@ mod lint;
 
 pub use chain::{Chain, Said};
 pub use coverage::{Coverage, coverage};
+pub use doubt::{Doubt, Remark};
 pub use draft::{Draft, mark};
 pub use finding::{Finding, Refused, Wrong, place};
 pub use library::{Carried, Library};
-pub use lint::{Doubt, Remark, lint};
+pub use lint::lint;
 pub use locale::{Bundle, Locale};
 pub use pseudo::{Pseudo, pseudo};
 pub use set::Catalogs;

@@ -85,7 +85,7 @@ impl Pseudo {
 /// let file = r#"{"messages":{"m":{"source":"Ask {name}","text":"Ask { $name }"}}}"#;
 /// let (sheet, _) = Sheet::read(file.as_bytes()).unwrap();
 /// let (made, _) = Sheet::read(pseudo(&sheet, Pseudo::Accented).as_bytes()).unwrap();
-/// assert_eq!(&*made.lines().next().unwrap().text, "⟦Åååšķ { $name }⟧");
+/// assert_eq!(&*made.lines().next().unwrap().text, "⟦Ååšķ { $name }⟧");
 /// ```
 #[must_use]
 pub fn pseudo(default: &Sheet, how: Pseudo) -> String {

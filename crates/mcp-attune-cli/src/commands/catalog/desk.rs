@@ -19,11 +19,10 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) fn new(folder: &Path, default: &str) -> anyhow::Result<Self> {
-        let shown = folder.to_str().filter(|path| !path.contains(Pattern::PLACE));
-        let hint = "name a folder such as locales";
-        let shown = shown.ok_or_else(|| hinted(format!("{} cannot be used", folder.display()), hint))?;
-        let pattern = Pattern::new(&format!("{shown}/{}.json", Pattern::PLACE))
-            .map_err(|why| hinted(format!("{shown} {why}"), hint))?;
+        let path = folder.to_str();
+        let path =
+            path.ok_or_else(|| hinted(format!("{} is no UTF-8", folder.display()), "rename the folder"))?;
+        let pattern = Pattern::beside(path, ".json");
         Ok(Self { folder: folder.to_owned(), pattern, default: language(default)? })
     }
 
