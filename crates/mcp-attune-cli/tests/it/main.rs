@@ -6,6 +6,7 @@ mod config;
 mod context;
 mod explain;
 mod flood;
+mod guides;
 mod help;
 mod language;
 mod localized;
