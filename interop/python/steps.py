@@ -32,15 +32,16 @@ def begun(client: Client) -> dict[str, Any]:
     return said
 
 
-async def lists(client: Client) -> dict[str, Any]:
-    """Everything that the server declares; its tools in any case."""
+async def lists(client: Client, language: str | None = None) -> dict[str, Any]:
+    """Everything that the server declares, in a language; its tools in any case."""
     declared = client.server_capabilities
-    all_of_it = {"tools": plain(await client.list_tools())}
+    meta: Any = {"io.modelcontextprotocol/acceptLanguage": language} if language else None
+    all_of_it = {"tools": plain(await client.list_tools(meta=meta))}
     if declared.prompts:
-        all_of_it["prompts"] = plain(await client.list_prompts())
+        all_of_it["prompts"] = plain(await client.list_prompts(meta=meta))
     if declared.resources:
-        all_of_it["resources"] = plain(await client.list_resources())
-        all_of_it["templates"] = plain(await client.list_resource_templates())
+        all_of_it["resources"] = plain(await client.list_resources(meta=meta))
+        all_of_it["templates"] = plain(await client.list_resource_templates(meta=meta))
     return all_of_it
 
 
@@ -59,7 +60,7 @@ async def done(client: Client, step: dict[str, Any]) -> Any:
     given = step.get("arguments", {})
     match step["do"]:
         case "lists":
-            return await lists(client)
+            return await lists(client, step.get("language"))
         case "calls":
             return await calls(client, step["what"], given, step.get("context"))
         case "prompts":

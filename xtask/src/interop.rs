@@ -30,6 +30,7 @@ const PARTS: &[(&str, Part)] = &[
     ("the official referee", referee::run),
     ("clients and servers of other people", clients::run),
     ("local servers", local::run),
+    ("catalogs of local servers", local::catalog::run),
     ("arguments bound to the context", bound::run),
     ("replicas behind nginx", replicas::run),
     ("expressions of time in Python", when::run),
