@@ -5,6 +5,8 @@
 //! cargo run -p mcp-attune-rmcp --example clock 127.0.0.1:8000  # at http://127.0.0.1:8000/mcp
 //! ```
 
+#![allow(clippy::needless_pass_by_value, reason = "rmcp hands a handler its arguments")]
+
 use std::sync::{Arc, LazyLock};
 
 use mcp_attune_rmcp::features::Format;
