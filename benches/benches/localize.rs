@@ -64,6 +64,7 @@ fn listings(c: &mut Criterion) {
         chain: Some(&chain),
         translate: Translate { display: true, model },
         default: Some(&en),
+        spoken: None,
     };
     assert!(adapt(listing.as_bytes(), &how(false)).text.len() > listing.len());
     let mut group = c.benchmark_group(format!("listing of {} KB", listing.len() / 1000));

@@ -31,7 +31,7 @@ fuzz_target!(|input: &str| {
     let chain = Chain::new(de, [Arc::new(locale)], &FORMATTERS, FORMATTERS.format([de], TimeZone::UTC));
     let asked = Asked::new(method);
     let translate = Translate { display: true, model: true };
-    let how = How { asked: &asked, chain: Some(&chain), translate, default: Some(en) };
+    let how = How { asked: &asked, chain: Some(&chain), translate, default: Some(en), spoken: None };
     let adapted = adapt(message.as_bytes(), &how);
     let Ok(before) = serde_json::from_str::<Value>(message) else {
         // Half a surrogate pair, which serde_json does not read, and Attune lets pass.
