@@ -82,7 +82,8 @@ async fn a_body_over_body_is_413() {
 #[tokio::test]
 async fn an_answer_over_answer_is_502_with_the_id() {
     let gateway = limited(answering(2000, "application/json").await, "answer = '1 KiB'").await;
-    check(&post(&gateway, WISHING).await, 502, -32603, Some(42), "over 1024 bytes, the limit `answer`");
+    // They wish for German, and are told in German.
+    check(&post(&gateway, WISHING).await, 502, -32603, Some(42), "mehr als 1024 Byte, die Grenze `answer`");
     // Only what is held back has this limit.
     assert_eq!(post(&gateway, PING).await.0, 200);
     let gateway = limited(answering(900, "application/json").await, "answer = '1 KiB'").await;
@@ -91,11 +92,13 @@ async fn an_answer_over_answer_is_502_with_the_id() {
 
 #[tokio::test]
 async fn an_event_over_event_ends_the_stream_with_an_error() {
-    for body in [PING, WISHING] {
+    for (body, told) in
+        [(PING, "over 1024 bytes, the limit `event`"), (WISHING, "mehr als 1024 Byte, die Grenze `event`")]
+    {
         let gateway = limited(answering(2000, "text/event-stream").await, "event = '1 KiB'").await;
         let (status, head, stream) = post(&gateway, body).await;
         let last = stream.strip_prefix("data: ").unwrap().trim_end().to_owned();
-        check(&(status, head, last), 200, -32603, Some(42), "over 1024 bytes, the limit `event`");
+        check(&(status, head, last), 200, -32603, Some(42), told);
         let gateway = limited(answering(900, "text/event-stream").await, "event = '1 KiB'").await;
         assert!(post(&gateway, body).await.2.contains("\"result\""));
     }
