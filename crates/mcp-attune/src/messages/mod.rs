@@ -1,14 +1,17 @@
 //! Sentences with variable parts: what a server says, recognized, and what a reader gets instead, rendered.
 //!
 //! 1. `source` is what the server says, with its variable parts named: `Fetched {count} of {total} pages`. It fits a
-//!    text as a whole; each variable stands for at least one character. Braces themselves are written `{{` and `}}`.
+//!    text as a whole; each variable stands for at least one character, and ends as early as it can: in
+//!    `Moved {from} to {to}` a `from` with ` to ` in it is cut there. Braces themselves are written `{{` and `}}`.
 //! 2. A `source` without variables fits the very same text and goes before any other. Of several that fit, the one with
 //!    the most fixed text wins, then the one that stands first.
 //! 3. A variable part that reads as a number as programs write it (`42`, `-3.5`, `1,234.5`) is one, and is written for
-//!    the reader with as many digits, in groups where the server grouped. Everything else is carried over as it is.
+//!    the reader with as many digits, in groups where the server grouped. Everything else is carried over as it is, and
+//!    so is what only looks like a number, a version or a name, with `TEXT`.
 //! 4. `text` is a [Fluent](https://projectfluent.org) pattern: variables, selection by plural form, number or word,
 //!    references to other messages, and the functions [`NUMBER`, `DATETIME` and `TEXT`](Call). No isolation marks are
-//!    put around values, because machines read the text too.
+//!    put around values, because machines read the text too. Fluent takes off the space that all lines but the first begin
+//!    with; where a line is to begin with some, it is written `{"  "}`.
 //! 5. Plural forms follow the language of the text; numbers and dates follow the reader.
 //! 6. What is wrong with a message is told when it is read ([`Wrong`]), and only that message is left out. Rendering
 //!    is bounded; what cannot be rendered gives nothing, and the server's own text stands.
