@@ -18,6 +18,9 @@ pub(crate) struct File {
     _about: String,
     /// The rules that the file is about.
     pub(crate) rules: Vec<String>,
+    /// What several cases share; that too is for the test to read.
+    #[serde(default, rename = "catalogs")]
+    _catalogs: IgnoredAny,
     pub(crate) cases: Vec<Case>,
 }
 

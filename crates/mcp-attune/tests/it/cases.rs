@@ -15,13 +15,16 @@ use mcp_attune_wire::agree::{self, Policy};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File<I, E> {
     about: String,
     rules: BTreeSet<String>,
+    /// What several cases share, for their test to read.
+    #[serde(default, rename = "catalogs")]
+    _catalogs: IgnoredAny,
     cases: Vec<Case<I, E>>,
 }
 

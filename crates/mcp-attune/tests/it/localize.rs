@@ -59,9 +59,9 @@ fn german() -> Value {
 }
 
 const DISPLAY: Translate = Translate { display: true, model: false };
-const BOTH: Translate = Translate { display: true, model: true };
+pub(crate) const BOTH: Translate = Translate { display: true, model: true };
 
-fn adapted<'m>(
+pub(crate) fn adapted<'m>(
     message: &'m str,
     asked: &Asked,
     chain: &Chain,

@@ -7,5 +7,6 @@ mod format;
 mod hostile;
 mod localize;
 mod localize_properties;
+mod messages;
 mod properties;
 mod when;
