@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use mcp_attune::language::Tag;
+use mcp_attune_files::Pattern;
 use mcp_attune_gateway::config::{Config, Unusable, Upstream};
 use mcp_attune_gateway::gateway::{Gateway, NotStarted};
 use mcp_attune_gateway::stack::Unservable;
@@ -39,6 +40,9 @@ pub(crate) struct Serve {
     /// The language of the server's own texts; without it no language is claimed
     #[arg(long, value_name = "TAG")]
     default_language: Option<String>,
+    /// The folder with the server's locale files, such as de-CH.json; see `attune catalog`
+    #[arg(long, value_name = "DIR")]
+    locales: Option<String>,
 }
 
 /// The file that is read where none is named.
@@ -74,6 +78,7 @@ impl Serve {
             || self.upstream.is_some()
             || !self.command.is_empty()
             || self.default_language.is_some()
+            || self.locales.is_some()
     }
 
     /// The file, with what the command line says on top.
@@ -84,11 +89,7 @@ impl Serve {
         };
         config.server.listen = self.listen.unwrap_or(config.server.listen);
         config.server.admin = self.admin.unwrap_or(config.server.admin);
-        if let Some(tag) = &self.default_language {
-            let tag = Tag::parse(tag)
-                .map_err(|why| hinted(format!("{tag} is {why}"), "such as --default-language en"))?;
-            config.default_language = Some(tag);
-        }
+        speak(&mut config, self.default_language.as_deref(), self.locales.as_deref())?;
         if let Some(url) = &self.upstream {
             let hint = "such as --upstream http://127.0.0.1:9000/mcp";
             let [mount] = config.mounts.as_mut_slice() else {
@@ -108,6 +109,29 @@ impl Serve {
         }
         Ok(config)
     }
+}
+
+/// Puts what the command line says of languages into the configuration.
+pub(crate) fn speak(config: &mut Config, default: Option<&str>, locales: Option<&str>) -> anyhow::Result<()> {
+    if let Some(tag) = default {
+        let tag = Tag::parse(tag)
+            .map_err(|why| hinted(format!("{tag} is {why}"), "such as --default-language en"))?;
+        config.default_language = Some(tag);
+    }
+    if let Some(folder) = locales {
+        let hint = "`attune catalog extract` makes one from a running server";
+        if !Path::new(folder).is_dir() {
+            return Err(hinted(format!("{folder} is no folder"), hint));
+        }
+        let [mount] = config.mounts.as_mut_slice() else {
+            return Err(hinted(
+                "--locales is for one server, and the file has several mounts",
+                "name the folders in the file, with `locales = { path = \"weather/${locale}.json\" }` under a mount",
+            ));
+        };
+        mount.locales.path = Pattern::beside(folder, ".json");
+    }
+    Ok(())
 }
 
 /// A configuration that can be used, or what is wrong with it.

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use mcp_attune::language::Tag;
 use mcp_attune_gateway::config::{Child, Config, Target, Upstream};
 use mcp_attune_gateway::stdio::{self, Signal};
 use tokio::sync::mpsc;
 
-use crate::commands::serve::read;
+use crate::commands::serve::{read, speak};
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
 use crate::running::one_thread;
@@ -27,6 +26,9 @@ pub(crate) struct Stdio {
     /// The language of the server's own texts; without it no language is claimed
     #[arg(long, value_name = "TAG")]
     default_language: Option<String>,
+    /// The folder with the server's locale files, such as de-CH.json; see `attune catalog`
+    #[arg(long, value_name = "DIR")]
+    locales: Option<String>,
     /// The program that is the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -40,11 +42,7 @@ impl Stdio {
             Some(file) => read(file)?,
             None => Config::default(),
         };
-        if let Some(tag) = &self.default_language {
-            let tag = Tag::parse(tag)
-                .map_err(|why| hinted(format!("{tag} is {why}"), "such as --default-language en"))?;
-            config.default_language = Some(tag);
-        }
+        speak(&mut config, self.default_language.as_deref(), self.locales.as_deref())?;
         let server = self.server(&config)?;
         let log = Log::start(&format!("{:?}", config.log).to_lowercase());
         let runtime = one_thread()?;

@@ -4,7 +4,6 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
@@ -116,19 +115,14 @@ struct Pipes {
     from: BufReader<ChildStdout>,
 }
 
-static CONFIG: LazyLock<String> = LazyLock::new(|| {
-    let locales = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp-attune-demo/locales/${locale}.json");
-    let file = std::env::temp_dir().join(format!("attune-localized-{}.toml", std::process::id()));
-    let text = format!("default_language = \"en\"\n[locales]\npath = {locales:?}\n");
-    std::fs::write(&file, text).expect("a file");
-    file.to_str().expect("a path").to_owned()
-});
+const LOCALES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp-attune-demo/locales");
 
 impl Pipes {
     fn open(era: &str) -> Self {
         let binary = env!("CARGO_BIN_EXE_attune");
         let mut child = Command::new(binary)
-            .args(["stdio", "--config", &CONFIG, "--", binary, "demo", "--bare", "--stdio"])
+            .args(["stdio", "--default-language", "en", "--locales", LOCALES])
+            .args(["--", binary, "demo", "--bare", "--stdio"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -160,7 +160,9 @@ async fn pipes(server: impl ServerHandler, first: Option<Value>, request: Value)
 }
 
 fn call(tool: &str, arguments: Value) -> Value {
-    json!({ "method": "tools/call", "params": { "name": tool, "arguments": arguments } })
+    let mut call = json!({ "method": "tools/call", "params": { "name": tool } });
+    call["params"]["arguments"] = arguments;
+    call
 }
 
 fn text(answer: &Value) -> &str {
