@@ -309,7 +309,12 @@ mod tests {
             check_onward(&mut relay, &request(id, "de"), &request(id, "de"));
         }
         let Err(reply) = relay.onward(request("4", "de").as_bytes()) else { panic!("too many") };
-        assert!(reply.body.contains(r#""id":4,"error":{"code":-32603"#), "{}", reply.body);
+        // Said in German, as asked.
+        assert!(
+            reply.body.contains(r#""id":4,"error":{"#) && reply.body.contains("die Grenze `calls`"),
+            "{}",
+            reply.body
+        );
         let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#;
         check_onward(&mut relay, cancel, cancel);
         check_onward(&mut relay, &request("4", "de"), &request("4", "de"));
