@@ -1,6 +1,6 @@
 //! One message of an answer, in its caller's language.
 //!
-//! 1. Only text is reached: [`visit`] knows every position of a message where text for people or models stands, and
+//! 1. Only text is reached: `visit` knows every position of a message where text for people or models stands, and
 //!    nothing else is ever replaced. Names, URIs, MIME types, keys, `enum` and `const` values, roles, codes, ids and
 //!    states are no such positions.
 //! 2. Text for people is translated: titles, the texts of elicitation forms, progress, the message of an error. Text for
@@ -189,7 +189,7 @@ enum Outcome {
     Edited(Option<String>),
 }
 
-/// The edits of one message. [`visit`] says where text stands; what is put there comes from catalogs only.
+/// The edits of one message. `visit` says where text stands; what is put there comes from catalogs only.
 struct Work<'a> {
     how: &'a How<'a>,
     edits: Vec<(Span, Cow<'a, str>)>,
