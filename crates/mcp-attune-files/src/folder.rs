@@ -3,15 +3,14 @@
 //! 1. Which files there are is known from the start; a file is read when a caller first needs it, and kept.
 //! 2. Every second, if anybody asks, the folder is looked at: new files count, files that are gone do not, and those that
 //!    changed are read again. A changed file that is broken is told, and what it was before stays.
-//! 3. No more than [`Folder::MOST`] files are kept; the one that was not needed for longest goes first. A file that is too
-//!    large is not read at all.
+//! 3. No more than [`Folder::MOST`] bytes of files are kept; the one that was not needed for longest goes first. A file that
+//!    is too large is not read at all.
+//! 4. One file is read at a time: a thousand callers who need the same one wait for one reading of it.
 //!
 //! Rules: G4, L7.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +20,7 @@ use mcp_attune::catalog::{Catalogs, Library, Locale, Sheet};
 use mcp_attune::language::{Languages, Tag};
 
 use crate::pattern::{Found, Pattern, Stamp};
+use crate::store;
 
 /// How often the folder is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -34,6 +34,10 @@ pub struct Folder {
     begun: Instant,
     /// When it was last looked at, in milliseconds since the beginning.
     looked: AtomicU64,
+    /// Held by whoever reads files.
+    reading: Mutex<()>,
+    /// How many bytes of files are kept.
+    most: u64,
     state: Mutex<State>,
 }
 
@@ -55,8 +59,8 @@ struct Kept {
 }
 
 impl Folder {
-    /// How many files are kept.
-    pub const MOST: usize = 128;
+    /// How many bytes of files are kept. Ready for use, they take some three times as much.
+    pub const MOST: u64 = 64 << 20;
 
     /// The files of this pattern; `default` is the language of the server's own texts.
     ///
@@ -68,7 +72,12 @@ impl Folder {
         let catalogs = Arc::new(catalogs(&default, &found));
         let state = State { catalogs, found, strange, kept: HashMap::new(), now: 0 };
         let begun = Instant::now();
-        Self { pattern, default, begun, looked: AtomicU64::new(0), state: Mutex::new(state) }
+        let (looked, reading, state) = (AtomicU64::new(0), Mutex::new(()), Mutex::new(state));
+        Self { pattern, default, begun, looked, reading, most: Self::MOST, state }
+    }
+
+    fn reading(&self) -> MutexGuard<'_, ()> {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -103,13 +112,13 @@ fn read(tag: &Tag, path: &Path, stamp: Stamp) -> Option<Arc<Locale>> {
         wrong(&format_args!("too large for a locale file; it is not read (at most {most} bytes)"));
         return None;
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(stamp.bytes).unwrap_or(0));
-    // It may have grown since it was looked at.
-    let all = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
-    if let Err(error) = all {
-        wrong(&error);
-        return None;
-    }
+    let bytes = match store::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            wrong(&error);
+            return None;
+        }
+    };
     match Locale::read(tag.clone(), &bytes) {
         Ok((locale, findings)) => {
             for finding in findings.iter().take(TOLD) {
@@ -147,6 +156,7 @@ impl Library for Folder {
     }
 
     fn load(&self, chosen: &Tag) -> Vec<Arc<Locale>> {
+        let _alone = self.reading();
         loop {
             if let Some(locales) = self.at_hand(chosen) {
                 return locales;
@@ -158,13 +168,13 @@ impl Library for Folder {
                     |found: &&Found| wanted.contains(&&found.tag) && !state.kept.contains_key(&found.tag);
                 state.found.iter().filter(missing).cloned().collect()
             };
-            // Read without the lock: nobody else waits for this disk.
+            // Read without the state: who has what they need does not wait for this disk.
             for Found { tag, path, stamp } in missing {
                 let locale = read(&tag, &path, stamp);
                 let mut state = self.state();
                 let used = state.now;
                 state.kept.insert(tag, Kept { locale, stamp, used });
-                state.drop_oldest(chosen);
+                state.drop_oldest(chosen, self.most);
             }
         }
     }
@@ -177,6 +187,7 @@ impl Library for Folder {
     }
 
     fn look(&self) {
+        let _alone = self.reading();
         let (found, strange) = self.pattern.find();
         let changed: Vec<Found> = {
             let mut state = self.state();
@@ -219,8 +230,8 @@ impl Library for Folder {
 
 impl State {
     /// Lets go of what was not needed for longest, but for what is needed now.
-    fn drop_oldest(&mut self, chosen: &Tag) {
-        while self.kept.len() > Folder::MOST {
+    fn drop_oldest(&mut self, chosen: &Tag, most: u64) {
+        while self.kept.values().map(|kept| kept.stamp.bytes).sum::<u64>() > most {
             let needed = self.catalogs.wanted(chosen);
             let spare = self.kept.iter().filter(|(tag, _)| !needed.contains(tag));
             let Some(oldest) = spare.min_by_key(|(_, kept)| kept.used).map(|(tag, _)| tag.clone()) else {
@@ -246,7 +257,7 @@ impl fmt::Debug for Folder {
 mod tests {
     use super::*;
     use mcp_attune::catalog::{Field, Slot};
-    use std::fs;
+    use std::fs::{self, File};
     use std::path::PathBuf;
 
     /// A folder of its own, gone with its test.
@@ -348,26 +359,33 @@ mod tests {
     }
 
     #[test]
-    fn no_more_files_are_kept_than_there_is_room_for() {
+    fn no_more_bytes_are_kept_than_there_is_room_for() {
         let place = Place::new("most");
-        let tags: Vec<String> = (0..Folder::MOST + 20)
-            .map(|number| {
-                format!(
-                    "q{}{}",
-                    char::from(b'a' + (number / 26) as u8),
-                    char::from(b'a' + (number % 26) as u8)
-                )
-            })
-            .collect();
-        for tag in &tags {
+        let tags = ["de", "en", "es", "fr", "it", "ja", "ko", "pt"];
+        for tag in tags {
             place.write(tag, &titled(tag));
         }
-        let folder = place.folder();
-        for tag in &tags {
+        let room = 3 * titled("de").len() as u64;
+        let folder = Folder { most: room, ..place.folder() };
+        for tag in tags {
             assert_eq!(title(&folder, tag).unwrap(), format!("\"{tag}\""));
         }
-        assert_eq!(folder.state().kept.len(), Folder::MOST);
-        assert_eq!(title(&folder, &tags[0]).unwrap(), format!("\"{}\"", tags[0]));
+        assert_eq!(folder.state().kept.len(), 3);
+        assert_eq!(title(&folder, "de").unwrap(), "\"de\"");
+        // What is needed now is kept, however little room there is.
+        assert_eq!(title(&Folder { most: 0, ..place.folder() }, "de").unwrap(), "\"de\"");
+    }
+
+    #[test]
+    fn callers_who_need_the_same_file_wait_for_one_reading_of_it() {
+        let place = Place::new("once");
+        place.write("de", &titled("eins"));
+        let folder = place.folder();
+        let locales: Vec<_> = std::thread::scope(|scope| {
+            let callers: Vec<_> = (0..8).map(|_| scope.spawn(|| folder.load(&tag("de")).remove(0))).collect();
+            callers.into_iter().map(|caller| caller.join().unwrap()).collect()
+        });
+        assert!(locales.iter().all(|locale| Arc::ptr_eq(locale, &locales[0])));
     }
 
     #[test]

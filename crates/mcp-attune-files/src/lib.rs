@@ -13,9 +13,9 @@
 
 mod pattern;
 
-mod folder;
-
 mod store;
+
+mod folder;
 
 pub use folder::Folder;
 pub use pattern::{NoPlace, Pattern};
