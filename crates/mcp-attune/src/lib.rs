@@ -25,6 +25,8 @@ pub mod catalog;
 pub mod localize;
 pub mod words;
 
+pub mod shape;
+
 pub mod caller;
 
 pub mod bind;

@@ -1,0 +1,7 @@
+//! One tool, the right answer for agents and for people.
+//!
+//! Rules: F4–F14.
+
+mod output;
+
+pub use output::{Output, Part};
