@@ -26,6 +26,7 @@ impl<'a> Text<'a> {
 
     /// The text itself, without copying, when it was written without escapes.
     #[must_use]
+    #[inline]
     pub fn plain(self) -> Option<&'a str> {
         (!has_escapes(self.raw.as_bytes())).then_some(self.raw)
     }
@@ -40,6 +41,7 @@ impl<'a> Text<'a> {
     /// assert_eq!(message.method().unwrap().decode().unwrap(), "tools/list");
     /// ```
     #[must_use]
+    #[inline]
     pub fn decode(self) -> Option<Cow<'a, str>> {
         match self.plain() {
             Some(plain) => Some(Cow::Borrowed(plain)),

@@ -47,6 +47,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The value that begins here, which is passed over.
+    #[inline]
     pub fn value(&mut self) -> Value<'a> {
         let from = self.at;
         self.at = skip_value(self.text.as_bytes(), from);

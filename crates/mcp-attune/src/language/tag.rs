@@ -59,6 +59,9 @@ impl Tag {
         if !text.is_ascii() {
             return Err(IllFormed::Syntax);
         }
+        if is_usual(text.as_bytes()) {
+            return Ok(Self(text.into()));
+        }
         let read = LanguageTag::parse(text).map_err(|_| IllFormed::Syntax)?;
         if repeats(read.variant_subtags().map(str::to_ascii_lowercase)) {
             return Err(IllFormed::RepeatedVariant);
@@ -95,6 +98,16 @@ impl Tag {
     #[must_use]
     pub fn primary(&self) -> &str {
         self.0.split('-').next().unwrap_or(&self.0)
+    }
+}
+
+/// Whether it is a language alone, or one with a country, as nearly all are: well formed at one look.
+fn is_usual(text: &[u8]) -> bool {
+    let letters = |text: &[u8]| text.iter().all(u8::is_ascii_alphabetic);
+    match text {
+        [a, b, b'-', region @ ..] => letters(&[*a, *b]) && region.len() == 2 && letters(region),
+        [_, _] | [_, _, _] => letters(text),
+        _ => false,
     }
 }
 
