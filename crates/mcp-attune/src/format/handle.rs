@@ -81,7 +81,17 @@ impl Format {
     /// A day and a time of it, in no zone: `Sep 10, 2024, 11:37:20 PM`.
     #[must_use]
     pub fn date_time(&self, civil: DateTime, length: Length) -> String {
-        match self.made(Kind::DateTime(length)) {
+        self.civil(civil, Kind::DateTime(length))
+    }
+
+    /// The same to the minute: `Sep 10, 2024, 11:37 PM`.
+    #[must_use]
+    pub fn date_time_to_the_minute(&self, civil: DateTime, length: Length) -> String {
+        self.civil(civil, Kind::DateTimeMinute(length))
+    }
+
+    fn civil(&self, civil: DateTime, kind: Kind) -> String {
+        match self.made(kind) {
             Some(Made::DateTime(formatter)) => {
                 let time = IcuTime::convert_from(civil.time());
                 formatter.format(&IcuDateTime { date: gregorian(civil.date()), time }).to_string()
@@ -104,8 +114,29 @@ impl Format {
     /// ```
     #[must_use]
     pub fn zoned(&self, instant: Timestamp, length: Length) -> String {
+        self.instant(instant, Kind::Zoned(length))
+    }
+
+    /// The same to the minute: `Sep 10, 2024, 11:37 PM EDT`.
+    ///
+    /// ```
+    /// use jiff::{Timestamp, tz::TimeZone};
+    /// use mcp_attune::format::{Formatters, Length};
+    /// use mcp_attune::language::Tag;
+    ///
+    /// let zone = TimeZone::get("Europe/Zurich").unwrap();
+    /// let format = Formatters::new(&Tag::parse("de-CH").unwrap()).format([], zone);
+    /// let instant: Timestamp = "2024-09-10T21:37:00Z".parse().unwrap();
+    /// assert_eq!(format.zoned_to_the_minute(instant, Length::Medium), "10.09.2024, 23:37 MESZ");
+    /// ```
+    #[must_use]
+    pub fn zoned_to_the_minute(&self, instant: Timestamp, length: Length) -> String {
+        self.instant(instant, Kind::ZonedMinute(length))
+    }
+
+    fn instant(&self, instant: Timestamp, kind: Kind) -> String {
         let zoned = instant.to_zoned(self.zone.clone());
-        match self.made(Kind::Zoned(length)) {
+        match self.made(kind) {
             Some(Made::Zoned(formatter)) => {
                 let ZonedDateTime { date, time, zone } =
                     ZonedDateTime::<Iso, TimeZoneInfo<AtTime>>::convert_from(&zoned);

@@ -25,6 +25,8 @@ pub(super) enum Kind {
     Time(Length),
     DateTime(Length),
     Zoned(Length),
+    DateTimeMinute(Length),
+    ZonedMinute(Length),
     Number,
     Ungrouped,
     Percent,
@@ -61,6 +63,8 @@ impl Made {
             }
             Kind::DateTime(length) => Self::DateTime(Arc::new(date_time(locale, length)?)),
             Kind::Zoned(length) => Self::Zoned(Arc::new(zoned(locale, length)?)),
+            Kind::DateTimeMinute(length) => Self::DateTime(Arc::new(date_time_minute(locale, length)?)),
+            Kind::ZonedMinute(length) => Self::Zoned(Arc::new(zoned_minute(locale, length)?)),
             Kind::Number => {
                 Self::Number(Arc::new(DecimalFormatter::try_new(locale.into(), Default::default()).ok()?))
             }
@@ -121,6 +125,21 @@ fn date_time(
     }
 }
 
+/// The same without seconds.
+fn date_time_minute(
+    locale: &Locale,
+    length: Length,
+) -> Option<FixedCalendarDateTimeFormatter<Gregorian, DateAndTimeFieldSet>> {
+    type F<S> = FixedCalendarDateTimeFormatter<Gregorian, S>;
+    let day = |fields| F::try_new(locale.into(), fields).ok().map(F::cast_into_fset);
+    match length {
+        Length::Short => day(YMD::short().with_time_hm()),
+        Length::Medium => day(YMD::medium().with_time_hm()),
+        Length::Long => day(YMD::long().with_time_hm()),
+        Length::Full => F::try_new(locale.into(), YMDE::long().with_time_hm()).ok().map(F::cast_into_fset),
+    }
+}
+
 /// The zone is abbreviated where the language has an abbreviation, else its offset, and written out where there is room.
 fn zoned(
     locale: &Locale,
@@ -142,6 +161,27 @@ fn zoned(
     }
 }
 
+/// The same without seconds.
+fn zoned_minute(
+    locale: &Locale,
+    length: Length,
+) -> Option<FixedCalendarDateTimeFormatter<Gregorian, CompositeFieldSet>> {
+    type F<S> = FixedCalendarDateTimeFormatter<Gregorian, S>;
+    let short = |fields| F::try_new(locale.into(), fields).ok().map(F::cast_into_fset);
+    match length {
+        Length::Short => short(YMD::short().with_time_hm().with_zone(SpecificShort)),
+        Length::Medium => short(YMD::medium().with_time_hm().with_zone(SpecificShort)),
+        Length::Long => {
+            let fields = YMD::long().with_time_hm().with_zone(SpecificLong);
+            F::try_new(locale.into(), fields).ok().map(F::cast_into_fset)
+        }
+        Length::Full => {
+            let fields = YMDE::long().with_time_hm().with_zone(SpecificLong);
+            F::try_new(locale.into(), fields).ok().map(F::cast_into_fset)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::locale::Known;
@@ -154,6 +194,7 @@ mod tests {
         kinds.extend(List::ALL.iter().map(|list| Kind::List(*list)));
         for length in [Length::Short, Length::Medium, Length::Long, Length::Full] {
             kinds.extend([Kind::Date, Kind::Time, Kind::DateTime, Kind::Zoned].map(|kind| kind(length)));
+            kinds.extend([Kind::DateTimeMinute, Kind::ZonedMinute].map(|kind| kind(length)));
             let named = Unit::ALL.iter().filter(|unit| unit.symbol().is_none());
             kinds.extend(named.map(|unit| Kind::Measure(*unit, length)));
             for &step in Step::ALL {

@@ -45,7 +45,7 @@ impl Output {
     /// The schema of the whole result.
     #[must_use]
     pub fn part(&self) -> Part<'_> {
-        Part { root: &self.schema, here: &self.schema }.followed()
+        Part::at(&self.schema, &self.schema)
     }
 
     /// Whether data is what the schema asks for. Where the schema cannot be used, nothing is.
@@ -74,15 +74,21 @@ impl fmt::Debug for Output {
 #[derive(Clone, Copy, Debug)]
 pub struct Part<'a> {
     root: &'a Value,
+    /// Where it was begun from: what is said there of the part is said of this use of it.
+    said: &'a Value,
     here: &'a Value,
+    definition: Option<&'a str>,
 }
 
 impl<'a> Part<'a> {
+    fn at(root: &'a Value, here: &'a Value) -> Self {
+        Self { root, said: here, here, definition: None }.followed()
+    }
+
     /// The schema of a member.
     #[must_use]
     pub fn property(self, name: &str) -> Option<Self> {
-        let here = self.properties()?.get(name)?;
-        Some(Self { here, ..self }.followed())
+        Some(Self::at(self.root, self.properties()?.get(name)?))
     }
 
     /// The schemas of the members that have one, by name; none where it says nothing of members.
@@ -95,7 +101,20 @@ impl<'a> Part<'a> {
     #[must_use]
     pub fn items(self) -> Option<Self> {
         let here = self.here.get("items").filter(|items| items.is_object())?;
-        Some(Self { here, ..self }.followed())
+        Some(Self::at(self.root, here))
+    }
+
+    /// The schema of the members that have none of their own.
+    #[must_use]
+    pub fn others(self) -> Option<Self> {
+        let here = self.here.get("additionalProperties").filter(|others| others.is_object())?;
+        Some(Self::at(self.root, here))
+    }
+
+    /// The name of the definition that it is, where a reference to one led here.
+    #[must_use]
+    pub fn definition(self) -> Option<&'a str> {
+        self.definition
     }
 
     /// Whether a member must be there.
@@ -127,27 +146,65 @@ impl<'a> Part<'a> {
     /// A keyword whose value is text, such as `format` or `type`.
     #[must_use]
     pub fn text(self, keyword: &str) -> Option<&'a str> {
-        self.here.get(keyword)?.as_str()
+        self.said.get(keyword).or_else(|| self.here.get(keyword))?.as_str()
     }
 
     /// Follows references, and steps into the one choice that is not `null`.
     fn followed(mut self) -> Self {
         for _ in 0..MAX_STEPS {
-            let Some(here) = self.reference().or_else(|| self.only_choice()) else { break };
-            self.here = here;
+            if let Some((here, definition)) = self.reference() {
+                (self.here, self.definition) = (here, definition);
+            } else if let Some(here) = self.only_choice() {
+                self.here = here;
+            } else {
+                break;
+            }
         }
         self
     }
 
-    fn reference(self) -> Option<&'a Value> {
+    fn reference(self) -> Option<(&'a Value, Option<&'a str>)> {
         let pointer = self.here.get("$ref")?.as_str()?.strip_prefix('#')?;
-        self.root.pointer(pointer)
+        let inside = ["/$defs/", "/definitions/"].iter().find_map(|start| pointer.strip_prefix(start));
+        let definition = inside.filter(|name| !name.contains(['/', '~']));
+        self.root.pointer(pointer).map(|here| (here, definition))
     }
 
     /// `anyOf: [X, {"type": "null"}]` is how many libraries write that X may be absent.
     fn only_choice(self) -> Option<&'a Value> {
-        let choices = self.here.get("anyOf").or_else(|| self.here.get("oneOf"))?.as_array()?;
+        if self.here.get("properties").is_some() {
+            return None;
+        }
+        let choices = ["anyOf", "oneOf", "allOf"].iter().find_map(|keyword| self.here.get(keyword))?.as_array()?;
         let mut real = choices.iter().filter(|choice| choice.get("type") != Some(&Value::from("null")));
         real.next().filter(|_| real.next().is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_beside_a_reference_or_a_choice_is_said_of_the_part() {
+        let output = Output::read(
+            r##"{"properties":{
+            "from":{"$ref":"#/$defs/Place","title":"From"},
+            "to":{"$ref":"#/$defs/Place"},
+            "via":{"anyOf":[{"$ref":"#/$defs/Place"},{"type":"null"}],"description":"On the way"},
+            "all":{"allOf":[{"$ref":"#/definitions/Old"}]},
+            "any":{"additionalProperties":{"title":"Each"}}},
+            "$defs":{"Place":{"title":"Place","properties":{"lat":{"type":"number"}}}},
+            "definitions":{"Old":{"title":"Old"}}}"##,
+        )
+        .unwrap();
+        let part = |name| output.part().property(name).unwrap();
+        assert_eq!((part("from").title(), part("from").definition()), (Some("From"), Some("Place")));
+        assert_eq!((part("to").title(), part("to").definition()), (Some("Place"), Some("Place")));
+        assert_eq!((part("via").title(), part("via").description()), (Some("Place"), Some("On the way")));
+        assert_eq!(part("via").property("lat").unwrap().text("type"), Some("number"));
+        assert_eq!((part("all").title(), part("all").definition()), (Some("Old"), Some("Old")));
+        assert_eq!(part("any").others().unwrap().title(), Some("Each"));
+        assert_eq!(part("any").definition(), None);
     }
 }
