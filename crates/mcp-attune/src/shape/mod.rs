@@ -3,5 +3,6 @@
 //! Rules: F4–F14.
 
 mod output;
+pub mod render;
 
 pub use output::{Output, Part};

@@ -175,7 +175,8 @@ impl<'a> Part<'a> {
         if self.here.get("properties").is_some() {
             return None;
         }
-        let choices = ["anyOf", "oneOf", "allOf"].iter().find_map(|keyword| self.here.get(keyword))?.as_array()?;
+        let choices =
+            ["anyOf", "oneOf", "allOf"].iter().find_map(|keyword| self.here.get(keyword))?.as_array()?;
         let mut real = choices.iter().filter(|choice| choice.get("type") != Some(&Value::from("null")));
         real.next().filter(|_| real.next().is_none())
     }

@@ -1,0 +1,167 @@
+//! Blocks as Markdown: CommonMark, and the tables that GitHub added to it.
+
+use super::block::{Block, Inline, Paper};
+use super::escape::{Place, code, escape, longest};
+
+/// What stood last, which says what stands between.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Nothing,
+    Entry,
+    Other,
+}
+
+pub(super) struct Markdown {
+    out: String,
+    last: Last,
+}
+
+impl Markdown {
+    pub(super) fn new(room: usize) -> Self {
+        Self { out: String::with_capacity(room), last: Last::Nothing }
+    }
+
+    fn begin(&mut self, kind: Last) {
+        if self.last != Last::Nothing && !(kind == Last::Entry && self.last == Last::Entry) {
+            self.out.push('\n');
+        }
+        self.last = kind;
+    }
+
+    fn inline(&mut self, value: &Inline<'_>, place: Place) {
+        match value {
+            Inline::Text(text) => escape(text, place, &mut self.out),
+            Inline::Code(text) => code(text, place, &mut self.out),
+            Inline::Link(address) => {
+                self.out.push('<');
+                self.out.push_str(address);
+                self.out.push('>');
+            }
+        }
+    }
+
+    fn indent(&mut self, depth: usize) {
+        (0..depth).for_each(|_| self.out.push_str("  "));
+    }
+
+    fn entry(&mut self, depth: usize, label: Option<&str>, value: Option<&Inline<'_>>, note: Option<&str>) {
+        self.begin(Last::Entry);
+        self.indent(depth);
+        self.out.push_str("- ");
+        if let Some(label) = label {
+            self.out.push_str("**");
+            escape(label, Place::Label, &mut self.out);
+            self.out.push_str(":**");
+        }
+        match value {
+            Some(Inline::Text(text)) if text.trim().contains('\n') => self.hang(depth, label.is_some(), text),
+            Some(value) => {
+                if label.is_some() {
+                    self.out.push(' ');
+                }
+                self.inline(value, if label.is_some() { Place::Within } else { Place::Start });
+            }
+            None => {}
+        }
+        if let Some(note) = note {
+            self.out.push_str(" — ");
+            escape(note, Place::Within, &mut self.out);
+        }
+        self.out.push('\n');
+    }
+
+    /// Lines under an entry, each on its own.
+    fn hang(&mut self, depth: usize, below: bool, text: &str) {
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        for (at, line) in lines.enumerate() {
+            if at > 0 || below {
+                self.out.push_str("  \n");
+                self.indent(depth + 1);
+            }
+            escape(line, Place::Line, &mut self.out);
+        }
+    }
+
+    fn lines(&mut self, text: &str) {
+        self.begin(Last::Other);
+        let place = if text.trim().contains('\n') { Place::Line } else { Place::Start };
+        let (mut open, mut closed) = (false, false);
+        for line in text.lines().map(str::trim) {
+            if line.is_empty() {
+                closed |= open;
+                open = false;
+                continue;
+            }
+            if open {
+                self.out.push_str("  \n");
+            } else if closed {
+                self.out.push_str("\n\n");
+            }
+            escape(line, place, &mut self.out);
+            (open, closed) = (true, false);
+        }
+        self.out.push('\n');
+    }
+
+    fn code(&mut self, text: &str) {
+        self.begin(Last::Other);
+        let fence = "`".repeat(longest(text).max(2) + 1);
+        self.out.push_str(&fence);
+        self.out.push('\n');
+        let text = text.trim_matches('\n');
+        self.out.push_str(text);
+        if !text.is_empty() {
+            self.out.push('\n');
+        }
+        self.out.push_str(&fence);
+        self.out.push('\n');
+    }
+}
+
+impl Paper for Markdown {
+    fn put(&mut self, block: &Block<'_>) {
+        match *block {
+            Block::Heading { level, text } => {
+                self.begin(Last::Other);
+                (0..level).for_each(|_| self.out.push('#'));
+                self.out.push(' ');
+                escape(text, Place::Heading, &mut self.out);
+                self.out.push('\n');
+            }
+            Block::Entry { depth, label, value, note } => self.entry(depth, label, value, note),
+            Block::Lines(text) => self.lines(text),
+            Block::Code(text) => self.code(text),
+            Block::Head(columns) => {
+                self.begin(Last::Other);
+                for column in columns {
+                    self.out.push_str("| ");
+                    escape(column.label, Place::Cell, &mut self.out);
+                    self.out.push(' ');
+                }
+                self.out.push_str("|\n");
+                for column in columns {
+                    self.out.push_str(if column.numbers { "|---:" } else { "|---" });
+                }
+                self.out.push_str("|\n");
+            }
+            Block::Row(cells) => {
+                for cell in cells {
+                    self.out.push_str("| ");
+                    self.inline(cell, Place::Cell);
+                    self.out.push(' ');
+                }
+                self.out.push_str("|\n");
+            }
+            Block::End => {}
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    fn finish(mut self) -> String {
+        self.out.truncate(self.out.trim_end_matches('\n').len());
+        self.out
+    }
+}

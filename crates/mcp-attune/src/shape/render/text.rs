@@ -1,0 +1,210 @@
+//! Blocks as plain text: headings underlined, tables in columns, and no markup.
+
+use unicode_width::UnicodeWidthStr;
+
+use super::block::{Block, Inline, Paper};
+use super::clean::one_line;
+
+/// What stood last, which says what stands between.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    Nothing,
+    Heading,
+    Entry,
+    Other,
+}
+
+pub(super) struct Text {
+    out: String,
+    last: Last,
+    table: Table,
+}
+
+/// A table is held until its end: only then the width of its columns is known.
+#[derive(Default)]
+struct Table {
+    cells: String,
+    /// Where each cell ends.
+    ends: Vec<u32>,
+    columns: Vec<Room>,
+}
+
+struct Room {
+    width: usize,
+    numbers: bool,
+}
+
+impl Text {
+    pub(super) fn new(room: usize) -> Self {
+        Self { out: String::with_capacity(room), last: Last::Nothing, table: Table::default() }
+    }
+
+    fn begin(&mut self, kind: Last) {
+        let tight = self.last == Last::Heading || kind == Last::Entry && self.last == Last::Entry;
+        if self.last != Last::Nothing && !tight {
+            self.out.push('\n');
+        }
+        self.last = kind;
+    }
+
+    fn heading(&mut self, level: usize, text: &str) {
+        if self.last != Last::Nothing {
+            self.out.push('\n');
+        }
+        let text = one_line(text);
+        self.out.push_str(&text);
+        let line = match level {
+            1 => "=",
+            2 => "-",
+            _ => "",
+        };
+        if line.is_empty() && !text.ends_with(':') {
+            self.out.push(':');
+        }
+        self.out.push('\n');
+        if !line.is_empty() {
+            (0..width(&text).max(1)).for_each(|_| self.out.push_str(line));
+            self.out.push('\n');
+        }
+        self.last = if level == 1 { Last::Other } else { Last::Heading };
+    }
+
+    fn entry(&mut self, depth: usize, label: Option<&str>, value: Option<&Inline<'_>>, note: Option<&str>) {
+        self.begin(Last::Entry);
+        pad(&mut self.out, 2 * depth);
+        match label {
+            Some(label) => {
+                self.out.push_str(&one_line(label));
+                self.out.push(':');
+            }
+            None => self.out.push('-'),
+        }
+        match value.map(Inline::as_str) {
+            Some(text) if text.trim().contains('\n') => {
+                for (at, line) in text.lines().filter(|line| !line.trim().is_empty()).enumerate() {
+                    if at == 0 && label.is_none() {
+                        self.out.push(' ');
+                    } else {
+                        self.out.push('\n');
+                        pad(&mut self.out, 2 * (depth + 1));
+                    }
+                    self.out.push_str(line.trim());
+                }
+            }
+            Some(text) => {
+                self.out.push(' ');
+                self.out.push_str(text.trim());
+            }
+            None => {}
+        }
+        if let Some(note) = note {
+            self.out.push_str(" — ");
+            self.out.push_str(note);
+        }
+        self.out.push('\n');
+    }
+
+    fn lines(&mut self, text: &str) {
+        self.begin(Last::Other);
+        for line in text.trim_matches('\n').lines() {
+            self.out.push_str(line.trim_end());
+            self.out.push('\n');
+        }
+    }
+
+    /// Writes the table that was held, and lets it go.
+    fn table(&mut self) {
+        let Table { cells, ends, columns } = std::mem::take(&mut self.table);
+        let mut texts = ends.iter().scan(0, |start, end| {
+            let end = usize::try_from(*end).unwrap_or(usize::MAX);
+            let text = cells.get(*start..end).unwrap_or_default();
+            *start = end;
+            Some(text)
+        });
+        let many = ends.len().checked_div(columns.len()).unwrap_or_default();
+        for row in 0..many {
+            line(&mut self.out, &columns, |_| texts.next().unwrap_or_default());
+            if row == 0 {
+                let rules: Vec<_> = columns.iter().map(|column| "-".repeat(column.width)).collect();
+                line(&mut self.out, &columns, |at| rules.get(at).map_or("", String::as_str));
+            }
+        }
+    }
+}
+
+/// One line of a table, without blanks at its end.
+fn line<'t>(out: &mut String, columns: &[Room], mut cell: impl FnMut(usize) -> &'t str) {
+    let start = out.len();
+    for (at, column) in columns.iter().enumerate() {
+        if at > 0 {
+            out.push_str("  ");
+        }
+        let text = cell(at);
+        let room = column.width.saturating_sub(width(text));
+        if column.numbers {
+            pad(out, room);
+        }
+        out.push_str(text);
+        if !column.numbers && at + 1 < columns.len() {
+            pad(out, room);
+        }
+    }
+    let end = out.get(start..).map_or(0, |line| line.trim_end_matches(' ').len());
+    out.truncate(start + end);
+    out.push('\n');
+}
+
+fn pad(out: &mut String, blanks: usize) {
+    (0..blanks).for_each(|_| out.push(' '));
+}
+
+fn width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
+impl Table {
+    fn cell(&mut self, at: usize, text: &str) {
+        let text = one_line(text);
+        self.cells.push_str(&text);
+        self.ends.push(u32::try_from(self.cells.len()).unwrap_or(u32::MAX));
+        if let Some(column) = self.columns.get_mut(at) {
+            column.width = column.width.max(width(&text));
+        }
+    }
+
+    /// How many bytes it comes to, blanks included.
+    fn len(&self) -> usize {
+        let row: usize = self.columns.iter().map(|column| column.width + 2).sum();
+        let rows = self.ends.len().checked_div(self.columns.len()).unwrap_or_default();
+        self.cells.len().max(row * rows)
+    }
+}
+
+impl Paper for Text {
+    fn put(&mut self, block: &Block<'_>) {
+        match *block {
+            Block::Heading { level, text } => self.heading(level, text),
+            Block::Entry { depth, label, value, note } => self.entry(depth, label, value, note),
+            Block::Lines(text) | Block::Code(text) => self.lines(text),
+            Block::Head(columns) => {
+                self.begin(Last::Other);
+                self.table.columns =
+                    columns.iter().map(|column| Room { width: 0, numbers: column.numbers }).collect();
+                columns.iter().enumerate().for_each(|(at, column)| self.table.cell(at, column.label));
+            }
+            Block::Row(cells) => {
+                cells.iter().enumerate().for_each(|(at, cell)| self.table.cell(at, cell.as_str()));
+            }
+            Block::End => self.table(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.out.len() + self.table.len()
+    }
+
+    fn finish(mut self) -> String {
+        self.out.truncate(self.out.trim_end_matches('\n').len());
+        self.out
+    }
+}

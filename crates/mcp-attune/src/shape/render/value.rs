@@ -1,0 +1,286 @@
+//! One value as its reader writes it.
+//!
+//! Whatever could come out wrong is left as it was written: a number that cannot be read exactly, money that would be
+//! rounded, a date that is none. Numbers never go through floating point, and keep the digits that they have.
+
+use std::borrow::Cow;
+
+use jiff::Span;
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime, Time};
+use mcp_attune_wire::json::{Type, Value};
+
+use super::block::Inline;
+use super::clean;
+use super::sense::{Measure, Sense};
+use super::words::{Labels, Word};
+use crate::format::{Currency, Digits, Format, Length, List, Number, Unit};
+
+/// How long an address may be to be a link.
+const MAX_LINK: usize = 2048;
+
+/// What is true of the object that a value stands in.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct Beside {
+    /// The currency that it names.
+    pub(super) currency: Option<Currency>,
+    /// Whether it names a time zone: then its times are those of that zone, and stay so.
+    pub(super) zone: bool,
+}
+
+impl Beside {
+    /// What an object says, or the one that it stands in.
+    pub(super) fn of(object: Value<'_>, above: Self) -> Self {
+        let mut beside = Self { zone: false, ..above };
+        for (name, value) in object.members() {
+            let Some(text) = value.text().and_then(mcp_attune_wire::json::Text::plain) else { continue };
+            let name = name.as_written();
+            // In small letters the code often stands beside an amount in cents.
+            if matches!(name, "currency" | "currency_code" | "currencyCode")
+                && text.bytes().all(|byte| byte.is_ascii_uppercase())
+            {
+                beside.currency = Currency::parse(text).ok();
+            }
+            if matches!(name, "timezone" | "time_zone" | "timeZone" | "tz") && !text.is_empty() {
+                beside.zone = true;
+            }
+        }
+        beside
+    }
+}
+
+/// Values for one caller.
+pub(super) struct Values<'h> {
+    format: &'h Format,
+    /// Whether digits are 0 to 9, so that short numbers are what they are.
+    latin: bool,
+    words: [Cow<'h, str>; 4],
+}
+
+impl<'h> Values<'h> {
+    pub(super) fn new(format: &'h Format, labels: &'h dyn Labels) -> Self {
+        let latin = format.number(&Number::from(7), Digits::default()) == "7";
+        let words = [Word::Yes, Word::No, Word::None, Word::Empty].map(|word| labels.word(word));
+        Self { format, latin, words }
+    }
+
+    fn word<'a>(&self, word: Word) -> Inline<'a>
+    where
+        'h: 'a,
+    {
+        let [yes, no, none, empty] = &self.words;
+        Inline::Text(
+            match word {
+                Word::Yes => yes,
+                Word::No => no,
+                Word::None => none,
+                Word::Empty | Word::NotShown => empty,
+            }
+            .clone(),
+        )
+    }
+
+    pub(super) fn empty<'a>(&self) -> Inline<'a>
+    where
+        'h: 'a,
+    {
+        self.word(Word::Empty)
+    }
+
+    /// How many of something.
+    pub(super) fn count(&self, count: usize) -> String {
+        let number = Number::from(i64::try_from(count).unwrap_or(i64::MAX));
+        self.format.number(&number, Digits::default())
+    }
+
+    /// A value that is no list and no object.
+    pub(super) fn scalar<'a>(
+        &self,
+        value: Value<'a>,
+        sense: Sense,
+        format: Option<&str>,
+        beside: Beside,
+    ) -> Inline<'a>
+    where
+        'h: 'a,
+    {
+        match value.kind() {
+            Type::Null => self.word(Word::None),
+            Type::Boolean => self.word(if value.raw() == "true" { Word::Yes } else { Word::No }),
+            Type::Number => Inline::Text(self.number(value.raw(), sense, beside)),
+            _ => match value.text() {
+                Some(text) => self.string(clean::read(text), sense, format, beside),
+                None => self.empty(),
+            },
+        }
+    }
+
+    fn string<'a>(&self, text: Cow<'a, str>, sense: Sense, format: Option<&str>, beside: Beside) -> Inline<'a>
+    where
+        'h: 'a,
+    {
+        if text.trim().is_empty() {
+            return self.empty();
+        }
+        if is_link(&text) {
+            return Inline::Link(text);
+        }
+        let told = match sense {
+            Sense::Name | Sense::Written | Sense::Code => None,
+            _ => self
+                .day(&text, beside)
+                .or_else(|| self.clock(&text, sense))
+                .or_else(|| self.lasting(&text, format)),
+        };
+        Inline::Text(told.map_or(text, Cow::Owned))
+    }
+
+    fn number<'a>(&self, raw: &'a str, sense: Sense, beside: Beside) -> Cow<'a, str> {
+        let digits = raw.bytes().all(|byte| byte.is_ascii_digit());
+        if self.latin && digits {
+            match sense {
+                Sense::Plain | Sense::Amount if raw.len() <= 3 => return Cow::Borrowed(raw),
+                Sense::Name | Sense::Time => return Cow::Borrowed(raw),
+                _ => {}
+            }
+        }
+        if sense == Sense::Written {
+            return Cow::Borrowed(raw);
+        }
+        self.formatted(raw, digits, sense, beside).map_or(Cow::Borrowed(raw), Cow::Owned)
+    }
+
+    fn formatted(&self, raw: &str, integer: bool, sense: Sense, beside: Beside) -> Option<String> {
+        // An exponent is worth writing out only while that is shorter than reading it.
+        let plain = match raw.contains(['e', 'E']) {
+            true => Some(Number::parse(raw).ok()?.to_string()).filter(|text| text.len() <= 24)?,
+            false => raw.to_owned(),
+        };
+        let places = plain.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+        let digits =
+            |places| u8::try_from(places).ok().filter(|places| *places <= Digits::MAX).map(Digits::exactly);
+        let number = Number::parse(&plain).ok()?;
+        Some(match sense {
+            Sense::Percent => {
+                self.format.percent(&Number::parse(&format!("{plain}e-2")).ok()?, digits(places)?)
+            }
+            Sense::Ratio if !integer && is_part(&plain) => {
+                self.format.percent(&number, digits(places.saturating_sub(2))?)
+            }
+            Sense::Measure(Measure::Of(unit)) if places <= 3 => {
+                self.format.unit(&number, unit, Length::Medium)
+            }
+            Sense::Measure(Measure::Symbol(symbol)) => {
+                format!("{}\u{a0}{symbol}", self.format.number(&number, digits(places)?))
+            }
+            Sense::Money(currency) => self.money(&number, &plain, currency, digits(places)?),
+            Sense::Amount if places > 0 => match beside.currency {
+                Some(currency) => self.money(&number, &plain, currency, digits(places)?),
+                None => self.format.number(&number, digits(places)?),
+            },
+            Sense::Name | Sense::Time => self.format.ungrouped(&number, digits(places)?),
+            _ => self.format.number(&number, digits(places)?),
+        })
+    }
+
+    /// An amount, with the code behind it where the currency has fewer digits than are written.
+    fn money(&self, number: &Number, plain: &str, currency: Currency, digits: Digits) -> String {
+        let (whole, fraction) = plain.split_once('.').unwrap_or((plain, ""));
+        let money = self.format.currency(number, currency);
+        let shown = money.chars().filter(|char| char.is_numeric()).count();
+        let whole = whole.bytes().filter(u8::is_ascii_digit).count();
+        if shown.saturating_sub(whole) >= fraction.trim_end_matches('0').len() {
+            return money;
+        }
+        format!("{}\u{a0}{currency}", self.format.number(number, digits))
+    }
+
+    /// `2024-09-10`, `2024-09-10T23:37:20Z`, `2024-09-10 23:37`.
+    fn day(&self, text: &str, beside: Beside) -> Option<String> {
+        let bytes = text.as_bytes();
+        let shaped = bytes.len() >= 10
+            && bytes.iter().take(10).enumerate().all(|(at, byte)| match at {
+                4 | 7 => *byte == b'-',
+                _ => byte.is_ascii_digit(),
+            });
+        if !shaped {
+            return None;
+        }
+        let Some(after) = bytes.get(10) else {
+            return text.parse::<Date>().ok().map(|date| self.format.date(date, Length::Medium));
+        };
+        // A minute at least, and no zone in brackets.
+        if !matches!(after, b'T' | b't' | b' ') || !(16..=40).contains(&bytes.len()) || text.contains('[') {
+            return None;
+        }
+        let fixed = bytes.iter().skip(16).any(|byte| matches!(byte, b'Z' | b'z' | b'+' | b'-'));
+        let utc = text.ends_with(['Z', 'z']);
+        if fixed && (utc || !beside.zone) {
+            let instant = text.parse::<Timestamp>().ok()?;
+            return Some(match instant.as_second() % 60 {
+                0 => self.format.zoned_to_the_minute(instant, Length::Medium),
+                _ => self.format.zoned(instant, Length::Medium),
+            });
+        }
+        let civil = text.parse::<DateTime>().ok()?;
+        Some(match civil.second() {
+            0 => self.format.date_time_to_the_minute(civil, Length::Medium),
+            _ => self.format.date_time(civil, Length::Medium),
+        })
+    }
+
+    /// `16:30` or `16:30:05` where a time is expected.
+    fn clock(&self, text: &str, sense: Sense) -> Option<String> {
+        let shaped = matches!(text.len(), 5 | 8)
+            && text.bytes().enumerate().all(|(at, byte)| match at {
+                2 | 5 => byte == b':',
+                _ => byte.is_ascii_digit(),
+            });
+        let time = text.parse::<Time>().ok().filter(|_| shaped && sense == Sense::Time)?;
+        Some(self.format.time(time, if time.second() == 0 { Length::Short } else { Length::Medium }))
+    }
+
+    /// `PT2H30M`; without the `T` only where the schema says that it is a duration.
+    fn lasting(&self, text: &str, format: Option<&str>) -> Option<String> {
+        let sure = text.starts_with("PT") || format == Some("duration") && text.starts_with('P');
+        if !sure || text.len() > 40 {
+            return None;
+        }
+        let span = text.parse::<Span>().ok().filter(|span| span.signum() > 0)?;
+        if (span.get_milliseconds(), span.get_microseconds(), span.get_nanoseconds()) != (0, 0, 0) {
+            return None;
+        }
+        let parts = [
+            (i64::from(span.get_years()), Unit::Year),
+            (i64::from(span.get_months()), Unit::Month),
+            (i64::from(span.get_weeks()), Unit::Week),
+            (i64::from(span.get_days()), Unit::Day),
+            (i64::from(span.get_hours()), Unit::Hour),
+            (span.get_minutes(), Unit::Minute),
+            (span.get_seconds(), Unit::Second),
+        ];
+        let there = parts.into_iter().filter(|(count, _)| *count != 0);
+        let told: Vec<_> =
+            there.map(|(count, unit)| self.format.unit(&Number::from(count), unit, Length::Medium)).collect();
+        let told: Vec<_> = told.iter().map(String::as_str).collect();
+        Some(self.format.list(&told, List::Unit))
+    }
+}
+
+/// Whether a decimal is between 0 and 1.
+fn is_part(plain: &str) -> bool {
+    match plain.split_once('.') {
+        Some(("0", _)) => true,
+        Some(("1", fraction)) => fraction.bytes().all(|byte| byte == b'0'),
+        _ => false,
+    }
+}
+
+/// Whether a text is an address that people follow: of the web or of a mailbox, and in no case one that acts.
+fn is_link(text: &str) -> bool {
+    let rest = ["https://", "http://", "mailto:"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    let odd = |char: char| {
+        char.is_whitespace() || char.is_control() || matches!(char, '<' | '>' | '|' | '\\' | '`')
+    };
+    rest.is_some_and(|rest| !rest.is_empty()) && text.len() <= MAX_LINK && !text.contains(odd)
+}

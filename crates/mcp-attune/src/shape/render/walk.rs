@@ -1,0 +1,436 @@
+//! From data to blocks.
+//!
+//! 1. The simple fields of an object come first, as a list; what needs room of its own follows under headings, in the order
+//!    of the data. From the fourth level of headings on it is lists inside of lists, and what is deeper still is JSON.
+//! 2. What is laid out is put down at once and never held, so that memory is that of the page.
+//! 3. When the page is full, what is left is counted instead.
+
+use std::borrow::Cow;
+
+use mcp_attune_wire::json::{Type, Value};
+
+use super::block::{Block, Column, Inline, Paper};
+use super::clean;
+use super::field::{Field, Fields, Place};
+use super::json;
+use super::layout::{self, Layout};
+use super::name;
+use super::sense::Sense;
+use super::value::{Beside, Values};
+use super::words::Word;
+use super::{Rendered, Rendering};
+use crate::features::Verbosity;
+
+/// How many levels of headings there are.
+const HEADINGS: usize = 4;
+/// How many levels of lists there are below them.
+const LISTS: usize = 6;
+
+pub(super) struct Walk<'h, P> {
+    how: &'h Rendering<'h>,
+    values: Values<'h>,
+    paper: P,
+    hidden: usize,
+}
+
+/// Whose value is laid out: what its field says of it, and the object around it.
+#[derive(Clone, Copy)]
+struct Of<'f, 'a> {
+    sense: Sense,
+    format: Option<&'a str>,
+    place: &'f Place<'a>,
+    beside: Beside,
+}
+
+impl<'f, 'a> Of<'f, 'a> {
+    fn field(field: &'f Field<'a>, beside: Beside) -> Self {
+        Self { sense: field.sense, format: field.format, place: &field.place, beside }
+    }
+}
+
+/// Lays a result out on paper.
+pub(super) fn lay<'h, P: Paper>(data: Value<'h>, how: &'h Rendering<'h>, paper: P) -> Rendered {
+    let values = Values::new(how.values, how.labels);
+    let mut walk = Walk { how, values, paper, hidden: 0 };
+    walk.root(data);
+    if walk.hidden > 0 {
+        let (word, count) = (how.labels.word(Word::NotShown), walk.values.count(walk.hidden));
+        walk.paper.put(&Block::Lines(&format!("… {word}: {count}")));
+    }
+    Rendered { text: walk.paper.finish(), left_out: 0, not_shown: walk.hidden }
+}
+
+impl<'h, P: Paper> Walk<'h, P> {
+    fn root(&mut self, data: Value<'h>) {
+        let root = Place::root(self.how.output);
+        let title = root.title(self.how.labels).and_then(|title| name::heading(&clean::clean(title)));
+        if let Some(title) = title {
+            self.paper.put(&Block::Heading { level: 1, text: &title });
+        }
+        self.note(self.explained().then(|| root.description(self.how.labels)).flatten().as_deref());
+        let of = Of { sense: Sense::Plain, format: None, place: &root, beside: Beside::default() };
+        // Libraries wrap what is no object into one whose only member has this name.
+        let mut members = data.members();
+        match (members.next(), members.next()) {
+            (Some((name, value)), None) if name.is("result") => {
+                let field = Field::new(Cow::Borrowed("result"), &root, self.how.labels, false);
+                let beside = Beside::default();
+                self.section(value, Of::field(&field, beside), 1);
+            }
+            _ => self.section(data, of, 1),
+        }
+    }
+
+    fn explained(&self) -> bool {
+        self.how.verbosity == Verbosity::Verbose
+    }
+
+    fn is_full(&self) -> bool {
+        self.paper.len() >= self.how.room
+    }
+
+    /// Puts down what may be cut; whether it had room.
+    fn put(&mut self, block: &Block<'_>) {
+        if self.is_full() {
+            self.hidden += 1;
+        } else {
+            self.paper.put(block);
+        }
+    }
+
+    fn note(&mut self, note: Option<&str>) {
+        if let Some(note) = note {
+            self.paper.put(&Block::Lines(note));
+        }
+    }
+
+    /// As much of a text as there is room for.
+    fn fitting<'t>(&mut self, text: Cow<'t, str>) -> Cow<'t, str> {
+        let left = self.how.room.saturating_sub(self.paper.len());
+        if text.len() <= left {
+            return text;
+        }
+        self.hidden += 1;
+        let begin = (0..=left).rev().find_map(|end| text.get(..end)).unwrap_or_default();
+        Cow::Owned(format!("{begin}…"))
+    }
+
+    fn inline(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Inline<'h> {
+        match self.values.scalar(value, of.sense, of.format, of.beside) {
+            Inline::Text(text) if text.len() > 256 => Inline::Text(self.fitting(text)),
+            inline => inline,
+        }
+    }
+
+    /// A value that stands in a line with its label; none if it needs room of its own.
+    fn simple(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Option<Inline<'h>> {
+        match value.kind() {
+            Type::Object => value.members().next().is_none().then(|| self.values.empty()),
+            Type::Array if value.elements().next().is_none() => Some(self.values.empty()),
+            Type::Array => layout::in_line(value).then(|| self.joined(value, of)).flatten(),
+            Type::String if value.text().is_some_and(layout::has_lines) => None,
+            _ => Some(self.inline(value, of)),
+        }
+    }
+
+    /// Values in one line. Where a comma stands inside of a number, a semicolon stands between.
+    fn joined(&mut self, list: Value<'h>, of: Of<'_, 'h>) -> Option<Inline<'h>> {
+        let mut items = Vec::new();
+        for element in list.elements() {
+            match self.inline(element, of) {
+                Inline::Text(text) => items.push(text),
+                link if items.is_empty() && list.elements().nth(1).is_none() => return Some(link),
+                _ => return None,
+            }
+        }
+        let between =
+            if items.len() > 1 && items.iter().any(|item| item.contains(',')) { "; " } else { ", " };
+        Some(Inline::Text(Cow::Owned(items.join(between))))
+    }
+
+    /// A value that has a heading of this level above it.
+    fn section(&mut self, value: Value<'h>, of: Of<'_, 'h>, level: usize) {
+        match value.kind() {
+            Type::Object if value.members().next().is_some() => {
+                let mut fields = Fields::new(of.place.clone());
+                self.object(value, &mut fields, of.beside, level, None);
+            }
+            Type::Array if value.elements().next().is_some() => self.list(value, of, level),
+            Type::String if value.text().is_some_and(layout::has_lines) => self.lines(value, of),
+            _ => {
+                let inline = self.simple(value, of).unwrap_or(Inline::Text(Cow::Borrowed("")));
+                match inline {
+                    Inline::Text(text) => self.put(&Block::Lines(&text)),
+                    link => self.put(&Block::Entry { depth: 0, label: None, value: Some(&link), note: None }),
+                }
+            }
+        }
+    }
+
+    fn lines(&mut self, value: Value<'h>, of: Of<'_, 'h>) {
+        if self.is_full() {
+            self.hidden += 1;
+            return;
+        }
+        let Some(text) = value.text() else { return };
+        let text = self.fitting(clean::read(text));
+        let code = of.sense == Sense::Code || is_preformatted(&text);
+        self.paper.put(&if code { Block::Code(&text) } else { Block::Lines(&text) });
+    }
+
+    fn object(
+        &mut self,
+        object: Value<'h>,
+        fields: &mut Fields<'h>,
+        above: Beside,
+        level: usize,
+        without: Option<&str>,
+    ) {
+        let beside = Beside::of(object, above);
+        let mut later = Vec::new();
+        for (at, (name, value)) in object.members().enumerate() {
+            if self.is_full() {
+                self.hidden += 1;
+                continue;
+            }
+            let key = clean::read(name);
+            if without == Some(&*key) {
+                continue;
+            }
+            let Some(field) = fields.find(key, at, self.how.labels, self.explained()) else { continue };
+            match self.simple(value, Of::field(field, beside)) {
+                Some(inline) => {
+                    let (label, note) = (Some(&*field.label), field.note.as_deref());
+                    self.put(&Block::Entry { depth: 0, label, value: Some(&inline), note });
+                }
+                None => later.push((at, name, value)),
+            }
+        }
+        for (at, name, value) in later {
+            if self.is_full() {
+                self.hidden += 1;
+                continue;
+            }
+            let found = fields.find(clean::read(name), at, self.how.labels, self.explained());
+            let Some(field) = found else { continue };
+            if level < HEADINGS {
+                self.put(&Block::Heading { level: level + 1, text: &field.label });
+                self.note(field.note.as_deref());
+                self.section(value, Of::field(field, beside), level + 1);
+            } else {
+                self.entry(field, value, beside, 0);
+            }
+        }
+    }
+
+    /// A field that needs room of its own, as an entry with a list below it.
+    fn entry(&mut self, field: &Field<'h>, value: Value<'h>, beside: Beside, depth: usize) {
+        let (label, note) = (Some(&*field.label), field.note.as_deref());
+        if value.kind() == Type::String {
+            let inline = self.inline(value, Of::field(field, beside));
+            self.put(&Block::Entry { depth, label, value: Some(&inline), note });
+        } else if depth >= LISTS {
+            let code = self.json(value);
+            self.put(&Block::Entry { depth, label, value: Some(&code), note });
+        } else {
+            self.put(&Block::Entry { depth, label, value: None, note });
+            self.nested(value, Of::field(field, beside), depth + 1);
+        }
+    }
+
+    fn json(&mut self, value: Value<'h>) -> Inline<'h> {
+        let line = json::line(value, self.how.room.saturating_sub(self.paper.len()));
+        Inline::Code(self.fitting(Cow::Owned(line)))
+    }
+
+    /// An object or a list, as lists inside of lists.
+    fn nested(&mut self, value: Value<'h>, of: Of<'_, 'h>, depth: usize) {
+        if value.kind() == Type::Array {
+            self.nested_list(value, of, depth);
+            return;
+        }
+        let beside = Beside::of(value, of.beside);
+        let mut fields = Fields::new(of.place.clone());
+        for (at, (name, value)) in value.members().enumerate() {
+            if self.is_full() {
+                self.hidden += 1;
+                continue;
+            }
+            let found = fields.find(clean::read(name), at, self.how.labels, self.explained());
+            let Some(field) = found else { continue };
+            match self.simple(value, Of::field(field, beside)) {
+                Some(inline) => {
+                    let (label, note) = (Some(&*field.label), field.note.as_deref());
+                    self.put(&Block::Entry { depth, label, value: Some(&inline), note });
+                }
+                None => self.entry(field, value, beside, depth),
+            }
+        }
+    }
+
+    fn nested_list(&mut self, list: Value<'h>, of: Of<'_, 'h>, depth: usize) {
+        let items = of.place.items();
+        let of = Of { place: &items, ..of };
+        for (at, value) in list.elements().enumerate() {
+            if self.is_full() {
+                self.hidden += 1;
+                continue;
+            }
+            if let Some(inline) = self.simple(value, of) {
+                self.put(&Block::Entry { depth, label: None, value: Some(&inline), note: None });
+            } else if value.kind() == Type::String {
+                let inline = self.inline(value, of);
+                self.put(&Block::Entry { depth, label: None, value: Some(&inline), note: None });
+            } else if depth >= LISTS {
+                let code = self.json(value);
+                self.put(&Block::Entry { depth, label: None, value: Some(&code), note: None });
+            } else {
+                let number = self.values.count(at + 1);
+                self.put(&Block::Entry { depth, label: Some(&number), value: None, note: None });
+                self.nested(value, of, depth + 1);
+            }
+        }
+    }
+
+    fn list(&mut self, list: Value<'h>, of: Of<'_, 'h>, level: usize) {
+        match layout::layout(list) {
+            Layout::Values | Layout::Mixed => self.nested_list(list, of, 0),
+            Layout::Table(columns) => self.table(list, &columns, of),
+            Layout::Records(telling) => self.records(list, telling.as_deref(), of, level),
+        }
+    }
+
+    fn table(&mut self, list: Value<'h>, columns: &[layout::Column<'h>], of: Of<'_, 'h>) {
+        let place = of.place.items();
+        let field = |column: &layout::Column<'h>| {
+            Field::new(column.key.clone(), &place, self.how.labels, self.explained())
+        };
+        let fields: Vec<_> = columns.iter().map(field).collect();
+        let column =
+            |(field, column): (&'_ Field<'h>, &layout::Column<'h>)| (field.label.clone(), column.numbers);
+        let heads: Vec<_> = fields.iter().zip(columns).map(column).collect();
+        let heads: Vec<_> =
+            heads.iter().map(|(label, numbers)| Column { label, numbers: *numbers }).collect();
+        self.put(&Block::Head(&heads));
+        let says =
+            |field: &Field<'_>| field.key.contains("urrency") || matches!(field.key.as_bytes(), [b't', ..]);
+        let says = fields.iter().any(says);
+        let mut cells: Vec<Inline<'h>> = Vec::new();
+        for row in list.elements() {
+            if self.is_full() {
+                self.hidden += 1;
+                continue;
+            }
+            let beside = if says { Beside::of(row, of.beside) } else { Beside { zone: false, ..of.beside } };
+            cells.clear();
+            cells.resize(fields.len(), Inline::Text(Cow::Borrowed("")));
+            for (guess, (name, value)) in row.members().enumerate() {
+                let is = |field: &Field<'_>| name.is(&field.key);
+                let guessed = fields.get(guess).is_some_and(is);
+                let at = if guessed { Some(guess) } else { fields.iter().position(is) };
+                let Some((field, cell)) = at.and_then(|at| fields.get(at).zip(cells.get_mut(at))) else {
+                    continue;
+                };
+                *cell = self.cell(value, Of::field(field, beside));
+            }
+            self.put(&Block::Row(&cells));
+        }
+        self.paper.put(&Block::End);
+        for field in &fields {
+            if let Some(note) = &field.note {
+                let note = Inline::Text(Cow::Borrowed(&**note));
+                self.put(&Block::Entry {
+                    depth: 0,
+                    label: Some(&field.label),
+                    value: Some(&note),
+                    note: None,
+                });
+            }
+        }
+    }
+
+    /// What is not there is a dash in a cell: a column of words that say so would be louder than the data.
+    fn cell(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Inline<'h> {
+        const DASH: Inline<'static> = Inline::Text(Cow::Borrowed("–"));
+        match value.kind() {
+            Type::Null | Type::Object => DASH,
+            Type::Array if value.elements().next().is_none() => DASH,
+            Type::Array => {
+                let items: Vec<_> = value.elements().map(|element| self.inline(element, of)).collect();
+                let items: Vec<_> = items.iter().map(Inline::as_str).collect();
+                let between = if items.iter().any(|item| item.contains(',')) { "; " } else { ", " };
+                Inline::Text(Cow::Owned(items.join(between)))
+            }
+            _ => self.inline(value, of),
+        }
+    }
+
+    fn records(&mut self, list: Value<'h>, telling: Option<&str>, of: Of<'_, 'h>, level: usize) {
+        let place = of.place.items();
+        let mut fields = Fields::new(place.clone());
+        for (at, record) in list.elements().enumerate() {
+            if self.is_full() {
+                self.hidden += 1;
+                continue;
+            }
+            let beside = Beside::of(record, of.beside);
+            let told = telling.and_then(|key| record.member(key).map(|value| (key, value)));
+            let told = told.and_then(|(key, value)| {
+                let field = fields.find(Cow::Owned(key.to_owned()), 0, self.how.labels, self.explained())?;
+                Some((key, field, value))
+            });
+            let heading = match told {
+                Some((key, field, value)) => {
+                    let inline = self.inline(value, Of::field(field, beside));
+                    if layout::is_name(key) || inline.as_str().chars().any(char::is_alphabetic) {
+                        inline.as_str().to_owned()
+                    } else {
+                        format!("{} {}", field.label, inline.as_str())
+                    }
+                }
+                None => self.values.count(at + 1),
+            };
+            if level < HEADINGS {
+                self.put(&Block::Heading { level: level + 1, text: &heading });
+                self.object(record, &mut fields, of.beside, level + 1, telling);
+            } else {
+                self.put(&Block::Entry { depth: 0, label: Some(&heading), value: None, note: None });
+                let of = Of { place: &place, ..of };
+                self.nested(record, of, 1);
+            }
+        }
+    }
+}
+
+/// Whether lines were set by hand: indented, in columns, or code.
+fn is_preformatted(text: &str) -> bool {
+    let mut lines = text.trim_matches('\n').lines().filter(|line| !line.trim().is_empty());
+    let set = |line: &str| {
+        line.starts_with([' ', '\t'])
+            || line.trim_end().contains("   ")
+            || line.ends_with(['{', '}', ';'])
+            || ["@@ ", "+++ ", "--- ", "diff --git ", "#!", "<?xml", "<!DOCTYPE", "{\"", "[{"]
+                .iter()
+                .any(|start| line.starts_with(start))
+    };
+    lines.any(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_were_set_by_hand_are_kept_so() {
+        for (text, expected) in [
+            ("Dear Ms. Meier\nthank you.", false),
+            ("- milk\n- bread", false),
+            ("def main():\n    pass", true),
+            ("a     1\nb     2", true),
+            ("int x;\nint y;", true),
+            ("@@ -1 +1 @@\n-a", true),
+        ] {
+            assert_eq!(is_preformatted(text), expected, "{text}");
+        }
+    }
+}
