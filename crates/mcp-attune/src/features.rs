@@ -24,6 +24,10 @@
 
 use core::fmt;
 
+mod predicate;
+
+pub use predicate::Predicate;
+
 /// How the data of an answer is written.
 ///
 /// Rules: F5, F6, F7.
@@ -256,6 +260,19 @@ impl Wanted {
     #[must_use]
     pub fn flag(&self, name: &str) -> Option<bool> {
         FLAGS.iter().zip(self.flags).find(|(known, _)| **known == name).and_then(|(_, said)| said)
+    }
+
+    /// The value that was said of a vendor's tag: the first, where there are several.
+    ///
+    /// ```
+    /// use mcp_attune::features::Wanted;
+    ///
+    /// let wanted = Wanted::read(["x-tier=gold", "x-beta"]);
+    /// assert_eq!((wanted.value("x-tier"), wanted.value("x-beta")), (Some("gold"), None));
+    /// ```
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.custom().find_map(|said| said.strip_prefix(name)?.strip_prefix('='))
     }
 
     /// The tags of vendors, as they were written.

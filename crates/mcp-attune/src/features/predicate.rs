@@ -1,0 +1,190 @@
+//! What an operator asks of a caller's tags.
+
+use core::fmt;
+
+use super::{FLAGS, Format, Tag, Verbosity, Wanted, Why};
+
+/// A question about a caller's tags, written as a tag.
+///
+/// 1. `tag` holds where the caller said it. `x-acme` is not said by `x-acme=gold`: tags are compared exactly.
+/// 2. `!tag` holds where the caller said `!tag`, or did not say `tag`: who does not declare a feature is taken to lack it.
+/// 3. `key=value` holds where the caller said it. For `format` and `verbosity` that is what came of all of the caller's
+///    tags: `format=json` holds for an `agent` that asked for no other format.
+/// 4. `key!=value` holds where the caller said that, or another value of the key; not where it said nothing of the key.
+///
+/// Rules: F2, F9, F10, F15.
+///
+/// ```
+/// use mcp_attune::features::{Predicate, Wanted};
+///
+/// let wanted = Wanted::read(["agent", "x-acme-tier=gold"]);
+/// let holds = |text: &str| Predicate::parse(text).unwrap().holds(&wanted);
+/// assert!(holds("agent") && holds("format=json") && holds("x-acme-tier=gold"));
+/// assert!(holds("!interactive") && holds("x-acme-tier!=silver"));
+/// assert!(!holds("sampling") && !holds("x-other!=1"));
+/// assert!(Predicate::parse("colour=red").is_err());
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Predicate {
+    asks: Asks,
+    not: bool,
+    text: Box<str>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Asks {
+    Format(Format),
+    Verbosity(Verbosity),
+    /// One of [`FLAGS`].
+    Flag(&'static str),
+    /// A vendor's tag, and its value where it has one.
+    Custom(Box<str>, Option<Box<str>>),
+}
+
+impl Predicate {
+    /// Reads a predicate.
+    ///
+    /// # Errors
+    ///
+    /// [`Why`] it is none, or could never hold: [`Why::Unknown`] for a name that no tag has.
+    pub fn parse(text: &str) -> Result<Self, Why> {
+        let Tag { name, value, not } = Tag::read(text)?;
+        let asks = match (name, value) {
+            ("format", Some(value)) => Asks::Format(Format::named(value).ok_or(Why::Unknown)?),
+            ("verbosity", Some(value)) => Asks::Verbosity(Verbosity::named(value).ok_or(Why::Unknown)?),
+            (name, value) if name.starts_with("x-") => Asks::Custom(name.into(), value.map(Into::into)),
+            (name, None) => {
+                Asks::Flag(FLAGS.iter().find(|flag| **flag == name).copied().ok_or(Why::Unknown)?)
+            }
+            _ => return Err(Why::Unknown),
+        };
+        Ok(Self { asks, not, text: text.into() })
+    }
+
+    /// Whether it holds for a caller.
+    #[must_use]
+    pub fn holds(&self, wanted: &Wanted) -> bool {
+        match (&self.asks, self.not) {
+            (Asks::Format(format), false) => wanted.format() == Some(*format),
+            (Asks::Format(format), true) => {
+                wanted.excluded.contains(format) || wanted.format().is_some_and(|other| other != *format)
+            }
+            (Asks::Verbosity(verbosity), false) => wanted.verbosity() == Some(*verbosity),
+            (Asks::Verbosity(verbosity), true) => {
+                wanted.too_much.contains(verbosity)
+                    || wanted.verbosity().is_some_and(|other| other != *verbosity)
+            }
+            (Asks::Flag(name), not) => (wanted.flag(name) == Some(true)) != not,
+            (Asks::Custom(name, None), not) => wanted.custom().any(|said| said == &**name) != not,
+            (Asks::Custom(_, Some(_)), false) => wanted.custom().any(|said| said == &*self.text),
+            (Asks::Custom(name, Some(value)), true) => wanted.custom().any(|said| {
+                said == &*self.text
+                    || said
+                        .strip_prefix(&**name)
+                        .and_then(|rest| rest.strip_prefix('='))
+                        .is_some_and(|other| other != &**value)
+            }),
+        }
+    }
+
+    /// How much the caller is asked to want, where that is the question.
+    #[must_use]
+    pub fn verbosity(&self) -> Option<Verbosity> {
+        match self.asks {
+            Asks::Verbosity(verbosity) if !self.not => Some(verbosity),
+            _ => None,
+        }
+    }
+
+    /// The name of the vendor's tag that is asked for.
+    #[must_use]
+    pub fn vendor(&self) -> Option<&str> {
+        match &self.asks {
+            Asks::Custom(name, _) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// As it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Predicate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The predicates that hold for these tags, and those that do not.
+    #[track_caller]
+    fn check(tags: &[&str], hold: &[&str], fail: &[&str]) {
+        let wanted = Wanted::read(tags.iter().copied());
+        for (predicates, expected) in [(hold, true), (fail, false)] {
+            for text in predicates {
+                assert_eq!(Predicate::parse(text).unwrap().holds(&wanted), expected, "{text} of {tags:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_tag_holds_where_it_was_said_and_its_opposite_where_it_was_not() {
+        check(&[], &["!agent", "!interactive", "!x-a"], &["agent", "interactive", "x-a"]);
+        check(&["agent", "x-a"], &["agent", "x-a", "!human"], &["!agent", "!x-a", "human"]);
+        check(&["!interactive", "!x-a"], &["!interactive", "!x-a"], &["interactive", "x-a"]);
+        check(&["x-a=1"], &["!x-a"], &["x-a"]);
+    }
+
+    #[test]
+    fn formats_and_verbosities_are_those_that_came_of_all_tags() {
+        check(&["agent"], &["format=json", "format!=text"], &["format=markdown", "format!=json"]);
+        check(&["agent", "format=text"], &["format=text", "format!=json"], &["format=json"]);
+        check(&[], &[], &["format=json", "format!=json", "verbosity=standard", "verbosity!=compact"]);
+        check(&["format!=json"], &["format!=json"], &["format!=text"]);
+        check(&["agent", "format!=json"], &["format!=json"], &["format=json"]);
+        check(
+            &["verbosity=compact", "verbosity!=verbose"],
+            &["verbosity=compact", "verbosity!=standard", "verbosity!=verbose"],
+            &["verbosity!=compact", "verbosity=verbose"],
+        );
+    }
+
+    #[test]
+    fn values_of_vendors_are_compared_exactly() {
+        check(
+            &["x-tier=gold"],
+            &["x-tier=gold", "x-tier!=silver"],
+            &["x-tier=silver", "x-tier!=gold", "x-tier=Gold", "x-tie=gold"],
+        );
+    }
+
+    #[test]
+    fn what_was_only_excluded_is_excluded_and_nothing_else() {
+        check(&["x-tier!=gold"], &["x-tier!=gold"], &["x-tier=gold", "x-tier!=silver", "x-tier"]);
+        check(&["x-tier2=gold"], &[], &["x-tier!=gold", "x-tier!=silver"]);
+    }
+
+    #[test]
+    fn what_could_never_hold_is_refused() {
+        for (text, why) in [
+            ("", Why::Name),
+            ("no space", Why::Name),
+            ("x-a=", Why::Value),
+            ("!x-a=1", Why::TwoNots),
+            ("Agent", Why::Unknown),
+            ("agent=1", Why::Unknown),
+            ("format", Why::Unknown),
+            ("format=xml", Why::Unknown),
+            ("verbosity=loud", Why::Unknown),
+            ("colour=red", Why::Unknown),
+        ] {
+            assert_eq!(Predicate::parse(text), Err(why), "{text}");
+        }
+    }
+}
