@@ -10,6 +10,8 @@
     )
 )]
 
+mod near;
+
 pub mod features;
 pub mod language;
 pub mod session;

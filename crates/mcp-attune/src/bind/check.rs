@@ -8,6 +8,7 @@ use mcp_attune_wire::message::Message;
 
 use super::show::listed;
 use super::{Binding, Bindings, Fills, Source, Tool, Written};
+use crate::near::{nearest, shown};
 
 /// Something in the bindings that does not fit the server.
 ///
@@ -256,25 +257,3 @@ fn types(schema: Value<'_>) -> Vec<String> {
 
 /// How many names are told.
 const MOST: usize = 8;
-
-/// A name that the server wrote, as it may be told: escaped, and no longer than a line can bear.
-fn shown(name: &str) -> String {
-    name.chars().take(64).flat_map(char::escape_debug).collect()
-}
-
-/// The name that somebody meant who wrote this one.
-fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
-    // Longer names are no typing errors of each other, and comparing them costs.
-    const LONGEST: usize = 64;
-    let length = name.chars().count();
-    if length > LONGEST {
-        return None;
-    }
-    let plain = |name: &str| name.to_lowercase().replace('-', "_");
-    let wanted = plain(name);
-    let near = names
-        .filter(|other| other.len() <= LONGEST * 4)
-        .map(|other| (strsim::damerau_levenshtein(&wanted, &plain(other)), other))
-        .filter(|(far, _)| *far <= length.div_ceil(3).min(3));
-    near.min_by_key(|(far, _)| *far).map(|(_, other)| shown(other))
-}

@@ -60,6 +60,21 @@ impl Format {
         &self.zone
     }
 
+    /// The same for another zone.
+    ///
+    /// ```
+    /// use jiff::tz::TimeZone;
+    /// use mcp_attune::format::Formatters;
+    ///
+    /// let format = Formatters::default().format([], TimeZone::UTC);
+    /// let zone = TimeZone::get("Asia/Tokyo").unwrap();
+    /// assert_eq!(format.within(zone).zone().iana_name(), Some("Asia/Tokyo"));
+    /// ```
+    #[must_use]
+    pub fn within(&self, zone: TimeZone) -> Self {
+        Self { zone, ..self.clone() }
+    }
+
     /// A day: `Sep 10, 2024`.
     #[must_use]
     pub fn date(&self, date: Date, length: Length) -> String {

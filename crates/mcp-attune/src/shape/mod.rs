@@ -5,4 +5,6 @@
 mod output;
 pub mod render;
 
+pub mod template;
+
 pub use output::{Output, Part};

@@ -131,6 +131,18 @@ impl<'a> Part<'a> {
         closed("additionalProperties") || closed("unevaluatedProperties")
     }
 
+    /// Whether a member that it does not name would be a surprise: it names some, and does not say that there are others.
+    #[must_use]
+    pub fn names_all(self) -> bool {
+        let others = ["patternProperties", "allOf", "anyOf", "oneOf", "if", "$ref"];
+        let more = |keyword| matches!(self.here.get(keyword), Some(Value::Bool(true) | Value::Object(_)));
+        self.is_closed()
+            || (self.properties().is_some()
+                && !others.iter().any(|keyword| self.here.get(keyword).is_some())
+                && !more("additionalProperties")
+                && !more("unevaluatedProperties"))
+    }
+
     /// What people call it.
     #[must_use]
     pub fn title(self) -> Option<&'a str> {

@@ -9,4 +9,6 @@ mod localize;
 mod localize_properties;
 mod messages;
 mod properties;
+mod template;
+mod template_bounds;
 mod when;

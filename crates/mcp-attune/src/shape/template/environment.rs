@@ -1,0 +1,54 @@
+//! What templates can do: their syntax, their filters, and how values are printed.
+
+use std::sync::OnceLock;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Value;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+
+use super::name::Kind;
+use super::wrong::{What, told};
+use super::{filters, print};
+
+/// How many loops, macros and the like may be inside each other. A macro counts as four.
+const MAX_DEPTH: usize = 200;
+
+/// What templates of a kind can do. There is no loader: a template has no way to another file.
+pub(super) fn environment(kind: Kind) -> &'static Environment<'static> {
+    static MARKDOWN: OnceLock<Environment<'static>> = OnceLock::new();
+    static TEXT: OnceLock<Environment<'static>> = OnceLock::new();
+    static JSON: OnceLock<Environment<'static>> = OnceLock::new();
+    let kept = match kind {
+        Kind::Markdown => &MARKDOWN,
+        Kind::Text => &TEXT,
+        Kind::Json => &JSON,
+    };
+    kept.get_or_init(|| {
+        let mut environment = Environment::empty();
+        filters::add(&mut environment);
+        environment.add_function("range", range);
+        // What has no value can be asked for, and not be printed.
+        environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
+        // So that what a macro gives is known to be escaped already; who escapes is the formatter.
+        environment.set_auto_escape_callback(|_| AutoEscape::Custom("attune".into()));
+        environment.set_formatter(move |out, state, value| print::print(kind, out, state, value));
+        environment.set_recursion_limit(MAX_DEPTH);
+        environment.set_debug(false);
+        // Statements on lines of their own leave no empty lines, which would end a table.
+        if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
+            environment.set_syntax(syntax);
+        }
+        environment
+    })
+}
+
+/// `range`, with numbers that cannot overflow.
+fn range(from: i64, to: Option<i64>, step: Option<i64>) -> Result<Value, minijinja::Error> {
+    const MOST: i64 = 1 << 31;
+    let narrow = |number: i64| match isize::try_from(number) {
+        Ok(narrow) if number.abs_diff(0) <= MOST.unsigned_abs() => Ok(narrow),
+        _ => Err(told(What::Filter { name: "range", what: "takes smaller numbers".to_owned() })),
+    };
+    let (to, step) = (to.map(narrow).transpose()?, step.map(narrow).transpose()?);
+    minijinja::functions::range(narrow(from)?, to, step)
+}

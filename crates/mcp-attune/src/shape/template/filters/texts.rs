@@ -1,0 +1,118 @@
+//! Text joined, cut, linked, and let through as it is.
+
+use minijinja::value::{Kwargs, Value, ValueKind};
+use minijinja::{Error, State};
+
+use super::super::name::Kind;
+use super::super::scene::Root;
+use super::super::wrong::{What, told};
+use super::super::{MAX_OUTPUT, escape, print};
+use super::options::{Options, other_kind, wrong};
+
+/// `url | link("Book")`: a link in Markdown, else the label and the URL. A URL that leads nowhere safe is left out.
+pub(super) fn link(
+    state: &State<'_, '_>,
+    value: &Value,
+    label: Option<Value>,
+    given: Kwargs,
+) -> Result<Value, Error> {
+    let options = Options::new("link", &given);
+    let label = options.any("label", label.as_ref())?;
+    options.done()?;
+    if value.is_none() {
+        return Ok(value.clone());
+    }
+    let text = value.as_str().ok_or_else(|| other_kind("link", "a URL", value))?;
+    let label = label.as_ref().map(print::plain).transpose()?.filter(|label| !label.trim().is_empty());
+    let Some(url) = escape::url(text) else {
+        return Ok(Value::from(label.unwrap_or_else(|| text.to_owned())));
+    };
+    Ok(match (Root::of(state)?.kind, label) {
+        (Kind::Markdown, label) => {
+            let label = label.unwrap_or_else(|| text.to_owned());
+            Value::from_safe_string(format!("[{}]({url})", escape::markdown(&label)))
+        }
+        (_, Some(label)) => Value::from(format!("{label} ({url})")),
+        (_, None) => Value::from(url),
+    })
+}
+
+/// `text | raw`: as it is, where it is known to be harmless
+pub(super) fn raw(value: &Value) -> Result<Value, Error> {
+    Ok(Value::from_safe_string(print::plain(value)?))
+}
+
+/// `value | tojson`
+pub(super) fn tojson(value: &Value) -> Result<Value, Error> {
+    if value.is_undefined() {
+        return Err(other_kind("tojson", "a value", value));
+    }
+    Ok(Value::from_safe_string(print::json(value)?))
+}
+
+/// `stops | join(", ")`
+pub(super) fn join(value: &Value, between: Option<Value>, given: Kwargs) -> Result<Value, Error> {
+    let options = Options::new("join", &given);
+    let between = options.text("d", between.as_ref())?.unwrap_or_default();
+    let attribute = options.text("attribute", None)?;
+    options.done()?;
+    if value.is_none() {
+        return Ok(value.clone());
+    }
+    if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
+        return Err(other_kind("join", "a list", value));
+    }
+    let mut out = String::new();
+    for (index, item) in value.try_iter()?.enumerate() {
+        if index > 0 {
+            out.push_str(&between);
+        }
+        let item = match &attribute {
+            Some(attribute) => item.get_attr(attribute)?,
+            None => item,
+        };
+        out.push_str(&print::plain(&item)?);
+        bounded(&out)?;
+    }
+    Ok(Value::from(out))
+}
+
+/// `text | replace("a", "b")`
+pub(super) fn replace(value: &Value, from: &Value, to: &Value) -> Result<Value, Error> {
+    if value.is_none() {
+        return Ok(value.clone());
+    }
+    let text = value.as_str().ok_or_else(|| other_kind("replace", "text", value))?;
+    let (Some(from), Some(to)) = (from.as_str().filter(|from| !from.is_empty()), to.as_str()) else {
+        return Err(wrong("replace", "takes two texts, the first not empty"));
+    };
+    let mut out = String::new();
+    for (index, part) in text.split(from).enumerate() {
+        if index > 0 {
+            out.push_str(to);
+        }
+        out.push_str(part);
+        bounded(&out)?;
+    }
+    Ok(Value::from(out))
+}
+
+/// `text | truncate(80)`: so many characters at most, the last of them `…` where something is left out
+pub(super) fn truncate(value: &Value, length: Option<Value>, given: Kwargs) -> Result<Value, Error> {
+    let options = Options::new("truncate", &given);
+    let most = options.count("length", length.as_ref())?.unwrap_or(255);
+    options.done()?;
+    if value.is_none() {
+        return Ok(value.clone());
+    }
+    let text = value.as_str().ok_or_else(|| other_kind("truncate", "text", value))?;
+    if text.chars().nth(most).is_none() {
+        return Ok(value.clone());
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    Ok(Value::from(if most == 0 { String::new() } else { format!("{}…", kept.trim_end()) }))
+}
+
+fn bounded(text: &str) -> Result<(), Error> {
+    if text.len() > MAX_OUTPUT { Err(told(What::TooLong)) } else { Ok(()) }
+}

@@ -1,0 +1,60 @@
+//! What operators write for tools, resources and prompts: templates, the choice among them, and hints.
+//!
+//! Templates are Jinja, in files beside each other: `get_weather.md`, `get_weather.compact.md`, `get_weather.txt`.
+//!
+//! 1. The end of a file's name says what the template is written in: `md` for Markdown, `txt` for plain text, `json` for
+//!    another shape of the structured content. The parts before it say for whom it is: `compact`, `standard` or `verbose`, and
+//!    tags as callers say them, `agent`, `!interactive`, `x-acme-tier=gold`. All of them must hold ([`Variant`]); of the templates
+//!    that fit, the one that asks most is used ([`Templates`]).
+//! 2. A template sees the result and its caller ([`Scene`]), and writes numbers, dates, money and lists as the caller
+//!    does.
+//! 3. What comes from a server is text, and never a template or markup: in `.md` values are escaped for Markdown, in `.txt`
+//!    they lose signs of control, and in `.json` they are written as JSON; `| raw` lets one through as it is. A `.json` template
+//!    must give an object or an array, else it failed.
+//! 4. What has no value can be asked for with `if`, and not be printed: a typing error is an error. Most are found when the
+//!    template is read, by the tool's `outputSchema` ([`Template::check`]).
+//! 5. A rendering is bounded: half a million steps, [`MAX_OUTPUT`] bytes, and loops and macros inside each other. There is no
+//!    way to other files, and no state from one rendering to the next. Where it fails, [`Failed`] says why without saying what
+//!    the data was; whoever asked then does without the template.
+//!
+//! Rules: F6, F7, F8, F10, F11.
+
+// A file's name, and what stands in the file;
+mod lex;
+mod name;
+
+mod wrong;
+
+// values on their way in and out,
+mod data;
+mod escape;
+mod print;
+
+mod scene;
+
+// what can be done with them,
+mod filters;
+
+mod environment;
+mod vet;
+
+// and templates: one, what a schema says of it, several, and a line each.
+mod compiled;
+
+mod check;
+mod choice;
+mod hints;
+
+pub use check::{Finding, Place};
+pub use choice::Templates;
+pub use compiled::Template;
+pub use hints::Hints;
+pub use name::{Kind, Misnamed, Variant};
+pub use scene::Scene;
+pub use wrong::{Failed, Fault, What, Wrong};
+
+/// How many bytes a template may have.
+pub const MAX_SOURCE: usize = 256 << 10;
+
+/// How many bytes a rendering may give.
+pub const MAX_OUTPUT: usize = 4 << 20;
