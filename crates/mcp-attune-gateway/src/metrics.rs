@@ -11,6 +11,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use mcp_attune::shape::LeftOut;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
@@ -39,6 +40,9 @@ pub(crate) struct Metrics {
     answer_time: Family<MethodLabels, Histogram, Timed>,
     upstream_time: Family<MountLabels, Histogram, Timed>,
     upstream_errors: Family<ErrorLabels, Counter>,
+    shaped: Family<FormatLabels, Counter>,
+    left_out: Family<PartLabels, Counter>,
+    template_faults: Family<MountLabels, Counter>,
     reloads: Family<ReloadLabels, Counter>,
     running: Gauge,
     /// The connections of callers.
@@ -78,6 +82,18 @@ struct ErrorLabels {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct FormatLabels {
+    mount: Arc<str>,
+    format: &'static str,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct PartLabels {
+    mount: Arc<str>,
+    part: &'static str,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
 struct ReloadLabels {
     taken: bool,
 }
@@ -103,6 +119,9 @@ impl Metrics {
             answer_time: Family::new_with_constructor(Timed),
             upstream_time: Family::new_with_constructor(Timed),
             upstream_errors: Family::default(),
+            shaped: Family::default(),
+            left_out: Family::default(),
+            template_faults: Family::default(),
             reloads: Family::default(),
             running: Gauge::default(),
             traffic: Traffic::default(),
@@ -141,6 +160,21 @@ impl Metrics {
             metrics.upstream_time.clone(),
         );
         registry.register("upstream_errors", "Failures of servers behind", metrics.upstream_errors.clone());
+        registry.register(
+            "shaped",
+            "Requests whose callers' tags ask for a format, by that format",
+            metrics.shaped.clone(),
+        );
+        registry.register(
+            "left_out",
+            "What shaping left out of answers, as callers' tags ask: text blocks, fields of the data, and the bytes of both",
+            metrics.left_out.clone(),
+        );
+        registry.register(
+            "template_faults",
+            "Templates that failed; the answers were written without them",
+            metrics.template_faults.clone(),
+        );
         registry.register(
             "reloads",
             "Changes of the configuration file; taken=\"false\" was wrong, and the old one keeps serving",
@@ -247,6 +281,23 @@ impl Meter {
 
     pub(crate) fn unchecked(&self) {
         self.0.metrics.unchecked.get_or_create(&self.labels()).inc();
+    }
+
+    pub(crate) fn shaped(&self, format: &'static str) {
+        let labels = FormatLabels { mount: self.0.mount.clone(), format };
+        self.0.metrics.shaped.get_or_create(&labels).inc();
+    }
+
+    pub(crate) fn left_out(&self, left: LeftOut) {
+        let parts = [("blocks", left.blocks), ("fields", left.fields), ("bytes", left.bytes)];
+        for (part, count) in parts.into_iter().filter(|(_, count)| *count > 0) {
+            let labels = PartLabels { mount: self.0.mount.clone(), part };
+            self.0.metrics.left_out.get_or_create(&labels).inc_by(count as u64);
+        }
+    }
+
+    pub(crate) fn templates_failed(&self, count: usize) {
+        self.0.metrics.template_faults.get_or_create(&self.labels()).inc_by(count as u64);
     }
 
     pub(crate) fn answered_in(&self, method: &'static str, time: Duration) {

@@ -104,6 +104,13 @@ impl Drop for Tally {
         if self.account.unchecked {
             self.meter.unchecked();
         }
+        if let Some(format) = self.account.format {
+            self.meter.shaped(format.name());
+            self.meter.left_out(self.account.left_out());
+        }
+        if self.account.template_faults() > 0 {
+            self.meter.templates_failed(self.account.template_faults());
+        }
         let language = self.account.language.take().map(|language| language.to_string());
         self.meter.over(self.method, self.outcome(), language.unwrap_or_default());
     }

@@ -1,15 +1,17 @@
 //! What became of a request, for whoever counts or logs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use mcp_attune::features::Format;
 use mcp_attune::language::Tag;
+use mcp_attune::shape::LeftOut;
 use mcp_attune_wire::reply::Reply;
 
 /// In the extensions of every answer of the layer: what became of the request. Nothing in it is the caller's own
 /// words, so it can be counted by.
 ///
-/// Rules: G12, H10, H17.
+/// Rules: F5, G12, H10, H17.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Account {
@@ -23,7 +25,19 @@ pub struct Account {
     pub refused: bool,
     /// Whether a fault kept the headers of arguments from being checked.
     pub unchecked: bool,
-    failed: Arc<AtomicBool>,
+    /// The format that the caller's tags ask for, where answers are shaped.
+    pub format: Option<Format>,
+    later: Arc<Later>,
+}
+
+/// What a stream shows after its account was given.
+#[derive(Debug, Default)]
+struct Later {
+    failed: AtomicBool,
+    blocks: AtomicUsize,
+    fields: AtomicUsize,
+    bytes: AtomicUsize,
+    faults: AtomicUsize,
 }
 
 impl Account {
@@ -50,10 +64,37 @@ impl Account {
     /// Whether the service gave no whole answer. A stream can fail after it began, so ask when it is over.
     #[must_use]
     pub fn failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
+        self.later.failed.load(Ordering::Relaxed)
+    }
+
+    /// What shaping left out of the answer. Ask when it is over.
+    #[must_use]
+    pub fn left_out(&self) -> LeftOut {
+        let count = |count: &AtomicUsize| count.load(Ordering::Relaxed);
+        let Later { blocks, fields, bytes, .. } = &*self.later;
+        LeftOut { blocks: count(blocks), fields: count(fields), bytes: count(bytes) }
+    }
+
+    /// How many templates failed.
+    #[must_use]
+    pub fn template_faults(&self) -> usize {
+        self.later.faults.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn shaped(&self, left: LeftOut, faults: usize) {
+        if left.is_empty() && faults == 0 {
+            return;
+        }
+        let add = |to: &AtomicUsize, more| {
+            to.fetch_add(more, Ordering::Relaxed);
+        };
+        add(&self.later.blocks, left.blocks);
+        add(&self.later.fields, left.fields);
+        add(&self.later.bytes, left.bytes);
+        add(&self.later.faults, faults);
     }
 
     pub(crate) fn fail(&self) {
-        self.failed.store(true, Ordering::Relaxed);
+        self.later.failed.store(true, Ordering::Relaxed);
     }
 }

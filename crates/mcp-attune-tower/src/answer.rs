@@ -17,6 +17,7 @@ use crate::media::Media;
 use crate::session::EventIds;
 use crate::settings::Limits;
 use crate::stream::Events;
+use crate::told;
 
 /// What is known of the request that is answered.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Asked {
     pub(crate) events: Option<EventIds>,
     /// Whether the caller stated a preference that counts.
     pub(crate) preferred: bool,
+    /// Whether the answer has to be read before it goes on.
+    pub(crate) reads: bool,
     /// Whether the preference stands in an `Accept-Language` header.
     pub(crate) told: bool,
     /// Whether the caller's context filled arguments.
@@ -53,7 +56,7 @@ where
     let encoded = parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
     if encoded {
         // Where nothing is adapted, what the caller accepts went on as it came, and gzip is no surprise.
-        if asked.preferred || asked.watch.learns || asked.plan.shows() {
+        if asked.reads {
             tracing::warn!("the answer is encoded although that was not asked for; it passes untouched");
         }
         return Ok(Response::from_parts(parts, boxed(body)));
@@ -66,7 +69,7 @@ where
             let events = Events::new(body, asked, limits.event);
             Ok(Response::from_parts(parts, boxed(events)))
         }
-        Media::Json if asked.preferred || asked.watch.learns || asked.plan.shows() => {
+        Media::Json if asked.reads => {
             let id = asked.id.as_deref();
             let body = collect(body, limits.answer).await.map_err(|incomplete| match incomplete {
                 Incomplete::TooLarge => {
@@ -80,6 +83,7 @@ where
             })?;
             asked.watch.see(&body);
             let adapted = asked.plan.adapt(&body);
+            told::shaped(&adapted, &asked.account);
             let language = adapted.content_language;
             if let Some(language) = &language {
                 mirror(&mut parts.headers, language);
@@ -118,7 +122,8 @@ fn mirror(headers: &mut HeaderMap, language: &str) {
 /// What caches are told about an answer that could be another one for another caller.
 fn caches(headers: &mut HeaderMap, asked: &Asked, reported: bool) {
     let varies = asked.plan.varies() || reported;
-    if !varies && !asked.bound {
+    let own = asked.bound || asked.plan.shapes();
+    if !varies && !own {
         return;
     }
     if varies {
@@ -128,7 +133,7 @@ fn caches(headers: &mut HeaderMap, asked: &Asked, reported: bool) {
         }
     }
     // A shared cache sees the header alone, and could not tell this answer from another.
-    if asked.bound || (varies && asked.preferred && !asked.told) {
+    if own || (varies && asked.preferred && !asked.told) {
         let value = private(texts(headers, &header::CACHE_CONTROL));
         if let Ok(value) = value.parse() {
             headers.insert(header::CACHE_CONTROL, value);

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::{Request, Response, request};
@@ -13,6 +14,7 @@ use mcp_attune::caller::Caller;
 use mcp_attune::language::{AcceptLanguage, Languages, Tag};
 use mcp_attune::plan::{Plan, negotiate};
 use mcp_attune::session::Features;
+use mcp_attune::shape::{self, Content, Schema};
 use mcp_attune_wire::agree::{self, Agree, Agreed, Era, Open};
 use mcp_attune_wire::header::Headers;
 use mcp_attune_wire::message::{Kind, Message};
@@ -25,7 +27,7 @@ use crate::body::{Body, BoxError, collect, full};
 use crate::forward::Forward;
 use crate::layer::{Mount, ready};
 use crate::library;
-use crate::listing::{self, Listing, Page, Tool};
+use crate::listing::{self, Interest, Listing, Page, Tool};
 use crate::media::Media;
 use crate::schemas::{Identity, Known, MAX_PAGES, Schemas};
 use crate::settings::{Limits, Settings};
@@ -49,6 +51,8 @@ pub(crate) struct Decided {
     pub(crate) era: Era,
     /// What it declares, where it begins a legacy session.
     pub(crate) begins: Option<Features>,
+    /// What is asked for, and what the operator wrote, where the answer may have to be shaped.
+    pub(crate) asked: Option<(shape::Request, Arc<Content>)>,
 }
 
 /// What is looked for in the answer on its way back.
@@ -56,22 +60,50 @@ pub(crate) struct Decided {
 pub(crate) struct Watch {
     schemas: Arc<Schemas>,
     identity: Identity,
-    /// Whether the answer is a listing from its first page on.
-    pub(crate) learns: bool,
+    /// Whether the server negotiates content itself.
+    negotiates: Arc<AtomicBool>,
+    /// What the answer is of interest for.
+    pub(crate) learns: Learns,
+}
+
+/// What an answer is of interest for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Learns {
+    /// Nothing in particular.
+    Nothing,
+    /// It is a listing of tools, from its first page on.
+    Tools,
+    /// It is what the server says of itself.
+    Server,
 }
 
 impl Watch {
     /// What is looked for on a stream that answers no request of its own.
     pub(crate) fn of(mount: &Mount, parts: &request::Parts) -> Self {
-        Self { schemas: mount.schemas.clone(), identity: mount.schemas.identity(parts), learns: false }
+        Self::new(mount, mount.schemas.identity(parts), Learns::Nothing)
+    }
+
+    fn new(mount: &Mount, identity: Identity, learns: Learns) -> Self {
+        Self { schemas: mount.schemas.clone(), identity, negotiates: mount.negotiates.clone(), learns }
     }
 
     /// Looks at one message of the answer.
     pub(crate) fn see(&self, message: &[u8]) {
         const CHANGED: &[u8] = b"notifications/tools/list_changed";
-        if self.learns {
-            self.schemas.learn(self.identity, message);
-        } else if message.len() < 4096 && memmem::find(message, CHANGED).is_some() {
+        match self.learns {
+            Learns::Tools => return self.schemas.learn(self.identity, message),
+            Learns::Server => {
+                let said = Message::parse(message).ok().and_then(|message| shape::negotiates(&message));
+                if let Some(said) = said
+                    && self.negotiates.swap(said, Ordering::Relaxed) != said
+                {
+                    let what = if said { "its answers pass as they are" } else { "its answers are shaped" };
+                    tracing::info!(negotiates = said, "what the server says of content negotiation: {what}");
+                }
+            }
+            Learns::Nothing => {}
+        }
+        if message.len() < 4096 && memmem::find(message, CHANGED).is_some() {
             self.schemas.forget(self.identity);
         }
     }
@@ -96,11 +128,17 @@ where
     let settings = &mount.settings;
     let bindings = &settings.offer.bindings;
     let identity = mount.schemas.identity(parts);
-    let watch = |learns| Watch { schemas: mount.schemas.clone(), identity, learns };
+    let watch = |learns| Watch::new(mount, identity, learns);
     let message = match Message::parse(body) {
         Ok(message) => message,
         Err(unreadable) => {
-            return report_or(settings, Reply::from(&unreadable), watch(false), Era::Legacy, account);
+            return report_or(
+                settings,
+                Reply::from(&unreadable),
+                watch(Learns::Nothing),
+                Era::Legacy,
+                account,
+            );
         }
     };
     // The message counts, whatever the header says.
@@ -111,6 +149,13 @@ where
     let id = message.id().filter(|_| kind == Kind::Request).map(|id| id.raw().to_owned());
     let shows = message.method().is_some_and(|method| method.is("tools/list"));
     let lists = shows && message.param("cursor").is_none();
+    let greets =
+        message.method().is_some_and(|method| method.is("initialize") || method.is("server/discover"));
+    let learns = match (lists, greets && settings.offer.content.is_some()) {
+        (true, _) => Learns::Tools,
+        (_, true) => Learns::Server,
+        _ => Learns::Nothing,
+    };
     let spare = (!bindings.is_empty()).then(|| inner.clone());
     let headers = Headers::new(parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
     let era = agree::era(&headers, &message);
@@ -121,7 +166,7 @@ where
     };
     let (agreed, declared) = match agreed {
         Ok(agreed) => agreed,
-        Err(refused) => return report_or(settings, refused, watch(false), era, account),
+        Err(refused) => return report_or(settings, refused, watch(Learns::Nothing), era, account),
     };
     let begins = (era == Era::Legacy).then(|| begins(agreed.message())).flatten();
     let caller = Caller::read(&agreed);
@@ -151,6 +196,9 @@ where
             declared = own_headers(inner, mount, parts, identity, agreed.message()).await;
         }
     }
+    let content = mount.content().filter(|_| kind == Kind::Request);
+    let asked =
+        content.map(|content| (shape::Request::of(agreed.message(), era == Era::Modern, &content), content));
     let onward = plan.forward_filled(agreed.message(), &filled);
     let own = declared.as_ref().map(|tool| &*tool.own);
     // What was filled stands in headers too, so what goes on is read once more, as whoever gets it will.
@@ -170,9 +218,10 @@ where
         bound,
         kind: Some(kind),
         id,
-        watch: watch(lists),
+        watch: watch(learns),
         era,
         begins,
+        asked,
     })
 }
 
@@ -209,12 +258,38 @@ where
 {
     let (schemas, limits) = (&mount.schemas, mount.settings.limits);
     let tool = message.param("name")?.text()?.decode()?;
-    let bindings = schemas.bindings();
-    let list = move || Box::pin(list(inner.clone(), parts, message, limits, bindings));
+    let interest = schemas.interest();
+    let list = move || Box::pin(list(inner.clone(), parts, message, limits, interest));
     match schemas.of(identity, &tool, list).await {
         Known::Listed(declared) => declared,
         Known::Unknown => None,
     }
+}
+
+/// What the results of a tool are like. The message is read a second time where nobody knows yet.
+pub(crate) async fn output<S, R>(
+    inner: S,
+    mount: &Mount,
+    parts: &request::Parts,
+    watch: &Watch,
+    body: &Bytes,
+    tool: &str,
+) -> Schema
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    R: http_body::Body<Data = Bytes> + Send,
+    R::Error: Into<BoxError>,
+{
+    let (schemas, limits) = (&mount.schemas, mount.settings.limits);
+    if let Some(schema) = schemas.fresh_output(watch.identity, tool) {
+        return schema;
+    }
+    let Ok(message) = Message::parse(body) else { return Schema::Unknown };
+    let (message, interest) = (&message, schemas.interest());
+    let list = move || Box::pin(list(inner.clone(), parts, message, limits, interest));
+    schemas.output(watch.identity, tool, list).await
 }
 
 /// What a message declares, where it is the one that begins a session.
@@ -259,13 +334,13 @@ where
     }
     // The service may not be shared between threads, so everyone who lists has one of their own. Boxed, so that every
     // call does not carry the room for a listing, which few need.
-    let (limits, bindings) = (mount.settings.limits, schemas.bindings());
+    let (limits, interest) = (mount.settings.limits, schemas.interest());
     let again = inner.clone();
     let known = match schemas.fresh(identity, &tool) {
         Some(declared) => Known::Listed(declared),
         None => {
             let message = open.message();
-            let listing = move || list(inner.clone(), parts, message, limits, bindings);
+            let listing = move || list(inner.clone(), parts, message, limits, interest);
             Box::pin(schemas.of(identity, &tool, listing)).await
         }
     };
@@ -286,7 +361,7 @@ where
         Err(refused) => *refused,
     };
     let message = open.message();
-    let listing = move || list(again.clone(), parts, message, limits, bindings);
+    let listing = move || list(again.clone(), parts, message, limits, interest);
     match Box::pin(schemas.recheck(identity, &tool, listing)).await {
         Known::Listed(declared) => finish(open, declared),
         Known::Unknown => Err(Reply::from(&refusal)),
@@ -315,7 +390,19 @@ fn report_or(
     let caller = Caller::default();
     let plan = negotiate(&caller, &settings.offer);
     let (forward, changed, bound) = (Forward::default(), None, false);
-    Ok(Decided { plan, caller, forward, changed, bound, kind: None, id: None, watch, era, begins: None })
+    Ok(Decided {
+        plan,
+        caller,
+        forward,
+        changed,
+        bound,
+        kind: None,
+        id: None,
+        watch,
+        era,
+        begins: None,
+        asked: None,
+    })
 }
 
 /// Lists the tools in the name of a caller, page by page; none where that cannot be done.
@@ -324,7 +411,7 @@ async fn list<S, R>(
     parts: &request::Parts,
     message: &Message<'_>,
     limits: Limits,
-    bindings: &Bindings,
+    interest: &Interest,
 ) -> Option<(Listing, bool)>
 where
     S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
@@ -346,7 +433,7 @@ where
         let response = inner.call(request).await.ok()?;
         let stream = Media::of(response.headers()) == Media::Events;
         let body = collect(response.into_body(), limits.answer).await.ok()?;
-        let page = if stream { page_of_stream(&body, bindings)? } else { Page::read(&body, bindings)? };
+        let page = if stream { page_of_stream(&body, interest)? } else { Page::read(&body, interest)? };
         listing.add(&page);
         match page.next {
             None => return Some((listing, page.public)),
@@ -361,10 +448,10 @@ where
     None
 }
 
-fn page_of_stream(body: &[u8], bindings: &Bindings) -> Option<Page> {
+fn page_of_stream(body: &[u8], interest: &Interest) -> Option<Page> {
     let pieces = Splitter::new(usize::MAX).push(body).ok()?;
     pieces.iter().find_map(|piece| match piece {
-        Piece::Event(event) => Page::read(&data(event)?, bindings),
+        Piece::Event(event) => Page::read(&data(event)?, interest),
         Piece::Raw(_) => None,
     })
 }

@@ -15,15 +15,18 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header, request};
+use jiff::Timestamp;
 use mcp_attune::caller::{Caller, Origin};
 use mcp_attune::language::AcceptLanguage;
 use mcp_attune::localize;
 use mcp_attune::plan::{Offer, negotiate};
 use mcp_attune::session::Event;
+use mcp_attune::shape::{self, Content, Schema};
 use mcp_attune_wire::agree::Era;
 use mcp_attune_wire::message::Kind;
 use mcp_attune_wire::reply::Reply;
@@ -33,13 +36,15 @@ use tower_service::Service;
 use crate::account::Account;
 use crate::answer::{self as answers, Asked};
 use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
-use crate::decide::{self, Decided, Watch};
+use crate::decide::{self, Decided, Learns, Watch};
 use crate::failed::Failed;
 use crate::forward::ask_identity;
 use crate::library;
+use crate::listing::Interest;
 use crate::schemas::Schemas;
 use crate::session::Visit;
 use crate::settings::Settings;
+use crate::told;
 use crate::words;
 
 /// Puts the rules of Attune around a service that speaks MCP over HTTP.
@@ -53,6 +58,18 @@ pub struct AttuneLayer {
 pub(crate) struct Mount {
     pub(crate) settings: Settings,
     pub(crate) schemas: Arc<Schemas>,
+    /// Whether the server negotiates content itself, as far as it has said.
+    pub(crate) negotiates: Arc<AtomicBool>,
+}
+
+impl Mount {
+    /// How answers are shaped, if they are.
+    ///
+    /// Rules: F14.
+    pub(crate) fn content(&self) -> Option<Arc<Content>> {
+        let supply = self.settings.offer.content.as_ref()?;
+        (!self.negotiates.load(Ordering::Relaxed)).then(|| supply.content())
+    }
 }
 
 impl Default for AttuneLayer {
@@ -65,9 +82,10 @@ impl AttuneLayer {
     /// A layer with these settings.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let schemas = Schemas::new(settings.schemas.clone(), settings.offer.bindings.clone());
-        let schemas = Arc::new(schemas);
-        Self { mount: Arc::new(Mount { settings, schemas }) }
+        let offer = &settings.offer;
+        let interest = Interest { bindings: offer.bindings.clone(), outputs: offer.content.is_some() };
+        let schemas = Arc::new(Schemas::new(settings.schemas.clone(), interest));
+        Self { mount: Arc::new(Mount { settings, schemas, negotiates: Arc::default() }) }
     }
 
     /// Holds the bindings against all pages of what the server lists, and logs what does not fit. Whoever does not ask the
@@ -202,18 +220,30 @@ where
         }
     };
     let decided = decide::decide(inner.clone(), mount, &parts, &body, account, wish).await?;
-    let Decided { plan, caller, forward, changed, bound, kind, id, watch, era, begins } = decided;
+    let Decided { mut plan, caller, forward, changed, bound, kind, id, watch, era, begins, asked } = decided;
     account.language = plan.chosen().map(|(language, _)| language.clone());
     let mut parts = parts;
     let seal = settings.seal.as_ref().filter(|_| era == Era::Legacy);
     let visit =
         Visit::enter(seal, &mut parts.headers, begins).map_err(|_| Reply::unknown_session(id.as_deref()))?;
     let caller = caller.in_session(visit.features());
+    told::features(&caller);
+    if let Some((asked, content)) = asked
+        && let Some(shape) = plan.shape(asked, content, &caller, &settings.offer, Timestamp::now())
+    {
+        let schema = match shape.tool() {
+            Some(tool) => Box::pin(decide::output(inner.clone(), mount, &parts, &watch, &body, tool)).await,
+            None => Schema::None,
+        };
+        account.format = shape.wanted().format();
+        plan = plan.shaping(shape.with_schema(schema));
+    }
     let events = visit.events(caller.preference().filter(|_| plan.changes()).map(AcceptLanguage::as_str));
     let preferred = caller.preference().is_some();
     // A preference that is the locale of the context stands in no header that a cache sees.
     let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE) && caller.origin() == Origin::Stated;
-    forward.apply(&mut parts.headers, preferred || watch.learns || plan.shows());
+    let reads = preferred || watch.learns != Learns::Nothing || plan.reads();
+    forward.apply(&mut parts.headers, reads);
     parts.extensions.insert(caller);
     if let Some(spoken) = plan.spoken() {
         parts.extensions.insert(spoken.clone());
@@ -241,6 +271,7 @@ where
         id,
         events,
         preferred,
+        reads,
         told,
         bound,
         watch,
@@ -279,11 +310,19 @@ where
     let caller = Caller::resumed(preference).in_session(visit.features());
     // A stream that goes on may bring the listing that was asked for when it began.
     let plan = negotiate(&caller, &offer).showing(&settings.offer.bindings);
-    let plan = library::translating(plan, localize::Asked::new(""), &caller, &offer).await;
+    let mut plan = library::translating(plan, localize::Asked::new(""), &caller, &offer).await;
+    if let Some(content) = mount.content().filter(|_| streams)
+        && let Some(shape) =
+            plan.shape(shape::Request::resumed(), content, &caller, &settings.offer, Timestamp::now())
+    {
+        // Whoever goes on with a stream was shown a schema before, which nobody here knows.
+        plan = plan.shaping(shape);
+    }
     account.language = plan.chosen().map(|(language, _)| language.clone());
-    let preferred = plan.changes();
+    let preferred = preference.is_some() && plan.changes();
+    let reads = plan.changes();
     let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
-    if preferred {
+    if reads {
         ask_identity(&mut parts.headers);
     }
     let watch = Watch::of(mount, &parts);
@@ -295,7 +334,7 @@ where
     let mut response = response.map_err(|error| failed(Failed::of(&error.into())))?;
     visit.leave(&mut response);
     let events = visit.events(preference);
-    if !streams || (events.is_none() && !plan.shows()) {
+    if !streams || (events.is_none() && !plan.reads()) {
         return Ok(response.map(boxed));
     }
     let asked = Asked {
@@ -303,6 +342,7 @@ where
         id: None,
         events,
         preferred,
+        reads,
         told,
         bound: false,
         watch,

@@ -1,6 +1,6 @@
-//! Locale files for one request, without keeping a thread from other requests while a disk is slow.
+//! What is read from files, without keeping a thread from other requests while a disk is slow.
 //!
-//! Rules: L7, L8, L13.
+//! Rules: F6, L7, L8, L13.
 
 use jiff::Timestamp;
 use mcp_attune::caller::Caller;
@@ -13,6 +13,10 @@ pub(crate) fn follow(offer: &Offer) {
     if let Some(library) = offer.library.as_ref().filter(|library| library.is_due()) {
         let library = library.clone();
         drop(spawn_blocking(move || library.look()));
+    }
+    if let Some(content) = offer.content.as_ref().filter(|content| content.is_due()) {
+        let content = content.clone();
+        drop(spawn_blocking(move || content.look()));
     }
 }
 

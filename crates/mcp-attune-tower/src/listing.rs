@@ -1,13 +1,14 @@
-//! A tool listing, as far as headers are concerned: which tools declare any, and what.
+//! A tool listing, as far as it is needed later: which tools declare headers, and what their results are like.
 //!
-//! Rules: H5, H10, H11.
+//! Rules: F13, H5, H10, H11.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use http::header::{self, HeaderMap, HeaderValue};
 use mcp_attune::bind::Bindings;
+use mcp_attune::shape::{Output, Schema};
 use mcp_attune_wire::header::{METHOD, NAME, PARAM_PREFIX};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
@@ -16,12 +17,45 @@ use mcp_attune_wire::schema::{Declaration, Declared};
 /// Our own request's id. It never meets an id of the caller's: each is an HTTP exchange of its own.
 const ID: &str = "attune-schemas";
 
-/// The tools of a listing that declare headers.
+/// What of a listing is of interest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interest {
+    /// What callers are shown is made with these.
+    pub(crate) bindings: Arc<Bindings>,
+    /// Whether the schemas of results are.
+    pub(crate) outputs: bool,
+}
+
+/// The tools of a listing that declare headers, and the schemas of results.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Listing {
     tools: HashMap<String, Tool>,
+    outputs: HashMap<String, Arc<Kept>>,
     weight: usize,
 }
+
+/// The schema of a tool's results, read when it is first needed.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    written: Box<str>,
+    read: OnceLock<Option<Arc<Output>>>,
+}
+
+impl Kept {
+    /// Of a schema that cannot be used, nothing is known.
+    fn schema(&self) -> Schema {
+        let read = self.read.get_or_init(|| Output::read(&self.written).map(Arc::new));
+        read.clone().map_or(Schema::Unknown, Schema::Known)
+    }
+}
+
+impl PartialEq for Kept {
+    fn eq(&self, other: &Self) -> bool {
+        self.written == other.written
+    }
+}
+
+impl Eq for Kept {}
 
 /// What one tool declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +79,11 @@ impl Listing {
         self.tools.get(tool).cloned()
     }
 
+    /// What the results of a tool are like.
+    pub(crate) fn output(&self, tool: &str) -> Schema {
+        self.outputs.get(tool).map_or(Schema::None, |kept| kept.schema())
+    }
+
     /// About how many bytes it takes, rather too many than too few.
     pub(crate) fn weight(&self) -> usize {
         self.weight
@@ -54,7 +93,11 @@ impl Listing {
     pub(crate) fn add(&mut self, page: &Page) {
         // Counted here, once: every new listing asks all others for their weight.
         self.weight += page.tools.iter().map(|(name, tool)| weight(name, tool)).sum::<usize>();
+        // A schema that is read takes a multiple of what is written.
+        self.weight +=
+            page.outputs.iter().map(|(name, kept)| name.len() + 8 * kept.written.len()).sum::<usize>();
         self.tools.extend(page.tools.iter().cloned());
+        self.outputs.extend(page.outputs.iter().cloned());
     }
 }
 
@@ -71,6 +114,7 @@ fn weight(name: &str, tool: &Tool) -> usize {
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     tools: Vec<(String, Tool)>,
+    outputs: Vec<(String, Arc<Kept>)>,
     /// Where the next page begins, as written.
     pub(crate) next: Option<String>,
     /// Whether every caller gets the same.
@@ -78,8 +122,9 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Reads the answer to a `tools/list`; none where it is no such answer. `bindings` make what callers are shown.
-    pub(crate) fn read(answer: &[u8], bindings: &Bindings) -> Option<Self> {
+    /// Reads the answer to a `tools/list`; none where it is no such answer.
+    pub(crate) fn read(answer: &[u8], interest: &Interest) -> Option<Self> {
+        let bindings = &*interest.bindings;
         let message = Message::parse(answer).ok().filter(|message| message.kind() == Kind::Answer)?;
         let result = message.member("result")?;
         let listed = result.member("tools").filter(|tools| tools.kind() == Type::Array)?;
@@ -99,16 +144,23 @@ impl Page {
         if !bindings.is_empty() {
             tools.extend(bound(&message, bindings));
         }
+        let outputs = listed.elements().filter(|_| interest.outputs).filter_map(output).collect();
         let next = result.member("nextCursor").filter(|cursor| cursor.kind() == Type::String);
         let scope = result.member("cacheScope").and_then(Value::text);
         let next = next.map(|cursor| cursor.raw().to_owned());
-        Some(Self { tools, next, public: scope.is_some_and(|scope| scope.is("public")) })
+        Some(Self { tools, outputs, next, public: scope.is_some_and(|scope| scope.is("public")) })
     }
 }
 
 /// The name of a listed tool, and its schema.
 fn named<'a>(tool: Value<'a>) -> Option<(Cow<'a, str>, Value<'a>)> {
     Some((tool.member("name")?.text()?.decode()?, tool.member("inputSchema")?))
+}
+
+/// The name of a listed tool, and the schema of its results.
+fn output(tool: Value<'_>) -> Option<(String, Arc<Kept>)> {
+    let written = tool.member("outputSchema").filter(|schema| schema.kind() == Type::Object)?.raw().into();
+    Some((named(tool)?.0.into_owned(), Arc::new(Kept { written, read: OnceLock::new() })))
 }
 
 /// The bound tools of a listing: what they declare to the server's callers, and to ours.
@@ -181,7 +233,7 @@ mod tests {
             {"name":"bad","inputSchema":{"properties":{"a":{"x-mcp-header":"A"}}}},
             {"name":"g\u00f6t","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}},
             {"inputSchema":{}}, 7]}}"#;
-        let page = Page::read(answer, &Bindings::default()).unwrap();
+        let page = Page::read(answer, &Interest::default()).unwrap();
         assert_eq!(page.tools.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["göt"]);
         assert_eq!((page.next.as_deref(), page.public), (Some("\"a\\\"b\""), true));
     }
@@ -196,7 +248,7 @@ mod tests {
             "[]",
             "",
         ] {
-            assert!(Page::read(answer.as_bytes(), &Bindings::default()).is_none(), "{answer}");
+            assert!(Page::read(answer.as_bytes(), &Interest::default()).is_none(), "{answer}");
         }
     }
 

@@ -5,10 +5,12 @@
 //! 2. The plan of a request is kept until its answer comes, or until the client cancels it: for that long, and for
 //!    nothing else, its preference counts.
 //! 3. What a legacy client declares when it begins holds for all its lines: one pipe is one session.
-//! 4. What a server says goes back as it came; the answer to a request is adapted to that request's plan, and so are its
+//! 4. What the results of tools are like is learned from the listings that pass by: whoever was shown none was promised
+//!    nothing.
+//! 5. What a server says goes back as it came; the answer to a request is adapted to that request's plan, and so are its
 //!    progress, and a question while it is the only one that waits. What is no message stays away from the client, whose reader would stumble over it.
 //!
-//! Rules: C1, C9, C10, F1, H13, H14, L3, L13, L20.
+//! Rules: C1, C9, C10, F1, F13, F14, H13, H14, L3, L13, L20.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,12 +19,18 @@ use jiff::Timestamp;
 use mcp_attune::caller::Caller;
 use mcp_attune::plan::{Offer, Plan, Spoken, negotiate};
 use mcp_attune::session::Features;
+use mcp_attune::shape::{self, Schema};
 use mcp_attune_wire::agree::{self, Era, Policy};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
 
+use crate::account::Account;
+use crate::listing::{Interest, Listing, Page};
 use crate::{told, words};
+
+/// About how many bytes of listings are kept.
+const MAX_WEIGHT: usize = 64 << 20;
 
 /// The rules between a client and a server that speak in lines.
 #[derive(Debug)]
@@ -38,6 +46,10 @@ pub struct Relay {
     features: Features,
     /// Whether the bindings were held against a listing.
     held: bool,
+    /// The listing that the client was shown last, as far as shaping needs it.
+    listing: Listing,
+    /// Whether the server negotiates content itself.
+    negotiates: bool,
 }
 
 /// A line as the server gets it, and who sent it.
@@ -65,7 +77,8 @@ impl Relay {
     #[must_use]
     pub fn new(offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
         let (waiting, features) = (HashMap::new(), Features::default());
-        Self { offer, policy, report_only, most, waiting, features, held: false }
+        let (listing, negotiates) = (Listing::default(), false);
+        Self { offer, policy, report_only, most, waiting, features, held: false, listing, negotiates }
     }
 
     /// A line of the client, as the server gets it, or what it is answered with instead.
@@ -119,6 +132,21 @@ impl Relay {
             let asked = Plan::asked(message, &self.offer);
             plan = plan.translating(asked, &caller, &self.offer, locales, Timestamp::now());
         }
+        told::features(&caller);
+        let content =
+            self.offer.content.as_ref().filter(|_| message.kind() == Kind::Request && !self.negotiates);
+        if let Some(supply) = content {
+            if supply.is_due() {
+                supply.look();
+            }
+            let content = supply.content();
+            let asked = shape::Request::of(message, agreed.era() == Era::Modern, &content);
+            if let Some(shape) = plan.shape(asked, content, &caller, &self.offer, Timestamp::now()) {
+                let schema = shape.tool().map_or(Schema::None, |tool| self.listing.output(tool));
+                plan = plan.shaping(shape.with_schema(schema));
+            }
+        }
+        let learns = if self.offer.content.is_some() { Learns::from(message) } else { Learns::Nothing };
         let spoken = plan.spoken().cloned();
         let line = match plan.forward_filled(message, &filled) {
             Cow::Borrowed(_) => Cow::Borrowed(line),
@@ -128,7 +156,9 @@ impl Relay {
             if let Some(id) = message.param("requestId").and_then(Id::read) {
                 self.waiting.remove(&id);
             }
-        } else if message.kind() == Kind::Request && (plan.changes() || self.offer.library.is_some()) {
+        } else if message.kind() == Kind::Request
+            && (plan.changes() || self.offer.library.is_some() || learns != Learns::Nothing)
+        {
             if self.waiting.len() >= self.most {
                 let id = message.id().map(Value::raw);
                 return Err(Reply::failed(
@@ -142,7 +172,7 @@ impl Relay {
             }
             if let Some(id) = message.id().and_then(Id::read) {
                 let token = message.param("_meta").and_then(|meta| meta.member("progressToken"));
-                self.waiting.insert(id, Waiting { plan, token: token.and_then(Id::read) });
+                self.waiting.insert(id, Waiting { plan, token: token.and_then(Id::read), learns });
             }
         }
         Ok(Sent { line, caller, spoken })
@@ -167,6 +197,22 @@ impl Relay {
         }
     }
 
+    /// Keeps what an answer says that is needed later.
+    fn learn(&mut self, learns: Learns, answer: &Message<'_>, line: &[u8]) {
+        match learns {
+            Learns::Tools { first } => {
+                let interest = Interest { outputs: true, ..Interest::default() };
+                let Some(page) = Page::read(line, &interest) else { return };
+                if first || self.listing.weight() > MAX_WEIGHT {
+                    self.listing = Listing::default();
+                }
+                self.listing.add(&page);
+            }
+            Learns::Server => self.negotiates = shape::negotiates(answer).unwrap_or(self.negotiates),
+            Learns::Nothing => {}
+        }
+    }
+
     /// A line of the server.
     pub fn back<'l>(&mut self, line: &'l [u8]) -> Back<'l> {
         let Ok(message) = Message::parse(line) else { return Back::Drop };
@@ -174,11 +220,18 @@ impl Relay {
             Kind::Other => Back::Drop,
             Kind::Answer => {
                 let waiting = message.id().and_then(Id::read).and_then(|id| self.waiting.remove(&id));
+                if let Some(waiting) = &waiting {
+                    self.learn(waiting.learns, &message, line);
+                }
                 let plan = waiting.map(|waiting| waiting.plan);
                 if plan.as_ref().is_some_and(Plan::shows) {
                     self.hold(message);
                 }
-                Back::Send(plan.map_or(Cow::Borrowed(line), |plan| plan.adapt(line).text))
+                Back::Send(plan.map_or(Cow::Borrowed(line), |plan| {
+                    let adapted = plan.adapt(line);
+                    told::shaped(&adapted, &Account::default());
+                    adapted.text
+                }))
             }
             Kind::Request | Kind::Notification => {
                 let plan = self.tied(&message).map(|waiting| &waiting.plan);
@@ -207,6 +260,30 @@ struct Waiting {
     plan: Plan,
     /// What its progress is known by.
     token: Option<Id>,
+    /// What its answer is of interest for.
+    learns: Learns,
+}
+
+/// What an answer is of interest for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Learns {
+    Nothing,
+    /// It is a page of tools.
+    Tools {
+        first: bool,
+    },
+    /// It is what the server says of itself.
+    Server,
+}
+
+impl Learns {
+    fn from(request: &Message<'_>) -> Self {
+        match request.known_method() {
+            Some("tools/list") => Self::Tools { first: request.param("cursor").is_none() },
+            Some("initialize" | "server/discover") => Self::Server,
+            _ => Self::Nothing,
+        }
+    }
 }
 
 /// An id by what it means: a server may write `7` where the client wrote `7.0`, and `"é"` for `"\u00e9"`.

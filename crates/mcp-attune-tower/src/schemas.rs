@@ -1,4 +1,4 @@
-//! Which headers a caller's tools declare, known without asking for every call.
+//! Which headers a caller's tools declare, and what their results are like, known without asking for every call.
 //!
 //! 1. Listings are kept for each identity, at least for `ttl`; one that the server calls public serves everyone.
 //! 2. On a miss the tools are listed once, in the caller's name; others who miss meanwhile wait for that listing.
@@ -6,7 +6,7 @@
 //! 4. What cannot be listed is unknown, for a second; no call fails for it.
 //! 5. Identities are kept as keyed hashes, and all listings together have a bound.
 //!
-//! Rules: C9, H10, H11.
+//! Rules: C9, F13, H10, H11.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -16,11 +16,11 @@ use std::time::Duration;
 
 use http::HeaderName;
 use http::{header, request};
-use mcp_attune::bind::Bindings;
+use mcp_attune::shape::Schema;
 use mcp_attune_wire::message::Message;
 use tokio::time::Instant;
 
-use crate::listing::{Listing, Page, Tool};
+use crate::listing::{Interest, Listing, Page, Tool};
 
 /// How listings are kept. Rules: H10, H11.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ pub(crate) struct Schemas {
     /// Who says nothing that tells callers apart.
     anonymous: Identity,
     state: Mutex<State>,
-    bindings: Arc<Bindings>,
+    interest: Interest,
     /// Whether the bindings were held against a listing.
     held: AtomicBool,
 }
@@ -103,14 +103,14 @@ struct State {
 }
 
 impl Schemas {
-    pub(crate) fn new(settings: SchemaSettings, bindings: Arc<Bindings>) -> Self {
+    pub(crate) fn new(settings: SchemaSettings, interest: Interest) -> Self {
         let keys = (RandomState::new(), RandomState::new());
         let anonymous = identity(&keys, []);
-        Self { settings, keys, anonymous, state: Mutex::default(), bindings, held: AtomicBool::new(false) }
+        Self { settings, keys, anonymous, state: Mutex::default(), interest, held: AtomicBool::new(false) }
     }
 
-    pub(crate) fn bindings(&self) -> &Bindings {
-        &self.bindings
+    pub(crate) fn interest(&self) -> &Interest {
+        &self.interest
     }
 
     pub(crate) fn refuses_unknown(&self) -> bool {
@@ -147,6 +147,20 @@ impl Schemas {
     {
         let listing = self.listing(identity, self.settings.ttl, list).await;
         listing.map_or(Known::Unknown, |listing| Known::Listed(listing.declared(tool)))
+    }
+
+    /// What the results of a tool are like, where a listing says so that is not too old.
+    pub(crate) fn fresh_output(&self, identity: Identity, tool: &str) -> Option<Schema> {
+        self.state().find(identity, self.settings.ttl).map(|listing| listing.output(tool))
+    }
+
+    /// What the results of a tool are like, asking for the tools where nothing is known.
+    pub(crate) async fn output<F>(&self, identity: Identity, tool: &str, list: impl Fn() -> F) -> Schema
+    where
+        F: Future<Output = Option<(Listing, bool)>>,
+    {
+        let listing = self.listing(identity, self.settings.ttl, list).await;
+        listing.map_or(Schema::Unknown, |listing| listing.output(tool))
     }
 
     /// The same before a refusal, which only a recent listing may be the reason for.
@@ -195,8 +209,8 @@ impl Schemas {
 
     /// Learns from a listing that passes by, if it is whole.
     pub(crate) fn learn(&self, identity: Identity, answer: &[u8]) {
-        let page = Page::read(answer, &self.bindings);
-        if let Some(page) = page.as_ref().filter(|_| !self.bindings.is_empty()) {
+        let page = Page::read(answer, &self.interest);
+        if let Some(page) = page.as_ref().filter(|_| !self.interest.bindings.is_empty()) {
             self.hold([answer], page.next.is_none());
         }
         let Some(page) = page.filter(|page| page.next.is_none()) else { return };
@@ -211,7 +225,7 @@ impl Schemas {
             return;
         }
         let pages: Vec<_> = pages.into_iter().filter_map(|page| Message::parse(page).ok()).collect();
-        for finding in self.bindings.check(&pages, whole) {
+        for finding in self.interest.bindings.check(&pages, whole) {
             tracing::warn!("a binding does not fit the server: {finding}");
         }
     }

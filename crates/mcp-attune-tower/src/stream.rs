@@ -16,7 +16,7 @@ use crate::answer::Asked;
 use crate::body::BoxError;
 use crate::failed::Failed;
 use crate::sse::{Piece, Splitter, data, with_data, with_id};
-use crate::words;
+use crate::{told, words};
 
 pin_project! {
     /// A stream of events: each goes on as soon as it is whole, changed where the plan says so.
@@ -136,7 +136,9 @@ fn with_message(asked: &Asked, event: Bytes) -> Bytes {
     if !asked.plan.changes() {
         return event;
     }
-    match asked.plan.adapt(&message).text {
+    let adapted = asked.plan.adapt(&message);
+    told::shaped(&adapted, &asked.account);
+    match adapted.text {
         std::borrow::Cow::Borrowed(_) => event,
         std::borrow::Cow::Owned(changed) => with_data(&event, &changed).into(),
     }

@@ -1,9 +1,14 @@
-//! What is logged of a caller: what of theirs counts as absent, and the names of what they told; no value.
+//! What is logged of a caller: what of theirs counts as absent, and the names of what they told; no value. And of an
+//! answer: what is left out of it.
 //!
-//! Rules: C3, C4, C8, L2.
+//! Rules: C3, C4, C8, F3, F5, F17, L2.
 
 use mcp_attune::caller::Caller;
+use mcp_attune::features::Wanted;
+use mcp_attune::plan::Adapted;
 use tracing::Level;
+
+use crate::account::Account;
 
 /// Logs it: what is ignored of a context as a warning, the rest at the level of debugging.
 pub fn log(caller: &Caller) {
@@ -23,4 +28,36 @@ pub fn log(caller: &Caller) {
     if context.offset_agrees() == Some(false) {
         tracing::debug!("the offset of currentTimestamp is not the one of timezone; both stand");
     }
+}
+
+/// Logs what a caller's tags ask for, and which of them change nothing.
+pub fn features(caller: &Caller) {
+    if caller.features().is_empty() || !tracing::enabled!(Level::DEBUG) {
+        return;
+    }
+    let wanted = Wanted::read(caller.features().tags());
+    let (format, verbosity) = (wanted.format(), wanted.verbosity());
+    let ignored: Vec<_> = wanted.ignored().map(|(tag, why)| format!("{tag:?}: {why}")).collect();
+    tracing::debug!(?format, ?verbosity, ?ignored, "what the caller's tags ask for");
+}
+
+/// Logs and counts what shaping left out of an answer, and which templates failed.
+pub fn shaped(adapted: &Adapted<'_>, account: &Account) {
+    for fault in &adapted.faults {
+        tracing::warn!(
+            template = fault.template,
+            "a template failed, and the answer was written without it: {}",
+            fault.what
+        );
+    }
+    let left = adapted.left_out;
+    if !left.is_empty() {
+        tracing::debug!(
+            left.blocks,
+            left.fields,
+            left.bytes,
+            "left out of an answer, as the caller's tags ask"
+        );
+    }
+    account.shaped(left, adapted.faults.len());
 }

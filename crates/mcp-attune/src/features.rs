@@ -229,6 +229,16 @@ impl Wanted {
         Ok(())
     }
 
+    /// Whether no tag says anything.
+    ///
+    /// Rules: F4.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        let Self { format, excluded, verbosity, too_much, flags, custom, ignored: _ } = self;
+        (format.is_none() && excluded.is_empty() && verbosity.is_none() && too_much.is_empty())
+            && (flags.iter().all(Option::is_none) && custom.is_empty())
+    }
+
     /// The format that was asked for in so many words.
     #[must_use]
     pub fn asked(&self) -> Option<Format> {

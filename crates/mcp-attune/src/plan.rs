@@ -7,10 +7,11 @@
 //! 3. A server may choose languages itself, in its own code: what it says through [`Spoken`] is reported instead.
 //! 4. A message that reports a language already is left alone, and its report is what the header mirrors.
 //! 5. A message that cannot be read, or that no rule touches, stays as it came, byte for byte.
-//! 6. The caller's context does not go on to the server, but for what the operator lets go on, and for the arguments
+//! 6. Where the operator turned it on, what a caller's tags ask for is done before it is translated ([`Shape`]).
+//! 7. The caller's context does not go on to the server, but for what the operator lets go on, and for the arguments
 //!    that it fills.
 //!
-//! Rules: C9, C10, L7, L21.
+//! Rules: C9, C10, F4, L7, L21.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,11 +28,11 @@ use crate::bind::{Bindings, Filled};
 use crate::caller::Caller;
 use crate::catalog::{Catalogs, Chain, Library, Locale};
 use crate::context::{Forward, Placement};
-use crate::format::Formatters;
+use crate::features::Wanted;
+use crate::format::{self, Formatters};
 use crate::language::{ContentLanguage, Languages, Tag, Why, lookup};
 use crate::localize::{self, Asked, How, Translate};
-
-pub use crate::localize::Adapted;
+use crate::shape::{Content, Fault, LeftOut, Request, Shape, Supply};
 
 /// What a server can do for its callers.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +54,21 @@ pub struct Offer {
     pub language_arguments: Arc<BTreeMap<String, String>>,
     /// What writes dates and numbers inside translations.
     pub formatters: Formatters,
+    /// How its answers are shaped; none: not at all.
+    pub content: Option<Arc<dyn Supply>>,
+}
+
+/// A message as the caller gets it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Adapted<'m> {
+    /// The message: borrowed where nothing was changed.
+    pub text: Cow<'m, [u8]>,
+    /// The language that the message reports, for the header that mirrors it.
+    pub content_language: Option<String>,
+    /// What was left out, where it was shaped.
+    pub left_out: LeftOut,
+    /// The templates that failed.
+    pub faults: Vec<Fault>,
 }
 
 /// The languages that a server's own code answers one request in: written where it chooses, read where it is reported.
@@ -94,12 +110,21 @@ pub struct Plan {
     onward: Option<(Placement, String)>,
     /// What the schemas of a listing are made with.
     shows: Option<Arc<Bindings>>,
+    /// What the caller's tags make of the answer.
+    shape: Option<Arc<Shape>>,
 }
 
 struct Speech {
     asked: Asked,
     chain: Chain,
     translate: Translate,
+}
+
+/// How numbers and dates are written for a caller whose answer is in this language.
+fn values(caller: &Caller, chosen: Option<&Tag>, offer: &Offer, clock: Timestamp) -> format::Format {
+    let context = caller.context();
+    let locales = context.locale().into_iter().chain(chosen);
+    offer.formatters.format(locales, context.now(clock).zone)
 }
 
 /// Decides what a caller gets.
@@ -127,6 +152,7 @@ pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
         speech: None,
         onward,
         shows: None,
+        shape: None,
     }
 }
 
@@ -157,9 +183,7 @@ impl Plan {
         clock: Timestamp,
     ) -> Self {
         let Some(chosen) = self.wants().filter(|_| !locales.is_empty()) else { return self };
-        let context = caller.context();
-        let values = context.locale().into_iter().chain([chosen]);
-        let values = offer.formatters.format(values, context.now(clock).zone);
+        let values = values(caller, Some(chosen), offer, clock);
         let chain = Chain::new(chosen, locales, &offer.formatters, values);
         Self { speech: Some(Arc::new(Speech { asked, chain, translate: offer.translate })), ..self }
     }
@@ -197,10 +221,46 @@ impl Plan {
         self.shows.is_some()
     }
 
+    /// How the answer to a request is shaped; none where nothing is to be done. It is not yet part of the plan: the schema
+    /// of the tool may have to be found first.
+    ///
+    /// Rules: F1, F4.
+    #[must_use]
+    pub fn shape(
+        &self,
+        request: Request,
+        content: Arc<Content>,
+        caller: &Caller,
+        offer: &Offer,
+        clock: Timestamp,
+    ) -> Option<Shape> {
+        let wanted = Wanted::read(caller.features().tags());
+        let values = || values(caller, self.chosen().map(|(tag, _)| tag), offer, clock);
+        Shape::new(request, wanted, content, values, clock)
+    }
+
+    /// The plan with a shape for its answer.
+    #[must_use]
+    pub fn shaping(self, shape: Shape) -> Self {
+        Self { shape: Some(Arc::new(shape)), ..self }
+    }
+
+    /// Whether the caller's tags make something else of the answer.
+    #[must_use]
+    pub fn shapes(&self) -> bool {
+        self.shape.is_some()
+    }
+
+    /// Whether an answer has to be read as a whole, whatever its language.
+    #[must_use]
+    pub fn reads(&self) -> bool {
+        self.shows() || self.shapes()
+    }
+
     /// Whether messages may have to change on their way back.
     #[must_use]
     pub fn changes(&self) -> bool {
-        self.report.is_some() || self.spoken.is_some() || self.shows.is_some()
+        self.report.is_some() || self.spoken.is_some() || self.reads()
     }
 
     /// Where the server's own code says the languages of its answer, if it can and somebody asked.
@@ -243,20 +303,40 @@ impl Plan {
     /// One message of the answer, as the caller gets it.
     #[must_use]
     pub fn adapt<'m>(&self, message: &'m [u8]) -> Adapted<'m> {
+        let mut text = Cow::Borrowed(message);
         if let Some(bindings) = &self.shows
-            && let Some(shown) = shown(message, bindings)
+            && let Some(shown) = shown(&text, bindings)
         {
-            let Adapted { text, content_language } = self.say(&shown);
-            return Adapted { text: Cow::Owned(text.into_owned()), content_language };
+            text = Cow::Owned(shown);
         }
-        self.say(message)
+        let (mut left_out, mut faults, mut translated) = (LeftOut::default(), Vec::new(), false);
+        let chain = self.speech.as_deref().map(|speech| &speech.chain);
+        if let Some(shaped) = self.shape.as_ref().and_then(|shape| shape.adapt(&text, chain)) {
+            text = Cow::Owned(shaped.text.into_bytes());
+            (left_out, faults, translated) = (shaped.left_out, shaped.faults, shaped.translated);
+        }
+        let said = match text {
+            Cow::Borrowed(text) => self.say(text, translated),
+            Cow::Owned(text) => {
+                let said = self.say(&text, translated);
+                let language = said.content_language;
+                let text = match said.text {
+                    Cow::Borrowed(_) => None,
+                    Cow::Owned(changed) => Some(changed),
+                }
+                .unwrap_or(text);
+                localize::Adapted { text: Cow::Owned(text), content_language: language }
+            }
+        };
+        Adapted { text: said.text, content_language: said.content_language, left_out, faults }
     }
 
-    /// The message in the caller's language.
-    fn say<'m>(&self, message: &'m [u8]) -> Adapted<'m> {
+    /// The message in the caller's language. `translated`: a part of it is already.
+    fn say<'m>(&self, message: &'m [u8], translated: bool) -> localize::Adapted<'m> {
         let nothing = Asked::new("");
         let spoken = self.spoken.as_ref().and_then(Spoken::languages);
-        let (default, spoken) = (self.report.as_ref(), spoken.as_ref());
+        let chosen = self.chosen.as_ref().map(|(tag, _)| tag).filter(|_| translated);
+        let (default, spoken) = (chosen.or(self.report.as_ref()), spoken.as_ref());
         let how = match self.speech.as_deref() {
             Some(Speech { asked, chain, translate }) => {
                 How { asked, chain: Some(chain), translate: *translate, default, spoken }
@@ -278,6 +358,7 @@ impl fmt::Debug for Plan {
             .field("chain", &self.speech.as_ref().map(|speech| &speech.chain))
             .field("onward", &self.onward.as_ref().map(|(placement, _)| placement))
             .field("shows", &self.shows())
+            .field("shape", &self.shape)
             .finish()
     }
 }

@@ -139,6 +139,19 @@ impl<'a> Value<'a> {
         Span::new(inside, inside)
     }
 
+    /// The place right inside the closing bracket or quote: where a last member can be put.
+    #[must_use]
+    pub fn closing(self) -> Span {
+        let inside = self.span.end() - usize::from(!self.raw.is_empty());
+        Span::new(inside, inside)
+    }
+
+    /// The place right behind it.
+    #[must_use]
+    pub fn behind(self) -> Span {
+        Span::new(self.span.end(), self.span.end())
+    }
+
     /// A walk over the value that goes over every byte once, however deep it looks.
     #[must_use]
     pub fn walk(self) -> Walk<'a> {

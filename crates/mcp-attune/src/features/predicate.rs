@@ -7,7 +7,8 @@ use super::{FLAGS, Format, Tag, Verbosity, Wanted, Why};
 /// A question about a caller's tags, written as a tag.
 ///
 /// 1. `tag` holds where the caller said it. `x-acme` is not said by `x-acme=gold`: tags are compared exactly.
-/// 2. `!tag` holds where the caller said `!tag`, or did not say `tag`: who does not declare a feature is taken to lack it.
+/// 2. `!tag` holds where the caller said `!tag`. Who says nothing of it is served by what asks for nothing: a file for all who
+///    do not say `tag` is the one without it in its name.
 /// 3. `key=value` holds where the caller said it. For `format` and `verbosity` that is what came of all of the caller's
 ///    tags: `format=json` holds for an `agent` that asked for no other format.
 /// 4. `key!=value` holds where the caller said that, or another value of the key; not where it said nothing of the key.
@@ -17,11 +18,11 @@ use super::{FLAGS, Format, Tag, Verbosity, Wanted, Why};
 /// ```
 /// use mcp_attune::features::{Predicate, Wanted};
 ///
-/// let wanted = Wanted::read(["agent", "x-acme-tier=gold"]);
+/// let wanted = Wanted::read(["agent", "!interactive", "x-acme-tier=gold"]);
 /// let holds = |text: &str| Predicate::parse(text).unwrap().holds(&wanted);
 /// assert!(holds("agent") && holds("format=json") && holds("x-acme-tier=gold"));
 /// assert!(holds("!interactive") && holds("x-acme-tier!=silver"));
-/// assert!(!holds("sampling") && !holds("x-other!=1"));
+/// assert!(!holds("sampling") && !holds("!sampling") && !holds("x-other!=1"));
 /// assert!(Predicate::parse("colour=red").is_err());
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -74,9 +75,10 @@ impl Predicate {
                 wanted.too_much.contains(verbosity)
                     || wanted.verbosity().is_some_and(|other| other != *verbosity)
             }
-            (Asks::Flag(name), not) => (wanted.flag(name) == Some(true)) != not,
-            (Asks::Custom(name, None), not) => wanted.custom().any(|said| said == &**name) != not,
-            (Asks::Custom(_, Some(_)), false) => wanted.custom().any(|said| said == &*self.text),
+            (Asks::Flag(name), not) => wanted.flag(name) == Some(!not),
+            (Asks::Custom(_, None), _) | (Asks::Custom(_, Some(_)), false) => {
+                wanted.custom().any(|said| said == &*self.text)
+            }
             (Asks::Custom(name, Some(value)), true) => wanted.custom().any(|said| {
                 said == &*self.text
                     || said
@@ -134,11 +136,11 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_holds_where_it_was_said_and_its_opposite_where_it_was_not() {
-        check(&[], &["!agent", "!interactive", "!x-a"], &["agent", "interactive", "x-a"]);
-        check(&["agent", "x-a"], &["agent", "x-a", "!human"], &["!agent", "!x-a", "human"]);
+    fn a_tag_and_its_opposite_hold_where_they_were_said() {
+        check(&[], &[], &["!agent", "!interactive", "!x-a", "agent", "interactive", "x-a"]);
+        check(&["agent", "x-a"], &["agent", "x-a"], &["!agent", "!x-a", "human", "!human"]);
         check(&["!interactive", "!x-a"], &["!interactive", "!x-a"], &["interactive", "x-a"]);
-        check(&["x-a=1"], &["!x-a"], &["x-a"]);
+        check(&["x-a=1"], &[], &["x-a", "!x-a"]);
     }
 
     #[test]

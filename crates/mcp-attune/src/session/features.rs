@@ -1,9 +1,12 @@
 //! The feature tags that a client declares, as it wrote them.
 
+use std::borrow::Cow;
+
 use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::{Message, meta};
 
 use super::fields::{Broken, Reader, put, text};
+use crate::features::Wanted;
 
 /// The extension whose settings hold the tags.
 pub const CONTENT_NEGOTIATION: &str = "io.modelcontextprotocol/content-negotiation";
@@ -37,25 +40,30 @@ impl Features {
     /// What an `initialize` declares; nothing where it is another message, or where `features` is no list.
     #[must_use]
     pub fn declared(message: &Message<'_>) -> Declared {
+        Self::declared_for(message, |_| false)
+    }
+
+    /// The same; where not all tags fit, those that have a meaning come first, and then those that matter `to_operator`.
+    ///
+    /// Rules: F3.
+    #[must_use]
+    pub fn declared_for(message: &Message<'_>, to_operator: impl Fn(&str) -> bool) -> Declared {
         let begins = message.method().is_some_and(|method| method.is("initialize"));
         let capabilities = message.param("capabilities").filter(|_| begins);
-        capabilities.and_then(list).map(read).unwrap_or_default()
+        capabilities.and_then(list).map(|list| read(list, to_operator)).unwrap_or_default()
     }
 
     /// What a request of the modern era declares for itself.
     #[must_use]
     pub fn of_request(message: &Message<'_>) -> Declared {
-        message.meta(meta::CLIENT_CAPABILITIES).and_then(list).map(read).unwrap_or_default()
+        let list = message.meta(meta::CLIENT_CAPABILITIES).and_then(list);
+        list.map(|list| read(list, |_| false)).unwrap_or_default()
     }
 
     /// The tags of a list that was read elsewhere.
     #[must_use]
     pub fn of<'t>(tags: impl IntoIterator<Item = &'t str>) -> Declared {
-        let mut declared = Declared::default();
-        for tag in tags {
-            declared.left_out += usize::from(!declared.features.add(tag));
-        }
-        declared
+        Declared::choose(tags.into_iter().map(|tag| Some(Cow::Borrowed(tag))), |_| false)
     }
 
     /// The tags in their order.
@@ -106,16 +114,55 @@ fn list(capabilities: Value<'_>) -> Option<Value<'_>> {
     settings.member("features").filter(|list| list.kind() == Type::Array)
 }
 
-fn read(list: Value<'_>) -> Declared {
-    let mut declared = Declared::default();
-    for (number, element) in list.elements().enumerate() {
+fn read(list: Value<'_>, to_operator: impl Fn(&str) -> bool) -> Declared {
+    let tag = |element: Value<'_>| {
         // A text of so many bytes in escapes has fewer when they are read, but never fewer than a sixth.
         let short = element.raw().len() <= 6 * Features::MAX_TAG + 2;
-        let tag = element.text().filter(|_| short && number < Features::MAX_TAGS);
-        let taken = tag.and_then(Text::decode).is_some_and(|tag| declared.features.add(&tag));
-        declared.left_out += usize::from(!taken);
+        element.text().filter(|_| short).and_then(Text::decode).map(|tag| Cow::Owned(tag.into_owned()))
+    };
+    Declared::choose(list.elements().map(tag), to_operator)
+}
+
+impl Declared {
+    /// The tags that fit, in the order in which they stand.
+    fn choose<'t>(
+        tags: impl Iterator<Item = Option<Cow<'t, str>>>,
+        to_operator: impl Fn(&str) -> bool,
+    ) -> Self {
+        let (mut held, mut left_out) = (Vec::new(), 0);
+        for (number, tag) in tags.enumerate() {
+            match tag
+                .filter(|tag| number < Features::MAX_TAGS && (1..=Features::MAX_TAG).contains(&tag.len()))
+            {
+                Some(tag) => held.push((tag, false)),
+                None => left_out += 1,
+            }
+        }
+        let total: usize = held.iter().map(|(tag, _)| tag.len()).sum();
+        let mut room = Features::MAX_LEN;
+        let mut take = |wanted: &dyn Fn(&str) -> bool| {
+            for (tag, taken) in held.iter_mut().filter(|(tag, taken)| !taken && wanted(tag)) {
+                if let Some(left) = room.checked_sub(tag.len()) {
+                    (room, *taken) = (left, true);
+                }
+            }
+        };
+        if total > Features::MAX_LEN {
+            take(&is_known);
+            take(&to_operator);
+        }
+        take(&|_| true);
+        let taken = held.iter().filter(|(_, taken)| *taken).map(|(tag, _)| tag.as_ref().to_owned());
+        let features = Features { tags: taken.collect() };
+        left_out += held.len() - features.tags.len();
+        Self { features, left_out }
     }
-    declared
+}
+
+/// Whether a tag has a meaning for everybody.
+fn is_known(tag: &str) -> bool {
+    let wanted = Wanted::read([tag]);
+    !wanted.is_nothing() && wanted.custom().next().is_none()
 }
 
 #[cfg(test)]
@@ -183,5 +230,26 @@ mod tests {
         tags.extend(["d".repeat(25), "e".repeat(24), "f".to_owned()]);
         let expected: Vec<&str> = [0, 1, 2, 3, 5].map(|at| tags[at].as_str()).to_vec();
         check(&settings(&tags), &expected, 2);
+    }
+
+    #[test]
+    fn where_not_all_fit_what_means_something_comes_first() {
+        let long = format!("x-{}", "c".repeat(248));
+        let gold = format!("x-acme-{}", "g".repeat(33));
+        let tags: Vec<String> =
+            (0..5).map(|_| long.clone()).chain([gold.clone(), "format=json".to_owned()]).collect();
+        let written: Vec<_> = tags.iter().map(|tag| format!("\"{tag}\"")).collect();
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"capabilities":{}}}}}"#,
+            extension(&format!("{{\"features\":[{}]}}", written.join(",")))
+        );
+        let message = Message::parse(body.as_bytes()).unwrap();
+        let kept = |to_operator: &dyn Fn(&str) -> bool| {
+            let declared = Features::declared_for(&message, to_operator);
+            assert_eq!(declared.features.tags().count() + declared.left_out, tags.len());
+            declared.features.tags().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&|_| false), [&*long, &*long, &*long, &*long, "format=json"]);
+        assert_eq!(kept(&|tag| tag == gold), [&*long, &*long, &*long, &*gold, "format=json"]);
     }
 }

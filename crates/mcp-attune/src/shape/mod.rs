@@ -1,10 +1,389 @@
 //! One tool, the right answer for agents and for people.
 //!
+//! 1. Without a tag that asks for something, an answer is what the server wrote, byte for byte.
+//! 2. `format=json`: the data once, as structured content, and no text beside it. `format=markdown`, `format=text`: the same
+//!    data as text for people, from the operator's template where there is one, else from what the schema says of it.
+//! 3. The data is the structured content; where there is none, the one text block that is JSON. Text that is no data stays.
+//! 4. What is no text stays, whatever the tags: links, images, audio, embedded resources, `isError`, `_meta`, and every
+//!    member that nobody knows. A result that is an error, or that asks the caller for more, is not shaped at all.
+//! 5. Structured content is always valid against the schema that the caller was shown. Who gets none is shown no schema.
+//! 6. A template that fails costs nobody an answer: the data is written as if there were none, and the failure is told.
+//! 7. What is left out is counted.
+//!
 //! Rules: F4–F14.
 
-mod output;
-pub mod render;
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::sync::Arc;
 
+use core::fmt;
+
+use jiff::Timestamp;
+use mcp_attune_wire::json::{Span, Value};
+use mcp_attune_wire::message::{Kind, Message};
+
+use crate::catalog::{Chain, Field, Slot};
+use crate::features::{Format, Verbosity, Wanted};
+use crate::format;
+use crate::localize::Asked;
+
+// What is known of the data,
+mod output;
+
+// what the operator wrote,
+mod content;
 pub mod template;
 
+// how data is written where they wrote nothing,
+pub mod render;
+
+// and what becomes of each kind of answer.
+mod call;
+mod listing;
+mod prompt;
+mod resource;
+mod server;
+mod told;
+
+use render::{Labels, OwnWords, Rendering, Word};
+use template::{Failed, Hints, Scene, Template};
+
+pub use content::{Content, Supply, Tool};
 pub use output::{Output, Part};
+pub use server::negotiates;
+pub use told::{Fault, LeftOut};
+
+/// What is known about the schema of a tool's results.
+#[derive(Clone, Debug, Default)]
+pub enum Schema {
+    /// It could not be found out.
+    #[default]
+    Unknown,
+    /// The caller was shown none.
+    None,
+    /// It is this one.
+    Known(Arc<Output>),
+}
+
+impl Schema {
+    fn output(&self) -> Option<&Output> {
+        match self {
+            Self::Known(output) => Some(output),
+            Self::Unknown | Self::None => None,
+        }
+    }
+}
+
+/// How the answer to one request is shaped. [`Shape::new`] makes one only where there may be something to do.
+#[derive(Clone)]
+pub struct Shape {
+    asked: Asked,
+    wanted: Wanted,
+    /// Whether the request is one of the modern era, in which structured content may be a list.
+    modern: bool,
+    content: Arc<Content>,
+    /// The arguments of the request, as written.
+    arguments: Option<Box<str>>,
+    schema: Schema,
+    values: format::Format,
+    now: Timestamp,
+}
+
+/// What a request is, as far as the shape of its answer depends on it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What was asked.
+    pub asked: Asked,
+    /// The arguments, as they were written.
+    pub arguments: Option<Box<str>>,
+    /// Whether it is one of the modern era.
+    pub modern: bool,
+}
+
+impl Request {
+    /// What a request asks for; with its arguments where the operator wrote something that may use them.
+    #[must_use]
+    pub fn of(message: &Message<'_>, modern: bool, content: &Content) -> Self {
+        let asked = Asked::of(message);
+        let uses = |name| content.tools.contains_key(name) || content.prompts.contains_key(name);
+        let arguments = asked.subject().filter(|name| uses(*name)).and_then(|_| message.param("arguments"));
+        Self { arguments: arguments.map(|arguments| arguments.raw().into()), asked, modern }
+    }
+
+    /// What is known of a request whose stream goes on after it broke off.
+    #[must_use]
+    pub fn resumed() -> Self {
+        Self { asked: Asked::new(""), arguments: None, modern: false }
+    }
+}
+
+/// A message that was shaped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shaped {
+    /// The message.
+    pub text: String,
+    /// Whether texts from the catalogs are in it.
+    pub translated: bool,
+    /// What is not in it.
+    pub left_out: LeftOut,
+    /// Templates that failed.
+    pub faults: Vec<Fault>,
+}
+
+impl Shape {
+    /// The shape of an answer, where the caller's tags ask for any. `values` writes numbers and dates for the caller.
+    ///
+    /// Rules: F4.
+    #[must_use]
+    pub fn new(
+        request: Request,
+        wanted: Wanted,
+        content: Arc<Content>,
+        values: impl FnOnce() -> format::Format,
+        now: Timestamp,
+    ) -> Option<Self> {
+        if !concerns(&request.asked, &wanted, &content) {
+            return None;
+        }
+        let (Request { asked, arguments, modern }, values) = (request, values());
+        Some(Self { asked, wanted, modern, content, arguments, schema: Schema::Unknown, values, now })
+    }
+
+    /// The same, with what is known about the schema of the tool's results.
+    #[must_use]
+    pub fn with_schema(self, schema: Schema) -> Self {
+        Self { schema, ..self }
+    }
+
+    /// The tool whose schema is needed.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        self.asked.subject().filter(|_| self.asked.method() == "tools/call")
+    }
+
+    /// What the caller's tags say.
+    #[must_use]
+    pub fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+
+    /// One message of the answer as the caller gets it; none where it stays as it came.
+    #[must_use]
+    pub fn adapt(&self, message: &[u8], chain: Option<&Chain>) -> Option<Shaped> {
+        let read = Message::parse(message).ok().filter(|read| read.kind() == Kind::Answer)?;
+        let result = read.member("result").filter(|_| read.member("error").is_none())?;
+        let mut work = Work { shape: self, chain, edits: Vec::new(), done: Shaped::default() };
+        match self.asked.method() {
+            "initialize" | "server/discover" => server::advertise(&mut work, result),
+            "tools/list" => listing::hide(&mut work, result),
+            "tools/call" => call::shape(&mut work, result),
+            "resources/read" => resource::shape(&mut work, result),
+            "prompts/get" => prompt::shape(&mut work, result),
+            // A stream that goes on says no more what it answers.
+            _ if result.member("contents").is_some() => resource::shape(&mut work, result),
+            _ if result.member("tools").is_some() => listing::hide(&mut work, result),
+            _ if result.member("content").is_some() => call::shape(&mut work, result),
+            _ => {}
+        }
+        let edits: Vec<_> = work.edits.iter().map(|(place, text)| (*place, &**text)).collect();
+        if edits.is_empty() && work.done.faults.is_empty() {
+            return None;
+        }
+        let text = read.splice(&edits).ok()?;
+        Some(Shaped { text, ..work.done })
+    }
+
+    fn verbosity(&self) -> Verbosity {
+        self.wanted.verbosity().unwrap_or(Verbosity::Standard)
+    }
+}
+
+/// Whether there may be something to do.
+fn concerns(asked: &Asked, wanted: &Wanted, content: &Content) -> bool {
+    let subject = asked.subject();
+    match asked.method() {
+        // Advertised to everybody.
+        "initialize" | "server/discover" => true,
+        "tools/list" => hides_schemas(wanted),
+        "tools/call" => {
+            let hints = || subject.and_then(|tool| content.tools.get(tool)?.hints.as_ref());
+            wanted.format().is_some() || (reasons(wanted) && hints().is_some())
+        }
+        "resources/read" | "" => wanted.format().is_some(),
+        "prompts/get" => {
+            !wanted.is_nothing() && subject.is_some_and(|prompt| content.prompts.contains_key(prompt))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a listing leaves schemas out. Rules: F13.
+fn hides_schemas(wanted: &Wanted) -> bool {
+    matches!(wanted.format(), Some(Format::Markdown | Format::Text))
+}
+
+/// Whether the caller can use hints. Rules: F10.
+fn reasons(wanted: &Wanted) -> bool {
+    wanted.flag("sampling") == Some(true)
+}
+
+impl Default for Shaped {
+    fn default() -> Self {
+        Self { text: String::new(), translated: false, left_out: LeftOut::default(), faults: Vec::new() }
+    }
+}
+
+/// Shows nothing of the arguments.
+impl fmt::Debug for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shape")
+            .field("asked", &self.asked)
+            .field("wanted", &self.wanted)
+            .field("modern", &self.modern)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The edits of one message.
+struct Work<'a> {
+    shape: &'a Shape,
+    chain: Option<&'a Chain>,
+    edits: Vec<(Span, Cow<'a, str>)>,
+    done: Shaped,
+}
+
+impl Work<'_> {
+    fn put(&mut self, place: Span, text: impl Into<String>) {
+        self.edits.push((place, Cow::Owned(text.into())));
+    }
+
+    fn cut(&mut self, places: Vec<Span>) {
+        self.edits.extend(places.into_iter().map(|place| (place, Cow::Borrowed(""))));
+    }
+
+    /// What a template makes of data; none where it fails, which is told.
+    fn rendered(&mut self, template: &Template, data: Value<'_>) -> Option<String> {
+        match self.with_scene(data, |scene| template.render(scene)) {
+            Ok(text) => Some(text),
+            Err(failed) => {
+                self.fault(template, &failed);
+                None
+            }
+        }
+    }
+
+    /// The hints for data; none where they fail, which is told.
+    fn hinted(&mut self, tool: &str, hints: &Hints, data: Value<'_>) -> Vec<String> {
+        let (lines, failed) = self.with_scene(data, |scene| hints.render(scene));
+        let fault = |failed| Fault { template: format!("hints of {tool}"), what: format!("{failed}") };
+        self.done.faults.extend(failed.into_iter().map(|failed: Failed| fault(failed)));
+        lines
+    }
+
+    fn with_scene<R>(&mut self, data: Value<'_>, use_it: impl FnOnce(&Scene<'_>) -> R) -> R {
+        let translated = Cell::new(self.done.translated);
+        let arguments = self.shape.arguments.as_deref().and_then(|text| Message::parse(text.as_bytes()).ok());
+        let done = use_it(&Scene {
+            data,
+            arguments: arguments.as_ref().map(Message::body),
+            wanted: &self.shape.wanted,
+            values: &self.shape.values,
+            now: self.shape.now,
+            chain: self.chain,
+            translated: Some(&translated),
+        });
+        self.done.translated = translated.get();
+        done
+    }
+
+    fn fault(&mut self, template: &Template, what: &dyn fmt::Display) {
+        let of = self.shape.asked.subject().unwrap_or_default();
+        let template = format!("{} of {of}", template.name());
+        self.done.faults.push(Fault { template, what: what.to_string() });
+    }
+
+    /// Data as text, by what its schema says of it.
+    fn written(
+        &mut self,
+        data: Value<'_>,
+        output: Option<&Output>,
+        low_priority: &[String],
+        format: Format,
+    ) -> String {
+        let words = OwnWords(self.shape.values.locale());
+        let labels = Titles { tool: self.shape.tool(), chain: self.chain, words, found: Cell::new(false) };
+        let how = Rendering {
+            output: output.map(Output::part),
+            values: &self.shape.values,
+            verbosity: self.shape.verbosity(),
+            low_priority,
+            labels: &labels,
+            room: Rendering::ROOM,
+        };
+        let rendered = match format {
+            Format::Text => render::text(data, &how),
+            Format::Json | Format::Markdown => render::markdown(data, &how),
+        };
+        self.done.translated |= labels.found.get();
+        let fields = rendered.left_out + rendered.not_shown;
+        self.done.left_out += LeftOut { fields, ..LeftOut::default() };
+        rendered.text
+    }
+
+    /// Data with what a compact answer can do without taken out; none where that is nothing.
+    fn compacted(
+        &mut self,
+        data: Value<'_>,
+        output: Option<&Output>,
+        low_priority: &[String],
+    ) -> Option<String> {
+        if self.shape.verbosity() != Verbosity::Compact {
+            return None;
+        }
+        let compacted = render::compact(data, output, low_priority);
+        if compacted.left_out == 0 {
+            return None;
+        }
+        let bytes = data.raw().len().saturating_sub(compacted.text.len());
+        self.done.left_out += LeftOut { blocks: 0, fields: compacted.left_out, bytes };
+        Some(compacted.text.into_owned())
+    }
+}
+
+/// The titles of fields in the caller's language.
+struct Titles<'a> {
+    tool: Option<&'a str>,
+    chain: Option<&'a Chain>,
+    words: OwnWords<'a>,
+    /// Whether a catalog had any.
+    found: Cell<bool>,
+}
+
+impl Titles<'_> {
+    fn find(&self, path: &str, field: Field) -> Option<Cow<'_, str>> {
+        let text = self.chain?.find(Slot::Output { tool: self.tool?, path, field })?;
+        // It is kept as it is written into a message.
+        let text = serde_json::from_str::<String>(text).ok()?;
+        self.found.set(true);
+        Some(Cow::Owned(text))
+    }
+}
+
+impl Labels for Titles<'_> {
+    fn title(&self, path: &str) -> Option<Cow<'_, str>> {
+        self.find(path, Field::Title)
+    }
+
+    fn description(&self, path: &str) -> Option<Cow<'_, str>> {
+        self.find(path, Field::Description)
+    }
+
+    fn word(&self, word: Word) -> Cow<'_, str> {
+        self.words.word(word)
+    }
+}
+
+/// Whether a member is there and is `true`.
+fn is_true(object: Value<'_>, member: &str) -> bool {
+    object.member(member).is_some_and(|value| value.raw() == "true")
+}

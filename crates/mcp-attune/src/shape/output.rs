@@ -21,8 +21,8 @@ const MAX_LEN: usize = 256 << 10;
 /// ```
 /// use mcp_attune::shape::Output;
 ///
-/// let output = Output::read(r#"{"title":"Weather","type":"object","required":["city"],
-///     "properties":{"city":{"$ref":"#/$defs/place"}},"$defs":{"place":{"type":"string","title":"Ort"}}}"#).unwrap();
+/// let output = Output::read(r##"{"title":"Weather","type":"object","required":["city"],
+///     "properties":{"city":{"$ref":"#/$defs/place"}},"$defs":{"place":{"type":"string","title":"Ort"}}}"##).unwrap();
 /// assert_eq!(output.part().title(), Some("Weather"));
 /// assert_eq!(output.part().property("city").unwrap().title(), Some("Ort"));
 /// assert!(output.part().requires("city"));

@@ -9,6 +9,7 @@ mod localize;
 mod localize_properties;
 mod messages;
 mod properties;
+mod shape;
 mod template;
 mod template_bounds;
 mod when;

@@ -120,7 +120,7 @@ mod tests {
             (&["interactive"], Format::Markdown, "md"),
             (&["interactive", "verbosity=compact"], Format::Markdown, "compact.md"),
             // Two ask as much: the first by name.
-            (&["agent", "verbosity=compact"], Format::Markdown, "!interactive.compact.md"),
+            (&["agent", "!interactive", "verbosity=compact"], Format::Markdown, "!interactive.compact.md"),
             (&["agent", "interactive", "verbosity=compact"], Format::Markdown, "agent.compact.md"),
             (&["verbosity=verbose"], Format::Markdown, "md"),
             (&["sampling"], Format::Text, "sampling.txt"),

@@ -3,6 +3,8 @@
 use core::fmt;
 use std::collections::BTreeSet;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use mcp_attune_wire::json::Type;
 use mcp_attune_wire::message::Message;
@@ -108,14 +110,18 @@ impl Template {
     /// bounded, so it ends.
     pub fn render(&self, scene: &Scene<'_>) -> Result<String, Failed> {
         let failed = |error: minijinja::Error| Failed::of(&self.source, &error);
-        let root = Value::from_object(Root::new(scene, self.variant.kind()));
+        let root = Arc::new(Root::new(scene, self.variant.kind()));
+        let seen = Value::from_dyn_object(root.clone());
         let mut out = Bounded(Vec::with_capacity(self.source.len()));
         self.environment
             .get_template(IT)
             .map_err(failed)?
-            .render_captured_to(root, &mut out)
+            .render_captured_to(seen, &mut out)
             .map_err(failed)?;
         let text = String::from_utf8(out.0).map_err(|_| Failed { line: None, what: What::TooLong })?;
+        if let Some(translated) = scene.translated.filter(|_| root.translated.load(Ordering::Relaxed)) {
+            translated.set(true);
+        }
         if self.variant.kind() == Kind::Json && !is_json(&text) {
             return Err(Failed { line: None, what: What::NoJson });
         }

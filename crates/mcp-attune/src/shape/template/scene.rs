@@ -1,7 +1,9 @@
 //! What a template sees: a result, what was asked, and who asks.
 
 use core::fmt;
+use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
 use mcp_attune_wire::json;
@@ -34,13 +36,15 @@ pub struct Scene<'a> {
     pub now: Timestamp,
     /// The locale files that serve the caller.
     pub chain: Option<&'a Chain>,
+    /// Where it is noted that a text of theirs was used.
+    pub translated: Option<&'a Cell<bool>>,
 }
 
 impl<'a> Scene<'a> {
     /// A result for a caller; what was asked, and locale files, can be added.
     #[must_use]
     pub fn new(data: json::Value<'a>, wanted: &'a Wanted, values: &'a Format, now: Timestamp) -> Self {
-        Self { data, arguments: None, wanted, values, now, chain: None }
+        Self { data, arguments: None, wanted, values, now, chain: None, translated: None }
     }
 }
 
@@ -58,6 +62,8 @@ pub(super) struct Root {
     pub(super) values: Format,
     pub(super) now: Timestamp,
     pub(super) chain: Option<Chain>,
+    /// Whether a text of the locale files was used.
+    pub(super) translated: AtomicBool,
     pub(super) kind: Kind,
 }
 
@@ -70,6 +76,7 @@ impl Root {
             values: scene.values.clone(),
             now: scene.now,
             chain: scene.chain.cloned(),
+            translated: AtomicBool::new(false),
             kind,
         }
     }

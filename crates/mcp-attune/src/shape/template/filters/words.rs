@@ -1,5 +1,7 @@
 //! Words that depend on numbers and languages: plural forms, lists, and texts of locale files.
 
+use std::sync::atomic::Ordering;
+
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Error, State};
 
@@ -89,6 +91,9 @@ pub(super) fn t(state: &State<'_, '_>, value: &Value, given: Kwargs) -> Result<V
         };
     }
     let said = root.chain.as_ref().and_then(|chain| chain.text(key, &arguments));
+    if said.is_some() {
+        root.translated.store(true, Ordering::Relaxed);
+    }
     match said.map(|said| said.text).or(otherwise) {
         Some(text) => Ok(Value::from(text)),
         None => Err(wrong("t", "found no such message, and no `default` was given")),

@@ -1,0 +1,246 @@
+//! The result of a tool.
+//!
+//! Rules: F5, F6, F7, F8, F10, F12, F13.
+
+use std::borrow::Cow;
+
+use mcp_attune_wire::json::{Quoted, Type, Value};
+use mcp_attune_wire::message::Message;
+
+use super::content::Tool;
+use super::{LeftOut, Schema, Work, is_true, reasons};
+use crate::features::Format;
+
+pub(super) fn shape(work: &mut Work<'_>, result: Value<'_>) {
+    if result.kind() != Type::Object || is_true(result, "isError") || asks(result) {
+        return;
+    }
+    let found = Found::look(result);
+    let lifted = found.json(work);
+    let lifted = lifted.as_ref().map(|text| Message::parse(text.as_bytes()));
+    let lifted = lifted.and_then(Result::ok).map(|message| message.body());
+    let nothing = Tool::default();
+    let tool = work.shape.asked.subject().and_then(|tool| work.shape.content.tools.get(tool));
+    let tool = tool.unwrap_or(&nothing);
+    match (work.shape.wanted.format(), found.structured.or(lifted)) {
+        (Some(Format::Json), Some(data)) => json(work, &found, data, tool),
+        (Some(format), Some(data)) => prose(work, &found, data, tool, format),
+        (_, data) => {
+            // Nothing is shaped, so what may be added is all there is to do.
+            let structured = found.structured.map(|data| (data, Cow::Borrowed(data.raw())));
+            let hints = hints(work, data, tool);
+            if let Some((place, text)) = structured
+                .as_ref()
+                .and_then(|(data, text)| Some((data.span(), with_hints(work, text, hints.as_deref()?)?)))
+            {
+                work.put(place, text);
+            } else if let Some(hints) = hints {
+                found.say(work, &hints, 0);
+            }
+        }
+    }
+}
+
+/// Whether the caller is asked for more before there is a result.
+fn asks(result: Value<'_>) -> bool {
+    let kind = result.member("resultType").and_then(Value::text);
+    kind.is_some_and(|kind| kind.is("input_required")) || result.member("inputRequests").is_some()
+}
+
+/// Whether a block of content is text.
+pub(super) fn is_text(block: Value<'_>) -> bool {
+    block.member("type").and_then(Value::text).is_some_and(|kind| kind.is("text"))
+}
+
+/// The parts of a result.
+struct Found<'a> {
+    result: Value<'a>,
+    structured: Option<Value<'a>>,
+    content: Option<Value<'a>>,
+    texts: Vec<Value<'a>>,
+    /// How many blocks are no text.
+    others: usize,
+}
+
+impl<'a> Found<'a> {
+    fn look(result: Value<'a>) -> Self {
+        let structured = result.member("structuredContent").filter(|data| data.kind() != Type::Null);
+        let content = result.member("content").filter(|content| content.kind() == Type::Array);
+        let (mut texts, mut others) = (Vec::new(), 0);
+        for block in content.into_iter().flat_map(Value::elements) {
+            if is_text(block) { texts.push(block) } else { others += 1 }
+        }
+        Self { result, structured, content, texts, others }
+    }
+
+    /// The text that is the data, where there is no structured content: the only one, if it is an object (or a list,
+    /// for callers who may get one) that the tool's schema lets pass. Rules: F5.
+    fn json(&self, work: &Work<'_>) -> Option<String> {
+        let [text] = self.texts.as_slice() else { return None };
+        if self.structured.is_some() || work.shape.wanted.format().is_none() {
+            return None;
+        }
+        let text = text.member("text")?.text()?.decode()?;
+        if !text.trim_start().starts_with(['{', '[']) {
+            return None;
+        }
+        let read = Message::parse(text.as_bytes()).ok()?;
+        let fits = match read.body().kind() {
+            Type::Object => true,
+            Type::Array => work.shape.modern || work.shape.wanted.format() != Some(Format::Json),
+            _ => false,
+        };
+        let valid = match &work.shape.schema {
+            // What people read need not be valid.
+            _ if work.shape.wanted.format() != Some(Format::Json) => true,
+            Schema::None => true,
+            Schema::Unknown => false,
+            Schema::Known(output) => serde_json::from_str(&text).is_ok_and(|data| output.is_valid(&data)),
+        };
+        (fits && valid).then(|| text.into_owned())
+    }
+
+    /// Adds a text block behind the others; `left` blocks of those that are no longer there are gone.
+    fn say(&self, work: &mut Work<'_>, hints: &[String], gone: usize) {
+        let block = format!("{{\"type\":\"text\",\"text\":{}}}", Quoted(&hints.join("\n")));
+        match self.content {
+            Some(content) => {
+                let comma = if self.texts.len() + self.others > gone { "," } else { "" };
+                work.put(content.closing(), format!("{comma}{block}"));
+            }
+            None if self.result.members().next().is_some() => {
+                work.put(self.result.opening(), format!("\"content\":[{block}],"));
+            }
+            None => work.put(self.result.opening(), format!("\"content\":[{block}]")),
+        }
+    }
+}
+
+/// The data, once. Rules: F5, F8, F10.
+fn json(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool) {
+    let mut text = variant(work, data, tool).or_else(|| {
+        let output = work.shape.schema.output();
+        let known = !matches!(work.shape.schema, Schema::Unknown);
+        if known { work.compacted(data, output, &tool.low_priority) } else { None }
+    });
+    let hints = hints(work, Some(data), tool);
+    let said =
+        hints.as_deref().and_then(|hints| with_hints(work, text.as_deref().unwrap_or(data.raw()), hints));
+    let beside = hints.filter(|_| said.is_none());
+    text = said.or(text);
+    let gone = found.texts.len();
+    match found.structured {
+        Some(there) => {
+            if let Some(text) = text {
+                work.put(there.span(), text);
+            }
+            count(work, &found.texts);
+        }
+        None => {
+            let text = text.unwrap_or_else(|| data.raw().trim().to_owned());
+            // There is content: it had the text that the data was in.
+            match (found.result.member("structuredContent"), found.content) {
+                (Some(null), _) => work.put(null.span(), text),
+                (None, Some(content)) => {
+                    work.put(content.behind(), format!(",\"structuredContent\":{text}"));
+                }
+                (None, None) => return,
+            }
+        }
+    }
+    if let Some(content) = found.content {
+        work.cut(content.cut_elements(is_text));
+    }
+    if let Some(hints) = beside {
+        found.say(work, &hints, gone);
+    }
+}
+
+/// The operator's own choice of data, where it is one that the caller was promised.
+fn variant(work: &mut Work<'_>, data: Value<'_>, tool: &Tool) -> Option<String> {
+    let template = tool.templates.choose(&work.shape.wanted, Format::Json)?;
+    let text = work.rendered(template, data)?;
+    let read: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let valid = match &work.shape.schema {
+        Schema::Unknown => false,
+        Schema::None => read.is_object() || work.shape.modern,
+        Schema::Known(output) => output.is_valid(&read),
+    };
+    if !valid {
+        work.fault(template, &"what it gives is not valid against the tool's outputSchema");
+        return None;
+    }
+    Message::parse(text.as_bytes()).ok().map(|message| message.body().raw().to_owned())
+}
+
+/// Text for people, and no structured content. Rules: F6, F7.
+fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, format: Format) {
+    let template = tool.templates.choose(&work.shape.wanted, format);
+    let text = template.and_then(|template| work.rendered(template, data));
+    let text = text.unwrap_or_else(|| {
+        let schema = work.shape.schema.clone();
+        work.written(data, schema.output(), &tool.low_priority, format)
+    });
+    let text = Quoted(&text);
+    let first = found.texts.first().and_then(|block| Some((*block, block.member("text")?)));
+    match (first, found.content) {
+        (Some((first, place)), Some(content)) => {
+            work.put(place.span(), text.to_string());
+            work.cut(content.cut_elements(|block| is_text(block) && block.span() != first.span()));
+        }
+        (None, Some(content)) => {
+            let comma = if found.others > 0 { "," } else { "" };
+            work.put(content.opening(), format!("{{\"type\":\"text\",\"text\":{text}}}{comma}"));
+        }
+        (_, None) => {}
+    }
+    match found.structured {
+        Some(there) if found.content.is_none() => {
+            // In the place of what goes.
+            if let Some(name) = found.result.name_span("structuredContent") {
+                work.put(name, "content");
+            }
+            work.put(there.span(), format!("[{{\"type\":\"text\",\"text\":{text}}}]"));
+        }
+        Some(_) => work.cut(found.result.cut_members(|name| name.is("structuredContent"))),
+        None => {}
+    }
+    if found.structured.is_some() {
+        count(work, &found.texts);
+    }
+    if let Some(hints) = hints(work, Some(data), tool) {
+        found.say(work, &hints, found.texts.len().saturating_sub(1));
+    }
+}
+
+fn count(work: &mut Work<'_>, texts: &[Value<'_>]) {
+    let bytes = texts.iter().map(|block| block.raw().len()).sum();
+    work.done.left_out += LeftOut { blocks: texts.len(), fields: 0, bytes };
+}
+
+/// What the operator tells callers that reason. Rules: F10.
+fn hints(work: &mut Work<'_>, data: Option<Value<'_>>, tool: &Tool) -> Option<Vec<String>> {
+    let hints = tool.hints.as_ref().filter(|_| reasons(&work.shape.wanted))?;
+    let name = work.shape.asked.subject().unwrap_or_default();
+    let lines = work.hinted(name, hints, data?);
+    (!lines.is_empty()).then_some(lines)
+}
+
+/// The data with hints in it, where it stays what the caller was promised.
+fn with_hints(work: &Work<'_>, data: &str, hints: &[String]) -> Option<String> {
+    let read = Message::parse(data.as_bytes()).ok()?;
+    let object = read.body();
+    if object.kind() != Type::Object || object.member("hints").is_some() {
+        return None;
+    }
+    let list: Vec<_> = hints.iter().map(|hint| Quoted(hint).to_string()).collect();
+    let comma = if object.members().next().is_some() { "," } else { "" };
+    let member = format!("{comma}\"hints\":[{}]", list.join(","));
+    let text = read.splice(&[(object.closing(), &member)]).ok()?;
+    let valid = match &work.shape.schema {
+        Schema::Unknown => false,
+        Schema::None => true,
+        Schema::Known(output) => serde_json::from_str(&text).is_ok_and(|data| output.is_valid(&data)),
+    };
+    valid.then_some(text)
+}

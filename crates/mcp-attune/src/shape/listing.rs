@@ -1,0 +1,17 @@
+//! What a listing shows of results: no schema of what the caller does not get.
+//!
+//! Rules: F13.
+
+use mcp_attune_wire::json::Value;
+
+use super::{Work, hides_schemas};
+
+pub(super) fn hide(work: &mut Work<'_>, result: Value<'_>) {
+    if !hides_schemas(&work.shape.wanted) {
+        return;
+    }
+    for tool in result.member("tools").into_iter().flat_map(Value::elements) {
+        let cuts = tool.cut_members(|name| name.is("outputSchema"));
+        work.cut(cuts);
+    }
+}
