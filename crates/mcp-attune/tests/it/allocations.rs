@@ -2,7 +2,10 @@
 
 use allocation_counter::measure;
 use mcp_attune::catalog::Locale;
+use mcp_attune::features::Verbosity;
 use mcp_attune::language::Tag;
+use mcp_attune::shape::render::{OwnWords, Rendering, markdown, text};
+use mcp_attune_wire::message::Message;
 
 /// Two thousand texts of sixty bytes or so: titles and descriptions of tools, and messages with variables.
 fn file() -> String {
@@ -34,4 +37,41 @@ fn ten_languages_of_two_thousand_texts_are_kept_in_less_than_sixty_megabytes() {
     });
     assert!(used.bytes_current < 30 * 1024 * 1024, "{} bytes are kept", used.bytes_current);
     assert!(used.bytes_max < 60 * 1024 * 1024, "{} bytes at once", used.bytes_max);
+}
+
+#[test]
+fn five_megabytes_are_rendered_in_three_times_their_size() {
+    let rows: Vec<_> = (0..47_000)
+        .map(|at| {
+            format!(
+                r#"{{"id":{at},"place":"Zürich, platform {}","price_chf":{}.5,"open":true,"tags":["a","b"],"at":"2026-11-15T08:04:00Z"}}"#,
+                at % 18,
+                at % 90,
+            )
+        })
+        .collect();
+    let records: Vec<_> = (0..20_000)
+        .map(|at| format!(r#"{{"name":"Record {at}","nested":{{"a":{at},"b":[{{"c":1}},{{"c":2}}]}},"lines":"first\nsecond {}"}}"#, "word ".repeat(30)))
+        .collect();
+    let one = format!("\"{}\"", "all one text, without an end; ".repeat(180_000));
+    let format = super::render::format("de-CH", "Europe/Zurich");
+    for data in [format!("[{}]", rows.join(",")), format!("[{}]", records.join(",")), one] {
+        assert!(data.len() > 4_900_000, "{}", data.len());
+        let message = Message::parse(data.as_bytes()).unwrap();
+        let how = Rendering {
+            output: None,
+            values: &format,
+            verbosity: Verbosity::Standard,
+            low_priority: &[],
+            labels: &OwnWords("de"),
+            room: Rendering::ROOM,
+        };
+        for render in [markdown, text] {
+            let mut length = 0;
+            let used = measure(|| length = render(message.body(), &how).text.len());
+            assert!(length > 2_000_000, "{length}");
+            let times = used.bytes_max as f64 / data.len() as f64;
+            assert!(times < 3.0, "{} bytes at once for {}, {times:.2} times", used.bytes_max, data.len());
+        }
+    }
 }

@@ -9,6 +9,8 @@ mod localize;
 mod localize_properties;
 mod messages;
 mod properties;
+mod render;
+mod render_properties;
 mod shape;
 mod template;
 mod template_bounds;

@@ -42,8 +42,11 @@ pub(super) enum Block<'b> {
     },
     /// Prose that keeps its lines.
     Lines(&'b str),
-    /// Lines that keep every blank.
-    Code(&'b str),
+    /// Lines that keep every blank; as deep as the entries around them.
+    Code {
+        depth: usize,
+        text: &'b str,
+    },
     Head(&'b [Column<'b>]),
     Row(&'b [Inline<'b>]),
     End,
@@ -55,6 +58,4 @@ pub(super) trait Paper {
 
     /// How many bytes the page has so far.
     fn len(&self) -> usize;
-
-    fn finish(self) -> String;
 }

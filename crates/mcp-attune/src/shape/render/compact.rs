@@ -5,7 +5,7 @@
 //!    something.
 //! 2. What the schema requires stays.
 //! 3. What goes on as JSON is valid against the schema. Where taking out all makes it invalid, as much is taken out as it can
-//!    stand, one top member after another. Data that were invalid before stay as they are.
+//!    stand, one top member after another. Data that cannot be made valid so stay as they are.
 
 use std::borrow::Cow;
 

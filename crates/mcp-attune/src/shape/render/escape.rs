@@ -134,7 +134,8 @@ fn underscores(text: &str, here: usize, out: &mut String) -> usize {
 fn is_entity(rest: &[u8]) -> bool {
     let name = rest.strip_prefix(b"#").unwrap_or(rest);
     let length = name.iter().take(40).take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    length > 0 && name.get(length) == Some(&b';')
+    // No name has fewer than two letters.
+    length >= if name.len() < rest.len() { 1 } else { 2 } && name.get(length) == Some(&b';')
 }
 
 /// Writes code in a line, between as many backticks as it needs.

@@ -78,7 +78,10 @@ impl<'a> Field<'a> {
         let format = place.part.and_then(|part| part.text("format"));
         let words = name::words(&key);
         let (sense, said) = Sense::of(&words, format);
-        let title = place.title(labels).filter(|title| !name::repeats(title, &key));
+        // The name of a type is no better than that of the field.
+        let definition = place.part.and_then(Part::definition).unwrap_or_default();
+        let says = |title: &Cow<'_, str>| !name::repeats(title, &key) && !name::repeats(title, definition);
+        let title = place.title(labels).filter(says);
         let label = match title.map(|title| one_line(&clean(title)).into_owned()) {
             Some(title) if !title.is_empty() => title,
             _ if words.is_empty() => one_line(&key).into_owned(),

@@ -10,8 +10,8 @@ use super::clean;
 const COLUMNS: usize = 6;
 const NARROW_COLUMNS: usize = 8;
 /// How many characters a cell has at most, a row, and a row of many columns.
-const CELL: usize = 60;
-const ROW: usize = 130;
+const CELL: usize = 80;
+const ROW: usize = 140;
 const NARROW_ROW: usize = 90;
 /// How many characters and elements a list in one line has at most.
 const LINE: usize = 72;
@@ -28,6 +28,8 @@ pub(super) enum Layout<'a> {
     Table(Vec<Column<'a>>),
     /// Objects one after another, under the field that tells most.
     Records(Option<Cow<'a, str>>),
+    /// Lists of values, all of them short: a table without names, of so many columns.
+    Matrix(usize),
     /// Anything else.
     Mixed,
 }
@@ -38,6 +40,7 @@ pub(super) struct Column<'a> {
     pub(super) key: Cow<'a, str>,
     widest: usize,
     pub(super) numbers: bool,
+    any: bool,
     fits: bool,
     /// In how many objects it could be a heading.
     telling: usize,
@@ -46,6 +49,9 @@ pub(super) struct Column<'a> {
 /// How a list is laid out that is not empty.
 pub(super) fn layout(list: Value<'_>) -> Layout<'_> {
     let (mut rows, mut values) = (0_usize, 0_usize);
+    if list.elements().next().is_some_and(|first| first.kind() == Type::Array) {
+        return matrix(list).map_or(Layout::Mixed, Layout::Matrix);
+    }
     let mut columns: Option<Vec<Column<'_>>> = Some(Vec::new());
     for element in list.elements() {
         match element.kind() {
@@ -61,11 +67,29 @@ pub(super) fn layout(list: Value<'_>) -> Layout<'_> {
     }
     match (rows, values, columns) {
         (0, _, _) => Layout::Values,
-        (_, 0, Some(columns)) if is_table(&columns) => Layout::Table(columns),
+        (_, 0, Some(mut columns)) if is_table(&columns) => {
+            columns.iter_mut().for_each(|column| column.numbers &= column.any);
+            Layout::Table(columns)
+        }
         (_, 0, Some(columns)) => Layout::Records(telling(columns, rows)),
         (_, 0, None) => Layout::Records(None),
         _ => Layout::Mixed,
     }
+}
+
+/// How many columns a list of lists of values has, if it can be a table.
+fn matrix(list: Value<'_>) -> Option<usize> {
+    let (mut rows, mut columns) = (0, 0);
+    for row in list.elements() {
+        let (_, fits) = measure(row);
+        let cells = row.elements().count();
+        if row.kind() != Type::Array || !fits || cells > NARROW_COLUMNS {
+            return None;
+        }
+        rows += 1;
+        columns = columns.max(cells);
+    }
+    Some(columns).filter(|columns| rows > 1 && *columns > 1)
 }
 
 /// Takes note of one object; whether there are still few enough names.
@@ -80,13 +104,21 @@ fn take<'a>(columns: &mut Vec<Column<'a>>, object: Value<'a>) -> bool {
             if columns.len() >= NAMES || !name.is(&key) {
                 return false;
             }
-            columns.push(Column { widest: key.chars().count(), key, numbers: true, fits: true, telling: 0 });
+            columns.push(Column {
+                widest: key.chars().count(),
+                key,
+                numbers: true,
+                any: false,
+                fits: true,
+                telling: 0,
+            });
         }
         let at = found.unwrap_or(columns.len().saturating_sub(1));
         let Some(column) = columns.get_mut(at) else { continue };
         let (width, fits) = measure(value);
         column.widest = column.widest.max(width);
         column.fits &= fits;
+        column.any |= value.kind() == Type::Number;
         column.numbers &= matches!(value.kind(), Type::Number | Type::Null);
         let tells = matches!(value.kind(), Type::String | Type::Number) && fits && width > 0;
         column.telling += usize::from(tells);
@@ -184,6 +216,19 @@ pub(super) fn is_name(key: &str) -> bool {
         .any(|end| key.ends_with(end))
 }
 
+/// The field that tells most of the objects of a list that is laid out as a list.
+pub(super) fn telling_of(list: Value<'_>) -> Option<Cow<'_, str>> {
+    let mut columns = Vec::new();
+    let mut rows = 0;
+    for element in list.elements() {
+        if element.kind() != Type::Object || !take(&mut columns, element) {
+            return None;
+        }
+        rows += 1;
+    }
+    telling(columns, rows)
+}
+
 /// Whether values of a list fit in one line.
 pub(super) fn in_line(list: Value<'_>) -> bool {
     let mut width = 0;
@@ -211,6 +256,7 @@ mod tests {
         let told = match layout(message.body()) {
             Layout::Values => "values".to_owned(),
             Layout::Mixed => "mixed".to_owned(),
+            Layout::Matrix(columns) => format!("matrix {columns}"),
             Layout::Records(telling) => format!("records {}", telling.unwrap_or_default()),
             Layout::Table(columns) => {
                 let keys: Vec<_> = columns
@@ -228,7 +274,10 @@ mod tests {
         check(r#"[1,"a",null]"#, "values");
         check("[1,{}]", "mixed");
         check("[[1],[2]]", "mixed");
-        check(r#"[{"a":1,"b":"x"},{"b":"y","c":null}]"#, "table a# b c#");
+        check("[[1,2],[3],[]]", "matrix 2");
+        check("[[1,2],[3,[4]]]", "mixed");
+        check("[[1,2]]", "mixed");
+        check(r#"[{"a":1,"b":"x"},{"b":"y","c":null}]"#, "table a# b c");
         check(r#"[{"a":1,"\u0061b":[1,2]},{"ab":[]}]"#, "table a# ab");
         check(r#"[{"name":"x","a":{"b":1}},{"name":"y"}]"#, "records name");
         check(r#"[{"id":1,"a":{"b":1}},{"id":2,"name":"y"}]"#, "records id");

@@ -103,18 +103,20 @@ impl Markdown {
         self.out.push('\n');
     }
 
-    fn code(&mut self, text: &str) {
-        self.begin(Last::Other);
+    fn code(&mut self, depth: usize, text: &str) {
+        // Inside of a list the blank line would end nothing, and looks torn.
+        self.begin(if depth > 0 { Last::Entry } else { Last::Other });
         let fence = "`".repeat(longest(text).max(2) + 1);
-        self.out.push_str(&fence);
-        self.out.push('\n');
-        let text = text.trim_matches('\n');
-        self.out.push_str(text);
-        if !text.is_empty() {
+        for line in [&*fence].into_iter().chain(text.trim_matches('\n').lines()).chain([&*fence]) {
+            self.indent(depth);
+            self.out.push_str(line);
             self.out.push('\n');
         }
-        self.out.push_str(&fence);
-        self.out.push('\n');
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        self.out.truncate(self.out.trim_end_matches('\n').len());
+        self.out
     }
 }
 
@@ -130,7 +132,7 @@ impl Paper for Markdown {
             }
             Block::Entry { depth, label, value, note } => self.entry(depth, label, value, note),
             Block::Lines(text) => self.lines(text),
-            Block::Code(text) => self.code(text),
+            Block::Code { depth, text } => self.code(depth, text),
             Block::Head(columns) => {
                 self.begin(Last::Other);
                 for column in columns {
@@ -158,10 +160,5 @@ impl Paper for Markdown {
 
     fn len(&self) -> usize {
         self.out.len()
-    }
-
-    fn finish(mut self) -> String {
-        self.out.truncate(self.out.trim_end_matches('\n').len());
-        self.out
     }
 }

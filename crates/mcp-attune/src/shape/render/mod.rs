@@ -117,7 +117,9 @@ pub struct Rendered {
 /// ```
 #[must_use]
 pub fn markdown(data: Value<'_>, how: &Rendering<'_>) -> Rendered {
-    render(data, how, markdown::Markdown::new)
+    let mut page = markdown::Markdown::new(room(data, how));
+    let (left_out, not_shown) = render(data, how, &mut page);
+    Rendered { text: page.finish(), left_out, not_shown }
 }
 
 /// Data as plain text.
@@ -125,20 +127,25 @@ pub fn markdown(data: Value<'_>, how: &Rendering<'_>) -> Rendered {
 /// Rules: F7, F8.
 #[must_use]
 pub fn text(data: Value<'_>, how: &Rendering<'_>) -> Rendered {
-    render(data, how, text::Text::new)
+    let mut page = text::Text::new(room(data, how));
+    let (left_out, not_shown) = render(data, how, &mut page);
+    Rendered { text: page.finish(), left_out, not_shown }
 }
 
-fn render<P: Paper>(data: Value<'_>, how: &Rendering<'_>, paper: impl Fn(usize) -> P) -> Rendered {
-    // A page is about as long as its data.
-    let paper = paper((data.raw().len() + data.raw().len() / 4 + 256).min(how.room.saturating_add(1024)));
+/// A page is about as long as its data.
+fn room(data: Value<'_>, how: &Rendering<'_>) -> usize {
+    let length = data.raw().len();
+    (length + length / 4 + 256).min(how.room.saturating_add(1024))
+}
+
+/// How much was left out, and how much had no room.
+fn render(data: Value<'_>, how: &Rendering<'_>, page: &mut dyn Paper) -> (usize, usize) {
     if how.verbosity != Verbosity::Compact {
-        return walk::lay(data, how, paper);
+        return (0, walk::lay(data, how, page));
     }
-    let compacted = compact::without(data, how.output, how.low_priority, None);
-    match Message::parse(compacted.text.as_bytes()) {
-        Ok(message) if compacted.left_out > 0 => {
-            Rendered { left_out: compacted.left_out, ..walk::lay(message.body(), how, paper) }
-        }
-        _ => walk::lay(data, how, paper),
+    let Compacted { text, left_out } = compact::without(data, how.output, how.low_priority, None);
+    match Message::parse(text.as_bytes()) {
+        Ok(message) if left_out > 0 => (left_out, walk::lay(message.body(), how, page)),
+        _ => (0, walk::lay(data, how, page)),
     }
 }

@@ -104,9 +104,15 @@ impl Text {
         self.out.push('\n');
     }
 
-    fn lines(&mut self, text: &str) {
-        self.begin(Last::Other);
+    pub(super) fn finish(mut self) -> String {
+        self.out.truncate(self.out.trim_end_matches('\n').len());
+        self.out
+    }
+
+    fn lines(&mut self, depth: usize, text: &str) {
+        self.begin(if depth > 0 { Last::Entry } else { Last::Other });
         for line in text.trim_matches('\n').lines() {
+            pad(&mut self.out, 2 * depth);
             self.out.push_str(line.trim_end());
             self.out.push('\n');
         }
@@ -122,9 +128,15 @@ impl Text {
             Some(text)
         });
         let many = ends.len().checked_div(columns.len()).unwrap_or_default();
+        // A table without names begins with its first row.
+        let named = ends.iter().take(columns.len()).any(|end| *end > 0);
         for row in 0..many {
+            if row == 0 && !named {
+                texts.by_ref().take(columns.len()).for_each(drop);
+                continue;
+            }
             line(&mut self.out, &columns, |_| texts.next().unwrap_or_default());
-            if row == 0 {
+            if row == 0 && named {
                 let rules: Vec<_> = columns.iter().map(|column| "-".repeat(column.width)).collect();
                 line(&mut self.out, &columns, |at| rules.get(at).map_or("", String::as_str));
             }
@@ -185,7 +197,8 @@ impl Paper for Text {
         match *block {
             Block::Heading { level, text } => self.heading(level, text),
             Block::Entry { depth, label, value, note } => self.entry(depth, label, value, note),
-            Block::Lines(text) | Block::Code(text) => self.lines(text),
+            Block::Lines(text) => self.lines(0, text),
+            Block::Code { depth, text } => self.lines(depth, text),
             Block::Head(columns) => {
                 self.begin(Last::Other);
                 self.table.columns =
@@ -201,10 +214,5 @@ impl Paper for Text {
 
     fn len(&self) -> usize {
         self.out.len() + self.table.len()
-    }
-
-    fn finish(mut self) -> String {
-        self.out.truncate(self.out.trim_end_matches('\n').len());
-        self.out
     }
 }

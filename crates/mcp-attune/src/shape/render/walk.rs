@@ -8,7 +8,9 @@
 use std::borrow::Cow;
 
 use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::message::Message;
 
+use super::Rendering;
 use super::block::{Block, Column, Inline, Paper};
 use super::clean;
 use super::field::{Field, Fields, Place};
@@ -18,7 +20,6 @@ use super::name;
 use super::sense::Sense;
 use super::value::{Beside, Values};
 use super::words::Word;
-use super::{Rendered, Rendering};
 use crate::features::Verbosity;
 
 /// How many levels of headings there are.
@@ -26,11 +27,13 @@ const HEADINGS: usize = 4;
 /// How many levels of lists there are below them.
 const LISTS: usize = 6;
 
-pub(super) struct Walk<'h, P> {
+struct Walk<'h, 'p> {
     how: &'h Rendering<'h>,
     values: Values<'h>,
-    paper: P,
+    paper: &'p mut dyn Paper,
     hidden: usize,
+    /// Whether the data are the text of a value.
+    embedded: bool,
 }
 
 /// Whose value is laid out: what its field says of it, and the object around it.
@@ -48,19 +51,19 @@ impl<'f, 'a> Of<'f, 'a> {
     }
 }
 
-/// Lays a result out on paper.
-pub(super) fn lay<'h, P: Paper>(data: Value<'h>, how: &'h Rendering<'h>, paper: P) -> Rendered {
+/// Lays a result out on paper; how much had no room.
+pub(super) fn lay<'h>(data: Value<'h>, how: &'h Rendering<'h>, paper: &mut dyn Paper) -> usize {
     let values = Values::new(how.values, how.labels);
-    let mut walk = Walk { how, values, paper, hidden: 0 };
+    let mut walk = Walk { how, values, paper, hidden: 0, embedded: false };
     walk.root(data);
     if walk.hidden > 0 {
         let (word, count) = (how.labels.word(Word::NotShown), walk.values.count(walk.hidden));
         walk.paper.put(&Block::Lines(&format!("… {word}: {count}")));
     }
-    Rendered { text: walk.paper.finish(), left_out: 0, not_shown: walk.hidden }
+    walk.hidden
 }
 
-impl<'h, P: Paper> Walk<'h, P> {
+impl<'h> Walk<'h, '_> {
     fn root(&mut self, data: Value<'h>) {
         let root = Place::root(self.how.output);
         let title = root.title(self.how.labels).and_then(|title| name::heading(&clean::clean(title)));
@@ -156,6 +159,7 @@ impl<'h, P: Paper> Walk<'h, P> {
                 self.object(value, &mut fields, of.beside, level, None);
             }
             Type::Array if value.elements().next().is_some() => self.list(value, of, level),
+            Type::String if self.embedded(value, of, level) => {}
             Type::String if value.text().is_some_and(layout::has_lines) => self.lines(value, of),
             _ => {
                 let inline = self.simple(value, of).unwrap_or(Inline::Text(Cow::Borrowed("")));
@@ -167,6 +171,28 @@ impl<'h, P: Paper> Walk<'h, P> {
         }
     }
 
+    /// Many tools return JSON as text. It is laid out as what it is, but not what is text in it once more.
+    fn embedded(&mut self, value: Value<'h>, of: Of<'_, 'h>, level: usize) -> bool {
+        let Some(text) = value.text().filter(|_| !self.embedded && of.sense != Sense::Code) else {
+            return false;
+        };
+        let text = clean::read(text);
+        if !text.trim_start().starts_with(['{', '[']) {
+            return false;
+        }
+        let Ok(message) = Message::parse(text.as_bytes()) else { return false };
+        if message.body().members().next().is_none() && message.body().elements().next().is_none() {
+            return false;
+        }
+        let how = Rendering { output: None, ..*self.how };
+        let values = Values::new(how.values, how.labels);
+        let mut walk = Walk { how: &how, values, paper: &mut *self.paper, hidden: 0, embedded: true };
+        let of = Of { sense: Sense::Plain, format: None, place: &Place::root(None), beside: of.beside };
+        walk.section(message.body(), of, level);
+        self.hidden += walk.hidden;
+        true
+    }
+
     fn lines(&mut self, value: Value<'h>, of: Of<'_, 'h>) {
         if self.is_full() {
             self.hidden += 1;
@@ -174,8 +200,8 @@ impl<'h, P: Paper> Walk<'h, P> {
         }
         let Some(text) = value.text() else { return };
         let text = self.fitting(clean::read(text));
-        let code = of.sense == Sense::Code || is_preformatted(&text);
-        self.paper.put(&if code { Block::Code(&text) } else { Block::Lines(&text) });
+        let code = matches!(of.sense, Sense::Code | Sense::Name) || is_preformatted(&text);
+        self.paper.put(&if code { Block::Code { depth: 0, text: &text } } else { Block::Lines(&text) });
     }
 
     fn object(
@@ -227,14 +253,32 @@ impl<'h, P: Paper> Walk<'h, P> {
     fn entry(&mut self, field: &Field<'h>, value: Value<'h>, beside: Beside, depth: usize) {
         let (label, note) = (Some(&*field.label), field.note.as_deref());
         if value.kind() == Type::String {
-            let inline = self.inline(value, Of::field(field, beside));
-            self.put(&Block::Entry { depth, label, value: Some(&inline), note });
+            self.text(value, label, note, Of::field(field, beside), depth);
         } else if depth >= LISTS {
             let code = self.json(value);
             self.put(&Block::Entry { depth, label, value: Some(&code), note });
         } else {
             self.put(&Block::Entry { depth, label, value: None, note });
-            self.nested(value, Of::field(field, beside), depth + 1);
+            self.nested(value, Of::field(field, beside), depth + 1, None);
+        }
+    }
+
+    /// Text of more than one line, as an entry.
+    fn text(
+        &mut self,
+        value: Value<'h>,
+        label: Option<&str>,
+        note: Option<&str>,
+        of: Of<'_, 'h>,
+        depth: usize,
+    ) {
+        let inline = self.inline(value, of);
+        let set = matches!(of.sense, Sense::Code | Sense::Name) || is_preformatted(inline.as_str());
+        if set && label.is_some() {
+            self.put(&Block::Entry { depth, label, value: None, note });
+            self.put(&Block::Code { depth: depth + 1, text: inline.as_str() });
+        } else {
+            self.put(&Block::Entry { depth, label, value: Some(&inline), note });
         }
     }
 
@@ -244,7 +288,7 @@ impl<'h, P: Paper> Walk<'h, P> {
     }
 
     /// An object or a list, as lists inside of lists.
-    fn nested(&mut self, value: Value<'h>, of: Of<'_, 'h>, depth: usize) {
+    fn nested(&mut self, value: Value<'h>, of: Of<'_, 'h>, depth: usize, without: Option<&str>) {
         if value.kind() == Type::Array {
             self.nested_list(value, of, depth);
             return;
@@ -256,8 +300,11 @@ impl<'h, P: Paper> Walk<'h, P> {
                 self.hidden += 1;
                 continue;
             }
-            let found = fields.find(clean::read(name), at, self.how.labels, self.explained());
-            let Some(field) = found else { continue };
+            let key = clean::read(name);
+            if without == Some(&*key) {
+                continue;
+            }
+            let Some(field) = fields.find(key, at, self.how.labels, self.explained()) else { continue };
             match self.simple(value, Of::field(field, beside)) {
                 Some(inline) => {
                     let (label, note) = (Some(&*field.label), field.note.as_deref());
@@ -271,6 +318,8 @@ impl<'h, P: Paper> Walk<'h, P> {
     fn nested_list(&mut self, list: Value<'h>, of: Of<'_, 'h>, depth: usize) {
         let items = of.place.items();
         let of = Of { place: &items, ..of };
+        let telling = layout::telling_of(list);
+        let mut fields = Fields::new(items.clone());
         for (at, value) in list.elements().enumerate() {
             if self.is_full() {
                 self.hidden += 1;
@@ -279,15 +328,14 @@ impl<'h, P: Paper> Walk<'h, P> {
             if let Some(inline) = self.simple(value, of) {
                 self.put(&Block::Entry { depth, label: None, value: Some(&inline), note: None });
             } else if value.kind() == Type::String {
-                let inline = self.inline(value, of);
-                self.put(&Block::Entry { depth, label: None, value: Some(&inline), note: None });
+                self.text(value, None, None, of, depth);
             } else if depth >= LISTS {
                 let code = self.json(value);
                 self.put(&Block::Entry { depth, label: None, value: Some(&code), note: None });
             } else {
-                let number = self.values.count(at + 1);
-                self.put(&Block::Entry { depth, label: Some(&number), value: None, note: None });
-                self.nested(value, of, depth + 1);
+                let heading = self.heading(value, telling.as_deref(), &mut fields, of.beside, at);
+                self.put(&Block::Entry { depth, label: Some(&heading), value: None, note: None });
+                self.nested(value, of, depth + 1, telling.as_deref());
             }
         }
     }
@@ -296,6 +344,7 @@ impl<'h, P: Paper> Walk<'h, P> {
         match layout::layout(list) {
             Layout::Values | Layout::Mixed => self.nested_list(list, of, 0),
             Layout::Table(columns) => self.table(list, &columns, of),
+            Layout::Matrix(columns) => self.matrix(list, columns, of),
             Layout::Records(telling) => self.records(list, telling.as_deref(), of, level),
         }
     }
@@ -349,6 +398,23 @@ impl<'h, P: Paper> Walk<'h, P> {
         }
     }
 
+    fn matrix(&mut self, list: Value<'h>, columns: usize, of: Of<'_, 'h>) {
+        let heads = vec![Column { label: "", numbers: false }; columns];
+        self.put(&Block::Head(&heads));
+        let mut cells: Vec<Inline<'h>> = Vec::new();
+        for row in list.elements() {
+            if self.is_full() {
+                self.hidden += 1;
+                continue;
+            }
+            cells.clear();
+            cells.extend(row.elements().map(|value| self.cell(value, of)));
+            cells.resize(columns, Inline::Text(Cow::Borrowed("")));
+            self.put(&Block::Row(&cells));
+        }
+        self.paper.put(&Block::End);
+    }
+
     /// What is not there is a dash in a cell: a column of words that say so would be louder than the data.
     fn cell(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Inline<'h> {
         const DASH: Inline<'static> = Inline::Text(Cow::Borrowed("–"));
@@ -365,6 +431,27 @@ impl<'h, P: Paper> Walk<'h, P> {
         }
     }
 
+    /// What a record is known by: the field that tells most, else its number.
+    fn heading(
+        &mut self,
+        record: Value<'h>,
+        telling: Option<&str>,
+        fields: &mut Fields<'h>,
+        above: Beside,
+        at: usize,
+    ) -> String {
+        let told = telling.and_then(|key| {
+            let field = fields.find(Cow::Owned(key.to_owned()), 0, self.how.labels, self.explained())?;
+            Some((key, field, record.member(key)?))
+        });
+        let Some((key, field, value)) = told else { return self.values.count(at + 1) };
+        let inline = self.inline(value, Of::field(field, Beside::of(record, above)));
+        if layout::is_name(key) || inline.as_str().chars().any(char::is_alphabetic) {
+            return inline.as_str().to_owned();
+        }
+        format!("{} {}", field.label, inline.as_str())
+    }
+
     fn records(&mut self, list: Value<'h>, telling: Option<&str>, of: Of<'_, 'h>, level: usize) {
         let place = of.place.items();
         let mut fields = Fields::new(place.clone());
@@ -373,30 +460,14 @@ impl<'h, P: Paper> Walk<'h, P> {
                 self.hidden += 1;
                 continue;
             }
-            let beside = Beside::of(record, of.beside);
-            let told = telling.and_then(|key| record.member(key).map(|value| (key, value)));
-            let told = told.and_then(|(key, value)| {
-                let field = fields.find(Cow::Owned(key.to_owned()), 0, self.how.labels, self.explained())?;
-                Some((key, field, value))
-            });
-            let heading = match told {
-                Some((key, field, value)) => {
-                    let inline = self.inline(value, Of::field(field, beside));
-                    if layout::is_name(key) || inline.as_str().chars().any(char::is_alphabetic) {
-                        inline.as_str().to_owned()
-                    } else {
-                        format!("{} {}", field.label, inline.as_str())
-                    }
-                }
-                None => self.values.count(at + 1),
-            };
+            let heading = self.heading(record, telling, &mut fields, of.beside, at);
             if level < HEADINGS {
                 self.put(&Block::Heading { level: level + 1, text: &heading });
                 self.object(record, &mut fields, of.beside, level + 1, telling);
             } else {
                 self.put(&Block::Entry { depth: 0, label: Some(&heading), value: None, note: None });
                 let of = Of { place: &place, ..of };
-                self.nested(record, of, 1);
+                self.nested(record, of, 1, telling);
             }
         }
     }

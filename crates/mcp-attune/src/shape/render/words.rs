@@ -25,7 +25,7 @@ impl Word {
 /// In the order of [`Word::ALL`].
 type Row = (&'static str, [&'static str; 5]);
 
-const ENGLISH: Row = ("en", ["yes", "no", "none", "empty", "Not shown"]);
+const ENGLISH: Row = ("en", ["yes", "no", "none", "none", "Not shown"]);
 
 const ROWS: [Row; 12] = [
     ENGLISH,
