@@ -35,7 +35,7 @@ pub(super) fn shape(work: &mut Work<'_>, result: Value<'_>) {
             {
                 work.put(place, text);
             } else if let Some(hints) = hints {
-                found.say(work, &hints, 0);
+                found.say(work, &hints, !found.texts.is_empty() || found.others > 0);
             }
         }
     }
@@ -100,20 +100,22 @@ impl<'a> Found<'a> {
         (fits && valid).then(|| text.into_owned())
     }
 
-    /// Adds a text block behind the others; `left` blocks of those that are no longer there are gone.
-    fn say(&self, work: &mut Work<'_>, hints: &[String], gone: usize) {
-        let block = format!("{{\"type\":\"text\",\"text\":{}}}", Quoted(&hints.join("\n")));
+    /// Adds a text block behind the others, of which there are some or none in the end.
+    fn say(&self, work: &mut Work<'_>, hints: &[String], others: bool) {
+        let block = said(&hints.join("\n"));
         match self.content {
-            Some(content) => {
-                let comma = if self.texts.len() + self.others > gone { "," } else { "" };
-                work.put(content.closing(), format!("{comma}{block}"));
-            }
+            Some(content) => work.put(content.closing(), if others { format!(",{block}") } else { block }),
             None if self.result.members().next().is_some() => {
                 work.put(self.result.opening(), format!("\"content\":[{block}],"));
             }
             None => work.put(self.result.opening(), format!("\"content\":[{block}]")),
         }
     }
+}
+
+/// A text block.
+fn said(text: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{}}}", Quoted(text))
 }
 
 /// The data, once. Rules: F5, F8, F10.
@@ -128,7 +130,6 @@ fn json(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool) {
         hints.as_deref().and_then(|hints| with_hints(work, text.as_deref().unwrap_or(data.raw()), hints));
     let beside = hints.filter(|_| said.is_none());
     text = said.or(text);
-    let gone = found.texts.len();
     match found.structured {
         Some(there) => {
             if let Some(text) = text {
@@ -152,7 +153,7 @@ fn json(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool) {
         work.cut(content.cut_elements(is_text));
     }
     if let Some(hints) = beside {
-        found.say(work, &hints, gone);
+        found.say(work, &hints, found.others > 0);
     }
 }
 
@@ -181,16 +182,16 @@ fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, f
         let schema = work.shape.schema.clone();
         work.written(data, schema.output(), &tool.low_priority, format)
     });
-    let text = Quoted(&text);
+    let hints = hints(work, Some(data), tool);
     let first = found.texts.first().and_then(|block| Some((*block, block.member("text")?)));
     match (first, found.content) {
         (Some((first, place)), Some(content)) => {
-            work.put(place.span(), text.to_string());
+            work.put(place.span(), Quoted(&text).to_string());
             work.cut(content.cut_elements(|block| is_text(block) && block.span() != first.span()));
         }
         (None, Some(content)) => {
             let comma = if found.others > 0 { "," } else { "" };
-            work.put(content.opening(), format!("{{\"type\":\"text\",\"text\":{text}}}{comma}"));
+            work.put(content.opening(), said(&text) + comma);
         }
         (_, None) => {}
     }
@@ -200,7 +201,8 @@ fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, f
             if let Some(name) = found.result.name_span("structuredContent") {
                 work.put(name, "content");
             }
-            work.put(there.span(), format!("[{{\"type\":\"text\",\"text\":{text}}}]"));
+            let hints = hints.as_ref().map(|hints| format!(",{}", said(&hints.join("\n"))));
+            work.put(there.span(), format!("[{}{}]", said(&text), hints.unwrap_or_default()));
         }
         Some(_) => work.cut(found.result.cut_members(|name| name.is("structuredContent"))),
         None => {}
@@ -208,8 +210,8 @@ fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, f
     if found.structured.is_some() {
         count(work, &found.texts);
     }
-    if let Some(hints) = hints(work, Some(data), tool) {
-        found.say(work, &hints, found.texts.len().saturating_sub(1));
+    if let Some(hints) = hints.filter(|_| found.content.is_some()) {
+        found.say(work, &hints, true);
     }
 }
 

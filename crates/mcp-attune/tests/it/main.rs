@@ -12,6 +12,7 @@ mod properties;
 mod render;
 mod render_properties;
 mod shape;
+mod shape_properties;
 mod template;
 mod template_bounds;
 mod when;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::localize::tag;
 
 /// What a caller with these tags gets for a request; none where the answer stays as it came.
+#[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) request: Value,
     pub(crate) modern: bool,
