@@ -1,5 +1,6 @@
-//! Attune's files on disk. So far locale files: a [`Folder`] knows which there are, loads them when they are first needed,
-//! and follows them when they change; translators' tools read and write them whole.
+//! Attune's files on disk. Locale files: a [`Folder`] knows which there are, loads them when they are first needed,
+//! and follows them when they change; translators' tools read and write them whole. Templates: a [`Shelf`] has those of one
+//! tool, resource or prompt, and follows them too.
 #![cfg_attr(
     not(test),
     warn(
@@ -17,6 +18,9 @@ mod store;
 
 mod folder;
 
+mod templates;
+
 pub use folder::Folder;
 pub use pattern::{NoPlace, Pattern};
 pub use store::{Named, read, write};
+pub use templates::{Finding, Shelf, Unfit};

@@ -1,6 +1,7 @@
 //! The templates of one thing, and which of them a caller gets.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::compiled::Template;
 use super::name::Kind;
@@ -34,20 +35,20 @@ use crate::features::{Format, Wanted};
 #[derive(Debug, Default)]
 pub struct Templates {
     /// Those that ask most first.
-    all: Vec<Template>,
+    all: Vec<Arc<Template>>,
     vendors: BTreeSet<String>,
 }
 
 impl Templates {
     /// Templates, in any order.
     #[must_use]
-    pub fn new(templates: impl IntoIterator<Item = Template>) -> Self {
-        let mut all: Vec<_> = templates.into_iter().collect();
+    pub fn new(templates: impl IntoIterator<Item = impl Into<Arc<Template>>>) -> Self {
+        let mut all: Vec<Arc<Template>> = templates.into_iter().map(Into::into).collect();
         all.sort_by(|one, other| {
             let weight = |template: &Template| template.variant().weight();
             weight(other).cmp(&weight(one)).then_with(|| one.name().cmp(other.name()))
         });
-        let vendors = all.iter().flat_map(Template::vendors).map(str::to_owned).collect();
+        let vendors = all.iter().flat_map(|template| template.vendors()).map(str::to_owned).collect();
         Self { all, vendors }
     }
 
@@ -55,7 +56,7 @@ impl Templates {
     #[must_use]
     pub fn choose(&self, wanted: &Wanted, format: Format) -> Option<&Template> {
         let kind = Kind::of(format);
-        self.all.iter().find(|template| template.variant().kind() == kind && template.variant().holds(wanted))
+        self.iter().find(|template| template.variant().kind() == kind && template.variant().holds(wanted))
     }
 
     /// The template of a prompt, whose text serves every format: of two that ask as much the `.txt` one for those who want
@@ -66,8 +67,8 @@ impl Templates {
         let fit = |template: &&Template| {
             template.variant().kind() != Kind::Json && template.variant().holds(wanted)
         };
-        let most = self.all.iter().find(fit)?.variant().weight();
-        let mut best = self.all.iter().filter(fit).filter(|template| template.variant().weight() == most);
+        let most = self.iter().find(fit)?.variant().weight();
+        let mut best = self.iter().filter(fit).filter(|template| template.variant().weight() == most);
         let first_of = |template: &&Template| template.variant().kind() == first;
         best.clone().find(first_of).or_else(|| best.next())
     }
@@ -81,8 +82,8 @@ impl Templates {
     }
 
     /// The templates.
-    pub fn iter(&self) -> impl Iterator<Item = &Template> {
-        self.all.iter()
+    pub fn iter(&self) -> impl Iterator<Item = &Template> + Clone {
+        self.all.iter().map(AsRef::as_ref)
     }
 
     /// Whether there is none.

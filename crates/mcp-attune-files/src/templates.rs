@@ -1,0 +1,435 @@
+//! The templates of one thing, in files beside each other: `templates/get_weather.md`, `templates/get_weather.compact.md`.
+//!
+//! 1. The files of a stem are read when it is first asked for them. A name that no template can have, and a text that is none,
+//!    are told with file, line and what to do, and are no template.
+//! 2. Every second, if anybody asks, the files are looked at: new ones count, those that are gone do not, and those that changed are
+//!    read again. A changed file that is broken is told once, and what it was before stays.
+//! 3. No more than [`Shelf::MOST_FILES`] files are read, none of them larger than a template may be.
+//!
+//! Rules: F8, F10, G4.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use mcp_attune::shape::template::{Hints, MAX_SOURCE, Misnamed, Template, Templates, Variant, Wrong};
+
+use crate::pattern::Stamp;
+
+/// How often the files are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How many entries of a folder are looked at.
+const MOST_ENTRIES: usize = 10_000;
+
+/// The templates and the hints of one tool, resource or prompt, as they are on disk.
+///
+/// ```
+/// use mcp_attune_files::Shelf;
+///
+/// let shelf = Shelf::new(Some("nowhere/get_weather".as_ref()), None);
+/// assert!(shelf.templates().is_empty() && shelf.hints().is_empty());
+/// assert!(shelf.findings().is_empty());
+/// ```
+pub struct Shelf {
+    /// The folder, and the name that the files begin with.
+    stem: Option<(PathBuf, String)>,
+    hints: Option<PathBuf>,
+    begun: Instant,
+    /// When it was last looked at, in milliseconds since the beginning.
+    looked: AtomicU64,
+    /// Held by whoever reads files.
+    reading: Mutex<()>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    files: BTreeMap<String, Kept<Template>>,
+    note: Option<Kept<Hints>>,
+    templates: Arc<Templates>,
+    hints: Arc<Hints>,
+    findings: Vec<Finding>,
+}
+
+/// A file that was read.
+struct Kept<T> {
+    /// None where it could never be used.
+    read: Option<Arc<T>>,
+    /// The state of the file that was read last, whether or not it could be used.
+    stamp: Stamp,
+    /// What is wrong with that.
+    wrong: Option<Finding>,
+}
+
+/// Something that is wrong with a file of templates.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The file.
+    pub path: PathBuf,
+    /// Why it is not used.
+    pub why: Unfit,
+}
+
+/// Why a file is no template.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Unfit {
+    /// Its name says not what it is for.
+    Name(Misnamed),
+    /// Its text is none.
+    Text(Wrong),
+    /// More bytes than a template may have.
+    TooLarge,
+    /// It is not UTF-8.
+    Encoding,
+    /// The system does not give it.
+    Unreadable(io::ErrorKind),
+    /// There are more files than are read.
+    TooMany,
+}
+
+/// Says where, what is wrong, and what to do.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.why {
+            Unfit::Name(wrong) => write!(f, "{path}: {wrong}; {}", wrong.hint()),
+            Unfit::Text(wrong) => {
+                write!(f, "{path}:{}:{}: {wrong}; {}", wrong.line, wrong.column, wrong.hint())
+            }
+            Unfit::TooLarge => {
+                write!(f, "{path}: too large for a template; write at most {} KiB", MAX_SOURCE >> 10)
+            }
+            Unfit::Encoding => write!(f, "{path}: not UTF-8; save it in that encoding"),
+            Unfit::Unreadable(why) => write!(f, "{path}: {why}; see who may read it"),
+            Unfit::TooMany => {
+                write!(f, "{path}: more files than are read; keep at most {}", Shelf::MOST_FILES)
+            }
+        }
+    }
+}
+
+impl Shelf {
+    /// How many files of one stem are read.
+    pub const MOST_FILES: usize = 64;
+
+    /// The templates whose paths begin with `stem` and a dot, and the file of hints. They are read now; files and folders that are not there
+    /// have nothing in them, until they are.
+    #[must_use]
+    pub fn new(stem: Option<&Path>, hints: Option<&Path>) -> Self {
+        let stem = stem.and_then(|stem| {
+            let name = stem.file_name()?.to_str()?.to_owned();
+            let folder = stem.parent().filter(|folder| !folder.as_os_str().is_empty());
+            Some((folder.unwrap_or(Path::new(".")).to_owned(), name))
+        });
+        let shelf = Self {
+            stem,
+            hints: hints.map(Path::to_owned),
+            begun: Instant::now(),
+            looked: AtomicU64::new(0),
+            reading: Mutex::new(()),
+            state: Mutex::new(State::default()),
+        };
+        shelf.look();
+        shelf
+    }
+
+    /// The templates as they were when last looked at.
+    #[must_use]
+    pub fn templates(&self) -> Arc<Templates> {
+        self.state().templates.clone()
+    }
+
+    /// The hints as they were when last looked at.
+    #[must_use]
+    pub fn hints(&self) -> Arc<Hints> {
+        self.state().hints.clone()
+    }
+
+    /// What is wrong with the files as they were when last looked at.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        self.state().findings.clone()
+    }
+
+    /// Whether it is time to look again; only one of those who ask at one time is told so.
+    #[must_use]
+    pub fn is_due(&self) -> bool {
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let looked = self.looked.load(Ordering::Relaxed);
+        let due = now.saturating_sub(looked) >= u64::try_from(LOOK.as_millis()).unwrap_or(u64::MAX);
+        due && self.looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// Looks at the files, and reads those that changed. Blocks while it does.
+    pub fn look(&self) {
+        let _alone = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let (found, mut findings) = self.find();
+        let (mut files, note) = {
+            let mut state = self.state();
+            (std::mem::take(&mut state.files), state.note.take())
+        };
+        let before = files.len();
+        files.retain(|rest, _| found.iter().any(|(held, ..)| held == rest));
+        let mut changed = files.len() < before;
+        for (rest, path, stamp) in found {
+            let held = files.remove(&rest);
+            let kept = follow(held, &path, stamp, |text| Template::compile(&rest, text), &mut changed);
+            findings.extend(kept.wrong.clone());
+            files.insert(rest, kept);
+        }
+        let hints = self.hints.as_ref().and_then(|path| Some((path, Stamp::of(path)?)));
+        changed |= hints.is_none() && note.is_some();
+        let note = hints.map(|(path, stamp)| follow(note, path, stamp, Hints::compile, &mut changed));
+        findings.extend(note.as_ref().and_then(|note| note.wrong.clone()));
+        let mut state = self.state();
+        if changed {
+            state.templates = Arc::new(Templates::new(files.values().filter_map(|kept| kept.read.clone())));
+            state.hints = note.as_ref().and_then(|note| note.read.clone()).unwrap_or_default();
+        }
+        for finding in findings.iter().filter(|finding| !state.findings.contains(finding)) {
+            tracing::warn!("{finding}");
+        }
+        (state.files, state.note, state.findings) = (files, note, findings);
+    }
+
+    /// The files that are there, by what follows the stem, and those that no template can be.
+    fn find(&self) -> (Vec<(String, PathBuf, Stamp)>, Vec<Finding>) {
+        let (mut found, mut findings) = (Vec::new(), Vec::new());
+        let Some((folder, stem)) = &self.stem else { return (found, findings) };
+        let entries = fs::read_dir(folder).into_iter().flatten().take(MOST_ENTRIES).filter_map(Result::ok);
+        for entry in entries {
+            let name = entry.file_name();
+            let rest = name.to_str().and_then(|name| name.strip_prefix(stem.as_str())?.strip_prefix('.'));
+            let Some(rest) = rest.filter(|rest| rest.rsplit('.').next() != Some("hints")) else { continue };
+            let path = folder.join(&name);
+            let Some(stamp) = Stamp::of(&path) else { continue };
+            match Variant::parse(rest) {
+                Ok(_) => found.push((rest.to_owned(), path, stamp)),
+                Err(why) => findings.push(Finding { path, why: Unfit::Name(why) }),
+            }
+        }
+        // A disk gives them in any order.
+        found.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        findings.sort_by(|one, other| one.path.cmp(&other.path));
+        if let Some((_, path, _)) = found.get(Self::MOST_FILES) {
+            findings.push(Finding { path: path.clone(), why: Unfit::TooMany });
+            found.truncate(Self::MOST_FILES);
+        }
+        findings.truncate(Self::MOST_FILES);
+        (found, findings)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing that holds the lock can panic halfway through a change.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Shelf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Shelf")
+            .field("stem", &self.stem)
+            .field("hints", &self.hints)
+            .field("files", &state.files.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads a file again if it changed; what it was before stays where it is broken now.
+fn follow<T>(
+    before: Option<Kept<T>>,
+    path: &Path,
+    stamp: Stamp,
+    compile: impl FnOnce(&str) -> Result<T, Wrong>,
+    changed: &mut bool,
+) -> Kept<T> {
+    let before = match before {
+        Some(kept) if kept.stamp == stamp => return kept,
+        before => before.and_then(|kept| kept.read),
+    };
+    *changed = true;
+    match read(path, stamp).and_then(|text| compile(&text).map_err(Unfit::Text)) {
+        Ok(read) => {
+            if before.is_some() {
+                tracing::info!("{} was read again", path.display());
+            }
+            Kept { read: Some(Arc::new(read)), stamp, wrong: None }
+        }
+        Err(why) => {
+            if before.is_some() {
+                tracing::warn!("{}: what it was before stays in use", path.display());
+            }
+            Kept { read: before, stamp, wrong: Some(Finding { path: path.to_owned(), why }) }
+        }
+    }
+}
+
+fn read(path: &Path, stamp: Stamp) -> Result<String, Unfit> {
+    let most = MAX_SOURCE as u64;
+    if stamp.bytes > most {
+        return Err(Unfit::TooLarge);
+    }
+    let mut bytes = Vec::new();
+    // One byte more, so that a file that grows meanwhile is found too large.
+    let file = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    file.map_err(|error| Unfit::Unreadable(error.kind()))?;
+    if bytes.len() > MAX_SOURCE {
+        return Err(Unfit::TooLarge);
+    }
+    String::from_utf8(bytes).map_err(|_| Unfit::Encoding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_attune::features::{Format, Wanted};
+
+    /// A folder of its own, gone with its test.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("attune-templates-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        /// Writes a file, and makes sure that it can be seen to have changed.
+        fn write(&self, name: &str, text: &str) {
+            let path = self.0.join(name);
+            let before = Stamp::of(&path);
+            loop {
+                fs::write(&path, text).unwrap();
+                if Stamp::of(&path) != before {
+                    return;
+                }
+            }
+        }
+
+        fn shelf(&self) -> Shelf {
+            Shelf::new(Some(&self.0.join("weather")), Some(&self.0.join("weather.hints")))
+        }
+
+        /// What is wrong, without the folder.
+        fn told(&self, shelf: &Shelf) -> Vec<String> {
+            let folder = format!("{}/", self.0.display());
+            shelf.findings().iter().map(|finding| finding.to_string().replace(&folder, "")).collect()
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// The source of what a caller without tags gets in Markdown.
+    fn chosen(shelf: &Shelf) -> Option<String> {
+        let templates = shelf.templates();
+        Some(templates.choose(&Wanted::default(), Format::Markdown)?.source().to_owned())
+    }
+
+    #[test]
+    fn the_files_of_a_stem_are_its_templates() {
+        let place = Place::new("stem");
+        for name in
+            ["weather.md", "weather.compact.md", "weather.x-a=1.txt", "weathers.md", "other.md", "weather"]
+        {
+            place.write(name, name);
+        }
+        place.write("weather.hints", "one\n\ntwo");
+        let shelf = place.shelf();
+        let templates = shelf.templates();
+        assert_eq!(
+            templates.iter().map(Template::name).collect::<Vec<_>>(),
+            ["compact.md", "x-a=1.txt", "md"]
+        );
+        assert_eq!(templates.vendors().collect::<Vec<_>>(), ["x-a"]);
+        assert!(!shelf.hints().is_empty());
+        assert_eq!(place.told(&shelf), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_file_line_and_what_to_do() {
+        let place = Place::new("wrong");
+        place.write("weather.md", "a\n{{ b | numbr }}");
+        place.write("weather.compat.md", "");
+        place.write("weather.html", "");
+        place.write("weather.hints", "fine\n{{ open");
+        fs::write(place.0.join("weather.txt"), b"\xff").unwrap();
+        File::create(place.0.join("weather.json")).unwrap().set_len(1 << 30).unwrap();
+        let shelf = place.shelf();
+        assert_eq!(
+            place.told(&shelf),
+            [
+                "weather.compat.md: `compat` is neither a verbosity nor a known tag; did you mean `compact`?",
+                "weather.html: no template ends in `.html`; name it .md, .txt or .json, or move it away",
+                "weather.json: too large for a template; write at most 256 KiB",
+                "weather.md:2:8: there is no filter `numbr`; did you mean `number`?",
+                "weather.txt: not UTF-8; save it in that encoding",
+                "weather.hints:2:4: this is no template: unexpected end of input, expected end of variable block; \
+                 close what is open, and write braces that are text as {{ \"{{\" }}",
+            ]
+        );
+        assert!(shelf.templates().is_empty() && shelf.hints().is_empty());
+    }
+
+    #[test]
+    fn what_changes_is_followed_and_what_breaks_stays_as_it_was() {
+        let place = Place::new("follow");
+        place.write("weather.md", "one");
+        let shelf = place.shelf();
+        let first = shelf.templates();
+        shelf.look();
+        assert!(Arc::ptr_eq(&first, &shelf.templates()), "nothing changed");
+        place.write("weather.md", "two");
+        place.write("weather.hints", "hint");
+        shelf.look();
+        assert_eq!(chosen(&shelf).as_deref(), Some("two"));
+        assert!(!shelf.hints().is_empty());
+        place.write("weather.md", "{{ broken");
+        place.write("weather.hints", "{{ broken");
+        shelf.look();
+        assert_eq!(chosen(&shelf).as_deref(), Some("two"));
+        assert_eq!((shelf.hints().is_empty(), shelf.findings().len()), (false, 2));
+        shelf.look();
+        assert_eq!(shelf.findings().len(), 2, "it is still wrong");
+        place.write("weather.md", "three");
+        fs::remove_file(place.0.join("weather.hints")).unwrap();
+        shelf.look();
+        assert_eq!(chosen(&shelf).as_deref(), Some("three"));
+        assert_eq!((shelf.hints().is_empty(), shelf.findings().len()), (true, 0));
+        fs::remove_file(place.0.join("weather.md")).unwrap();
+        shelf.look();
+        assert_eq!(chosen(&shelf), None);
+    }
+
+    #[test]
+    fn no_more_files_are_read_than_anyone_needs() {
+        let place = Place::new("many");
+        for number in 0..70 {
+            place.write(&format!("weather.x-a={number:03}.md"), "");
+        }
+        let shelf = place.shelf();
+        assert_eq!(shelf.templates().iter().count(), Shelf::MOST_FILES);
+        assert_eq!(place.told(&shelf), ["weather.x-a=064.md: more files than are read; keep at most 64"]);
+    }
+
+    #[test]
+    fn one_asker_a_second_looks() {
+        let shelf = Shelf::new(None, None);
+        shelf.looked.store(0, Ordering::Relaxed);
+        assert!(!shelf.is_due(), "it was just looked at");
+        let earlier = Shelf { begun: Instant::now().checked_sub(LOOK * 2).unwrap(), ..shelf };
+        assert!(earlier.is_due());
+        assert!(!earlier.is_due());
+    }
+}
