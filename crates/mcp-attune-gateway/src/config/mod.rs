@@ -9,8 +9,8 @@
 //!
 //! One server behind the gateway is described by the tables at the top. Several are described by one table
 //! `[mounts.NAME]` each, with a `path` and the same tables from `[upstream]` down. Then `[headers]`, `[locales]`,
-//! `[content]` and `[context]` at the top are what each mount begins with, key by key; `[upstream]` and `[tools]`
-//! belong to one server, and stand in its mount.
+//! `[content]` and `[context]` at the top are what each mount begins with, key by key; `[upstream]`, `[tools]`,
+//! `[resources]` and `[prompts]` belong to one server, and stand in its mount.
 //!
 //! Caveat: paths are kept as they are written. Whether a file exists is for those to find who read it.
 //!
@@ -43,6 +43,7 @@ mod reader;
 mod schema;
 mod server;
 mod session;
+mod shaped;
 mod tools;
 mod units;
 mod upstream;
@@ -66,6 +67,7 @@ pub use mount::{Mount, MountPath};
 pub use schema::schema;
 pub use server::{Origin, Server, Tls};
 pub use session::{Key, Session};
+pub use shaped::Shaped;
 pub use tools::{Binding, End, FieldBinding, IntervalBinding, Part, Source, Tool, Written};
 pub use upstream::{BadUrl, Child, Env, Target, UnknownPaths, Upstream};
 
@@ -191,7 +193,7 @@ impl Config {
         let mut config = Self::from_bytes(&bytes, &path.display().to_string()).map_err(Unusable::Wrong)?;
         if let Some(folder) = path.parent() {
             for mount in &mut config.mounts {
-                mount.locales.path = mount.locales.path.clone().within(folder);
+                mount.within(folder);
             }
         }
         Ok(config)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 
 use mcp_attune::bind::Bindings;
 
@@ -10,6 +11,7 @@ use super::findings::{Problem, quoted};
 use super::headers::Headers;
 use super::locales::{Content, Locales};
 use super::reader::{Reader, text};
+use super::shaped::Shaped;
 use super::tools::Tool;
 use super::upstream::Upstream;
 
@@ -33,6 +35,10 @@ pub struct Mount {
     pub context: Context,
     /// The tools that there is something to say about.
     pub tools: BTreeMap<String, Tool>,
+    /// The resources that there is something to say about, by URI.
+    pub resources: BTreeMap<String, Shaped>,
+    /// The prompts that there is something to say about.
+    pub prompts: BTreeMap<String, Shaped>,
 }
 
 /// The path of an endpoint: it begins with `/`, and is the same text in every request for it.
@@ -72,6 +78,13 @@ impl Mount {
         let tools = self.tools.iter().map(|(name, tool)| (name.clone(), rules(tool))).collect();
         Bindings::new(tools, self.context.to_forward().precision)
     }
+
+    /// Sees every path from a folder where it is relative.
+    pub(super) fn within(&mut self, folder: &Path) {
+        self.locales.path = self.locales.path.clone().within(folder);
+        self.tools.values_mut().for_each(|tool| tool.within(folder));
+        self.resources.values_mut().chain(self.prompts.values_mut()).for_each(|shaped| shaped.within(folder));
+    }
 }
 
 impl Default for Mount {
@@ -85,21 +98,24 @@ impl Default for Mount {
             content: Content::default(),
             context: Context::default(),
             tools: BTreeMap::new(),
+            resources: BTreeMap::new(),
+            prompts: BTreeMap::new(),
         }
     }
 }
 
 /// Reads the one server of a file, or the several. What the file says of headers, locales, content and context at
-/// its top holds for each mount, key by key, unless the mount says otherwise; a server and its tools belong to one.
+/// its top holds for each mount, key by key, unless the mount says otherwise; a server and what it has belong to one.
 pub(super) fn read(reader: &mut Reader<'_, '_, '_>) -> Vec<Mount> {
     let base = settings(reader, Mount::default());
     let upstream = reader.table("upstream", None, |reader, _| Upstream::read(reader));
-    let tools = tools(reader, &base.context);
+    let (tools, resources, prompts) =
+        (tools(reader, &base.context), shaped(reader, "resources"), shaped(reader, "prompts"));
     if !reader.has("mounts") {
         reader.skip("mounts");
-        return vec![Mount { upstream, tools, ..base }];
+        return vec![Mount { upstream, tools, resources, prompts, ..base }];
     }
-    for key in ["upstream", "tools"] {
+    for key in ["upstream", "tools", "resources", "prompts"] {
         let hint = format!("move it into a mount: [mounts.NAME.{key}]");
         reader.refuse(&[key], &Problem::new("stands beside [mounts]", hint));
     }
@@ -140,8 +156,9 @@ fn mount(
     if !reader.has("upstream") {
         reader.wrong_table("has no `upstream`", "add a table `upstream` with a `url` or a `command`");
     }
-    let tools = tools(reader, &mount.context);
-    Some(Mount { name: name.to_owned(), path: path?, upstream, tools, ..mount })
+    let (tools, resources, prompts) =
+        (tools(reader, &mount.context), shaped(reader, "resources"), shaped(reader, "prompts"));
+    Some(Mount { name: name.to_owned(), path: path?, upstream, tools, resources, prompts, ..mount })
 }
 
 /// A path for a mount that has none: its name, where it can be one.
@@ -163,6 +180,10 @@ fn settings(reader: &mut Reader<'_, '_, '_>, base: Mount) -> Mount {
 fn tools(reader: &mut Reader<'_, '_, '_>, context: &Context) -> BTreeMap<String, Tool> {
     let tools = reader.named("tools", |_, reader| Some(Tool::read(reader, context.coordinates)));
     tools.into_iter().collect()
+}
+
+fn shaped(reader: &mut Reader<'_, '_, '_>, key: &'static str) -> BTreeMap<String, Shaped> {
+    reader.named(key, |_, reader| Some(Shaped::read(reader))).into_iter().collect()
 }
 
 fn mount_path(text: &str) -> Result<MountPath, Problem> {

@@ -31,15 +31,14 @@ pub fn schema() -> Value {
         ("limits", limits()),
         ("session", session()),
     ];
-    let mut one = vec![("upstream", upstream()), ("tools", tools())];
-    properties.append(&mut one);
+    properties.extend(one_server());
     properties.extend(settings());
     properties.push(("mounts", mounts()));
     let mut root = table("The configuration of the Attune gateway.", properties);
     let rules = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "attune.toml",
-        "not": { "required": ["mounts"], "anyOf": [{ "required": ["upstream"] }, { "required": ["tools"] }] },
+        "not": { "required": ["mounts"], "anyOf": one_server().map(|(key, _)| json!({ "required": [key] })) },
     });
     root.join(rules);
     root
@@ -152,6 +151,18 @@ fn upstream() -> Value {
     upstream
 }
 
+/// What belongs to one server.
+fn one_server() -> [(&'static str, Value); 4] {
+    let shaped = |one: &str| {
+        let stem = path("The templates of its text, without their suffixes.");
+        table(one, [("templates", stem)]).with("required", json!(["templates"]))
+    };
+    let resources =
+        map("The resources that there is something to say about, by URI.", &shaped("One resource."));
+    let prompts = map("The prompts that there is something to say about, by name.", &shaped("One prompt."));
+    [("upstream", upstream()), ("tools", tools()), ("resources", resources), ("prompts", prompts)]
+}
+
 /// What a mount can have of its own or from the top.
 fn settings() -> [(&'static str, Value); 4] {
     [("headers", headers()), ("locales", locales()), ("content", content()), ("context", context())]
@@ -254,7 +265,8 @@ fn binding() -> Value {
 fn mounts() -> Value {
     let path =
         text("Where callers find the server.").with("pattern", json!("^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$"));
-    let mut properties = vec![("path", path), ("upstream", upstream()), ("tools", tools())];
+    let mut properties = vec![("path", path)];
+    properties.extend(one_server());
     properties.extend(settings());
     let mount = table("One of several servers.", properties).with("required", json!(["path", "upstream"]));
     map("Several servers behind one gateway, by name.", &mount)

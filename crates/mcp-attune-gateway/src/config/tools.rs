@@ -1,7 +1,7 @@
 //! `[tools.NAME]`: how one tool's results are written, and which of its arguments the context fills.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use mcp_attune::bind;
 use mcp_attune::context::{Country, Zone};
@@ -11,6 +11,7 @@ use super::context::Coordinates;
 use super::findings::Problem;
 use super::language;
 use super::reader::{Reader, Value, flag, some_text, text, wrong_type};
+use super::shaped::{stem, within};
 
 /// How one tool's results are written, and which of its arguments the caller's context fills.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -194,7 +195,7 @@ impl Tool {
     pub(super) fn read(reader: &mut Reader<'_, '_, '_>, coordinates: Coordinates) -> Self {
         let path = |value: &Value<'_>| some_text(text(value)?).map(PathBuf::from);
         let tool = Self {
-            templates: reader.optional("templates", path),
+            templates: reader.optional("templates", stem),
             hints: reader.optional("hints", path),
             low_priority: reader.list("low_priority", &[], some_text),
             language_argument: reader.optional("language_argument", |value| some_text(text(value)?)),
@@ -202,6 +203,12 @@ impl Tool {
         };
         tool.check(reader);
         tool
+    }
+
+    /// Sees every path from a folder where it is relative.
+    pub(super) fn within(&mut self, folder: &Path) {
+        within(&mut self.templates, folder);
+        within(&mut self.hints, folder);
     }
 
     /// No argument may be filled from two sides, or name the interval that fills it.

@@ -1,5 +1,6 @@
 //! `attune.toml`: what it can say, and what is found in it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use mcp_attune::language::Tag;
@@ -32,7 +33,9 @@ fn an_empty_file_says_what_the_default_is() {
     assert_eq!(parse(""), Config::default());
     assert_eq!(parse("\u{feff}# only a comment\n"), Config::default());
     assert_eq!(
-        parse("[server]\n[limits]\n[session]\n[headers]\n[locales]\n[content]\n[context]\n[tools]\n"),
+        parse(
+            "[server]\n[limits]\n[session]\n[headers]\n[locales]\n[content]\n[context]\n[tools]\n[resources]\n[prompts]\n"
+        ),
         Config::default()
     );
 }
@@ -350,6 +353,66 @@ fn contradictions_of_mounts_are_found() {
         &format!("{}[mounts.a.session]\nkeys = ['{KEY}']", mount("a", "/mcp")),
         &["there is no key `session` in [mounts.a]"],
     );
+}
+
+#[test]
+fn reads_the_templates_of_tools_resources_and_prompts() {
+    let config = parse(
+        r#"
+        [tools.a]
+        templates = "templates/a"
+        [resources."weather://stations"]
+        templates = "templates/stations"
+        [prompts.plan_trip]
+        templates = "/srv/plan_trip"
+        "#,
+    );
+    let mount = &config.mounts[0];
+    let path = |path: &Option<PathBuf>| path.as_ref().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(path(&mount.tools["a"].templates), "templates/a");
+    assert_eq!(path(&mount.resources["weather://stations"].templates), "templates/stations");
+    assert_eq!(path(&mount.prompts["plan_trip"].templates), "/srv/plan_trip");
+    let config = parse("[mounts.a]\npath = '/a'\nupstream.url = 'http://a/'\nprompts.b.templates = 'c'\n");
+    assert_eq!(path(&config.mounts[0].prompts["b"].templates), "c");
+}
+
+#[test]
+fn what_is_wrong_with_templates_is_found() {
+    assert_eq!(
+        found("[tools.a]\ntemplates = 'templates/a.md'\n"),
+        [(
+            2,
+            13,
+            "`tools.a.templates` names one file".to_owned(),
+            "write \"templates/a\"; the ends of names tell templates apart".to_owned()
+        )]
+    );
+    check("[resources.'a://b']\ntemplates = 'templates/'\n", &["`resources.a://b.templates` names a folder"]);
+    check("[prompts.a]\n", &["[prompts.a] says nothing"]);
+    check(
+        "[prompts.a]\ntemplate = 'a'\n",
+        &["[prompts.a] says nothing", "there is no key `template` in [prompts.a]"],
+    );
+    check("[prompts.a]\ntemplates = ['a']\n", &["`prompts.a.templates` is an array, not a string"]);
+    let mount = "[mounts.a]\npath = '/a'\nupstream.url = 'http://a/'\n";
+    check(&format!("{mount}[prompts.a]\ntemplates = 'a'\n"), &["`prompts` stands beside [mounts]"]);
+    check(&format!("{mount}[resources.a]\ntemplates = 'a'\n"), &["`resources` stands beside [mounts]"]);
+}
+
+#[test]
+fn paths_are_relative_to_the_file() {
+    let folder = std::env::temp_dir().join(format!("attune-config-paths-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = "[tools.a]\ntemplates = 't/a'\nhints = 't/a.hints'\n[resources.b]\ntemplates = 't/b'\n[prompts.c]\ntemplates = '/c'\n";
+    std::fs::write(folder.join("attune.toml"), text).unwrap();
+    let config = Config::load(&folder.join("attune.toml")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let mount = &config.mounts[0];
+    assert_eq!(mount.tools["a"].templates, Some(folder.join("t/a")));
+    assert_eq!(mount.tools["a"].hints, Some(folder.join("t/a.hints")));
+    assert_eq!(mount.resources["b"].templates, Some(folder.join("t/b")));
+    assert_eq!(mount.prompts["c"].templates, Some(PathBuf::from("/c")));
+    assert_eq!(mount.locales.path.folder(), folder.join("locales"));
 }
 
 #[test]

@@ -15,7 +15,8 @@ fn the_example_is_fine() {
         Config::parse(Config::example(), "attune.toml").unwrap_or_else(|findings| panic!("{findings}"));
     assert!(config.default_language.is_some());
     assert!(config.mounts[0].upstream.is_some());
-    assert_eq!(config.mounts[0].tools.len(), 2);
+    let mount = &config.mounts[0];
+    assert_eq!((mount.tools.len(), mount.resources.len(), mount.prompts.len()), (2, 1, 1));
 }
 
 #[test]
@@ -250,6 +251,9 @@ fn what_the_parser_refuses_by_its_shape_does_not_fit_the_schema_either() {
         "[tools.x.context]\na = { interval = 'now' }",
         "[mounts.a]\npath = '/a'",
         "upstream.url = 'http://a/'\n[mounts.a]\npath = '/a'\nupstream.url = 'http://a/'",
+        "[prompts.x]",
+        "[resources.x]\ntemplate = 'a'",
+        "[prompts.x]\ntemplates = 'a'\n[mounts.a]\npath = '/a'\nupstream.url = 'http://a/'",
         "[tools.x]\n[mounts.a]\npath = '/a'\nupstream.url = 'http://a/'",
     ] {
         assert!(!judged(text).is_empty(), "{text}");
