@@ -65,11 +65,38 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use mcp_attune::shape::{Page, Thing};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 
 pub use server::Travel;
+
+/// What an operator of the service might write for agents and for people.
+pub const TEMPLATES: &[Page] = &[
+    Page { of: WEATHER, file: "md", text: include_str!("../templates/get_weather.md") },
+    Page { of: WEATHER, file: "compact.md", text: include_str!("../templates/get_weather.compact.md") },
+    Page {
+        of: WEATHER,
+        file: "!interactive.json",
+        text: include_str!("../templates/get_weather.!interactive.json"),
+    },
+    Page { of: WEATHER, file: "hints", text: include_str!("../templates/get_weather.hints") },
+    Page {
+        of: Thing::Resource("map://features/alpine-valley-1"),
+        file: "md",
+        text: include_str!("../templates/alpine-valley-1.md"),
+    },
+    Page {
+        of: PLAN,
+        file: "mcp-capable.sampling.md",
+        text: include_str!("../templates/plan_trip.mcp-capable.sampling.md"),
+    },
+    Page { of: PLAN, file: "interactive.md", text: include_str!("../templates/plan_trip.interactive.md") },
+];
+
+const WEATHER: Thing = Thing::Tool("get_weather");
+const PLAN: Thing = Thing::Prompt("plan_trip");
 
 /// The locale files of the service, by their tags; English is its own language.
 pub const LOCALES: &[(&str, &str)] = &[

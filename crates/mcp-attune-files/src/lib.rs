@@ -1,6 +1,6 @@
 //! Attune's files on disk. Locale files: a [`Folder`] knows which there are, loads them when they are first needed,
 //! and follows them when they change; translators' tools read and write them whole. Templates: a [`Shelf`] has those of one
-//! tool, resource or prompt, and follows them too.
+//! tool, resource or prompt, and [`Shelves`] those of a server; they are followed too.
 #![cfg_attr(
     not(test),
     warn(
@@ -12,15 +12,18 @@
     )
 )]
 
+mod due;
 mod pattern;
 
 mod store;
 
 mod folder;
 
+mod shelves;
 mod templates;
 
 pub use folder::Folder;
 pub use pattern::{NoPlace, Pattern};
+pub use shelves::{Places, Shelves, ToolPlaces};
 pub use store::{Named, read, write};
 pub use templates::{Finding, Shelf, Unfit};

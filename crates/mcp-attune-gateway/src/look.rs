@@ -1,5 +1,5 @@
-//! A look at the tools of a server when the gateway starts, so that bindings that do not fit are told before a caller
-//! meets them.
+//! A look at a server when the gateway starts, so that bindings and templates that do not fit are told before a caller
+//! meets them, and answers are not shaped that the server shapes itself.
 //!
 //! 1. The server is asked as a modern caller without credentials would ask, and as a legacy one where that gives no
 //!    listing.
@@ -8,7 +8,7 @@
 //!
 //! Nobody waits for it, and nothing depends on it.
 //!
-//! Rules: C9.
+//! Rules: C9, F6, F14.
 
 use std::time::Duration;
 
@@ -32,13 +32,13 @@ const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// Asks a server for its tools, and holds the bindings of its layer against them.
+/// Asks a server for what it is and for its tools, and holds its layer against them.
 pub(crate) async fn look<S>(server: S, path: String, most: usize, layer: AttuneLayer)
 where
     S: Service<Request<Body>, Response = Response<Body>, Error = Failed> + Clone + Send,
     S::Future: Send,
 {
-    let mut asker = Asker { server, path, most, headers: HeaderMap::new() };
+    let mut asker = Asker { server, path, most, headers: HeaderMap::new(), layer: layer.clone() };
     let pages = match asker.modern().await {
         Some(pages) => Some(pages),
         None => asker.legacy().await,
@@ -47,7 +47,7 @@ where
         Some(pages) => layer.hold(&pages),
         None => tracing::warn!(
             path = asker.path,
-            "the server could not be asked for its tools, so the bindings in [tools] are checked when somebody lists them"
+            "the server could not be asked for its tools, so what [tools] says of them is checked when somebody lists them"
         ),
     }
 }
@@ -58,6 +58,7 @@ struct Asker<S> {
     /// How large an answer may be.
     most: usize,
     headers: HeaderMap,
+    layer: AttuneLayer,
 }
 
 impl<S> Asker<S>
@@ -68,8 +69,14 @@ where
     async fn modern(&mut self) -> Option<Vec<Bytes>> {
         let (version, capabilities) = (meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
         self.headers.insert(name(PROTOCOL_VERSION)?, HeaderValue::from_static(MODERN));
+        let params = format!(r#""_meta":{{"{version}":"{MODERN}","{capabilities}":{{}}}}"#);
+        self.headers.insert(name(METHOD)?, HeaderValue::from_static("server/discover"));
+        let hello = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{{params}}}}}"#);
+        if let Some((_, answer)) = self.ask(Method::POST, hello).await {
+            self.layer.greeted(&answer);
+        }
         self.headers.insert(name(METHOD)?, HeaderValue::from_static("tools/list"));
-        self.pages(&format!(r#""_meta":{{"{version}":"{MODERN}","{capabilities}":{{}}}}"#)).await
+        self.pages(&params).await
     }
 
     async fn legacy(&mut self) -> Option<Vec<Bytes>> {
@@ -79,6 +86,7 @@ where
             r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{LEGACY}","capabilities":{{}},"clientInfo":{client}}}}}"#
         );
         let (headers, answer) = self.ask(Method::POST, hello).await?;
+        self.layer.greeted(&answer);
         let answer = Message::parse(&answer).ok()?;
         let version = answer.member("result")?.member("protocolVersion")?.text()?.decode()?;
         self.headers.insert(name(PROTOCOL_VERSION)?, HeaderValue::from_str(&version).ok()?);

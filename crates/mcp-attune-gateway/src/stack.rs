@@ -126,7 +126,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// Begins to look at the tools that bindings name; it ends with what is returned.
+    /// Begins to look at the servers that something is said of; it ends with what is returned.
     #[must_use]
     pub(crate) fn look(&self) -> JoinSet<()> {
         let bound = self.mounts.iter().filter(|mount| mount.bound.is_some());
@@ -226,7 +226,7 @@ struct Mounted {
     meter: Meter,
     behind: Behind,
     attuned: Attune<Behind>,
-    /// What is around the server, where its bindings are yet to be held against its tools.
+    /// What is around the server, where it is yet to be held against it.
     bound: Option<AttuneLayer>,
     most: usize,
 }
@@ -254,17 +254,17 @@ impl Mounted {
         };
         let mut settings = settings(config, mount);
         settings.seal = Some(Seal::new(keys.clone(), &mount.name));
-        let binds = !settings.offer.bindings.is_empty();
         let layer = AttuneLayer::new(settings);
+        let asks = layer.asks();
         let meter = lasting.metrics.meter(&mount.name);
         let behind = Behind { server, meter: meter.clone() };
         let path = mount.path.as_str().to_owned();
         let attuned = layer.layer(behind.clone());
-        let (bound, most) = (binds.then_some(layer), config.limits.answer);
+        let (bound, most) = (asks.then_some(layer), config.limits.answer);
         Ok(Self { path, attuned, meter, behind, bound, most })
     }
 
-    /// Holds the bindings against the server's tools, where there are bindings.
+    /// Holds what is around the server against it, where there is something to hold.
     async fn look(self: Arc<Self>) {
         if let Some(layer) = &self.bound {
             look(self.behind.clone(), self.path.clone(), self.most, layer.clone()).await;

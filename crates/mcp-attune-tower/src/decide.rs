@@ -66,6 +66,18 @@ pub(crate) struct Watch {
     pub(crate) learns: Learns,
 }
 
+/// Learns whether the server negotiates content itself.
+pub(crate) fn greeted(negotiates: &AtomicBool, answer: &[u8]) {
+    let said = Message::parse(answer).ok().and_then(|answer| shape::negotiates(&answer));
+    if let Some(said) = said
+        && negotiates.swap(said, Ordering::Relaxed) != said
+    {
+        let what =
+            if said { "so its answers pass as they are" } else { "no more, so its answers are shaped" };
+        tracing::info!("the server negotiates content itself, {what}");
+    }
+}
+
 /// What an answer is of interest for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Learns {
@@ -92,15 +104,7 @@ impl Watch {
         const CHANGED: &[u8] = b"notifications/tools/list_changed";
         match self.learns {
             Learns::Tools => return self.schemas.learn(self.identity, message),
-            Learns::Server => {
-                let said = Message::parse(message).ok().and_then(|message| shape::negotiates(&message));
-                if let Some(said) = said
-                    && self.negotiates.swap(said, Ordering::Relaxed) != said
-                {
-                    let what = if said { "its answers pass as they are" } else { "its answers are shaped" };
-                    tracing::info!(negotiates = said, "what the server says of content negotiation: {what}");
-                }
-            }
+            Learns::Server => greeted(&self.negotiates, message),
             Learns::Nothing => {}
         }
         if message.len() < 4096 && memmem::find(message, CHANGED).is_some() {
@@ -168,7 +172,8 @@ where
         Ok(agreed) => agreed,
         Err(refused) => return report_or(settings, refused, watch(Learns::Nothing), era, account),
     };
-    let begins = (era == Era::Legacy).then(|| begins(agreed.message())).flatten();
+    let content = mount.content().filter(|_| kind == Kind::Request);
+    let begins = (era == Era::Legacy).then(|| begins(agreed.message(), content.as_deref())).flatten();
     let caller = Caller::read(&agreed);
     told::log(&caller);
     library::follow(&settings.offer);
@@ -196,7 +201,6 @@ where
             declared = own_headers(inner, mount, parts, identity, agreed.message()).await;
         }
     }
-    let content = mount.content().filter(|_| kind == Kind::Request);
     let asked =
         content.map(|content| (shape::Request::of(agreed.message(), era == Era::Modern, &content), content));
     let onward = plan.forward_filled(agreed.message(), &filled);
@@ -293,11 +297,12 @@ where
 }
 
 /// What a message declares, where it is the one that begins a session.
-fn begins(message: &Message<'_>) -> Option<Features> {
+fn begins(message: &Message<'_>, content: Option<&Content>) -> Option<Features> {
     if message.kind() != Kind::Request || !message.method()?.is("initialize") {
         return None;
     }
-    let declared = Features::declared(message);
+    let refers = |tag: &str| content.is_some_and(|content| content.refers_to(tag));
+    let declared = Features::declared_for(message, refers);
     if declared.left_out > 0 {
         tracing::warn!(
             tags = declared.left_out,

@@ -83,17 +83,31 @@ impl AttuneLayer {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let offer = &settings.offer;
-        let interest = Interest { bindings: offer.bindings.clone(), outputs: offer.content.is_some() };
+        let interest = Interest { bindings: offer.bindings.clone(), content: offer.content.clone() };
         let schemas = Arc::new(Schemas::new(settings.schemas.clone(), interest));
         Self { mount: Arc::new(Mount { settings, schemas, negotiates: Arc::default() }) }
     }
 
-    /// Holds the bindings against all pages of what the server lists, and logs what does not fit. Whoever does not ask the
-    /// server by themselves need not call this: the first listing that passes by serves as well.
+    /// Holds bindings and templates against all pages of what the server lists, and logs what does not fit. Whoever does not
+    /// ask the server by themselves need not call this: the first listing that passes by serves as well.
     ///
-    /// Rules: C9.
+    /// Rules: C9, F6.
     pub fn hold(&self, pages: &[Bytes]) {
         self.mount.schemas.hold(pages.iter().map(AsRef::as_ref), true);
+    }
+
+    /// Learns what the server says of itself in answer to `initialize` or `server/discover`: where it negotiates content, its
+    /// answers are not shaped. Whoever does not ask need not call this either.
+    ///
+    /// Rules: F14.
+    pub fn greeted(&self, answer: &[u8]) {
+        decide::greeted(&self.mount.negotiates, answer);
+    }
+
+    /// Whether there is anything that [`hold`](Self::hold) and [`greeted`](Self::greeted) are of use for.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.mount.schemas.interest().checks() || self.mount.settings.offer.content.is_some()
     }
 }
 

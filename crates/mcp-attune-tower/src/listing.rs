@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use http::header::{self, HeaderMap, HeaderValue};
 use mcp_attune::bind::Bindings;
-use mcp_attune::shape::{Output, Schema};
+use mcp_attune::shape::{Output, Schema, Supply};
 use mcp_attune_wire::header::{METHOD, NAME, PARAM_PREFIX};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
@@ -22,8 +22,26 @@ const ID: &str = "attune-schemas";
 pub(crate) struct Interest {
     /// What callers are shown is made with these.
     pub(crate) bindings: Arc<Bindings>,
-    /// Whether the schemas of results are.
-    pub(crate) outputs: bool,
+    /// How answers are shaped, for which the schemas of results are.
+    pub(crate) content: Option<Arc<dyn Supply>>,
+}
+
+impl Interest {
+    /// What in the configuration does not fit a listing. `whole`: these are all of its pages.
+    pub(crate) fn check(&self, pages: &[Message<'_>], whole: bool) {
+        for finding in self.bindings.check(pages, whole) {
+            tracing::warn!("a binding does not fit the server: {finding}");
+        }
+        for finding in self.content.iter().flat_map(|supply| supply.content().check(pages, whole)) {
+            tracing::warn!("a template does not fit the server: {finding}");
+        }
+    }
+
+    /// Whether there is anything that may not fit.
+    pub(crate) fn checks(&self) -> bool {
+        let content = self.content.as_ref();
+        !self.bindings.is_empty() || content.is_some_and(|supply| !supply.content().tools.is_empty())
+    }
 }
 
 /// The tools of a listing that declare headers, and the schemas of results.
@@ -144,7 +162,7 @@ impl Page {
         if !bindings.is_empty() {
             tools.extend(bound(&message, bindings));
         }
-        let outputs = listed.elements().filter(|_| interest.outputs).filter_map(output).collect();
+        let outputs = listed.elements().filter(|_| interest.content.is_some()).filter_map(output).collect();
         let next = result.member("nextCursor").filter(|cursor| cursor.kind() == Type::String);
         let scope = result.member("cacheScope").and_then(Value::text);
         let next = next.map(|cursor| cursor.raw().to_owned());

@@ -44,7 +44,7 @@ pub struct Relay {
     waiting: HashMap<Id, Waiting>,
     /// What the client declared when it began.
     features: Features,
-    /// Whether the bindings were held against a listing.
+    /// Whether bindings and templates were held against a listing.
     held: bool,
     /// The listing that the client was shown last, as far as shaping needs it.
     listing: Listing,
@@ -103,7 +103,9 @@ impl Relay {
             Err(refusal) => return self.refused(line, Reply::from(&refusal)),
         };
         if agreed.message().method().is_some_and(|method| method.is("initialize")) {
-            self.features = Features::declared(agreed.message()).features;
+            let content = self.offer.content.as_ref().map(|supply| supply.content());
+            let refers = |tag: &str| content.as_ref().is_some_and(|content| content.refers_to(tag));
+            self.features = Features::declared_for(agreed.message(), refers).features;
         }
         let caller = Caller::read(&agreed).in_session(self.features.clone());
         told::log(&caller);
@@ -186,22 +188,21 @@ impl Relay {
         Ok(Sent { line: Cow::Borrowed(line), caller: Caller::default(), spoken: None })
     }
 
-    /// Holds the bindings against the first listing that comes.
+    /// Holds bindings and templates against the first listing that comes.
     fn hold(&mut self, answer: Message<'_>) {
         if std::mem::replace(&mut self.held, true) {
             return;
         }
         let whole = answer.member("result").is_some_and(|result| result.member("nextCursor").is_none());
-        for finding in self.offer.bindings.check(&[answer], whole) {
-            tracing::warn!("a binding does not fit the server: {finding}");
-        }
+        let (bindings, content) = (self.offer.bindings.clone(), self.offer.content.clone());
+        Interest { bindings, content }.check(&[answer], whole);
     }
 
     /// Keeps what an answer says that is needed later.
     fn learn(&mut self, learns: Learns, answer: &Message<'_>, line: &[u8]) {
         match learns {
             Learns::Tools { first } => {
-                let interest = Interest { outputs: true, ..Interest::default() };
+                let interest = Interest { content: self.offer.content.clone(), ..Interest::default() };
                 let Some(page) = Page::read(line, &interest) else { return };
                 if first || self.listing.weight() > MAX_WEIGHT {
                     self.listing = Listing::default();
@@ -220,11 +221,13 @@ impl Relay {
             Kind::Other => Back::Drop,
             Kind::Answer => {
                 let waiting = message.id().and_then(Id::read).and_then(|id| self.waiting.remove(&id));
+                let lists =
+                    waiting.as_ref().is_some_and(|waiting| waiting.learns == Learns::Tools { first: true });
                 if let Some(waiting) = &waiting {
                     self.learn(waiting.learns, &message, line);
                 }
                 let plan = waiting.map(|waiting| waiting.plan);
-                if plan.as_ref().is_some_and(Plan::shows) {
+                if plan.as_ref().is_some_and(Plan::shows) || lists {
                     self.hold(message);
                 }
                 Back::Send(plan.map_or(Cow::Borrowed(line), |plan| {

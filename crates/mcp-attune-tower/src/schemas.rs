@@ -92,7 +92,7 @@ pub(crate) struct Schemas {
     anonymous: Identity,
     state: Mutex<State>,
     interest: Interest,
-    /// Whether the bindings were held against a listing.
+    /// Whether bindings and templates were held against a listing.
     held: AtomicBool,
 }
 
@@ -210,7 +210,7 @@ impl Schemas {
     /// Learns from a listing that passes by, if it is whole.
     pub(crate) fn learn(&self, identity: Identity, answer: &[u8]) {
         let page = Page::read(answer, &self.interest);
-        if let Some(page) = page.as_ref().filter(|_| !self.interest.bindings.is_empty()) {
+        if let Some(page) = page.as_ref().filter(|_| self.interest.checks()) {
             self.hold([answer], page.next.is_none());
         }
         let Some(page) = page.filter(|page| page.next.is_none()) else { return };
@@ -219,15 +219,13 @@ impl Schemas {
         self.state().keep(identity, listing, page.public);
     }
 
-    /// Holds the bindings against the first listing that comes. `whole`: these are all of its pages. Rules: C9.
+    /// Holds bindings and templates against the first listing that comes. `whole`: these are all of its pages. Rules: C9, F6.
     pub(crate) fn hold<'a>(&self, pages: impl IntoIterator<Item = &'a [u8]>, whole: bool) {
         if self.held.swap(true, Ordering::Relaxed) {
             return;
         }
         let pages: Vec<_> = pages.into_iter().filter_map(|page| Message::parse(page).ok()).collect();
-        for finding in self.interest.bindings.check(&pages, whole) {
-            tracing::warn!("a binding does not fit the server: {finding}");
-        }
+        self.interest.check(&pages, whole);
     }
 
     /// The server said that its tools changed.

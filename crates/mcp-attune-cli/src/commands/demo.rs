@@ -63,6 +63,8 @@ impl Demo {
             for mount in &mut config.mounts {
                 mount.upstream = Some(upstream.clone());
                 mount.locales.carried = mcp_attune_demo::LOCALES;
+                mount.content.enabled = true;
+                mount.content.carried = mcp_attune_demo::TEMPLATES;
                 // Three of its tools know what to do with it.
                 mount.context.forward =
                     vec![Field::Timezone, Field::Locale, Field::CurrentTimestamp, Field::UserLocation];

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mcp_attune::catalog::{Carried, Library};
 use mcp_attune::language::Tag;
 use mcp_attune::localize;
+use mcp_attune::shape::Page;
 use mcp_attune_files::{Folder, Pattern};
 
 use super::choice::{choices, choose};
@@ -84,6 +85,8 @@ pub struct Content {
     pub enabled: bool,
     /// Announce that to callers.
     pub announce: bool,
+    /// Templates that the program carries itself. Where there are some, no files are looked at.
+    pub carried: &'static [Page],
 }
 
 impl Content {
@@ -91,6 +94,7 @@ impl Content {
         let content = Self {
             enabled: reader.read("enabled", base.enabled, flag),
             announce: reader.read("announce", base.announce, flag),
+            carried: base.carried,
         };
         if content.announce && !content.enabled {
             let key = if reader.has("announce") { "announce" } else { "enabled" };

@@ -234,7 +234,7 @@ impl Config {
                 mount.iter().flat_map(|mount| &mount.tools).filter_map(argument).collect(),
             ),
             formatters: self.default_language.as_ref().map(Formatters::new).unwrap_or_default(),
-            content: None,
+            content: mount.and_then(Mount::supply),
         }
     }
 

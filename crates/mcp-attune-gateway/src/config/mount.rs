@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use mcp_attune::bind::Bindings;
+use mcp_attune::shape::{self, Supply};
+use mcp_attune_files::{Places, Shelves, ToolPlaces};
 
 use super::context::Context;
 use super::findings::{Problem, quoted};
@@ -77,6 +80,31 @@ impl Mount {
         };
         let tools = self.tools.iter().map(|(name, tool)| (name.clone(), rules(tool))).collect();
         Bindings::new(tools, self.context.to_forward().precision)
+    }
+
+    /// How answers are shaped, where they are.
+    pub(super) fn supply(&self) -> Option<Arc<dyn Supply>> {
+        if !self.content.enabled {
+            return None;
+        }
+        let announce = self.content.announce;
+        match shape::Content::carried(announce, self.content.carried) {
+            Ok(carried) if !self.content.carried.is_empty() => return Some(Arc::new(Arc::new(carried))),
+            Ok(_) => {}
+            Err((file, why)) => tracing::warn!(file, "a template of the program itself is not used: {why}"),
+        }
+        let tool = |(name, tool): (&String, &Tool)| {
+            let Tool { templates, hints, low_priority, .. } = tool.clone();
+            (name.clone(), ToolPlaces { templates, hints, low_priority })
+        };
+        let shaped = |all: &BTreeMap<String, Shaped>| {
+            let named =
+                all.iter().filter_map(|(name, shaped)| Some((name.clone(), shaped.templates.clone()?)));
+            named.collect()
+        };
+        let tools = self.tools.iter().map(tool).collect();
+        let (resources, prompts) = (shaped(&self.resources), shaped(&self.prompts));
+        Some(Arc::new(Shelves::new(Places { announce, tools, resources, prompts })))
     }
 
     /// Sees every path from a folder where it is relative.

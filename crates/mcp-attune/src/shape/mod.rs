@@ -8,9 +8,9 @@
 //!    member that nobody knows. A result that is an error, or that asks the caller for more, is not shaped at all.
 //! 5. Structured content is always valid against the schema that the caller was shown. Who gets none is shown no schema.
 //! 6. A template that fails costs nobody an answer: the data is written as if there were none, and the failure is told.
-//! 7. What is left out is counted.
+//! 7. What is left out is counted, and what was shaped for one caller is no longer for everybody's cache.
 //!
-//! Rules: F4–F14.
+//! Rules: F4–F14, G3.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -48,7 +48,7 @@ mod told;
 use render::{Labels, OwnWords, Rendering, Word};
 use template::{Failed, Hints, Scene, Template};
 
-pub use content::{Content, Supply, Tool};
+pub use content::{Content, Page, Supply, Thing, Tool};
 pub use output::{Output, Part};
 pub use server::negotiates;
 pub use told::{Fault, LeftOut};
@@ -172,7 +172,7 @@ impl Shape {
     pub fn adapt(&self, message: &[u8], chain: Option<&Chain>) -> Option<Shaped> {
         let read = Message::parse(message).ok().filter(|read| read.kind() == Kind::Answer)?;
         let result = read.member("result").filter(|_| read.member("error").is_none())?;
-        let mut work = Work { shape: self, chain, edits: Vec::new(), done: Shaped::default() };
+        let mut work = Work { shape: self, chain, edits: Vec::new(), varied: true, done: Shaped::default() };
         match self.asked.method() {
             "initialize" | "server/discover" => server::advertise(&mut work, result),
             "tools/list" => listing::hide(&mut work, result),
@@ -184,6 +184,9 @@ impl Shape {
             _ if result.member("tools").is_some() => listing::hide(&mut work, result),
             _ if result.member("content").is_some() => call::shape(&mut work, result),
             _ => {}
+        }
+        if !work.edits.is_empty() && work.varied {
+            work.keep_from_others(result);
         }
         let edits: Vec<_> = work.edits.iter().map(|(place, text)| (*place, &**text)).collect();
         if edits.is_empty() && work.done.faults.is_empty() {
@@ -249,6 +252,8 @@ struct Work<'a> {
     shape: &'a Shape,
     chain: Option<&'a Chain>,
     edits: Vec<(Span, Cow<'a, str>)>,
+    /// Whether another caller may get another answer.
+    varied: bool,
     done: Shaped,
 }
 
@@ -261,10 +266,22 @@ impl Work<'_> {
         self.edits.extend(places.into_iter().map(|place| (place, Cow::Borrowed(""))));
     }
 
+    /// Says that what this caller gets is not for others, where the server says that it is.
+    ///
+    /// Rules: G3.
+    fn keep_from_others(&mut self, result: Value<'_>) {
+        if let Some(scope) = result.member("cacheScope")
+            && scope.text().is_some_and(|scope| scope.is("public"))
+        {
+            self.put(scope.span(), "\"private\"");
+        }
+    }
+
     /// What a template makes of data; none where it fails, which is told.
     fn rendered(&mut self, template: &Template, data: Value<'_>) -> Option<String> {
         match self.with_scene(data, |scene| template.render(scene)) {
-            Ok(text) => Some(text),
+            // A file ends with a line's end.
+            Ok(text) => Some(text.trim_end().to_owned()),
             Err(failed) => {
                 self.fault(template, &failed);
                 None

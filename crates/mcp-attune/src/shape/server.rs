@@ -24,6 +24,8 @@ pub(super) fn advertise(work: &mut Work<'_>, result: Value<'_>) {
             work.put(capabilities.opening(), format!("\"extensions\":{{{ours}}}{comma}"));
         }
     }
+    // Everybody is told the same, but for what they get.
+    work.varied = work.shape.content.announce;
     if !work.shape.content.announce {
         return;
     }

@@ -268,6 +268,28 @@ fn a_listing_shows_no_schema_to_who_gets_no_structured_content() {
 }
 
 #[test]
+fn what_was_shaped_for_one_caller_is_not_for_everybodys_cache() {
+    let listing =
+        |scope: &str| json!({"tools": [{"name": "a", "outputSchema": {}}], "cacheScope": scope, "ttlMs": 5});
+    let hidden = |scope: &str| json!({"tools": [{"name": "a"}], "cacheScope": scope, "ttlMs": 5});
+    let case = Case::of("tools/list", json!({}));
+    case.check(MARKDOWN, &listing("public"), &hidden("private"));
+    case.check(MARKDOWN, &listing("private"), &hidden("private"));
+    // Nothing of it is this caller's own.
+    case.check(JSON, &listing("public"), &listing("public"));
+    case.check(
+        MARKDOWN,
+        &json!({"tools": [{"name": "a"}], "cacheScope": "public"}),
+        &json!({"tools": [{"name": "a"}], "cacheScope": "public"}),
+    );
+    let mut case = Case::of("server/discover", json!({}));
+    let discovered = json!({"capabilities": {}, "cacheScope": "public"});
+    assert_eq!(case.result(MARKDOWN, &discovered)["cacheScope"], "public");
+    case.content.announce = true;
+    assert_eq!(case.result(MARKDOWN, &discovered)["cacheScope"], "private");
+}
+
+#[test]
 fn the_server_says_that_it_negotiates() {
     let case = Case::of("initialize", json!({}));
     let ours = json!({"io.modelcontextprotocol/content-negotiation": {}});
