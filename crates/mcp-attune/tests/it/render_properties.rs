@@ -231,7 +231,7 @@ fn respelled(value: &Value, out: &mut String) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(7), ..ProptestConfig::with_cases(2000) })]
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(7), ..ProptestConfig::with_cases(1000) })]
 
     #[test]
     fn fields_are_seen_as_they_are(values in prop::collection::vec(hostile_line(), 1..4)) {
@@ -290,7 +290,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(11), ..ProptestConfig::with_cases(600) })]
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(11), ..ProptestConfig::with_cases(400) })]
 
     #[test]
     fn nothing_acts_in_any_data(data in any_json(leaf())) {

@@ -135,7 +135,8 @@ pub fn text(data: Value<'_>, how: &Rendering<'_>) -> Rendered {
 /// A page is about as long as its data.
 fn room(data: Value<'_>, how: &Rendering<'_>) -> usize {
     let length = data.raw().len();
-    (length + length / 4 + 256).min(how.room.saturating_add(1024))
+    // Beyond its room a page has what was begun, and its last line.
+    (length + length / 4 + 256).min(how.room.saturating_add(how.room / 8 + 1024))
 }
 
 /// How much was left out, and how much had no room.

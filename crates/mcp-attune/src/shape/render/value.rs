@@ -21,18 +21,28 @@ const MAX_LINK: usize = 2048;
 
 /// What is true of the object that a value stands in.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(super) struct Beside {
+pub(super) struct Beside<'a> {
     /// The currency that it names.
     pub(super) currency: Option<Currency>,
     /// Whether it names a time zone: then its times are those of that zone, and stay so.
     pub(super) zone: bool,
+    /// What it calls the columns of the rows beside.
+    pub(super) names: Option<Value<'a>>,
 }
 
-impl Beside {
+impl<'a> Beside<'a> {
     /// What an object says, or the one that it stands in.
-    pub(super) fn of(object: Value<'_>, above: Self) -> Self {
-        let mut beside = Self { zone: false, ..above };
+    pub(super) fn of(object: Value<'a>, above: Self) -> Self {
+        let mut beside = above.inside();
         for (name, value) in object.members() {
+            if value.kind() == Type::Array
+                && matches!(
+                    name.as_written(),
+                    "columns" | "headers" | "fields" | "column_names" | "columnNames"
+                )
+            {
+                beside.names = Some(value);
+            }
             let Some(text) = value.text().and_then(mcp_attune_wire::json::Text::plain) else { continue };
             let name = name.as_written();
             // In small letters the code often stands beside an amount in cents.
@@ -46,6 +56,11 @@ impl Beside {
             }
         }
         beside
+    }
+
+    /// What holds for what is inside, unless it says otherwise.
+    pub(super) fn inside(self) -> Self {
+        Self { currency: self.currency, ..Self::default() }
     }
 }
 
@@ -99,7 +114,7 @@ impl<'h> Values<'h> {
         value: Value<'a>,
         sense: Sense,
         format: Option<&str>,
-        beside: Beside,
+        beside: Beside<'_>,
     ) -> Inline<'a>
     where
         'h: 'a,
@@ -115,7 +130,13 @@ impl<'h> Values<'h> {
         }
     }
 
-    fn string<'a>(&self, text: Cow<'a, str>, sense: Sense, format: Option<&str>, beside: Beside) -> Inline<'a>
+    fn string<'a>(
+        &self,
+        text: Cow<'a, str>,
+        sense: Sense,
+        format: Option<&str>,
+        beside: Beside<'_>,
+    ) -> Inline<'a>
     where
         'h: 'a,
     {
@@ -135,7 +156,7 @@ impl<'h> Values<'h> {
         Inline::Text(told.map_or(text, Cow::Owned))
     }
 
-    fn number<'a>(&self, raw: &'a str, sense: Sense, beside: Beside) -> Cow<'a, str> {
+    fn number<'a>(&self, raw: &'a str, sense: Sense, beside: Beside<'_>) -> Cow<'a, str> {
         let digits = raw.bytes().all(|byte| byte.is_ascii_digit());
         if self.latin && digits {
             match sense {
@@ -150,7 +171,7 @@ impl<'h> Values<'h> {
         self.formatted(raw, digits, sense, beside).map_or(Cow::Borrowed(raw), Cow::Owned)
     }
 
-    fn formatted(&self, raw: &str, integer: bool, sense: Sense, beside: Beside) -> Option<String> {
+    fn formatted(&self, raw: &str, integer: bool, sense: Sense, beside: Beside<'_>) -> Option<String> {
         // An exponent is worth writing out only while that is shorter than reading it.
         let plain = match raw.contains(['e', 'E']) {
             true => Some(Number::parse(raw).ok()?.to_string()).filter(|text| text.len() <= 24)?,
@@ -196,7 +217,7 @@ impl<'h> Values<'h> {
     }
 
     /// `2024-09-10`, `2024-09-10T23:37:20Z`, `2024-09-10 23:37`.
-    fn day(&self, text: &str, beside: Beside) -> Option<String> {
+    fn day(&self, text: &str, beside: Beside<'_>) -> Option<String> {
         let bytes = text.as_bytes();
         let shaped = bytes.len() >= 10
             && bytes.iter().take(10).enumerate().all(|(at, byte)| match at {

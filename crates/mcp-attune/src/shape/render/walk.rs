@@ -42,11 +42,11 @@ struct Of<'f, 'a> {
     sense: Sense,
     format: Option<&'a str>,
     place: &'f Place<'a>,
-    beside: Beside,
+    beside: Beside<'a>,
 }
 
 impl<'f, 'a> Of<'f, 'a> {
-    fn field(field: &'f Field<'a>, beside: Beside) -> Self {
+    fn field(field: &'f Field<'a>, beside: Beside<'a>) -> Self {
         Self { sense: field.sense, format: field.format, place: &field.place, beside }
     }
 }
@@ -115,7 +115,10 @@ impl<'h> Walk<'h, '_> {
         }
         self.hidden += 1;
         let begin = (0..=left).rev().find_map(|end| text.get(..end)).unwrap_or_default();
-        Cow::Owned(format!("{begin}…"))
+        let mut cut = String::with_capacity(begin.len() + 4);
+        cut.push_str(begin);
+        cut.push('…');
+        Cow::Owned(cut)
     }
 
     fn inline(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Inline<'h> {
@@ -187,7 +190,8 @@ impl<'h> Walk<'h, '_> {
         let how = Rendering { output: None, ..*self.how };
         let values = Values::new(how.values, how.labels);
         let mut walk = Walk { how: &how, values, paper: &mut *self.paper, hidden: 0, embedded: true };
-        let of = Of { sense: Sense::Plain, format: None, place: &Place::root(None), beside: of.beside };
+        let of =
+            Of { sense: Sense::Plain, format: None, place: &Place::root(None), beside: Beside::default() };
         walk.section(message.body(), of, level);
         self.hidden += walk.hidden;
         true
@@ -208,7 +212,7 @@ impl<'h> Walk<'h, '_> {
         &mut self,
         object: Value<'h>,
         fields: &mut Fields<'h>,
-        above: Beside,
+        above: Beside<'h>,
         level: usize,
         without: Option<&str>,
     ) {
@@ -250,7 +254,7 @@ impl<'h> Walk<'h, '_> {
     }
 
     /// A field that needs room of its own, as an entry with a list below it.
-    fn entry(&mut self, field: &Field<'h>, value: Value<'h>, beside: Beside, depth: usize) {
+    fn entry(&mut self, field: &Field<'h>, value: Value<'h>, beside: Beside<'h>, depth: usize) {
         let (label, note) = (Some(&*field.label), field.note.as_deref());
         if value.kind() == Type::String {
             self.text(value, label, note, Of::field(field, beside), depth);
@@ -370,7 +374,7 @@ impl<'h> Walk<'h, '_> {
                 self.hidden += 1;
                 continue;
             }
-            let beside = if says { Beside::of(row, of.beside) } else { Beside { zone: false, ..of.beside } };
+            let beside = if says { Beside::of(row, of.beside) } else { of.beside.inside() };
             cells.clear();
             cells.resize(fields.len(), Inline::Text(Cow::Borrowed("")));
             for (guess, (name, value)) in row.members().enumerate() {
@@ -398,8 +402,21 @@ impl<'h> Walk<'h, '_> {
         }
     }
 
+    /// Rows without names, but for those that stand beside them.
     fn matrix(&mut self, list: Value<'h>, columns: usize, of: Of<'_, 'h>) {
-        let heads = vec![Column { label: "", numbers: false }; columns];
+        let names: Vec<_> =
+            of.beside.names.into_iter().flat_map(Value::elements).map_while(Value::text).collect();
+        let names = if names.len() == columns { names } else { Vec::new() };
+        let nowhere = Place::root(None);
+        let field = |name| Field::new(clean::read(name), &nowhere, self.how.labels, false);
+        let fields: Vec<_> = names.into_iter().map(field).collect();
+        let numbers = |at: usize| {
+            let mut kinds = list.elements().filter_map(|row| row.elements().nth(at)).map(Value::kind);
+            kinds.all(|kind| kind == Type::Number)
+        };
+        let label = |at: usize| fields.get(at).map_or("", |field| &*field.label);
+        let heads: Vec<_> =
+            (0..columns).map(|at| Column { label: label(at), numbers: numbers(at) }).collect();
         self.put(&Block::Head(&heads));
         let mut cells: Vec<Inline<'h>> = Vec::new();
         for row in list.elements() {
@@ -408,7 +425,10 @@ impl<'h> Walk<'h, '_> {
                 continue;
             }
             cells.clear();
-            cells.extend(row.elements().map(|value| self.cell(value, of)));
+            for (at, value) in row.elements().enumerate() {
+                let of = fields.get(at).map_or(of, |field| Of { sense: field.sense, ..of });
+                cells.push(self.cell(value, of));
+            }
             cells.resize(columns, Inline::Text(Cow::Borrowed("")));
             self.put(&Block::Row(&cells));
         }
@@ -437,7 +457,7 @@ impl<'h> Walk<'h, '_> {
         record: Value<'h>,
         telling: Option<&str>,
         fields: &mut Fields<'h>,
-        above: Beside,
+        above: Beside<'h>,
         at: usize,
     ) -> String {
         let told = telling.and_then(|key| {
