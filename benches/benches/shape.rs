@@ -84,7 +84,7 @@ fn main() {
                 ("as Markdown", &|| drop(black_box(markdown(black_box(message.body()), &how)))),
                 ("as text", &|| drop(black_box(text(black_box(message.body()), &how)))),
                 ("compact, as JSON", &|| {
-                    drop(black_box(compact(black_box(message.body()), Some(&output), &[])))
+                    drop(black_box(compact(black_box(message.body()), Some(&output), &[])));
                 }),
             ];
             let read = || drop(black_box(serde_json::from_str::<Value>(black_box(&data)).unwrap()));

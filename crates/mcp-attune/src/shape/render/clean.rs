@@ -46,7 +46,7 @@ fn suspect(bytes: &[u8]) -> bool {
 
 /// The text in one line: each run of white space with a line end or a tab in it is one space.
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
-    if !text.contains(['\n', '\t']) {
+    if !text.bytes().any(|byte| matches!(byte, b'\n' | b'\t')) {
         return Cow::Borrowed(text.trim());
     }
     let words: Vec<_> = text.split(['\n', '\t']).map(str::trim).filter(|word| !word.is_empty()).collect();

@@ -97,6 +97,8 @@ impl<'a> Field<'a> {
 }
 
 /// The fields of a list of objects, each made once.
+///
+/// They are kept by their place, so that what stands in each of many records is looked up once.
 pub(super) struct Fields<'a> {
     place: Place<'a>,
     known: Vec<Field<'a>>,
@@ -106,8 +108,19 @@ pub(super) struct Fields<'a> {
 const MOST: usize = 64;
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(place: Place<'a>) -> Self {
-        Self { place, known: Vec::new() }
+    /// Those of a place, taken from what was kept if they are there.
+    pub(super) fn of(place: &Place<'a>, kept: &mut Vec<Self>) -> Self {
+        match kept.iter().position(|fields| fields.place.path == place.path) {
+            Some(at) => kept.swap_remove(at),
+            None => Self { place: place.clone(), known: Vec::new() },
+        }
+    }
+
+    /// Keeps them for the next object in their place.
+    pub(super) fn keep(self, kept: &mut Vec<Self>) {
+        if kept.len() < MOST {
+            kept.push(self);
+        }
     }
 
     /// The field of a name; `guess` is where it probably is.

@@ -161,8 +161,9 @@ fn length(text: Text<'_>) -> usize {
 
 /// Whether a string has more than one line.
 pub(super) fn has_lines(text: Text<'_>) -> bool {
-    text.plain().is_none_or(|plain| plain.contains(['\u{2028}', '\u{2029}', '\u{85}']))
-        && clean::read(text).trim().contains('\n')
+    // Without escapes, only what is longer than a byte can end a line.
+    let may = text.plain().is_none_or(|plain| plain.bytes().any(|byte| matches!(byte, 0xc2 | 0xe2)));
+    may && clean::read(text).trim().contains('\n')
 }
 
 fn is_table(columns: &[Column<'_>]) -> bool {

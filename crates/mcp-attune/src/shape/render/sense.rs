@@ -1,6 +1,7 @@
 //! What the numbers and times in a field mean, told from its name and its schema; and only where that is sure.
 //!
-//! 1. Numbers that name and do not count (`id`, `year`, `port`, `zip_code`, `version`, `line`, …) are not grouped.
+//! 1. Numbers that name and do not count (`id`, `year`, `port`, `zip_code`, `version`, `line`, …) stay as they are
+//!    written, in their own digits: they are looked up, typed and copied.
 //! 2. Coordinates stay as they are written: with a decimal comma a pair of them would read as four numbers.
 //! 3. `*_percent` is in percent. `*_ratio`, `*_probability` and `*_share` are, where a fraction between 0 and 1 is written.
 //! 4. The last word of a name is the unit of the number if it can be nothing else: `wind_kmh`, `temperature_c`, `size_bytes`.

@@ -158,14 +158,10 @@ impl<'h> Values<'h> {
 
     fn number<'a>(&self, raw: &'a str, sense: Sense, beside: Beside<'_>) -> Cow<'a, str> {
         let digits = raw.bytes().all(|byte| byte.is_ascii_digit());
-        if self.latin && digits {
-            match sense {
-                Sense::Plain | Sense::Amount if raw.len() <= 3 => return Cow::Borrowed(raw),
-                Sense::Name | Sense::Time => return Cow::Borrowed(raw),
-                _ => {}
-            }
-        }
-        if sense == Sense::Written {
+        let short = self.latin && digits && raw.len() <= 3 && matches!(sense, Sense::Plain | Sense::Amount);
+        // What names is looked up, typed and copied: it has the digits that it is written with.
+        let named = digits && matches!(sense, Sense::Name | Sense::Time);
+        if short || named || sense == Sense::Written {
             return Cow::Borrowed(raw);
         }
         self.formatted(raw, digits, sense, beside).map_or(Cow::Borrowed(raw), Cow::Owned)
@@ -304,4 +300,100 @@ fn is_link(text: &str) -> bool {
         char.is_whitespace() || char.is_control() || matches!(char, '<' | '>' | '|' | '\\' | '`')
     };
     rest.is_some_and(|rest| !rest.is_empty()) && text.len() <= MAX_LINK && !text.contains(odd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::name::words;
+    use super::super::words::OwnWords;
+    use super::*;
+    use crate::format::Formatters;
+    use crate::language::Tag;
+    use jiff::tz::TimeZone;
+    use mcp_attune_wire::message::Message;
+
+    /// The field `name` of an object, for somebody in Zurich who reads this locale.
+    #[track_caller]
+    fn check(locale: &str, name: &str, object: &str, expected: &str) {
+        let zone = TimeZone::get("Europe/Zurich").unwrap();
+        let format = Formatters::new(&Tag::parse(locale).unwrap()).format([], zone);
+        let message = Message::parse(object.as_bytes()).unwrap();
+        let (sense, _) = Sense::of(&words(name), None);
+        let beside = Beside::of(message.body(), Beside::default());
+        let value = message.body().member(name).unwrap();
+        let words = OwnWords(locale);
+        let values = Values::new(&format, &words);
+        let shown = values.scalar(value, sense, None, beside);
+        assert_eq!(shown.as_str(), expected, "{locale} {object}");
+    }
+
+    #[test]
+    fn numbers_are_exact_and_grouped_where_they_count() {
+        check("de-CH", "count", r#"{"count":12345678901234567890.50}"#, "12'345'678'901'234'567'890.50");
+        check("fr", "count", r#"{"count":-1234.5}"#, "-1\u{202f}234,5");
+        check("en", "count", r#"{"count":1.5e3}"#, "1,500");
+        check("en", "count", r#"{"count":1e300}"#, "1e300");
+        check("en", "count", r#"{"count":0.30000000000000004}"#, "0.30000000000000004");
+        check("en", "year", r#"{"year":2026}"#, "2026");
+        check("ar-EG", "year", r#"{"year":2026}"#, "2026");
+        check("ar-EG", "count", r#"{"count":7}"#, "٧");
+        check("de", "lat", r#"{"lat":46.948}"#, "46.948");
+        check("de", "humidity_percent", r#"{"humidity_percent":64.5}"#, "64,5\u{a0}%");
+        check("en", "win_ratio", r#"{"win_ratio":0.125}"#, "12.5%");
+        check("en", "win_ratio", r#"{"win_ratio":1.25}"#, "1.25");
+        check("en", "win_ratio", r#"{"win_ratio":1}"#, "1");
+        check("en", "size_bytes", r#"{"size_bytes":1048576}"#, "1,048,576\u{a0}B");
+    }
+
+    #[test]
+    fn money_is_money_only_where_that_is_sure() {
+        check("de-CH", "price", r#"{"price":1234.5,"currency":"EUR"}"#, "€\u{a0}1'234.50");
+        check("en", "price", r#"{"price":1099,"currency":"USD"}"#, "1,099");
+        check("en", "price", r#"{"price":10.99,"currency":"usd"}"#, "10.99");
+        check("en", "price", r#"{"price":10.999,"currency":"USD"}"#, "10.999\u{a0}USD");
+        check("en", "price", r#"{"price":10.50,"currency":"JPY"}"#, "10.50\u{a0}JPY");
+        check("en", "price_usd", r#"{"price_usd":1099}"#, "$1,099.00");
+        check("en", "price", r#"{"price":10.99}"#, "10.99");
+        check("en", "weight", r#"{"weight":10.99,"currency":"USD"}"#, "10.99");
+    }
+
+    #[test]
+    fn times_are_those_of_the_reader_or_of_the_zone_beside_them() {
+        check("de-CH", "x", r#"{"x":"2026-07-01"}"#, "01.07.2026");
+        check("de-CH", "x", r#"{"x":"2026-07-01T08:00:00Z"}"#, "01.07.2026, 10:00 MESZ");
+        check("de-CH", "x", r#"{"x":"2026-07-01T08:00:05+09:00"}"#, "01.07.2026, 01:00:05 MESZ");
+        check(
+            "de-CH",
+            "x",
+            r#"{"x":"2026-07-01T08:00:00+09:00","timezone":"Asia/Tokyo"}"#,
+            "01.07.2026, 08:00",
+        );
+        check("de-CH", "x", r#"{"x":"2026-07-01 08:00"}"#, "01.07.2026, 08:00");
+        check("en-US", "start_time", r#"{"start_time":"16:30"}"#, "4:30\u{202f}PM");
+        check("en-US", "score", r#"{"score":"16:30"}"#, "16:30");
+        check("en", "x", r#"{"x":"PT2H30M"}"#, "2 hr, 30 min");
+        for text in
+            ["2026-13-01", "2026-07-01T25:00:00Z", "2026-07-01x", "P1D", "PTA", "2026-07-01T08:00:00Z[UTC]"]
+        {
+            check("en", "x", &format!(r#"{{"x":"{text}"}}"#), text);
+        }
+        check("en", "version", r#"{"version":"2026-07-01"}"#, "2026-07-01");
+    }
+
+    #[test]
+    fn only_addresses_that_people_follow_are_links() {
+        for (text, expected) in [
+            ("https://a.example/b_c?d=1&e", true),
+            ("mailto:a@b.example", true),
+            ("javascript:alert(1)", false),
+            ("data:text/html,x", false),
+            ("HTTPS://a.example", false),
+            ("https://", false),
+            ("https://a b", false),
+            ("https://a>b", false),
+            ("see https://a.example", false),
+        ] {
+            assert_eq!(is_link(text), expected, "{text}");
+        }
+    }
 }

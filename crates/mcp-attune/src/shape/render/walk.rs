@@ -32,6 +32,7 @@ struct Walk<'h, 'p> {
     values: Values<'h>,
     paper: &'p mut dyn Paper,
     hidden: usize,
+    kept: Vec<Fields<'h>>,
     /// Whether the data are the text of a value.
     embedded: bool,
 }
@@ -54,7 +55,7 @@ impl<'f, 'a> Of<'f, 'a> {
 /// Lays a result out on paper; how much had no room.
 pub(super) fn lay<'h>(data: Value<'h>, how: &'h Rendering<'h>, paper: &mut dyn Paper) -> usize {
     let values = Values::new(how.values, how.labels);
-    let mut walk = Walk { how, values, paper, hidden: 0, embedded: false };
+    let mut walk = Walk { how, values, paper, hidden: 0, kept: Vec::new(), embedded: false };
     walk.root(data);
     if walk.hidden > 0 {
         let (word, count) = (how.labels.word(Word::NotShown), walk.values.count(walk.hidden));
@@ -158,8 +159,9 @@ impl<'h> Walk<'h, '_> {
     fn section(&mut self, value: Value<'h>, of: Of<'_, 'h>, level: usize) {
         match value.kind() {
             Type::Object if value.members().next().is_some() => {
-                let mut fields = Fields::new(of.place.clone());
+                let mut fields = Fields::of(of.place, &mut self.kept);
                 self.object(value, &mut fields, of.beside, level, None);
+                fields.keep(&mut self.kept);
             }
             Type::Array if value.elements().next().is_some() => self.list(value, of, level),
             Type::String if self.embedded(value, of, level) => {}
@@ -189,7 +191,8 @@ impl<'h> Walk<'h, '_> {
         }
         let how = Rendering { output: None, ..*self.how };
         let values = Values::new(how.values, how.labels);
-        let mut walk = Walk { how: &how, values, paper: &mut *self.paper, hidden: 0, embedded: true };
+        let mut walk =
+            Walk { how: &how, values, paper: &mut *self.paper, hidden: 0, kept: Vec::new(), embedded: true };
         let of =
             Of { sense: Sense::Plain, format: None, place: &Place::root(None), beside: Beside::default() };
         walk.section(message.body(), of, level);
@@ -298,7 +301,7 @@ impl<'h> Walk<'h, '_> {
             return;
         }
         let beside = Beside::of(value, of.beside);
-        let mut fields = Fields::new(of.place.clone());
+        let mut fields = Fields::of(of.place, &mut self.kept);
         for (at, (name, value)) in value.members().enumerate() {
             if self.is_full() {
                 self.hidden += 1;
@@ -317,13 +320,14 @@ impl<'h> Walk<'h, '_> {
                 None => self.entry(field, value, beside, depth),
             }
         }
+        fields.keep(&mut self.kept);
     }
 
     fn nested_list(&mut self, list: Value<'h>, of: Of<'_, 'h>, depth: usize) {
         let items = of.place.items();
         let of = Of { place: &items, ..of };
         let telling = layout::telling_of(list);
-        let mut fields = Fields::new(items.clone());
+        let mut fields = Fields::of(&items, &mut Vec::new());
         for (at, value) in list.elements().enumerate() {
             if self.is_full() {
                 self.hidden += 1;
@@ -474,7 +478,7 @@ impl<'h> Walk<'h, '_> {
 
     fn records(&mut self, list: Value<'h>, telling: Option<&str>, of: Of<'_, 'h>, level: usize) {
         let place = of.place.items();
-        let mut fields = Fields::new(place.clone());
+        let mut fields = Fields::of(&place, &mut self.kept);
         for (at, record) in list.elements().enumerate() {
             if self.is_full() {
                 self.hidden += 1;
