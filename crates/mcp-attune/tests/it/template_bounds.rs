@@ -6,7 +6,7 @@ use allocation_counter::measure;
 use jiff::Timestamp;
 use mcp_attune::features::Wanted;
 use mcp_attune::format::Format;
-use mcp_attune::shape::template::{Hints, MAX_OUTPUT, Scene, Template, What};
+use mcp_attune::shape::template::{Hints, MAX_DATA, MAX_OUTPUT, Scene, Template, What};
 use mcp_attune_wire::message::Message;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -56,6 +56,13 @@ fn text_that_goes_on_is_stopped() {
     check("{{ 'x' * 1000000000 }}", "{}", &What::Impossible("'x' * 1000000000".to_owned()), 1);
     check("{{ 'x' * 90000000 }}", "{}", &What::TooLong, 300);
     check("{{ range(1000000000) }}", "{}", &What::Impossible("range(1000000000)".to_owned()), 1);
+}
+
+#[test]
+fn data_that_is_too_much_is_not_looked_at_and_what_is_given_takes_bounded_memory() {
+    let list = |bytes: usize| format!("[{}[]]", "[],".repeat(bytes / 3 - 1));
+    check("{{ 1 }}", &list(MAX_DATA + 3), &What::TooMuchData, 1);
+    check("{{ typo }}", &list(MAX_DATA - 8), &What::NoValue("typo".to_owned()), 100);
 }
 
 #[test]

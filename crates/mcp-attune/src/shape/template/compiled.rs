@@ -16,7 +16,7 @@ use super::lex::{self, Token};
 use super::name::{Kind, Variant};
 use super::scene::{Root, Scene};
 use super::wrong::{Failed, Fault, What, Wrong};
-use super::{MAX_OUTPUT, MAX_SOURCE, vet};
+use super::{MAX_DATA, MAX_OUTPUT, MAX_SOURCE, vet};
 
 /// The name that minijinja knows it by.
 const IT: &str = "template";
@@ -110,6 +110,10 @@ impl Template {
     /// bounded, so it ends.
     pub fn render(&self, scene: &Scene<'_>) -> Result<String, Failed> {
         let failed = |error: minijinja::Error| Failed::of(&self.source, &error);
+        let asked = scene.arguments.map_or(0, |arguments| arguments.raw().len());
+        if scene.data.raw().len() + asked > MAX_DATA {
+            return Err(Failed { line: None, what: What::TooMuchData });
+        }
         let root = Arc::new(Root::new(scene, self.variant.kind()));
         let seen = Value::from_dyn_object(root.clone());
         let mut out = Bounded(Vec::with_capacity(self.source.len()));

@@ -13,8 +13,8 @@
 //!    must give an object or an array, else it failed.
 //! 4. What has no value can be asked for with `if`, and not be printed: a typing error is an error. Most are found when the
 //!    template is read, by the tool's `outputSchema` ([`Template::check`]).
-//! 5. A rendering is bounded: half a million steps, [`MAX_OUTPUT`] bytes, and loops and macros inside each other. There is no
-//!    way to other files, and no state from one rendering to the next. Where it fails, [`Failed`] says why without saying what
+//! 5. A rendering is bounded: [`MAX_DATA`] bytes in, half a million steps, [`MAX_OUTPUT`] bytes out, and so many loops and macros
+//!    inside each other. One step may go through a whole list, as `x in list` does. There is no way to other files, and no state from one rendering to the next. Where it fails, [`Failed`] says why without saying what
 //!    the data was; whoever asked then does without the template.
 //!
 //! Rules: F6, F7, F8, F10, F11.
@@ -55,6 +55,9 @@ pub use wrong::{Failed, Fault, What, Wrong};
 
 /// How many bytes a template may have.
 pub const MAX_SOURCE: usize = 256 << 10;
+
+/// How many bytes of JSON a template is given, the arguments included. Ready for use they may take thirty times as much.
+pub const MAX_DATA: usize = 2 << 20;
 
 /// How many bytes a rendering may give.
 pub const MAX_OUTPUT: usize = 4 << 20;

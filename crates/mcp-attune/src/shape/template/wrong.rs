@@ -137,6 +137,8 @@ pub struct Failed {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum What {
+    /// More data than a template is given.
+    TooMuchData,
     /// More steps than a template may take.
     TooManySteps,
     /// More text than a template may give.
@@ -161,6 +163,7 @@ pub enum What {
 impl fmt::Display for What {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::TooMuchData => f.write_str("too much data for a template; let the server give less"),
             Self::TooManySteps => f.write_str("too many steps; loop over less"),
             Self::TooLong => f.write_str("too much text; print less"),
             Self::TooDeep => f.write_str("too many macros or loops inside each other"),

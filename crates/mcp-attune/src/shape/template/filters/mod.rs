@@ -13,7 +13,8 @@ mod texts;
 mod times;
 mod words;
 
-use minijinja::{Environment, filters, tests};
+use minijinja::tests as judged;
+use minijinja::{Environment, filters};
 
 macro_rules! named {
     ($names:ident, $add:ident, $method:ident, $what:literal: $($name:literal => $function:path,)+) => {
@@ -87,38 +88,61 @@ named! {
 
 named! {
     TESTS, add_tests, add_test, "The tests that there are.":
-    "defined" => tests::is_defined,
-    "undefined" => tests::is_undefined,
-    "none" => tests::is_none,
-    "boolean" => tests::is_boolean,
-    "number" => tests::is_number,
-    "integer" => tests::is_integer,
-    "float" => tests::is_float,
-    "string" => tests::is_string,
-    "sequence" => tests::is_sequence,
-    "iterable" => tests::is_iterable,
-    "mapping" => tests::is_mapping,
-    "odd" => tests::is_odd,
-    "even" => tests::is_even,
-    "divisibleby" => tests::is_divisibleby,
-    "startingwith" => tests::is_startingwith,
-    "endingwith" => tests::is_endingwith,
-    "lower" => tests::is_lower,
-    "upper" => tests::is_upper,
-    "eq" => tests::is_eq,
-    "equalto" => tests::is_eq,
-    "ne" => tests::is_ne,
-    "lt" => tests::is_lt,
-    "le" => tests::is_le,
-    "gt" => tests::is_gt,
-    "ge" => tests::is_ge,
-    "in" => tests::is_in,
-    "true" => tests::is_true,
-    "false" => tests::is_false,
+    "defined" => judged::is_defined,
+    "undefined" => judged::is_undefined,
+    "none" => judged::is_none,
+    "boolean" => judged::is_boolean,
+    "number" => judged::is_number,
+    "integer" => judged::is_integer,
+    "float" => judged::is_float,
+    "string" => judged::is_string,
+    "sequence" => judged::is_sequence,
+    "iterable" => judged::is_iterable,
+    "mapping" => judged::is_mapping,
+    "odd" => judged::is_odd,
+    "even" => judged::is_even,
+    "divisibleby" => judged::is_divisibleby,
+    "startingwith" => judged::is_startingwith,
+    "endingwith" => judged::is_endingwith,
+    "lower" => judged::is_lower,
+    "upper" => judged::is_upper,
+    "eq" => judged::is_eq,
+    "equalto" => judged::is_eq,
+    "ne" => judged::is_ne,
+    "lt" => judged::is_lt,
+    "le" => judged::is_le,
+    "gt" => judged::is_gt,
+    "ge" => judged::is_ge,
+    "in" => judged::is_in,
+    "true" => judged::is_true,
+    "false" => judged::is_false,
 }
 
 /// Adds them.
 pub(super) fn add(environment: &mut Environment<'_>) {
     add_filters(environment);
     add_tests(environment);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_guide_has_every_filter_and_no_other() {
+        let guide = include_str!("../../../../../../docs/templates.md");
+        let (_, guide) = guide.split_once("## What it can do with values").unwrap();
+        let (guide, _) = guide.split_once("\n## ").unwrap();
+        for name in NAMES.iter().filter(|name| !["d", "safe", "count"].contains(name)) {
+            let said = guide.contains(&format!("`{name}`")) || guide.contains(&format!("`{name}("));
+            assert!(said, "`{name}` is not in docs/templates.md");
+        }
+        let used = guide.split("\\| ").skip(1).map(|rest| {
+            let end = rest.find(|char: char| !char.is_ascii_lowercase()).unwrap_or(rest.len());
+            rest.split_at(end).0
+        });
+        for name in used {
+            assert!(NAMES.contains(&name), "docs/templates.md uses `{name}`");
+        }
+    }
 }

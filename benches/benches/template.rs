@@ -1,0 +1,80 @@
+//! What a template costs: a result of 4 KB printed as a whole, beside what serde_json takes to read the same text.
+//!
+//! The bound that we hold is six times as much; the ratio comes out of one run.
+#![allow(missing_docs, reason = "criterion's macros write undocumented items")]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use mcp_attune::features::Wanted;
+use mcp_attune::format::Formatters;
+use mcp_attune::language::Tag;
+use mcp_attune::shape::template::{Scene, Template};
+use mcp_attune_wire::message::Message;
+
+/// How often both are done before their times are compared.
+const ROUNDS: u32 = 2000;
+
+/// Forty hours of weather, about 4 KB.
+fn result() -> String {
+    let hour = |number: u32| {
+        format!(
+            r#"{{"at":"2026-11-15T{:02}:00:00Z","temperature_c":{}.5,"wind":{{"speed_kmh":{},"from":"NW"}},"sky":"partly cloudy"}}"#,
+            number % 24,
+            number % 9,
+            10 + number
+        )
+    };
+    let hours: Vec<_> = (0..36).map(hour).collect();
+    format!(r#"{{"location":"Bern","updated":"2026-11-15T09:30:00Z","hours":[{}]}}"#, hours.join(","))
+}
+
+/// All of it, as it is.
+const PLAIN: &str = "# {{ location }}\n\n{{ updated }}\n\n| at | °C | wind | from | sky |\n|---|---|---|---|---|\n\
+{% for hour in hours %}\n| {{ hour.at }} | {{ hour.temperature_c }} | {{ hour.wind.speed_kmh }} | {{ hour.wind.from }} | {{ hour.sky }} |\n{% endfor %}\n";
+
+/// All of it, as its reader writes it.
+const FORMATTED: &str = "# {{ location }}\n\n{{ updated | datetime }}\n\n| at | °C | wind | from | sky |\n|---|---|---|---|---|\n\
+{% for hour in hours %}\n| {{ hour.at | time }} | {{ hour.temperature_c | number(1) }} | {{ hour.wind.speed_kmh | unit('kilometer-per-hour') }} | {{ hour.wind.from }} | {{ hour.sky }} |\n{% endfor %}\n";
+
+fn templates(c: &mut Criterion) {
+    let text = result();
+    let data = Message::parse(text.as_bytes()).unwrap();
+    let wanted = Wanted::read(["human"]);
+    let zone = TimeZone::get("Europe/Zurich").unwrap();
+    let values = Formatters::default().format([&Tag::parse("de-CH").unwrap()], zone);
+    let scene = Scene::new(data.body(), &wanted, &values, Timestamp::UNIX_EPOCH);
+    let [plain, formatted] = [PLAIN, FORMATTED].map(|source| Template::compile("md", source).unwrap());
+    let mut group = c.benchmark_group(format!("a result of {} bytes", text.len()));
+    group.bench_function("read by serde_json", |b| {
+        b.iter(|| serde_json::from_str::<serde_json::Value>(black_box(&text)).unwrap());
+    });
+    group.bench_function("printed by a template", |b| b.iter(|| plain.render(black_box(&scene)).unwrap()));
+    group.bench_function("formatted by a template", |b| {
+        b.iter(|| formatted.render(black_box(&scene)).unwrap());
+    });
+    group.finish();
+
+    // One after the other in turns, so that whatever else the machine does strikes both.
+    let (mut read, mut printed) = (Duration::ZERO, Duration::ZERO);
+    for _ in 0..ROUNDS {
+        let begun = Instant::now();
+        black_box(serde_json::from_str::<serde_json::Value>(black_box(&text)).unwrap());
+        read += begun.elapsed();
+        let begun = Instant::now();
+        black_box(plain.render(black_box(&scene)).unwrap());
+        printed += begun.elapsed();
+    }
+    let ratio = printed.as_secs_f64() / read.as_secs_f64();
+    println!("printing costs {ratio:.2} times what serde_json takes to read the same text; the bound is 6");
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
+    targets = templates
+}
+criterion_main!(benches);
