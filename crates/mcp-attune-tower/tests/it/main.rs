@@ -6,6 +6,7 @@ mod localized;
 mod requests;
 mod schemas;
 mod sessions;
+mod shaped;
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
