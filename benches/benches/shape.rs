@@ -2,16 +2,18 @@
 //! machine slows both alike: the ratio of the medians is what counts.
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
-use mcp_attune::features::Verbosity;
-use mcp_attune::format::Formatters;
+use mcp_attune::features::{Verbosity, Wanted};
+use mcp_attune::format::{Format, Formatters};
 use mcp_attune::language::Tag;
-use mcp_attune::shape::Output;
+use mcp_attune::localize::Asked;
 use mcp_attune::shape::render::{OwnWords, Rendering, compact, markdown, text};
+use mcp_attune::shape::{Output, Request, Schema, Shape};
 use mcp_attune_wire::message::Message;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const SLICES: usize = 301;
 const SLICE: Duration = Duration::from_millis(1);
@@ -88,7 +90,7 @@ fn main() {
                 }),
             ];
             let read = || drop(black_box(serde_json::from_str::<Value>(black_box(&data)).unwrap()));
-            for (kind, page) in pages {
+            let told = |kind: &str, page: &dyn Fn()| {
                 let (ours, theirs) = medians(page, read);
                 println!(
                     "| {shape} {kib} KiB {kind} | {} | {:.1} µs | {:.1} µs | {:.2} |",
@@ -97,9 +99,34 @@ fn main() {
                     theirs / 1e3,
                     ours / theirs
                 );
+            };
+            for (kind, page) in pages {
+                told(kind, page);
             }
+            // Whole answers, in which the data come twice, as servers send them.
+            let answer =
+                json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": data}]}});
+            let answer =
+                answer.to_string().replacen("}]}", &format!("}}],\"structuredContent\":{data}}}"), 1);
+            for (kind, tags) in
+                [("in an answer, once as JSON", &["agent"][..]), ("in an answer, as Markdown", &["human"])]
+            {
+                let shape = shape_of(tags, &swiss).expect("something is asked for");
+                assert!(shape.adapt(answer.as_bytes(), None).is_some());
+                told(kind, &|| drop(black_box(shape.adapt(black_box(answer.as_bytes()), None))));
+            }
+            told("in an answer that nobody asked for otherwise", &|| drop(black_box(shape_of(&[], &swiss))));
         }
     }
+}
+
+/// What becomes of the answer to a call for a caller with these tags.
+fn shape_of(tags: &[&str], values: &Format) -> Option<Shape> {
+    let request = Request { asked: Asked::new("tools/call"), arguments: None, modern: true };
+    let wanted = Wanted::read(tags.iter().copied());
+    let values = || values.clone();
+    let shape = Shape::new(request, wanted, Arc::default(), values, jiff::Timestamp::UNIX_EPOCH);
+    shape.map(|shape| shape.with_schema(Schema::None))
 }
 
 /// The median time of one round of each, in nanoseconds, measured in turn.

@@ -110,6 +110,13 @@ impl Server {
             let body = body.collect().await.unwrap().to_bytes();
             let own = parts.headers.get("mcp-session-id").is_none_or(|id| id == "its-own");
             assert!(own, "the server sees its own ids only");
+            if parts.method == http::Method::GET {
+                // A stream that goes on, with the result that was missed.
+                let call =
+                    json!({"id": 7, "method": "tools/call", "params": {"name": "weather"}}).to_string();
+                let going_on = Server { streams: true, ..self };
+                return Ok(going_on.respond(&Request::from_parts(parts, ()), call.as_bytes()));
+            }
             Ok::<_, Infallible>(self.respond(&Request::from_parts(parts, ()), &body))
         }))
     }
@@ -290,6 +297,29 @@ async fn what_a_legacy_client_declares_holds_for_its_session() {
                 assert_eq!(hidden, tags.contains(&"human"));
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_goes_on_is_shaped_as_it_began() {
+    let service = Server { sessions: true, streams: true, ..Server::default() }.attuned();
+    for tags in CALLERS {
+        let id = begin(&service, tags).await.unwrap();
+        let resumed = Request::get("/mcp").header("accept", "text/event-stream").header("mcp-session-id", id);
+        let resumed = resumed.header("last-event-id", "1").body(full("")).unwrap();
+        let result = message(&text(service.clone().oneshot(resumed).await.unwrap()).await)["result"].take();
+        // Nobody knows any more which tool it was, so there is no template, no schema and no title.
+        let data = json!({"city": "Bern", "temperature_c": 8, "note": null});
+        let link = json!({"type": "resource_link", "uri": "a:b", "name": "b"});
+        let page = "- **City:** Bern\n- **Note:** none\n- **Temperature:** 8\u{a0}°C";
+        let small = "- **City:** Bern\n- **Temperature:** 8\u{a0}°C";
+        let expected = match tags {
+            ["agent", ..] => json!({"content": [link], "structuredContent": data}),
+            ["human"] => json!({"content": [{"type": "text", "text": page}, link]}),
+            ["human", _] => json!({"content": [{"type": "text", "text": small}, link]}),
+            _ => expected(&[]),
+        };
+        assert_eq!(result, expected, "{tags:?}");
     }
 }
 
