@@ -29,6 +29,7 @@ mod field;
 mod json;
 mod layout;
 
+mod rows;
 mod walk;
 
 // and what it is written on.

@@ -11,11 +11,11 @@ use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::Message;
 
 use super::Rendering;
-use super::block::{Block, Column, Inline, Paper};
+use super::block::{Block, Inline, Paper};
 use super::clean;
 use super::field::{Field, Fields, Place};
 use super::json;
-use super::layout::{self, Layout};
+use super::layout;
 use super::name;
 use super::sense::Sense;
 use super::value::{Beside, Values};
@@ -23,31 +23,31 @@ use super::words::Word;
 use crate::features::Verbosity;
 
 /// How many levels of headings there are.
-const HEADINGS: usize = 4;
+pub(super) const HEADINGS: usize = 4;
 /// How many levels of lists there are below them.
 const LISTS: usize = 6;
 
-struct Walk<'h, 'p> {
-    how: &'h Rendering<'h>,
-    values: Values<'h>,
-    paper: &'p mut dyn Paper,
-    hidden: usize,
-    kept: Vec<Fields<'h>>,
+pub(super) struct Walk<'h, 'p> {
+    pub(super) how: &'h Rendering<'h>,
+    pub(super) values: Values<'h>,
+    pub(super) paper: &'p mut dyn Paper,
+    pub(super) hidden: usize,
+    pub(super) kept: Vec<Fields<'h>>,
     /// Whether the data are the text of a value.
     embedded: bool,
 }
 
 /// Whose value is laid out: what its field says of it, and the object around it.
 #[derive(Clone, Copy)]
-struct Of<'f, 'a> {
-    sense: Sense,
-    format: Option<&'a str>,
-    place: &'f Place<'a>,
-    beside: Beside<'a>,
+pub(super) struct Of<'f, 'a> {
+    pub(super) sense: Sense,
+    pub(super) format: Option<&'a str>,
+    pub(super) place: &'f Place<'a>,
+    pub(super) beside: Beside<'a>,
 }
 
 impl<'f, 'a> Of<'f, 'a> {
-    fn field(field: &'f Field<'a>, beside: Beside<'a>) -> Self {
+    pub(super) fn field(field: &'f Field<'a>, beside: Beside<'a>) -> Self {
         Self { sense: field.sense, format: field.format, place: &field.place, beside }
     }
 }
@@ -85,16 +85,16 @@ impl<'h> Walk<'h, '_> {
         }
     }
 
-    fn explained(&self) -> bool {
+    pub(super) fn explained(&self) -> bool {
         self.how.verbosity == Verbosity::Verbose
     }
 
-    fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         self.paper.len() >= self.how.room
     }
 
     /// Puts down what may be cut; whether it had room.
-    fn put(&mut self, block: &Block<'_>) {
+    pub(super) fn put(&mut self, block: &Block<'_>) {
         if self.is_full() {
             self.hidden += 1;
         } else {
@@ -122,7 +122,7 @@ impl<'h> Walk<'h, '_> {
         Cow::Owned(cut)
     }
 
-    fn inline(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Inline<'h> {
+    pub(super) fn inline(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Inline<'h> {
         match self.values.scalar(value, of.sense, of.format, of.beside) {
             Inline::Text(text) if text.len() > 256 => Inline::Text(self.fitting(text)),
             inline => inline,
@@ -211,7 +211,7 @@ impl<'h> Walk<'h, '_> {
         self.paper.put(&if code { Block::Code { depth: 0, text: &text } } else { Block::Lines(&text) });
     }
 
-    fn object(
+    pub(super) fn object(
         &mut self,
         object: Value<'h>,
         fields: &mut Fields<'h>,
@@ -295,7 +295,7 @@ impl<'h> Walk<'h, '_> {
     }
 
     /// An object or a list, as lists inside of lists.
-    fn nested(&mut self, value: Value<'h>, of: Of<'_, 'h>, depth: usize, without: Option<&str>) {
+    pub(super) fn nested(&mut self, value: Value<'h>, of: Of<'_, 'h>, depth: usize, without: Option<&str>) {
         if value.kind() == Type::Array {
             self.nested_list(value, of, depth);
             return;
@@ -323,7 +323,7 @@ impl<'h> Walk<'h, '_> {
         fields.keep(&mut self.kept);
     }
 
-    fn nested_list(&mut self, list: Value<'h>, of: Of<'_, 'h>, depth: usize) {
+    pub(super) fn nested_list(&mut self, list: Value<'h>, of: Of<'_, 'h>, depth: usize) {
         let items = of.place.items();
         let of = Of { place: &items, ..of };
         let telling = layout::telling_of(list);
@@ -344,154 +344,6 @@ impl<'h> Walk<'h, '_> {
                 let heading = self.heading(value, telling.as_deref(), &mut fields, of.beside, at);
                 self.put(&Block::Entry { depth, label: Some(&heading), value: None, note: None });
                 self.nested(value, of, depth + 1, telling.as_deref());
-            }
-        }
-    }
-
-    fn list(&mut self, list: Value<'h>, of: Of<'_, 'h>, level: usize) {
-        match layout::layout(list) {
-            Layout::Values | Layout::Mixed => self.nested_list(list, of, 0),
-            Layout::Table(columns) => self.table(list, &columns, of),
-            Layout::Matrix(columns) => self.matrix(list, columns, of),
-            Layout::Records(telling) => self.records(list, telling.as_deref(), of, level),
-        }
-    }
-
-    fn table(&mut self, list: Value<'h>, columns: &[layout::Column<'h>], of: Of<'_, 'h>) {
-        let place = of.place.items();
-        let field = |column: &layout::Column<'h>| {
-            Field::new(column.key.clone(), &place, self.how.labels, self.explained())
-        };
-        let fields: Vec<_> = columns.iter().map(field).collect();
-        let column =
-            |(field, column): (&'_ Field<'h>, &layout::Column<'h>)| (field.label.clone(), column.numbers);
-        let heads: Vec<_> = fields.iter().zip(columns).map(column).collect();
-        let heads: Vec<_> =
-            heads.iter().map(|(label, numbers)| Column { label, numbers: *numbers }).collect();
-        self.put(&Block::Head(&heads));
-        let says =
-            |field: &Field<'_>| field.key.contains("urrency") || matches!(field.key.as_bytes(), [b't', ..]);
-        let says = fields.iter().any(says);
-        let mut cells: Vec<Inline<'h>> = Vec::new();
-        for row in list.elements() {
-            if self.is_full() {
-                self.hidden += 1;
-                continue;
-            }
-            let beside = if says { Beside::of(row, of.beside) } else { of.beside.inside() };
-            cells.clear();
-            cells.resize(fields.len(), Inline::Text(Cow::Borrowed("")));
-            for (guess, (name, value)) in row.members().enumerate() {
-                let is = |field: &Field<'_>| name.is(&field.key);
-                let guessed = fields.get(guess).is_some_and(is);
-                let at = if guessed { Some(guess) } else { fields.iter().position(is) };
-                let Some((field, cell)) = at.and_then(|at| fields.get(at).zip(cells.get_mut(at))) else {
-                    continue;
-                };
-                *cell = self.cell(value, Of::field(field, beside));
-            }
-            self.put(&Block::Row(&cells));
-        }
-        self.paper.put(&Block::End);
-        for field in &fields {
-            if let Some(note) = &field.note {
-                let note = Inline::Text(Cow::Borrowed(&**note));
-                self.put(&Block::Entry {
-                    depth: 0,
-                    label: Some(&field.label),
-                    value: Some(&note),
-                    note: None,
-                });
-            }
-        }
-    }
-
-    /// Rows without names, but for those that stand beside them.
-    fn matrix(&mut self, list: Value<'h>, columns: usize, of: Of<'_, 'h>) {
-        let names: Vec<_> =
-            of.beside.names.into_iter().flat_map(Value::elements).map_while(Value::text).collect();
-        let names = if names.len() == columns { names } else { Vec::new() };
-        let nowhere = Place::root(None);
-        let field = |name| Field::new(clean::read(name), &nowhere, self.how.labels, false);
-        let fields: Vec<_> = names.into_iter().map(field).collect();
-        let numbers = |at: usize| {
-            let mut kinds = list.elements().filter_map(|row| row.elements().nth(at)).map(Value::kind);
-            kinds.all(|kind| kind == Type::Number)
-        };
-        let label = |at: usize| fields.get(at).map_or("", |field| &*field.label);
-        let heads: Vec<_> =
-            (0..columns).map(|at| Column { label: label(at), numbers: numbers(at) }).collect();
-        self.put(&Block::Head(&heads));
-        let mut cells: Vec<Inline<'h>> = Vec::new();
-        for row in list.elements() {
-            if self.is_full() {
-                self.hidden += 1;
-                continue;
-            }
-            cells.clear();
-            for (at, value) in row.elements().enumerate() {
-                let of = fields.get(at).map_or(of, |field| Of { sense: field.sense, ..of });
-                cells.push(self.cell(value, of));
-            }
-            cells.resize(columns, Inline::Text(Cow::Borrowed("")));
-            self.put(&Block::Row(&cells));
-        }
-        self.paper.put(&Block::End);
-    }
-
-    /// What is not there is a dash in a cell: a column of words that say so would be louder than the data.
-    fn cell(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Inline<'h> {
-        const DASH: Inline<'static> = Inline::Text(Cow::Borrowed("–"));
-        match value.kind() {
-            Type::Null | Type::Object => DASH,
-            Type::Array if value.elements().next().is_none() => DASH,
-            Type::Array => {
-                let items: Vec<_> = value.elements().map(|element| self.inline(element, of)).collect();
-                let items: Vec<_> = items.iter().map(Inline::as_str).collect();
-                let between = if items.iter().any(|item| item.contains(',')) { "; " } else { ", " };
-                Inline::Text(Cow::Owned(items.join(between)))
-            }
-            _ => self.inline(value, of),
-        }
-    }
-
-    /// What a record is known by: the field that tells most, else its number.
-    fn heading(
-        &mut self,
-        record: Value<'h>,
-        telling: Option<&str>,
-        fields: &mut Fields<'h>,
-        above: Beside<'h>,
-        at: usize,
-    ) -> String {
-        let told = telling.and_then(|key| {
-            let field = fields.find(Cow::Owned(key.to_owned()), 0, self.how.labels, self.explained())?;
-            Some((key, field, record.member(key)?))
-        });
-        let Some((key, field, value)) = told else { return self.values.count(at + 1) };
-        let inline = self.inline(value, Of::field(field, Beside::of(record, above)));
-        if layout::is_name(key) || inline.as_str().chars().any(char::is_alphabetic) {
-            return inline.as_str().to_owned();
-        }
-        format!("{} {}", field.label, inline.as_str())
-    }
-
-    fn records(&mut self, list: Value<'h>, telling: Option<&str>, of: Of<'_, 'h>, level: usize) {
-        let place = of.place.items();
-        let mut fields = Fields::of(&place, &mut self.kept);
-        for (at, record) in list.elements().enumerate() {
-            if self.is_full() {
-                self.hidden += 1;
-                continue;
-            }
-            let heading = self.heading(record, telling, &mut fields, of.beside, at);
-            if level < HEADINGS {
-                self.put(&Block::Heading { level: level + 1, text: &heading });
-                self.object(record, &mut fields, of.beside, level + 1, telling);
-            } else {
-                self.put(&Block::Entry { depth: 0, label: Some(&heading), value: None, note: None });
-                let of = Of { place: &place, ..of };
-                self.nested(record, of, 1, telling);
             }
         }
     }
