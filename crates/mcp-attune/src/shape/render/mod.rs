@@ -103,17 +103,19 @@ pub struct Rendered {
 ///     labels: &OwnWords("de-CH"),
 ///     room: Rendering::ROOM,
 /// });
-/// assert_eq!(page.text, "\
-/// - **City:** Bern
-/// - **Population:** 134'794
-/// - **Trams:** ja
-///
-/// ## Forecast
-///
-/// | Day | Max temp |
-/// |---|---:|
-/// | 15.11.2026 | 9.5\u{a0}°C |
-/// | 16.11.2026 | 7\u{a0}°C |");
+/// let lines = [
+///     "- **City:** Bern",
+///     "- **Population:** 134'794",
+///     "- **Trams:** ja",
+///     "",
+///     "## Forecast",
+///     "",
+///     "| Day | Max temp |",
+///     "|---|---:|",
+///     "| 15.11.2026 | 9.5\u{a0}°C |",
+///     "| 16.11.2026 | 7\u{a0}°C |",
+/// ];
+/// assert_eq!(page.text, lines.join("\n"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
