@@ -126,6 +126,11 @@ fn take<'a>(columns: &mut Vec<Column<'a>>, object: Value<'a>) -> bool {
     true
 }
 
+/// Whether a list or an object holds nothing, without a look at what it holds.
+pub(super) fn is_empty(value: Value<'_>) -> bool {
+    value.raw().get(1..).is_some_and(|rest| rest.trim_start().starts_with([']', '}']))
+}
+
 /// How wide a value is, and whether it can stand in a cell.
 fn measure(value: Value<'_>) -> (usize, bool) {
     match value.kind() {
@@ -133,7 +138,7 @@ fn measure(value: Value<'_>) -> (usize, bool) {
             let width = length(text);
             (width, width <= CELL && !has_lines(text))
         }),
-        Type::Object => (1, value.members().next().is_none()),
+        Type::Object => (1, is_empty(value)),
         Type::Array => {
             let mut width = 0;
             for element in value.elements() {

@@ -108,7 +108,7 @@ impl<'h> Walk<'h, '_> {
         const DASH: Inline<'static> = Inline::Text(Cow::Borrowed("–"));
         match value.kind() {
             Type::Null | Type::Object => DASH,
-            Type::Array if value.elements().next().is_none() => DASH,
+            Type::Array if layout::is_empty(value) => DASH,
             Type::Array => {
                 let items: Vec<_> = value.elements().map(|element| self.inline(element, of)).collect();
                 let items: Vec<_> = items.iter().map(Inline::as_str).collect();
@@ -133,7 +133,7 @@ impl<'h> Walk<'h, '_> {
             Some((key, field, record.member(key)?))
         });
         let Some((key, field, value)) = told else { return self.values.count(at + 1) };
-        let inline = self.inline(value, Of::field(field, Beside::of(record, above)));
+        let inline = self.inline(value, Of::field(field, above.inside()));
         if layout::is_name(key) || inline.as_str().chars().any(char::is_alphabetic) {
             return inline.as_str().to_owned();
         }

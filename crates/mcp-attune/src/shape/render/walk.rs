@@ -74,7 +74,10 @@ impl<'h> Walk<'h, '_> {
         self.note(self.explained().then(|| root.description(self.how.labels)).flatten().as_deref());
         let of = Of { sense: Sense::Plain, format: None, place: &root, beside: Beside::default() };
         // Libraries wrap what is no object into one whose only member has this name.
-        let mut members = data.members();
+        // Looking at a member costs going over it.
+        let rest = data.raw().get(1..).unwrap_or_default().trim_start();
+        let may = rest.starts_with("\"r") || rest.starts_with("\"\\");
+        let mut members = data.members().take(if may { 2 } else { 0 });
         match (members.next(), members.next()) {
             (Some((name, value)), None) if name.is("result") => {
                 let field = Field::new(Cow::Borrowed("result"), &root, self.how.labels, false);
@@ -132,8 +135,8 @@ impl<'h> Walk<'h, '_> {
     /// A value that stands in a line with its label; none if it needs room of its own.
     fn simple(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Option<Inline<'h>> {
         match value.kind() {
-            Type::Object => value.members().next().is_none().then(|| self.values.empty()),
-            Type::Array if value.elements().next().is_none() => Some(self.values.empty()),
+            Type::Object | Type::Array if layout::is_empty(value) => Some(self.values.empty()),
+            Type::Object => None,
             Type::Array => layout::in_line(value).then(|| self.joined(value, of)).flatten(),
             Type::String if value.text().is_some_and(layout::has_lines) => None,
             _ => Some(self.inline(value, of)),
@@ -158,12 +161,12 @@ impl<'h> Walk<'h, '_> {
     /// A value that has a heading of this level above it.
     fn section(&mut self, value: Value<'h>, of: Of<'_, 'h>, level: usize) {
         match value.kind() {
-            Type::Object if value.members().next().is_some() => {
+            Type::Object if !layout::is_empty(value) => {
                 let mut fields = Fields::of(of.place, &mut self.kept);
                 self.object(value, &mut fields, of.beside, level, None);
                 fields.keep(&mut self.kept);
             }
-            Type::Array if value.elements().next().is_some() => self.list(value, of, level),
+            Type::Array if !layout::is_empty(value) => self.list(value, of, level),
             Type::String if self.embedded(value, of, level) => {}
             Type::String if value.text().is_some_and(layout::has_lines) => self.lines(value, of),
             _ => {
