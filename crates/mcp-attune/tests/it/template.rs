@@ -196,6 +196,8 @@ fn text_is_cut_joined_and_linked() {
             "speed=15;from=NW;",
         ),
         ("txt", "{{ 'x' if yes }}{{ 'y' if nothing }}", "x"),
+        ("txt", "{% for x in missing or [] %}{% endfor %}{% if missing and missing.x %}y{% endif %}|", "|"),
+        ("txt", "{% for x in nothing or [] %}{% endfor %}{{ wind.gusts | default('none') }}", "none"),
         (
             "txt",
             "{{ big }} {{ n }} {{ missing | default('none') }}",
