@@ -3,8 +3,10 @@
 mod commands;
 mod exit;
 mod log;
+mod progress;
 mod rules;
 mod running;
+mod server;
 mod text;
 
 use std::io::{self, BufWriter, Write};

@@ -1,18 +1,20 @@
 //! `attune catalog extract`: the texts of a running server as a locale file.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use mcp_attune::catalog::{Draft, Line, Sheet, mark};
-use mcp_attune_rmcp::{Connection, Header, Options, Target};
+use mcp_attune_rmcp::Connection;
 use serde::Serialize;
 
 use super::desk::{Desk, language};
 use super::texts::ask;
 use crate::exit::{Exit, hinted};
+use crate::progress;
 use crate::running::one_thread;
+use crate::server::Server;
 use crate::text::json;
 
 /// Write the texts of a server into the locale file of its own language
@@ -25,23 +27,17 @@ use crate::text::json;
     after_help = "Examples:\n  $ attune catalog extract --out target/locales-of-help -- attune demo --bare --stdio\n  $ attune catalog extract --out target/locales-of-help -- no-such-program # exit 2\n\nA server that runs, and one that is started:\n  attune catalog extract http://127.0.0.1:9000/mcp --out locales\n  attune catalog extract --out locales -- npx -y some-server"
 )]
 pub(super) struct Extract {
-    /// The URL of the server
-    url: Option<String>,
+    #[command(flatten)]
+    server: Server,
     /// The folder of the locale files; it is made where it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// The language of the server's own texts; without it, what the server says, else en
     #[arg(long, value_name = "TAG")]
     default_language: Option<String>,
-    /// A header of every request, for servers that want to know who asks
-    #[arg(long, value_name = "NAME:VALUE")]
-    header: Vec<String>,
     /// Print JSON: `file`, `texts`, `new`, `changed`, `gone`, `marked` and `untitled`
     #[arg(long)]
     json: bool,
-    /// The program that is the server, and its arguments
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -62,23 +58,14 @@ struct Shown {
 
 impl Extract {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let target = Target::new(self.url.as_deref(), &self.command).map_err(|why| {
-            let told = why.to_string();
-            let (what, hint) = told.split_once("; ").unwrap_or((&told, "see --help"));
-            hinted(what, hint)
-        })?;
-        let mut options = Options::default();
-        for line in &self.header {
-            let header: Header = line.parse().map_err(|why| anyhow::anyhow!("--header: {why}"))?;
-            options.headers.push(header);
-        }
+        let (target, options) = self.server.read()?;
         // What is wrong with the command line is told before anything is started.
         let given = self.default_language.as_deref().map(language).transpose()?;
         let texts = one_thread()?.block_on(async {
             let connection = Connection::open(&target, &options).await?;
-            let texts = ask(&connection, progress).await;
+            let texts = ask(&connection, told).await;
             connection.close().await;
-            done();
+            progress::clear();
             texts
         })?;
         let own = match (&given, &texts.language) {
@@ -198,15 +185,6 @@ fn tell(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is being asked, on a terminal, in one line that is written over.
-fn progress(method: &str, page: usize, texts: usize) {
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\u{1b}[K{method}, page {page}: {texts} texts so far");
-    }
-}
-
-fn done() {
-    if std::io::stderr().is_terminal() {
-        eprint!("\r\u{1b}[K");
-    }
+fn told(method: &str, page: usize, texts: usize) {
+    progress::show(&format!("{method}, page {page}: {texts} texts so far"));
 }

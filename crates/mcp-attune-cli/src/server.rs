@@ -1,0 +1,91 @@
+//! Servers that commands ask: where one is, and its listings page by page.
+
+use mcp_attune_rmcp::{Connection, Error, Header, Options, Target};
+use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::message::Message;
+use serde_json::json;
+
+use crate::exit::hinted;
+
+/// How many pages a listing may have.
+const MOST_PAGES: usize = 1000;
+
+/// The error of a server that does not know a method.
+const UNKNOWN_METHOD: i32 = -32601;
+
+/// A server on the command line: a URL, or a program after `--`.
+#[derive(clap::Args)]
+pub(crate) struct Server {
+    /// The URL of the server
+    url: Option<String>,
+    /// A header of every request, for servers that want to know who asks
+    #[arg(long, value_name = "NAME:VALUE")]
+    header: Vec<String>,
+    /// The program that is the server, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl Server {
+    /// Where it is, and how it is spoken to. Nothing is started yet.
+    pub(crate) fn read(&self) -> anyhow::Result<(Target, Options)> {
+        let target = Target::new(self.url.as_deref(), &self.command).map_err(|why| {
+            let told = why.to_string();
+            let (what, hint) = told.split_once("; ").unwrap_or((&told, "see --help"));
+            hinted(what, hint)
+        })?;
+        let mut options = Options::default();
+        for line in &self.header {
+            let header: Header = line.parse().map_err(|why| anyhow::anyhow!("--header: {why}"))?;
+            options.headers.push(header);
+        }
+        Ok((target, options))
+    }
+}
+
+/// A result as it came, with a frame around it, to be read as a message.
+pub(crate) fn framed(result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#)
+}
+
+/// Reads a [`framed`] result.
+pub(crate) fn answer<'a>(method: &str, framed: &'a str) -> anyhow::Result<Message<'a>> {
+    Message::parse(framed.as_bytes()).map_err(|why| {
+        let hint = "this is the server's mistake, and others may read its answer in another way";
+        hinted(format!("the answer to `{method}` cannot be read in one way: {why}"), hint)
+    })
+}
+
+/// Asks for a listing, page by page. `turn` is told before each page which one it is, and `take` is given what came.
+pub(crate) async fn pages(
+    connection: &Connection,
+    method: &str,
+    mut turn: impl FnMut(usize),
+    mut take: impl FnMut(&Message<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut params = serde_json::Value::Null;
+    for page in 1..=MOST_PAGES {
+        turn(page);
+        let raw = match connection.request_raw(method, params.clone()).await {
+            // Many have resources and do not know that there are templates of them.
+            Err(Error::Refused { code: UNKNOWN_METHOD, .. }) if page == 1 => return Ok(()),
+            answered => answered?,
+        };
+        let framed = framed(raw.get());
+        let message = answer(method, &framed)?;
+        take(&message)?;
+        let cursor = message.member("result").and_then(|result| result.member("nextCursor"));
+        let Some(cursor) = cursor.and_then(Value::text).and_then(Text::decode) else { return Ok(()) };
+        let next = json!({ "cursor": cursor });
+        if next == params {
+            return Err(endless(&format!("a page of `{method}` that follows itself")));
+        }
+        params = next;
+    }
+    Err(endless(&format!("{MOST_PAGES} pages of `{method}` and no end")))
+}
+
+/// A server that does not come to an end.
+pub(crate) fn endless(what: &str) -> anyhow::Error {
+    hinted(format!("the server has {what}"), "see whether it gives the same page again and again")
+}
