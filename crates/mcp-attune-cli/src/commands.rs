@@ -9,6 +9,7 @@ pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;
 pub(crate) mod explain;
+pub(crate) mod features;
 pub(crate) mod language;
 pub(crate) mod serve;
 pub(crate) mod stdio;

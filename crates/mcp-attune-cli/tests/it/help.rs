@@ -79,6 +79,8 @@ fn help_of_every_command_is_found() {
         "attune context show",
         "attune demo",
         "attune explain",
+        "attune features",
+        "attune features parse",
         "attune language",
         "attune language check",
         "attune language negotiate",

@@ -5,6 +5,7 @@ mod catalog;
 mod config;
 mod context;
 mod explain;
+mod features;
 mod flood;
 mod guides;
 mod help;

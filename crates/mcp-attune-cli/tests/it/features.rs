@@ -1,0 +1,180 @@
+//! `attune features`.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::{code, text};
+
+/// Runs `attune features parse` with this on its standard input.
+fn parse(options: &[&str], input: &[u8]) -> String {
+    let mut attune = Command::new(env!("CARGO_BIN_EXE_attune"))
+        .args(["features", "parse"])
+        .args(options)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("attune starts");
+    // One that has read enough closes its end.
+    let _ = attune.stdin.take().expect("a way in").write_all(input);
+    let output = attune.wait_with_output().expect("attune ends");
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    format!("exit: {}\n--- stdout\n{out}--- stderr\n{err}", code(&output))
+}
+
+fn parsed(tags: &Value) -> Value {
+    let shown = parse(&["--json"], tags.to_string().as_bytes());
+    let shown =
+        shown.strip_prefix("exit: 0\n--- stdout\n").and_then(|rest| rest.strip_suffix("--- stderr\n"));
+    serde_json::from_str(shown.expect("only data")).expect("JSON")
+}
+
+#[test]
+fn shows_what_tags_ask_for() {
+    let tags = r#"["agent", "verbosity=compact", "!elicitation", "x-acme", "format=text", "format=json", "a b", "loud"]"#;
+    insta::assert_snapshot!(parse(&[], tags.as_bytes()), @"
+    exit: 0
+    --- stdout
+    format       text
+    verbosity    compact
+    agent        yes
+    elicitation  no
+    vendor       x-acme
+    unknown      loud
+    ignored      format=json: another format was asked for before it
+    ignored      a b: a name has letters, digits, `_` and `-`
+    --- stderr
+    ");
+    insta::assert_snapshot!(parse(&[], b"[]"), @"
+    exit: 0
+    --- stdout
+    format       as the server writes it
+    verbosity    as the server writes it
+    --- stderr
+    ");
+}
+
+#[test]
+fn every_tag_is_valid_ignored_or_unknown() {
+    let tags = json!([
+        "human",
+        "format!=markdown",
+        "human",
+        "Agent",
+        "agent",
+        "x-a=1",
+        "format=xml",
+        "!a=b",
+        "é",
+        7
+    ]);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&parsed(&tags)).expect("JSON"), @r#"
+    {
+      "agent": null,
+      "custom": [
+        "x-a=1"
+      ],
+      "effective_format": null,
+      "elicitation": null,
+      "format": null,
+      "human": true,
+      "ignored": [
+        "agent",
+        "!a=b",
+        "é",
+        "7"
+      ],
+      "interactive": null,
+      "mcp_capable": null,
+      "roots": null,
+      "sampling": null,
+      "tasks": null,
+      "unknown": [
+        "Agent",
+        "format=xml"
+      ],
+      "valid": [
+        "human",
+        "format!=markdown",
+        "human",
+        "x-a=1"
+      ],
+      "verbosity": null,
+      "warnings": [
+        {
+          "tag": "agent",
+          "why": "the other of `agent` and `human` was said before it"
+        },
+        {
+          "tag": "!a=b",
+          "why": "write `key!=value`"
+        },
+        {
+          "tag": "é",
+          "why": "a name has letters, digits, `_` and `-`"
+        },
+        {
+          "tag": "7",
+          "why": "a tag is a string"
+        }
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn the_format_is_told_as_it_was_asked_for_and_as_it_is_chosen() {
+    let check = |tags: Value, asked: Value, chosen: Value| {
+        let parsed = parsed(&tags);
+        assert_eq!((&parsed["format"], &parsed["effective_format"]), (&asked, &chosen), "{tags}");
+    };
+    check(json!([]), Value::Null, Value::Null);
+    check(json!(["agent"]), Value::Null, json!("json"));
+    check(json!(["human", "format=text"]), json!("text"), json!("text"));
+    check(json!(["format=json", "format!=json"]), json!("json"), Value::Null);
+}
+
+/// As many tags, and as long ones, as the gateway reads.
+#[test]
+fn too_many_and_too_long_tags_are_ignored() {
+    let mut tags: Vec<String> = (0..65).map(|number| format!("x-{number}")).collect();
+    tags[3] = format!("x-{}", "a".repeat(255));
+    let parsed = parsed(&json!(tags));
+    assert_eq!(parsed["custom"].as_array().map(Vec::len), Some(63));
+    assert_eq!(parsed["warnings"][0]["why"], "longer than 256 bytes");
+    assert_eq!(parsed["warnings"][1], json!({ "tag": "x-64", "why": "only 64 tags are read" }));
+}
+
+#[test]
+fn what_is_no_array_exits_with_2() {
+    insta::assert_snapshot!(parse(&[], b"format=json"), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: what is on standard input is no JSON: expected ident at line 1 column 2
+    hint: write a JSON array of strings, such as ["agent", "format=json"]
+    "#);
+    insta::assert_snapshot!(parse(&["--json"], b"{}"), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: what is on standard input is JSON, but no array
+    hint: write a JSON array of strings, such as ["agent", "format=json"]
+    "#);
+    insta::assert_snapshot!(parse(&[], b" \n"), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: there is nothing on standard input
+    hint: write a JSON array of strings, such as ["agent", "format=json"]
+    "#);
+    let long = format!("[\"{}\"]", "a".repeat(1 << 20));
+    assert!(
+        parse(&[], long.as_bytes())
+            .starts_with("exit: 2\n--- stdout\n--- stderr\nerror: there is more than 1 MiB")
+    );
+    assert!(parse(&[], b"[\"\xff\"]").starts_with("exit: 2\n"));
+    assert!(parse(&[], "[".repeat(100_000).as_bytes()).starts_with("exit: 2\n"));
+}
