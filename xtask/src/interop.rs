@@ -31,6 +31,7 @@ const PARTS: &[(&str, Part)] = &[
     ("clients and servers of other people", clients::run),
     ("local servers", local::run),
     ("catalogs of local servers", local::catalog::run),
+    ("what results of local servers cost", local::audit::run),
     ("arguments bound to the context", bound::run),
     ("replicas behind nginx", replicas::run),
     ("expressions of time in Python", when::run),

@@ -4,6 +4,8 @@
 //! `fn run(self, out: &mut impl Write) -> anyhow::Result<Exit>`: data goes to `out`, and an error says with
 //! [`hinted`](crate::exit::hinted) what to do about it.
 
+#[cfg(feature = "audit")]
+pub(crate) mod audit;
 pub(crate) mod catalog;
 pub(crate) mod config;
 pub(crate) mod context;

@@ -34,6 +34,8 @@ struct Attune {
 
 #[derive(Subcommand)]
 enum Command {
+    #[cfg(feature = "audit")]
+    Audit(commands::audit::Audit),
     Catalog(commands::catalog::Catalog),
     Config(commands::config::Config),
     Context(commands::context::Context),
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
     // Not locked: a command may hand standard output to another thread.
     let mut out = BufWriter::new(io::stdout());
     let result = match attune.command {
+        #[cfg(feature = "audit")]
+        Command::Audit(audit) => audit.run(&mut out),
         Command::Catalog(catalog) => catalog.run(&mut out),
         Command::Config(config) => config.run(&mut out),
         Command::Context(context) => context.run(&mut out),

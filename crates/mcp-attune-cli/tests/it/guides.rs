@@ -60,3 +60,9 @@ fn what_translators_are_shown_is_what_happens() {
 fn what_operators_are_shown_is_what_happens() {
     assert!(follow("localizing.md") >= 8);
 }
+
+#[test]
+#[cfg(feature = "audit")]
+fn what_is_shown_of_costs_is_what_happens() {
+    assert!(follow("auditing.md") >= 4);
+}

@@ -1,5 +1,6 @@
 //! The binary, run as a user runs it: what it prints, and how it ends.
 
+mod audit;
 mod callers;
 mod catalog;
 mod config;

@@ -143,11 +143,17 @@ impl Connection {
 
     /// Calls a tool. Where arguments are mirrored in headers, the tools are listed first, once.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Error> {
+        let raw = self.call_raw(tool, arguments).await?;
+        self.read_result("tools/call", &raw)
+    }
+
+    /// Calls a tool, for the result as it was written.
+    pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Box<RawValue>, Error> {
         if self.mirrors && !self.listed.load(Ordering::Relaxed) {
             // A server that cannot list its tools may still be called.
             let _ = self.tools().await;
         }
-        self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
+        self.request_raw("tools/call", json!({ "name": tool, "arguments": arguments })).await
     }
 
     /// Reads a resource.
@@ -163,6 +169,10 @@ impl Connection {
     /// Asks anything. What the modern era wants in `_meta` is added; what `params` has there stays.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, Error> {
         let raw = self.request_raw(method, params).await?;
+        self.read_result(method, &raw)
+    }
+
+    fn read_result(&self, method: &str, raw: &RawValue) -> Result<Value, Error> {
         serde_json::from_str(raw.get()).map_err(|error| self.not_mcp(method, &error.to_string()))
     }
 

@@ -49,7 +49,7 @@ use render::{Labels, OwnWords, Rendering, Word};
 use template::{Failed, Hints, Scene, Template};
 
 pub use content::{Content, Page, Supply, Thing, Tool};
-pub use output::{Output, Part};
+pub use output::{Breach, Output, Part};
 pub use server::negotiates;
 pub use told::{Fault, LeftOut};
 

@@ -51,8 +51,46 @@ impl Output {
     /// Whether data is what the schema asks for. Where the schema cannot be used, nothing is.
     #[must_use]
     pub fn is_valid(&self, data: &Value) -> bool {
+        self.validator().is_some_and(|validator| validator.is_valid(data))
+    }
+
+    /// What of data is not as the schema asks, at most so much of it; none where the schema cannot be used.
+    ///
+    /// ```
+    /// use mcp_attune::shape::Output;
+    ///
+    /// let output = Output::read(r#"{"properties":{"days":{"items":{"type":"integer"}}}}"#).unwrap();
+    /// let breaches = output.breaches(&serde_json::json!({"days": [1, "two"]}), 8).unwrap();
+    /// assert_eq!(breaches[0].to_string(), "/days/1: value is not of type \"integer\"");
+    /// ```
+    #[must_use]
+    pub fn breaches(&self, data: &Value, most: usize) -> Option<Vec<Breach>> {
+        let errors = self.validator()?.iter_errors(data).take(most);
+        let breach = |error: jsonschema::ValidationError<'_>| Breach {
+            at: error.instance_path().to_string(),
+            why: error.masked().to_string(),
+        };
+        Some(errors.map(breach).collect())
+    }
+
+    fn validator(&self) -> Option<&Validator> {
         let made = || jsonschema::options().build(&self.schema).ok();
-        self.validator.get_or_init(made).as_ref().is_some_and(|validator| validator.is_valid(data))
+        self.validator.get_or_init(made).as_ref()
+    }
+}
+
+/// Something that a schema does not allow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Breach {
+    /// Where it stands in the data, as a JSON pointer; empty for the whole.
+    pub at: String,
+    /// What is wrong with it. The value itself is not in it.
+    pub why: String,
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", if self.at.is_empty() { "the whole" } else { &self.at }, self.why)
     }
 }
 
@@ -158,7 +196,13 @@ impl<'a> Part<'a> {
     /// A keyword whose value is text, such as `format` or `type`.
     #[must_use]
     pub fn text(self, keyword: &str) -> Option<&'a str> {
-        self.said.get(keyword).or_else(|| self.here.get(keyword))?.as_str()
+        self.keyword(keyword)?.as_str()
+    }
+
+    /// A keyword, whatever its value is.
+    #[must_use]
+    pub fn keyword(self, keyword: &str) -> Option<&'a Value> {
+        self.said.get(keyword).or_else(|| self.here.get(keyword))
     }
 
     /// Follows references, and steps into the one choice that is not `null`.

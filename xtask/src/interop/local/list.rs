@@ -125,6 +125,15 @@ impl Server {
         Ok(script)
     }
 
+    /// The tools that are called, and each call as `attune audit` takes it.
+    pub(super) fn calls(&self) -> impl Iterator<Item = (String, String)> {
+        let calls = self.entry.steps.iter().filter(|step| step.verb == "calls");
+        calls.map(|step| {
+            let arguments = self.filled(&json!(step.arguments).to_string());
+            (step.what.clone(), format!("{}={arguments}", step.what))
+        })
+    }
+
     /// What must be in what comes of each step.
     pub(super) fn expected(&self) -> impl Iterator<Item = (String, String)> {
         let steps = self.entry.steps.iter().zip(1..);

@@ -1,0 +1,219 @@
+//! Which tools are called, and with what: read-only ones with what their schemas give, others only by name.
+
+use mcp_attune::shape::{Output, Part};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::ask::Tool;
+use crate::exit::hinted;
+use crate::text::quoted;
+
+/// How deep arguments are made up.
+const DEEPEST: usize = 4;
+/// How many missing arguments are named.
+const MOST_SHOWN: usize = 8;
+
+/// A tool that the user names: `NAME`, or `NAME={…}` with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Named {
+    name: String,
+    arguments: Option<Map<String, Value>>,
+}
+
+impl Named {
+    pub(super) fn read(text: &str) -> anyhow::Result<Self> {
+        let Some((name, arguments)) = text.split_once('=') else {
+            return Ok(Self { name: text.to_owned(), arguments: None });
+        };
+        match serde_json::from_str(arguments) {
+            Ok(Value::Object(arguments)) => Ok(Self { name: name.to_owned(), arguments: Some(arguments) }),
+            _ => {
+                let hint = format!("write --call '{}={{\"name\": \"value\"}}'", quoted(name));
+                Err(hinted("--call: the arguments are no JSON object", hint))
+            }
+        }
+    }
+}
+
+/// A call that is to be made.
+#[derive(Debug)]
+pub(super) struct Call<'t> {
+    pub(super) tool: &'t Tool,
+    pub(super) arguments: Map<String, Value>,
+}
+
+/// A tool that is not called.
+#[derive(Debug, Serialize, PartialEq)]
+pub(super) struct Left {
+    pub(super) tool: String,
+    pub(super) why: String,
+    /// What to add to the command.
+    pub(super) add: String,
+}
+
+/// What is called and what is not: first what is read-only, in the order of the tools, then what the user names, in the
+/// order in which they do, because one call may prepare another.
+pub(super) fn choose<'t>(tools: &'t [Tool], named: &[Named]) -> anyhow::Result<(Vec<Call<'t>>, Vec<Left>)> {
+    let (mut calls, mut left) = (Vec::new(), Vec::new());
+    let mut add = |tool: &'t Tool, given: Option<&Map<String, Value>>| match given
+        .map_or_else(|| made_up(tool), |given| Ok(given.clone()))
+    {
+        Ok(arguments) => calls.push(Call { tool, arguments }),
+        Err(missing) => left.push(needs(tool, &missing)),
+    };
+    let is_named = |tool: &&Tool| named.iter().any(|named| named.name == tool.name);
+    let others = || tools.iter().filter(|tool| !is_named(tool));
+    for tool in others().filter(|tool| tool.read_only) {
+        add(tool, None);
+    }
+    for Named { name, arguments } in named {
+        let tool = tools.iter().find(|tool| tool.name == *name).ok_or_else(|| unknown(tools, name))?;
+        add(tool, arguments.as_ref());
+    }
+    left.extend(others().filter(|tool| !tool.read_only).map(|tool| {
+        let why = "it is not marked as read-only".to_owned();
+        Left { tool: tool.name.clone(), why, add: format!("--call '{}'", quoted(&tool.name)) }
+    }));
+    Ok((calls, left))
+}
+
+fn unknown(tools: &[Tool], name: &str) -> anyhow::Error {
+    let names: Vec<_> = tools.iter().take(20).map(|tool| quoted(&tool.name)).collect();
+    hinted(format!("the server has no tool `{}`", quoted(name)), format!("it has {}", names.join(", ")))
+}
+
+/// A tool with arguments that only the user can know.
+fn needs(tool: &Tool, missing: &[String]) -> Left {
+    let name = quoted(&tool.name);
+    let missing: Vec<_> = missing.iter().take(MOST_SHOWN).map(|name| quoted(name)).collect();
+    let why = format!("it needs `{}`, for which its schema has no value", missing.join("` and `"));
+    let members: Vec<_> = missing.iter().map(|name| format!("\"{name}\": …")).collect();
+    let add = format!("--call '{name}={{{}}}'", members.join(", "));
+    Left { tool: tool.name.clone(), why, add }
+}
+
+/// Arguments from the schema, or the names of those that it has no value for.
+fn made_up(tool: &Tool) -> Result<Map<String, Value>, Vec<String>> {
+    let Some(schema) = tool.input.as_ref().map(Output::part) else { return Ok(Map::new()) };
+    match given(schema) {
+        Some(Value::Object(whole)) => Ok(whole.clone()),
+        _ => members(schema, DEEPEST),
+    }
+}
+
+/// All that must be there.
+fn members(schema: Part<'_>, depth: usize) -> Result<Map<String, Value>, Vec<String>> {
+    let required = schema.keyword("required").and_then(Value::as_array).into_iter().flatten();
+    let (mut made, mut missing) = (Map::new(), Vec::new());
+    for name in required.filter_map(Value::as_str) {
+        match schema.property(name).and_then(|part| value(part, depth.checked_sub(1)?)) {
+            Some(value) => drop(made.insert(name.to_owned(), value)),
+            None => missing.push(name.to_owned()),
+        }
+    }
+    if missing.is_empty() { Ok(made) } else { Err(missing) }
+}
+
+/// A value that the schema itself gives.
+fn value(part: Part<'_>, depth: usize) -> Option<Value> {
+    let nested = || {
+        let is_object = part.text("type") == Some("object") && part.keyword("required").is_some();
+        is_object.then(|| members(part, depth).ok()).flatten().map(Value::Object)
+    };
+    given(part).cloned().or_else(nested)
+}
+
+fn given(part: Part<'_>) -> Option<&Value> {
+    let first = |keyword| part.keyword(keyword)?.as_array()?.first();
+    part.keyword("const")
+        .or_else(|| part.keyword("default"))
+        .or_else(|| first("examples"))
+        .or_else(|| first("enum"))
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_attune::shape::Schema;
+    use serde_json::json;
+
+    use super::*;
+
+    fn tool(name: &str, read_only: bool, input: &Value) -> Tool {
+        Tool {
+            name: name.to_owned(),
+            read_only,
+            input: Output::read(&input.to_string()),
+            output: Schema::None,
+        }
+    }
+
+    #[test]
+    fn arguments_are_what_the_schema_gives() {
+        let check = |input: Value, expected: Result<Value, &str>| {
+            let made = made_up(&tool("t", true, &input)).map(Value::Object);
+            assert_eq!(made, expected.map_err(|name| vec![name.to_owned()]), "{input}");
+        };
+        check(json!({}), Ok(json!({})));
+        check(json!({ "properties": { "a": { "default": 1 } } }), Ok(json!({})));
+        check(json!({ "examples": [{ "a": 1 }], "required": ["a"] }), Ok(json!({ "a": 1 })));
+        let properties = json!({
+            "const": { "const": null, "default": 1 },
+            "default": { "default": false, "enum": [true] },
+            "examples": { "examples": ["x", "y"], "enum": ["y"] },
+            "enum": { "enum": ["y"] },
+            "ref": { "$ref": "#/$defs/d" },
+            "nested": { "type": "object", "required": ["a"], "properties": { "a": { "default": 2 } } },
+            "none": { "type": "string" },
+        });
+        let check = |name: &str, expected: Option<Value>| {
+            let input =
+                json!({ "required": [name], "properties": properties, "$defs": { "d": { "default": 3 } } });
+            check(input, expected.map(|value| json!({ name: value })).ok_or(name));
+        };
+        check("const", Some(Value::Null));
+        check("default", Some(json!(false)));
+        check("examples", Some(json!("x")));
+        check("enum", Some(json!("y")));
+        check("ref", Some(json!(3)));
+        check("nested", Some(json!({ "a": 2 })));
+        check("none", None);
+        check("unknown", None);
+    }
+
+    #[test]
+    fn a_schema_that_holds_itself_comes_to_an_end() {
+        let input = json!({ "type": "object", "required": ["a"], "properties": { "a": { "$ref": "#" } } });
+        assert_eq!(made_up(&tool("t", true, &input)), Err(vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn what_is_not_read_only_is_called_by_name_only() {
+        let needs = json!({ "required": ["a", "b"] });
+        let tools =
+            [tool("look", true, &json!({})), tool("write", false, &json!({})), tool("find", true, &needs)];
+        let chosen = |named: &[&str]| {
+            let named: Vec<_> = named.iter().map(|named| Named::read(named).unwrap()).collect();
+            let (calls, left) = choose(&tools, &named).unwrap();
+            let calls: Vec<_> =
+                calls.iter().map(|it| format!("{} {}", it.tool.name, json!(it.arguments))).collect();
+            (calls.join(", "), left.into_iter().map(|left| left.add).collect::<Vec<_>>().join(" "))
+        };
+        let (look, find) = ("look {}".to_owned(), r#"--call 'find={"a": …, "b": …}'"#);
+        assert_eq!(chosen(&[]), (look.clone(), format!("{find} --call 'write'")));
+        assert_eq!(
+            chosen(&["write", r#"write={"b":1}"#]),
+            (r#"look {}, write {}, write {"b":1}"#.to_owned(), find.to_owned())
+        );
+        assert_eq!(
+            chosen(&[r#"find={"a":"="}"#]),
+            (r#"look {}, find {"a":"="}"#.to_owned(), "--call 'write'".to_owned())
+        );
+        assert!(
+            choose(&tools, &[Named::read("gone").unwrap()])
+                .unwrap_err()
+                .to_string()
+                .contains("no tool `gone`")
+        );
+        assert!(Named::read("a=[1]").is_err() && Named::read("a=").is_err());
+    }
+}

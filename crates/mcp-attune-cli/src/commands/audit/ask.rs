@@ -1,0 +1,124 @@
+//! A server's tools, and what comes of calling them.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use mcp_attune::shape::{Output, Schema};
+use mcp_attune_rmcp::{Connection, Era, Error, Options, Target};
+use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::message::Message;
+use serde_json::value::RawValue;
+
+use super::arguments::Call;
+use crate::exit::hinted;
+use crate::progress;
+use crate::server::{endless, pages};
+
+/// How many bytes one answer may have.
+const LARGEST: usize = 4 << 20;
+/// How many tools a server may have.
+const MOST_TOOLS: usize = 10_000;
+/// How long the listing may take, all its pages together.
+const LISTING: Duration = Duration::from_secs(120);
+/// How often a connection that broke is made again.
+const MOST_AGAIN: usize = 5;
+
+/// A tool, as far as it is needed to call it and to judge its results.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) name: String,
+    pub(super) read_only: bool,
+    /// What it takes.
+    pub(super) input: Option<Output>,
+    /// What it gives; unknown where it says so in a way that cannot be used.
+    pub(super) output: Schema,
+}
+
+impl Tool {
+    fn read(tool: Value<'_>) -> Option<Self> {
+        let read = |schema: Value<'_>| Output::read(schema.raw());
+        let output = tool.member("outputSchema").filter(|schema| schema.kind() != Type::Null);
+        let hint = tool.member("annotations").and_then(|notes| notes.member("readOnlyHint"));
+        Some(Self {
+            name: tool.member("name").and_then(Value::text).and_then(Text::decode)?.into_owned(),
+            read_only: hint.is_some_and(|hint| hint.raw() == "true"),
+            input: tool.member("inputSchema").and_then(read),
+            output: output.map_or(Schema::None, |schema| {
+                read(schema).map_or(Schema::Unknown, |output| Schema::Known(output.into()))
+            }),
+        })
+    }
+}
+
+/// A server that is being asked. One that breaks off is connected to again, because one bad tool is no reason not to
+/// look at the others.
+pub(super) struct Asked<'a> {
+    target: &'a Target,
+    options: Options,
+    connection: Option<Connection>,
+    again: usize,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) async fn open(
+        target: &'a Target,
+        mut options: Options,
+        patience: Duration,
+    ) -> anyhow::Result<Self> {
+        (options.answer, options.bytes) = (patience, LARGEST);
+        let connection = Connection::open(target, &options).await?;
+        Ok(Self { target, options, connection: Some(connection), again: 0 })
+    }
+
+    /// The version of MCP that the server speaks, and its era.
+    pub(super) fn version(&self) -> Option<(&str, Era)> {
+        self.connection.as_ref().map(|connection| (connection.version(), connection.era()))
+    }
+
+    /// All tools.
+    pub(super) async fn tools(&self) -> anyhow::Result<Vec<Tool>> {
+        let connection = self.connection.as_ref().context("the connection is closed")?;
+        let mut tools = Vec::new();
+        let turn = |page| progress::show(&format!("tools/list, page {page}"));
+        let take = |message: &Message<'_>| {
+            let listed = message.member("result").and_then(|result| result.member("tools"));
+            tools.extend(listed.into_iter().flat_map(Value::elements).filter_map(Tool::read));
+            let fits = tools.len() <= MOST_TOOLS;
+            if fits { Ok(()) } else { Err(endless(&format!("more than {MOST_TOOLS} tools"))) }
+        };
+        let listing = pages(connection, "tools/list", turn, take);
+        tokio::time::timeout(LISTING, listing).await.map_err(|_| {
+            let what = format!("the tools are not listed within {} seconds", LISTING.as_secs());
+            hinted(what, "see whether the server gives the same page again and again")
+        })??;
+        Ok(tools)
+    }
+
+    /// What comes of a call, or why nothing does.
+    pub(super) async fn call(&mut self, call: &Call<'_>) -> Result<Box<RawValue>, Error> {
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => Connection::open(self.target, &self.options).await?,
+        };
+        let arguments = serde_json::Value::Object(call.arguments.clone());
+        let answered = connection.call_raw(&call.tool.name, arguments).await;
+        if answered.as_ref().is_err_and(|error| !error.is_refusal()) {
+            self.again += 1;
+            connection.close().await;
+        } else {
+            self.connection = Some(connection);
+        }
+        answered
+    }
+
+    /// Whether the server broke off so often that it is not asked any more.
+    pub(super) fn gave_up(&self) -> bool {
+        self.again > MOST_AGAIN
+    }
+
+    pub(super) async fn close(self) {
+        if let Some(connection) = self.connection {
+            connection.close().await;
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What an audit found, as one object.
+
+use mcp_attune::features::{Format, Verbosity};
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::arguments::Left;
+use super::found::{Finding, Kind};
+
+/// What a model is charged for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Cost {
+    pub(super) bytes: usize,
+    pub(super) tokens: usize,
+}
+
+impl Cost {
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { bytes: self.bytes + other.bytes, tokens: self.tokens + other.tokens }
+    }
+}
+
+/// A result in one of the forms that a caller can ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Shaped {
+    pub(super) format: &'static str,
+    pub(super) verbosity: &'static str,
+    #[serde(flatten)]
+    pub(super) cost: Cost,
+    /// The part of the tokens that is not there any more; below 0 where there are more.
+    #[serde(serialize_with = "rounded")]
+    pub(super) saving: f64,
+}
+
+fn rounded<S: Serializer>(saving: &f64, to: S) -> Result<S::Ok, S::Error> {
+    // Adding 0 makes -0 plain.
+    to.serialize_f64((saving * 1000.0).round() / 1000.0 + 0.0)
+}
+
+impl Shaped {
+    pub(super) fn new(format: Format, verbosity: Verbosity, cost: Cost, before: Cost) -> Self {
+        let (now, before) = (cost.tokens as f64, before.tokens as f64);
+        let saving = if before > 0.0 { 1.0 - now / before } else { 0.0 };
+        Self { format: format.name(), verbosity: verbosity.name(), cost, saving }
+    }
+
+    pub(super) fn is(&self, format: Format, verbosity: Verbosity) -> bool {
+        (self.format, self.verbosity) == (format.name(), verbosity.name())
+    }
+
+    /// The saving as people read it.
+    pub(super) fn percent(&self) -> String {
+        format!("{:.0} %", (self.saving * 100.0).round() + 0.0)
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome {
+    Result,
+    /// A result that says that it is an error. It is never shaped, and counts for no total.
+    Error,
+    /// No result that could be read.
+    Failed,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Row {
+    pub(super) tool: String,
+    pub(super) arguments: Map<String, Value>,
+    pub(super) outcome: Outcome,
+    /// Why it failed.
+    pub(super) why: Option<String>,
+    pub(super) as_it_comes: Option<Cost>,
+    pub(super) shaped: Vec<Shaped>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Row {
+    pub(super) fn shaped(&self, format: Format, verbosity: Verbosity) -> Option<&Shaped> {
+        self.shaped.iter().find(|shaped| shaped.is(format, verbosity))
+    }
+
+    fn comes_twice(&self) -> bool {
+        self.findings.iter().any(|finding| finding.kind.is_twice())
+    }
+}
+
+/// Some results together.
+#[derive(Debug, Serialize)]
+pub(super) struct Total {
+    pub(super) results: usize,
+    pub(super) as_they_come: Cost,
+    pub(super) shaped: Vec<Shaped>,
+}
+
+impl Total {
+    fn of<'r>(rows: impl Iterator<Item = &'r Row> + Clone) -> Self {
+        let as_they_come = rows.clone().filter_map(|row| row.as_it_comes).fold(Cost::default(), Cost::and);
+        let sum = |format, verbosity| {
+            let all = rows.clone().filter_map(|row| row.shaped(format, verbosity));
+            let cost = all.map(|shaped| shaped.cost).fold(Cost::default(), Cost::and);
+            Shaped::new(format, verbosity, cost, as_they_come)
+        };
+        let shaped = shapes().map(|(format, verbosity)| sum(format, verbosity)).collect();
+        Self { results: rows.count(), as_they_come, shaped }
+    }
+
+    pub(super) fn shaped(&self, format: Format, verbosity: Verbosity) -> Option<&Shaped> {
+        self.shaped.iter().find(|shaped| shaped.is(format, verbosity))
+    }
+}
+
+/// `1 call`, `2 calls`.
+pub(super) fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// All forms that a caller can ask for.
+pub(super) fn shapes() -> impl Iterator<Item = (Format, Verbosity)> {
+    Format::ALL.into_iter().flat_map(|format| Verbosity::ALL.map(|verbosity| (format, verbosity)))
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    pub(super) server: String,
+    /// The version of MCP that it speaks.
+    pub(super) version: String,
+    pub(super) tokenizer: &'static str,
+    /// How many tools it has.
+    pub(super) tools: usize,
+    pub(super) results: Vec<Row>,
+    pub(super) not_called: Vec<Left>,
+    pub(super) total: Total,
+    /// Those of the total whose data comes in two forms.
+    pub(super) twice: Total,
+}
+
+impl Report {
+    pub(super) fn new(
+        server: String,
+        version: String,
+        tokenizer: &'static str,
+        tools: usize,
+        results: Vec<Row>,
+        not_called: Vec<Left>,
+    ) -> Self {
+        let counted = results.iter().filter(|row| row.outcome == Outcome::Result);
+        let total = Total::of(counted.clone());
+        let twice = Total::of(counted.filter(|row| row.comes_twice()));
+        Self { server, version, tokenizer, tools, results, not_called, total, twice }
+    }
+
+    /// Whether a tool does not keep what it says of itself, or gave no result at all.
+    pub(super) fn is_bad(&self) -> bool {
+        let faulty = |row: &Row| row.findings.iter().map(|finding| finding.kind).any(Kind::is_fault);
+        self.results.iter().any(|row| row.outcome == Outcome::Failed || faulty(row))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_saving_is_told_once_rounded_and_nothing_is_no_saving() {
+        let shaped = |now, before| {
+            let cost = |tokens| Cost { bytes: 0, tokens };
+            Shaped::new(Format::Json, Verbosity::Compact, cost(now), cost(before))
+        };
+        let check = |now, before, percent: &str, json: &str| {
+            let shaped = shaped(now, before);
+            let written = serde_json::to_value(shaped).unwrap()["saving"].to_string();
+            assert_eq!((shaped.percent().as_str(), written.as_str()), (percent, json), "{now} of {before}");
+        };
+        check(6, 11, "45 %", "0.455");
+        check(0, 10, "100 %", "1.0");
+        check(10_001, 10_000, "0 %", "0.0");
+        check(15, 10, "-50 %", "-0.5");
+        check(5, 0, "0 %", "0.0");
+    }
+}

@@ -1,0 +1,108 @@
+//! An audit for a terminal.
+
+use std::io::Write;
+
+use mcp_attune::features::{Format, Verbosity};
+
+use super::report::{Outcome, Report, Row, count};
+use crate::text::quoted;
+
+/// The forms that have columns of their own.
+pub(super) const COLUMNS: [(Format, Verbosity, &str); 3] = [
+    (Format::Json, Verbosity::Compact, "json, compact"),
+    (Format::Markdown, Verbosity::Standard, "markdown"),
+    (Format::Text, Verbosity::Standard, "text"),
+];
+
+pub(super) fn write(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    let Report { server, version, tools, results, .. } = report;
+    let (tools, calls) = (count(*tools, "tool"), count(results.len(), "call"));
+    writeln!(out, "{server} ({}): {tools}, {calls}", quoted(version))?;
+    let rows: Vec<_> = results.iter().filter(|row| row.as_it_comes.is_some()).collect();
+    if !rows.is_empty() {
+        table(out, &rows)?;
+    }
+    findings(out, report)?;
+    not_called(out, report)?;
+    total(out, report)
+}
+
+fn table(out: &mut impl Write, rows: &[&Row]) -> anyhow::Result<()> {
+    let names: Vec<_> = rows.iter().map(|row| quoted(&row.tool)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("tool".len());
+    write!(out, "\n{:width$}  {:>16}", "", "as it comes")?;
+    for (_, _, title) in COLUMNS {
+        write!(out, "  {title:>14}")?;
+    }
+    write!(out, "\n{:width$}  {:>8}  {:>6}", "tool", "bytes", "tokens")?;
+    for _ in COLUMNS {
+        write!(out, "  {:>6}  {:>6}", "tokens", "saved")?;
+    }
+    writeln!(out)?;
+    for (name, row) in names.iter().zip(rows) {
+        let cost = row.as_it_comes.unwrap_or_default();
+        write!(out, "{name:width$}  {:>8}  {:>6}", cost.bytes, cost.tokens)?;
+        // What is never shaped has nothing to show here.
+        for shaped in COLUMNS.iter().filter_map(|(format, verbosity, _)| row.shaped(*format, *verbosity)) {
+            write!(out, "  {:>6}  {:>6}", shaped.cost.tokens, shaped.percent())?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn findings(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    let mut lines = Vec::new();
+    for row in &report.results {
+        let name = quoted(&row.tool);
+        lines.extend(row.why.iter().map(|why| format!("{name}: no result: {why}")));
+        lines.extend(row.findings.iter().map(|finding| format!("{name}: {}", finding.what)));
+    }
+    if !lines.is_empty() {
+        writeln!(out, "\n{}", lines.join("\n"))?;
+    }
+    Ok(())
+}
+
+fn not_called(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    if !report.not_called.is_empty() {
+        writeln!(out, "\nNot called:")?;
+    }
+    for left in &report.not_called {
+        let hint = if left.add.is_empty() { String::new() } else { format!("; add {}", left.add) };
+        writeln!(out, "  {}: {}{hint}", quoted(&left.tool), left.why)?;
+    }
+    Ok(())
+}
+
+/// The last lines: what asking for the least saves.
+fn total(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+    let (format, verbosity, _) = COLUMNS[0];
+    let errors = report.results.iter().filter(|row| row.outcome != Outcome::Result).count();
+    let aside = if errors > 0 { format!(" ({} aside)", count(errors, "error")) } else { String::new() };
+    let total = &report.total;
+    writeln!(out)?;
+    if total.results == 0 {
+        return Ok(writeln!(out, "No result to measure{aside}.")?);
+    }
+    let twice = &report.twice;
+    if let Some(shaped) = twice.shaped(format, verbosity).filter(|_| twice.results > 0) {
+        let (some, all) = (twice.results, count(total.results, "result"));
+        let (come, tokens) = (if some == 1 { "comes" } else { "come" }, twice.as_they_come.tokens);
+        writeln!(
+            out,
+            "{some} of {all} {come} twice; of {tokens} tokens format=json with verbosity=compact saves {}.",
+            shaped.percent()
+        )?;
+    }
+    if let Some(shaped) = total.shaped(format, verbosity) {
+        writeln!(
+            out,
+            "In total{aside}: {} tokens as they come, {} with format=json and verbosity=compact, {} saved.",
+            total.as_they_come.tokens,
+            shaped.cost.tokens,
+            shaped.percent()
+        )?;
+    }
+    Ok(())
+}
