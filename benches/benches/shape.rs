@@ -12,8 +12,9 @@ use mcp_attune::language::Tag;
 use mcp_attune::localize::Asked;
 use mcp_attune::shape::render::{OwnWords, Rendering, compact, markdown, text};
 use mcp_attune::shape::{Output, Request, Schema, Shape};
+use mcp_attune_wire::json::Quoted;
 use mcp_attune_wire::message::Message;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const SLICES: usize = 301;
 const SLICE: Duration = Duration::from_millis(1);
@@ -104,10 +105,10 @@ fn main() {
                 told(kind, page);
             }
             // Whole answers, in which the data come twice, as servers send them.
-            let answer =
-                json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": data}]}});
-            let answer =
-                answer.to_string().replacen("}]}", &format!("}}],\"structuredContent\":{data}}}"), 1);
+            let answer = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":{}}}],"structuredContent":{data}}}}}"#,
+                Quoted(&data)
+            );
             for (kind, tags) in
                 [("in an answer, once as JSON", &["agent"][..]), ("in an answer, as Markdown", &["human"])]
             {
