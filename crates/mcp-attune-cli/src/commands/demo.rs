@@ -95,16 +95,27 @@ async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
 
 /// What to try, ready to be pasted into another terminal.
 fn welcome(address: SocketAddr, admin: SocketAddr) -> String {
-    let call = |headers: &str, tool: &str, arguments: &str, meta: &str, context: &str| {
-        format!(
-            "curl -si http://{address}/mcp -H 'Content-Type: application/json' \\\n  \
+    let capable =
+        |capabilities: &str, headers: &str, tool: &str, arguments: &str, meta: &str, context: &str| {
+            format!(
+                "curl -si http://{address}/mcp -H 'Content-Type: application/json' \\\n  \
              -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \\\n  \
              -H 'Mcp-Method: tools/call' -H 'Mcp-Name: {tool}' {headers}\\\n  \
              -d '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"{tool}\",\
              \"arguments\":{arguments},\"_meta\":{{\
              \"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
-             \"io.modelcontextprotocol/clientCapabilities\":{{}}{meta}}}}}{context}}}'"
-        )
+             \"io.modelcontextprotocol/clientCapabilities\":{capabilities}{meta}}}}}{context}}}'"
+            )
+        };
+    let call = |headers: &str, tool: &str, arguments: &str, meta: &str, context: &str| {
+        capable("{}", headers, tool, arguments, meta, context)
+    };
+    let weather = |tag: &str, meta: &str| {
+        let extension = "io.modelcontextprotocol/content-negotiation";
+        let capabilities = format!(
+            "{{\"extensions\":{{\"{extension}\":{{\"version\":\"1.0\",\"features\":[\"{tag}\"]}}}}}}"
+        );
+        capable(&capabilities, "", "get_weather", "{\"location\":\"Bern\"}", meta, "")
     };
     let query = "{\"query\":\"SELECT 1\",\"region\":\"eu-west1\"}";
     format!(
@@ -114,6 +125,7 @@ fn welcome(address: SocketAddr, admin: SocketAddr) -> String {
          # A header that does not say what the body says: 400, and why.\n{}\n\n\
          # The same, agreeing, from a caller who prefers German: the answer says which language it is in.\n{}\n\n\
          # A caller in Vienna asks for \"this month\": it is their month, in their language and their format.\n{}\n\n\
+         # The weather for a person who reads German, and then for an agent: text without data, and data without text.\n{}\n\n{}\n\n\
          # Why was the first one refused?\nattune explain H6\n",
         call("-H 'Mcp-Param-Region: us-west1' ", "execute_sql", query, "", ""),
         call(
@@ -130,5 +142,7 @@ fn welcome(address: SocketAddr, admin: SocketAddr) -> String {
             "",
             ",\"clientContext\":{\"timezone\":\"Europe/Vienna\",\"locale\":\"de-AT\"}",
         ),
+        weather("human", ",\"io.modelcontextprotocol/acceptLanguage\":\"de-CH\""),
+        weather("agent", ""),
     )
 }

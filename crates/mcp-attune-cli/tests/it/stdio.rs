@@ -222,3 +222,22 @@ fn the_context_fills_arguments_for_a_server_that_knows_nothing_of_it() {
     );
     std::fs::remove_dir_all(folder).expect("it goes");
 }
+
+#[test]
+fn what_tags_ask_for_and_which_change_nothing_can_be_followed_in_the_log() {
+    let file = std::env::temp_dir().join(format!("attune-tags-{}.toml", std::process::id()));
+    std::fs::write(&file, "log = \"debug\"\n[content]\nenabled = true\n").expect("a file");
+    let features = r#"["agent","human","bad tag","format=yaml","sampling"]"#;
+    let hello = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"2025-11-25","clientInfo":{{"name":"it","version":"1"}},"capabilities":{{"sampling":{{}},"extensions":{{"io.modelcontextprotocol/content-negotiation":{{"version":"1.0","features":{features}}}}}}}}}}}"#
+    );
+    let mut between = Between::start(&["--config", file.to_str().expect("a path")], SERVER);
+    between.say(&hello);
+    between.hear();
+    let (_, log, _) = between.end();
+    std::fs::remove_file(file).expect("it is there");
+    let told = log.lines().find(|line| line.contains("what the caller's tags ask for")).expect(&log);
+    for part in ["DEBUG", "Json", "bad tag", "format=yaml", "unknown", "the other of `agent` and `human`"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
