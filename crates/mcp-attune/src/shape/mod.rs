@@ -118,7 +118,7 @@ impl Request {
 }
 
 /// A message that was shaped.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Shaped {
     /// The message.
     pub text: String,
@@ -228,12 +228,6 @@ fn hides_schemas(wanted: &Wanted) -> bool {
 /// Whether the caller can use hints. Rules: F10.
 fn reasons(wanted: &Wanted) -> bool {
     wanted.flag("sampling") == Some(true)
-}
-
-impl Default for Shaped {
-    fn default() -> Self {
-        Self { text: String::new(), translated: false, left_out: LeftOut::default(), faults: Vec::new() }
-    }
 }
 
 /// Shows nothing of the arguments.
