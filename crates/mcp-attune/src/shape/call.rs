@@ -129,7 +129,7 @@ fn json(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool) {
     let said =
         hints.as_deref().and_then(|hints| with_hints(work, text.as_deref().unwrap_or(data.raw()), hints));
     let beside = hints.filter(|_| said.is_none());
-    text = said.or(text);
+    text = said.or(text).map(|text| on_one_line(&text));
     match found.structured {
         Some(there) => {
             if let Some(text) = text {
@@ -138,7 +138,7 @@ fn json(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool) {
             count(work, &found.texts);
         }
         None => {
-            let text = text.unwrap_or_else(|| data.raw().trim().to_owned());
+            let text = text.unwrap_or_else(|| on_one_line(data.raw()));
             // There is content: it had the text that the data was in.
             match (found.result.member("structuredContent"), found.content) {
                 (Some(null), _) => work.put(null.span(), text),
@@ -155,6 +155,11 @@ fn json(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool) {
     if let Some(hints) = beside {
         found.say(work, &hints, found.others > 0);
     }
+}
+
+/// JSON without the ends of its lines: over pipes a message is a line. Inside strings there are none.
+fn on_one_line(json: &str) -> String {
+    json.split(['\n', '\r']).map(str::trim).collect()
 }
 
 /// The operator's own choice of data, where it is one that the caller was promised.

@@ -133,6 +133,24 @@ fn a_text_that_is_data_becomes_structured_content() {
     Case::call("t").check(JSON, &two, &two);
 }
 
+/// Over pipes a message is a line. Data that is lifted or written by a template has the lines of whoever wrote it.
+#[test]
+fn a_message_stays_on_its_line_whatever_is_put_into_it() {
+    let data = "{\r\n  \"city\": \"Be rn\",\r  \"far\": [\n    1.50,\n    null\n  ]\n}";
+    let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [text(data)]}}).to_string();
+    let brief = templates(&[("json", "{\n  \"city\":\n    {{ city }}\n}\n")]);
+    let hints = Some(Arc::new(Hints::compile("cold").unwrap()));
+    for (tags, tool, expected) in [
+        (&["agent"][..], Tool::default(), r#"{"city": "Be rn","far": [1.50,null]}"#),
+        (&["agent", "verbosity=compact"], Tool::default(), r#"{"city": "Be rn","far": [1.50,null]}"#),
+        (&["agent", "sampling"], Tool { hints, ..Tool::default() }, r#""hints":["cold"]}"#),
+        (&["agent"], Tool { templates: brief, ..Tool::default() }, r#"{"city":"Be rn"}"#),
+    ] {
+        let shaped = Case::call("t").with_tool(tool).answer(tags, &answer).unwrap().text;
+        assert!(shaped.contains(expected) && !shaped.contains(['\n', '\r']), "{tags:?} {shaped}");
+    }
+}
+
 #[test]
 fn a_text_becomes_structured_content_only_where_the_schema_lets_it() {
     let schema = json!({"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}});

@@ -82,6 +82,7 @@ fn block() -> impl Strategy<Value = Value> {
         object().prop_map(
             |data| json!({"type": "text", "text": data.to_string(), "annotations": {"priority": 0.5}})
         ),
+        object().prop_map(|data| json!({"type": "text", "text": format!("{data:#}")})),
         data().prop_map(
             |data| json!({"type": "image", "data": "AAAA", "mimeType": "image/png", "_meta": data})
         ),
@@ -148,6 +149,7 @@ fn answer(result: &Value) -> String {
 fn shaped(case: &Case, tags: &[&str], result: &Value) -> Value {
     let Some(shaped) = case.answer(tags, &answer(result)) else { return result.clone() };
     Message::parse(shaped.text.as_bytes()).expect("one reading");
+    assert!(!shaped.text.contains(['\n', '\r']), "one line: {}", shaped.text);
     let mut shaped: Value = serde_json::from_str(&shaped.text).unwrap();
     assert_eq!(shaped["id"], "é");
     shaped["result"].take()
