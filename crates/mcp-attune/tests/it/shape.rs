@@ -28,7 +28,7 @@ impl Case {
         Self { request, modern: true, content: Content::default(), schema: Schema::None }
     }
 
-    fn of(method: &str, params: Value) -> Self {
+    fn of(method: &str, params: &Value) -> Self {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         Self { request, ..Self::call("t") }
     }
@@ -236,10 +236,10 @@ fn without_a_tag_that_asks_for_something_there_is_nothing_to_do() {
     ] {
         for case in [
             Case::call("t"),
-            Case::of("tools/list", json!({})),
-            Case::of("resources/read", json!({"uri": "a:b"})),
-            Case::of("prompts/get", json!({"name": "p"})),
-            Case::of("ping", json!({})),
+            Case::of("tools/list", &json!({})),
+            Case::of("resources/read", &json!({"uri": "a:b"})),
+            Case::of("prompts/get", &json!({"name": "p"})),
+            Case::of("ping", &json!({})),
         ] {
             assert!(case.shape(tags).is_none(), "{tags:?} {}", case.request);
         }
@@ -277,7 +277,7 @@ fn a_listing_shows_no_schema_to_who_gets_no_structured_content() {
     ], "nextCursor": "x"});
     let hidden =
         json!({"tools": [{"name": "a", "inputSchema": {}}, {"name": "b"}, {"name": "c"}], "nextCursor": "x"});
-    let case = Case::of("tools/list", json!({}));
+    let case = Case::of("tools/list", &json!({}));
     case.check(MARKDOWN, &tools, &hidden);
     case.check(TEXT, &tools, &hidden);
     case.check(&["human"], &tools, &hidden);
@@ -290,7 +290,7 @@ fn what_was_shaped_for_one_caller_is_not_for_everybodys_cache() {
     let listing =
         |scope: &str| json!({"tools": [{"name": "a", "outputSchema": {}}], "cacheScope": scope, "ttlMs": 5});
     let hidden = |scope: &str| json!({"tools": [{"name": "a"}], "cacheScope": scope, "ttlMs": 5});
-    let case = Case::of("tools/list", json!({}));
+    let case = Case::of("tools/list", &json!({}));
     case.check(MARKDOWN, &listing("public"), &hidden("private"));
     case.check(MARKDOWN, &listing("private"), &hidden("private"));
     // Nothing of it is this caller's own.
@@ -300,7 +300,7 @@ fn what_was_shaped_for_one_caller_is_not_for_everybodys_cache() {
         &json!({"tools": [{"name": "a"}], "cacheScope": "public"}),
         &json!({"tools": [{"name": "a"}], "cacheScope": "public"}),
     );
-    let mut case = Case::of("server/discover", json!({}));
+    let mut case = Case::of("server/discover", &json!({}));
     let discovered = json!({"capabilities": {}, "cacheScope": "public"});
     assert_eq!(case.result(MARKDOWN, &discovered)["cacheScope"], "public");
     case.content.announce = true;
@@ -309,7 +309,7 @@ fn what_was_shaped_for_one_caller_is_not_for_everybodys_cache() {
 
 #[test]
 fn the_server_says_that_it_negotiates() {
-    let case = Case::of("initialize", json!({}));
+    let case = Case::of("initialize", &json!({}));
     let ours = json!({"io.modelcontextprotocol/content-negotiation": {}});
     for (capabilities, expected) in [
         (json!({}), json!({"extensions": ours})),
@@ -325,7 +325,7 @@ fn the_server_says_that_it_negotiates() {
         let result =
             |capabilities: &Value| json!({"serverInfo": {"name": "a"}, "capabilities": capabilities});
         for method in ["initialize", "server/discover"] {
-            let case = Case::of(method, json!({}));
+            let case = Case::of(method, &json!({}));
             case.check(&[], &result(&capabilities), &result(&expected));
         }
     }
@@ -335,7 +335,7 @@ fn the_server_says_that_it_negotiates() {
 
 #[test]
 fn instructions_say_what_this_caller_gets() {
-    let mut case = Case::of("initialize", json!({}));
+    let mut case = Case::of("initialize", &json!({}));
     case.content.announce = true;
     let result = json!({"capabilities": {}, "instructions": "Ask for the weather."});
     for (tags, word) in [
@@ -354,7 +354,7 @@ fn instructions_say_what_this_caller_gets() {
 
 #[test]
 fn a_json_resource_is_text_for_people_and_stays_json_for_programs() {
-    let case = Case::of("resources/read", json!({"uri": "map://a"}));
+    let case = Case::of("resources/read", &json!({"uri": "map://a"}));
     let contents = |kind: &str, text: &str| json!({"contents": [{"uri": "map://a", "mimeType": kind, "text": text, "_meta": {}}]});
     for kind in ["application/json", "application/geo+json; charset=utf-8", "Application/JSON"] {
         let given = contents(kind, "{\"name\": \"Valley\", \"note\": null}");
@@ -472,7 +472,7 @@ fn a_prompt_has_the_variant_for_its_caller() {
         ("mcp-capable.sampling.md", "Reason step by step about {{ arguments.city }}."),
         ("interactive.!sampling.md", "## Where to?"),
     ];
-    let mut case = Case::of("prompts/get", json!({"name": "p", "arguments": {"city": "Bern"}}));
+    let mut case = Case::of("prompts/get", &json!({"name": "p", "arguments": {"city": "Bern"}}));
     case.content.prompts.insert("p".to_owned(), templates(&files));
     let prompt =
         |blocks: Value| json!({"description": "d", "messages": [{"role": "user", "content": blocks}]});
