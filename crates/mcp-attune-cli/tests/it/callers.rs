@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::serving::{FREE, Served};
 
-const MODERN: &str = "2026-07-28";
-const LEGACY: &str = "2025-11-25";
+pub(crate) const MODERN: &str = "2026-07-28";
+pub(crate) const LEGACY: &str = "2025-11-25";
 
 /// What the server behind may know.
 const FORWARD: &str =
@@ -40,7 +40,7 @@ fn initialize() -> Value {
         "capabilities": {}, "clientInfo": { "name": "it", "version": "1" } } })
 }
 
-fn initialized() -> Value {
+pub(crate) fn initialized() -> Value {
     json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
 }
 
@@ -61,7 +61,7 @@ fn over_http(address: &str, era: &str, call: &Value) -> Value {
     post(address, &headers, call).1
 }
 
-fn post(address: &str, headers: &str, body: &Value) -> (String, Value) {
+pub(crate) fn post(address: &str, headers: &str, body: &Value) -> (String, Value) {
     let body = body.to_string();
     let mut tcp = TcpStream::connect(address).expect("it listens");
     let request = format!(

@@ -14,6 +14,7 @@ mod language;
 mod localized;
 mod readme;
 mod serving;
+mod shaped;
 mod stdio;
 
 use std::process::{Command, Output};
