@@ -110,13 +110,18 @@ function transportTo(server, over, token) {
   return new over.http(new URL(server), { requestInit: { headers } });
 }
 
-/** Reads the arguments `SERVER ERA [--token TOKEN] [--only CHECKS] [--script FILE]`, and runs what they ask for. */
+/**
+ * Reads the arguments `SERVER ERA [--token TOKEN] [--only CHECKS] [--script FILE] [--extensions JSON]`, and runs what they
+ * ask for.
+ */
 export async function main(way) {
-  const options = { token: { type: 'string' }, only: { type: 'string' }, script: { type: 'string' } };
+  const text = { type: 'string' };
+  const options = { token: text, only: text, script: text, extensions: text };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   const [server, era] = positionals;
   const heard = { updated: 0, listed: 0 };
-  const client = way.build(era, heard);
+  const extensions = values.extensions && JSON.parse(values.extensions);
+  const client = way.build(era, heard, extensions);
   const transport = transportTo(server, way.over, values.token);
   if (values.script) {
     await runScript(client, transport, way, values.script);

@@ -13,8 +13,8 @@ import { NOTE } from './small-set.mjs';
 import { SAMPLED } from './steps.mjs';
 
 await main({
-  build(_era, heard) {
-    const capabilities = { elicitation: { form: {} }, sampling: {} };
+  build(_era, heard, extensions) {
+    const capabilities = { elicitation: { form: {} }, sampling: {}, extensions };
     const client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities });
     client.setRequestHandler(CreateMessageRequestSchema, () => SAMPLED);
     client.setRequestHandler(ElicitRequestSchema, () => ANSWER);

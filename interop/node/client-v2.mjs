@@ -8,10 +8,10 @@ import { SAMPLED } from './steps.mjs';
 let modern;
 
 await main({
-  build(era, heard) {
+  build(era, heard, extensions) {
     modern = era === 'modern';
     const options = {
-      capabilities: { elicitation: { form: {} }, sampling: {} },
+      capabilities: { elicitation: { form: {} }, sampling: {}, extensions },
       versionNegotiation: { mode: modern ? { pin: '2026-07-28' } : era },
     };
     const client = new Client({ name: 'interop', version: '1.0.0' }, options);

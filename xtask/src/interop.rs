@@ -14,6 +14,7 @@ mod referee;
 mod replicas;
 mod running;
 mod servers;
+mod shaped;
 mod when;
 
 use std::time::Instant;
@@ -33,6 +34,7 @@ const PARTS: &[(&str, Part)] = &[
     ("catalogs of local servers", local::catalog::run),
     ("what results of local servers cost", local::audit::run),
     ("arguments bound to the context", bound::run),
+    ("content negotiation", shaped::run),
     ("replicas behind nginx", replicas::run),
     ("expressions of time in Python", when::run),
 ];

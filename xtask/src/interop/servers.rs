@@ -46,7 +46,7 @@ impl Ours {
 }
 
 /// A port that is free.
-const ANYWHERE: &str = "127.0.0.1:0";
+pub(super) const ANYWHERE: &str = "127.0.0.1:0";
 
 /// A program that serves HTTP, until this is dropped.
 pub(crate) struct Server {
