@@ -235,7 +235,7 @@ fn a_pseudo_locale_is_a_whole_translation_that_nothing_is_wrong_with() {
     insta::assert_snapshot!(place.run("pseudo", &[]), @"
     exit: 0
     --- stdout
-    en-XA.json: 141 texts
+    en-XA.json: 151 texts
     --- stderr
     ");
     assert!(place.run("pseudo", &["--locale", "ar-XB"]).starts_with("exit: 0\n"));
@@ -276,7 +276,7 @@ fn the_file_of_the_demo_is_what_the_bare_demo_says() {
     insta::assert_snapshot!(place.shown(&start), @"
     exit: 0
     --- stdout
-    en.json: 141 texts, 0 new, 0 changed, 0 gone
+    en.json: 151 texts, 0 new, 0 changed, 0 gone
     --- stderr
     ");
     let mut count = 0;
