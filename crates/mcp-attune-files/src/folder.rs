@@ -12,18 +12,15 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use mcp_attune::catalog::{Catalogs, Library, Locale, Sheet};
 use mcp_attune::language::{Languages, Tag};
 
+use crate::due::Due;
 use crate::pattern::{Found, Pattern, Stamp};
 use crate::store;
 
-/// How often the folder is looked at.
-const LOOK: Duration = Duration::from_secs(1);
 /// How many things that are wrong with one file are told.
 const TOLD: usize = 10;
 
@@ -31,9 +28,7 @@ const TOLD: usize = 10;
 pub struct Folder {
     pattern: Pattern,
     default: Tag,
-    begun: Instant,
-    /// When it was last looked at, in milliseconds since the beginning.
-    looked: AtomicU64,
+    due: Due,
     /// Held by whoever reads files.
     reading: Mutex<()>,
     /// How many bytes of files are kept.
@@ -71,9 +66,8 @@ impl Folder {
         tell_strange(&pattern, &strange);
         let catalogs = Arc::new(catalogs(&default, &found));
         let state = State { catalogs, found, strange, kept: HashMap::new(), now: 0 };
-        let begun = Instant::now();
-        let (looked, reading, state) = (AtomicU64::new(0), Mutex::new(()), Mutex::new(state));
-        Self { pattern, default, begun, looked, reading, most: Self::MOST, state }
+        let (due, reading, state) = (Due::later(), Mutex::new(()), Mutex::new(state));
+        Self { pattern, default, due, reading, most: Self::MOST, state }
     }
 
     fn reading(&self) -> MutexGuard<'_, ()> {
@@ -180,10 +174,7 @@ impl Library for Folder {
     }
 
     fn is_due(&self) -> bool {
-        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let looked = self.looked.load(Ordering::Relaxed);
-        let due = now.saturating_sub(looked) >= u64::try_from(LOOK.as_millis()).unwrap_or(u64::MAX);
-        due && self.looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        self.due.is()
     }
 
     fn look(&self) {
@@ -386,15 +377,5 @@ mod tests {
             callers.into_iter().map(|caller| caller.join().unwrap()).collect()
         });
         assert!(locales.iter().all(|locale| Arc::ptr_eq(locale, &locales[0])));
-    }
-
-    #[test]
-    fn one_asker_a_second_looks() {
-        let folder = Place::new("due").folder();
-        folder.looked.store(0, Ordering::Relaxed);
-        assert!(!folder.is_due(), "it was just looked at");
-        let earlier = Folder { begun: Instant::now().checked_sub(LOOK * 2).unwrap(), ..folder };
-        assert!(earlier.is_due());
-        assert!(!earlier.is_due());
     }
 }

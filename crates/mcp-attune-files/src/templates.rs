@@ -2,7 +2,7 @@
 //!
 //! 1. The files of a stem are read when it is first asked for them. A name that no template can have, and a text that is none,
 //!    are told with file, line and what to do, and are no template.
-//! 2. Every second, if anybody asks, the files are looked at: new ones count, those that are gone do not, and those that changed are
+//! 2. When somebody looks, new ones count, those that are gone do not, and those that changed are
 //!    read again. A changed file that is broken is told once, and what it was before stays.
 //! 3. No more than [`Shelf::MOST_FILES`] files are read, none of them larger than a template may be.
 //!
@@ -13,16 +13,12 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use mcp_attune::shape::template::{Hints, MAX_SOURCE, Misnamed, Template, Templates, Variant, Wrong};
 
 use crate::pattern::Stamp;
 
-/// How often the files are looked at.
-const LOOK: Duration = Duration::from_secs(1);
 /// How many entries of a folder are looked at.
 const MOST_ENTRIES: usize = 10_000;
 
@@ -39,9 +35,6 @@ pub struct Shelf {
     /// The folder, and the name that the files begin with.
     stem: Option<(PathBuf, String)>,
     hints: Option<PathBuf>,
-    begun: Instant,
-    /// When it was last looked at, in milliseconds since the beginning.
-    looked: AtomicU64,
     /// Held by whoever reads files.
     reading: Mutex<()>,
     state: Mutex<State>,
@@ -131,8 +124,6 @@ impl Shelf {
         let shelf = Self {
             stem,
             hints: hints.map(Path::to_owned),
-            begun: Instant::now(),
-            looked: AtomicU64::new(0),
             reading: Mutex::new(()),
             state: Mutex::new(State::default()),
         };
@@ -156,15 +147,6 @@ impl Shelf {
     #[must_use]
     pub fn findings(&self) -> Vec<Finding> {
         self.state().findings.clone()
-    }
-
-    /// Whether it is time to look again; only one of those who ask at one time is told so.
-    #[must_use]
-    pub fn is_due(&self) -> bool {
-        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let looked = self.looked.load(Ordering::Relaxed);
-        let due = now.saturating_sub(looked) >= u64::try_from(LOOK.as_millis()).unwrap_or(u64::MAX);
-        due && self.looked.compare_exchange(looked, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// Looks at the files, and reads those that changed. Blocks while it does.
@@ -421,15 +403,5 @@ mod tests {
         let shelf = place.shelf();
         assert_eq!(shelf.templates().iter().count(), Shelf::MOST_FILES);
         assert_eq!(place.told(&shelf), ["weather.x-a=064.md: more files than are read; keep at most 64"]);
-    }
-
-    #[test]
-    fn one_asker_a_second_looks() {
-        let shelf = Shelf::new(None, None);
-        shelf.looked.store(0, Ordering::Relaxed);
-        assert!(!shelf.is_due(), "it was just looked at");
-        let earlier = Shelf { begun: Instant::now().checked_sub(LOOK * 2).unwrap(), ..shelf };
-        assert!(earlier.is_due());
-        assert!(!earlier.is_due());
     }
 }

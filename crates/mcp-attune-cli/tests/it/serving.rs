@@ -88,12 +88,14 @@ fn the_demo_starts_says_what_to_try_and_stops_when_asked() {
     assert!(get(&admin, "/healthz").contains("\r\n\r\nok"), "health");
     let tries = demo.until("# Why");
     let curls: Vec<_> = tries.split("curl ").skip(1).collect();
-    assert_eq!(curls.len(), 3, "{tries}");
+    assert_eq!(curls.len(), 5, "{tries}");
     // curl itself may not be here, so its request is made by hand from what was printed.
     let expected = [
         ("400 Bad Request", "Mcp-Param-Region is not what"),
         ("200 OK", "content-language: de-CH"),
         ("200 OK", "Vom 1. Februar 2026 bis"),
+        ("200 OK", "## Aktuelles Wetter in Bern"),
+        ("200 OK", "\"content\":[],\"structuredContent\":{"),
     ];
     for (curl, (status, says)) in curls.iter().zip(expected) {
         let answer = paste(&address, curl);

@@ -39,8 +39,8 @@ impl Kind {
 ///
 /// let variant = Variant::parse("compact.!interactive.md").unwrap();
 /// assert_eq!(variant.kind(), Kind::Markdown);
-/// assert!(variant.holds(&Wanted::read(["verbosity=compact"])));
-/// assert!(!variant.holds(&Wanted::read(["verbosity=compact", "interactive"])));
+/// assert!(variant.holds(&Wanted::read(["verbosity=compact", "!interactive"])));
+/// assert!(!variant.holds(&Wanted::read(["verbosity=compact"])));
 /// assert_eq!(Variant::parse("compat.md").unwrap_err().hint(), "did you mean `compact`?");
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
