@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::clean::{clean, one_line};
+use mcp_attune_wire::json::Text;
+
+use super::clean::{self, clean, one_line};
 use super::name;
 use super::sense::Sense;
 use super::words::Labels;
@@ -126,19 +128,31 @@ impl<'a> Fields<'a> {
     /// The field of a name; `guess` is where it probably is.
     pub(super) fn find(
         &mut self,
-        key: Cow<'a, str>,
+        name: Text<'a>,
         guess: usize,
         labels: &dyn Labels,
         explained: bool,
     ) -> Option<&Field<'a>> {
-        let guessed = self.known.get(guess).is_some_and(|field| field.key == key);
-        let found = if guessed { Some(guess) } else { self.known.iter().position(|field| field.key == key) };
+        if self.known.get(guess).is_some_and(|field| name.is(&field.key)) {
+            return self.known.get(guess);
+        }
+        self.called(&clean::read(name), labels, explained)
+    }
+
+    /// The field of a name that was cleaned.
+    pub(super) fn called(
+        &mut self,
+        key: &Cow<'a, str>,
+        labels: &dyn Labels,
+        explained: bool,
+    ) -> Option<&Field<'a>> {
+        let found = self.known.iter().position(|field| field.key == *key);
         let at = found.unwrap_or_else(|| {
             // Lists whose objects have ever new names are no lists of one kind of thing.
             if self.known.len() >= MOST {
                 self.known.clear();
             }
-            self.known.push(Field::new(key, &self.place, labels, explained));
+            self.known.push(Field::new(key.clone(), &self.place, labels, explained));
             self.known.len() - 1
         });
         self.known.get(at)

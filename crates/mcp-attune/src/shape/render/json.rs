@@ -1,54 +1,51 @@
 //! JSON in one line, spelled in one way: for what is too deep to be laid out.
 
-use mcp_attune_wire::json::{Quoted, Type, Value, Walk};
+use mcp_attune_wire::json::{Quoted, Type};
 
 use super::clean;
+use super::tree::Node;
 
 /// The value without white space, up to about so many bytes.
-pub(super) fn line(value: Value<'_>, most: usize) -> String {
+pub(super) fn line(value: Node<'_>, most: usize) -> String {
     let mut out = String::new();
-    write(&mut value.walk(), most, &mut out);
+    write(value, most, &mut out);
     out
 }
 
 /// As deep as the text is, which the scanner has bounded.
-fn write(walk: &mut Walk<'_>, most: usize, out: &mut String) {
-    match walk.kind() {
-        _ if out.len() > most => {
-            walk.value();
-        }
+fn write(value: Node<'_>, most: usize, out: &mut String) {
+    match value.kind() {
+        _ if out.len() > most => {}
         Type::Object => {
             out.push('{');
-            let mut first = true;
-            walk.members(|name, walk| {
-                if !std::mem::take(&mut first) && out.len() <= most {
+            for (at, (name, value)) in value.members().enumerate() {
+                if at > 0 && out.len() <= most {
                     out.push(',');
                 }
                 if out.len() <= most {
                     out.push_str(&Quoted(&clean::read(name)).to_string());
                     out.push(':');
                 }
-                write(walk, most, out);
-            });
+                write(value, most, out);
+            }
             out.push('}');
         }
         Type::Array => {
             out.push('[');
-            let mut first = true;
-            walk.elements(|walk| {
-                if !std::mem::take(&mut first) && out.len() <= most {
+            for (at, value) in value.elements().enumerate() {
+                if at > 0 && out.len() <= most {
                     out.push(',');
                 }
-                write(walk, most, out);
-            });
+                write(value, most, out);
+            }
             out.push(']');
         }
-        _ => {
-            let value = walk.value();
-            match value.text() {
-                Some(text) => out.push_str(&Quoted(&clean::read(text)).to_string()),
-                None => out.push_str(value.raw()),
-            }
+        Type::String => {
+            let text = value.text().map(clean::read).unwrap_or_default();
+            out.push_str(&Quoted(&text).to_string());
         }
+        Type::Number => out.push_str(value.number().unwrap_or_default()),
+        Type::Boolean => out.push_str(if value.is_true() { "true" } else { "false" }),
+        Type::Null => out.push_str("null"),
     }
 }

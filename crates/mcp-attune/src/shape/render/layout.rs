@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{Text, Type};
 
 use super::clean;
+use super::tree::Node;
 
 /// How many columns a table has at most, and how many if all of them are narrow.
 const COLUMNS: usize = 6;
@@ -47,7 +48,7 @@ pub(super) struct Column<'a> {
 }
 
 /// How a list is laid out that is not empty.
-pub(super) fn layout(list: Value<'_>) -> Layout<'_> {
+pub(super) fn layout(list: Node<'_>) -> Layout<'_> {
     let (mut rows, mut values) = (0_usize, 0_usize);
     if list.elements().next().is_some_and(|first| first.kind() == Type::Array) {
         return matrix(list).map_or(Layout::Mixed, Layout::Matrix);
@@ -78,7 +79,7 @@ pub(super) fn layout(list: Value<'_>) -> Layout<'_> {
 }
 
 /// How many columns a list of lists of values has, if it can be a table.
-fn matrix(list: Value<'_>) -> Option<usize> {
+fn matrix(list: Node<'_>) -> Option<usize> {
     let (mut rows, mut columns) = (0, 0);
     for row in list.elements() {
         let (_, fits) = measure(row);
@@ -93,7 +94,7 @@ fn matrix(list: Value<'_>) -> Option<usize> {
 }
 
 /// Takes note of one object; whether there are still few enough names.
-fn take<'a>(columns: &mut Vec<Column<'a>>, object: Value<'a>) -> bool {
+fn take<'a>(columns: &mut Vec<Column<'a>>, object: Node<'a>) -> bool {
     for (guess, (name, value)) in object.members().enumerate() {
         let is = |column: &Column<'_>| name.is(&column.key);
         let found =
@@ -126,19 +127,14 @@ fn take<'a>(columns: &mut Vec<Column<'a>>, object: Value<'a>) -> bool {
     true
 }
 
-/// Whether a list or an object holds nothing, without a look at what it holds.
-pub(super) fn is_empty(value: Value<'_>) -> bool {
-    value.raw().get(1..).is_some_and(|rest| rest.trim_start().starts_with([']', '}']))
-}
-
 /// How wide a value is, and whether it can stand in a cell.
-fn measure(value: Value<'_>) -> (usize, bool) {
+fn measure(value: Node<'_>) -> (usize, bool) {
     match value.kind() {
         Type::String => value.text().map_or((0, true), |text| {
             let width = length(text);
             (width, width <= CELL && !has_lines(text))
         }),
-        Type::Object => (1, is_empty(value)),
+        Type::Object => (1, value.is_empty()),
         Type::Array => {
             let mut width = 0;
             for element in value.elements() {
@@ -150,7 +146,7 @@ fn measure(value: Value<'_>) -> (usize, bool) {
             }
             (width, true)
         }
-        Type::Number => (value.raw().len(), true),
+        Type::Number => (value.number().map_or(0, str::len), true),
         _ => (4, true),
     }
 }
@@ -223,7 +219,7 @@ pub(super) fn is_name(key: &str) -> bool {
 }
 
 /// The field that tells most of the objects of a list that is laid out as a list.
-pub(super) fn telling_of(list: Value<'_>) -> Option<Cow<'_, str>> {
+pub(super) fn telling_of(list: Node<'_>) -> Option<Cow<'_, str>> {
     let mut columns = Vec::new();
     let mut rows = 0;
     for element in list.elements() {
@@ -236,7 +232,7 @@ pub(super) fn telling_of(list: Value<'_>) -> Option<Cow<'_, str>> {
 }
 
 /// Whether values of a list fit in one line.
-pub(super) fn in_line(list: Value<'_>) -> bool {
+pub(super) fn in_line(list: Node<'_>) -> bool {
     let mut width = 0;
     for (at, element) in list.elements().enumerate() {
         let (one, fits) = measure(element);
@@ -254,12 +250,14 @@ pub(super) fn in_line(list: Value<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tree::Tree;
     use super::*;
     use mcp_attune_wire::message::Message;
 
     fn check(list: &str, expected: &str) {
         let message = Message::parse(list.as_bytes()).unwrap();
-        let told = match layout(message.body()) {
+        let tree = Tree::of(message.body());
+        let told = match layout(tree.root()) {
             Layout::Values => "values".to_owned(),
             Layout::Mixed => "mixed".to_owned(),
             Layout::Matrix(columns) => format!("matrix {columns}"),
@@ -307,7 +305,8 @@ mod tests {
             ("[1,2,3,4,5,6,7,8,9,10,11,12,13]", false),
         ] {
             let message = Message::parse(list.as_bytes()).unwrap();
-            assert_eq!(in_line(message.body()), expected, "{list}");
+            let tree = Tree::of(message.body());
+            assert_eq!(in_line(tree.root()), expected, "{list}");
         }
     }
 }

@@ -21,6 +21,7 @@ mod sense;
 mod words;
 
 mod block;
+mod tree;
 mod value;
 
 // what is laid out and how,

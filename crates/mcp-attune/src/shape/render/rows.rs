@@ -2,26 +2,27 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::json::Type;
 
 use super::block::{Block, Column, Inline};
 use super::clean;
 use super::field::{Field, Fields, Place};
 use super::layout::{self, Layout};
+use super::tree::Node;
 use super::value::Beside;
 use super::walk::{HEADINGS, Of, Walk};
 
 impl<'h> Walk<'h, '_> {
-    pub(super) fn list(&mut self, list: Value<'h>, of: Of<'_, 'h>, level: usize) {
+    pub(super) fn list(&mut self, list: Node<'h>, of: Of<'_, 'h>, level: usize) {
         match layout::layout(list) {
             Layout::Values | Layout::Mixed => self.nested_list(list, of, 0),
             Layout::Table(columns) => self.table(list, &columns, of),
             Layout::Matrix(columns) => self.matrix(list, columns, of),
-            Layout::Records(telling) => self.records(list, telling.as_deref(), of, level),
+            Layout::Records(telling) => self.records(list, telling.as_ref(), of, level),
         }
     }
 
-    fn table(&mut self, list: Value<'h>, columns: &[layout::Column<'h>], of: Of<'_, 'h>) {
+    fn table(&mut self, list: Node<'h>, columns: &[layout::Column<'h>], of: Of<'_, 'h>) {
         let place = of.place.items();
         let field = |column: &layout::Column<'h>| {
             Field::new(column.key.clone(), &place, self.how.labels, self.explained())
@@ -71,15 +72,15 @@ impl<'h> Walk<'h, '_> {
     }
 
     /// Rows without names, but for those that stand beside them.
-    fn matrix(&mut self, list: Value<'h>, columns: usize, of: Of<'_, 'h>) {
+    fn matrix(&mut self, list: Node<'h>, columns: usize, of: Of<'_, 'h>) {
         let names: Vec<_> =
-            of.beside.names.into_iter().flat_map(Value::elements).map_while(Value::text).collect();
+            of.beside.names.into_iter().flat_map(Node::elements).map_while(Node::text).collect();
         let names = if names.len() == columns { names } else { Vec::new() };
         let nowhere = Place::root(None);
         let field = |name| Field::new(clean::read(name), &nowhere, self.how.labels, false);
         let fields: Vec<_> = names.into_iter().map(field).collect();
         let numbers = |at: usize| {
-            let mut kinds = list.elements().filter_map(|row| row.elements().nth(at)).map(Value::kind);
+            let mut kinds = list.elements().filter_map(|row| row.elements().nth(at)).map(Node::kind);
             kinds.all(|kind| kind == Type::Number)
         };
         let label = |at: usize| fields.get(at).map_or("", |field| &*field.label);
@@ -104,11 +105,11 @@ impl<'h> Walk<'h, '_> {
     }
 
     /// What is not there is a dash in a cell: a column of words that say so would be louder than the data.
-    fn cell(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Inline<'h> {
+    fn cell(&mut self, value: Node<'h>, of: Of<'_, 'h>) -> Inline<'h> {
         const DASH: Inline<'static> = Inline::Text(Cow::Borrowed("–"));
         match value.kind() {
             Type::Null | Type::Object => DASH,
-            Type::Array if layout::is_empty(value) => DASH,
+            Type::Array if value.is_empty() => DASH,
             Type::Array => {
                 let items: Vec<_> = value.elements().map(|element| self.inline(element, of)).collect();
                 let items: Vec<_> = items.iter().map(Inline::as_str).collect();
@@ -122,14 +123,14 @@ impl<'h> Walk<'h, '_> {
     /// What a record is known by: the field that tells most, else its number.
     pub(super) fn heading(
         &mut self,
-        record: Value<'h>,
-        telling: Option<&str>,
+        record: Node<'h>,
+        telling: Option<&Cow<'h, str>>,
         fields: &mut Fields<'h>,
         above: Beside<'h>,
         at: usize,
     ) -> String {
         let told = telling.and_then(|key| {
-            let field = fields.find(Cow::Owned(key.to_owned()), 0, self.how.labels, self.explained())?;
+            let field = fields.called(key, self.how.labels, self.explained())?;
             Some((key, field, record.member(key)?))
         });
         let Some((key, field, value)) = told else { return self.values.count(at + 1) };
@@ -140,7 +141,7 @@ impl<'h> Walk<'h, '_> {
         format!("{} {}", field.label, inline.as_str())
     }
 
-    fn records(&mut self, list: Value<'h>, telling: Option<&str>, of: Of<'_, 'h>, level: usize) {
+    fn records(&mut self, list: Node<'h>, telling: Option<&Cow<'h, str>>, of: Of<'_, 'h>, level: usize) {
         let place = of.place.items();
         let mut fields = Fields::of(&place, &mut self.kept);
         for (at, record) in list.elements().enumerate() {

@@ -8,11 +8,12 @@ use std::borrow::Cow;
 use jiff::Span;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
-use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::json::{Text, Type};
 
 use super::block::Inline;
 use super::clean;
 use super::sense::{Measure, Sense};
+use super::tree::Node;
 use super::words::{Labels, Word};
 use crate::format::{Currency, Digits, Format, Length, List, Number, Unit};
 
@@ -27,32 +28,30 @@ pub(super) struct Beside<'a> {
     /// Whether it names a time zone: then its times are those of that zone, and stay so.
     pub(super) zone: bool,
     /// What it calls the columns of the rows beside.
-    pub(super) names: Option<Value<'a>>,
+    pub(super) names: Option<Node<'a>>,
 }
 
 impl<'a> Beside<'a> {
     /// What an object says, or the one that it stands in.
-    pub(super) fn of(object: Value<'a>, above: Self) -> Self {
+    pub(super) fn of(object: Node<'a>, above: Self) -> Self {
         let mut beside = above.inside();
         for (name, value) in object.members() {
-            if value.kind() == Type::Array
-                && matches!(
-                    name.as_written(),
-                    "columns" | "headers" | "fields" | "column_names" | "columnNames"
-                )
-            {
-                beside.names = Some(value);
-            }
-            let Some(text) = value.text().and_then(mcp_attune_wire::json::Text::plain) else { continue };
-            let name = name.as_written();
-            // In small letters the code often stands beside an amount in cents.
-            if matches!(name, "currency" | "currency_code" | "currencyCode")
-                && text.bytes().all(|byte| byte.is_ascii_uppercase())
-            {
-                beside.currency = Currency::parse(text).ok();
-            }
-            if matches!(name, "timezone" | "time_zone" | "timeZone" | "tz") && !text.is_empty() {
-                beside.zone = true;
+            let text = || value.text().and_then(Text::plain);
+            match name.as_written() {
+                "columns" | "headers" | "fields" | "column_names" | "columnNames"
+                    if value.kind() == Type::Array =>
+                {
+                    beside.names = Some(value);
+                }
+                "currency" | "currency_code" | "currencyCode" => {
+                    // In small letters the code often stands beside an amount in cents.
+                    let code = text().filter(|text| text.bytes().all(|byte| byte.is_ascii_uppercase()));
+                    beside.currency = code.map_or(beside.currency, |code| Currency::parse(code).ok());
+                }
+                "timezone" | "time_zone" | "timeZone" | "tz" => {
+                    beside.zone |= text().is_some_and(|text| !text.is_empty());
+                }
+                _ => {}
             }
         }
         beside
@@ -111,7 +110,7 @@ impl<'h> Values<'h> {
     /// A value that is no list and no object.
     pub(super) fn scalar<'a>(
         &self,
-        value: Value<'a>,
+        value: Node<'a>,
         sense: Sense,
         format: Option<&str>,
         beside: Beside<'_>,
@@ -121,8 +120,8 @@ impl<'h> Values<'h> {
     {
         match value.kind() {
             Type::Null => self.word(Word::None),
-            Type::Boolean => self.word(if value.raw() == "true" { Word::Yes } else { Word::No }),
-            Type::Number => Inline::Text(self.number(value.raw(), sense, beside)),
+            Type::Boolean => self.word(if value.is_true() { Word::Yes } else { Word::No }),
+            Type::Number => Inline::Text(self.number(value.number().unwrap_or_default(), sense, beside)),
             _ => match value.text() {
                 Some(text) => self.string(clean::read(text), sense, format, beside),
                 None => self.empty(),
@@ -307,6 +306,7 @@ fn is_link(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::name::words;
+    use super::super::tree::Tree;
     use super::super::words::OwnWords;
     use super::*;
     use crate::format::Formatters;
@@ -321,8 +321,9 @@ mod tests {
         let format = Formatters::new(&Tag::parse(locale).unwrap()).format([], zone);
         let message = Message::parse(object.as_bytes()).unwrap();
         let (sense, _) = Sense::of(&words(name), None);
-        let beside = Beside::of(message.body(), Beside::default());
-        let value = message.body().member(name).unwrap();
+        let tree = Tree::of(message.body());
+        let beside = Beside::of(tree.root(), Beside::default());
+        let value = tree.root().member(name).unwrap();
         let words = OwnWords(locale);
         let values = Values::new(&format, &words);
         let shown = values.scalar(value, sense, None, beside);

@@ -18,6 +18,7 @@ use super::json;
 use super::layout;
 use super::name;
 use super::sense::Sense;
+use super::tree::{Node, Tree};
 use super::value::{Beside, Values};
 use super::words::Word;
 use crate::features::Verbosity;
@@ -54,9 +55,10 @@ impl<'f, 'a> Of<'f, 'a> {
 
 /// Lays a result out on paper; how much had no room.
 pub(super) fn lay<'h>(data: Value<'h>, how: &'h Rendering<'h>, paper: &mut dyn Paper) -> usize {
+    let tree = Tree::of(data);
     let values = Values::new(how.values, how.labels);
     let mut walk = Walk { how, values, paper, hidden: 0, kept: Vec::new(), embedded: false };
-    walk.root(data);
+    walk.root(tree.root());
     if walk.hidden > 0 {
         let (word, count) = (how.labels.word(Word::NotShown), walk.values.count(walk.hidden));
         walk.paper.put(&Block::Lines(&format!("… {word}: {count}")));
@@ -65,7 +67,7 @@ pub(super) fn lay<'h>(data: Value<'h>, how: &'h Rendering<'h>, paper: &mut dyn P
 }
 
 impl<'h> Walk<'h, '_> {
-    fn root(&mut self, data: Value<'h>) {
+    fn root(&mut self, data: Node<'h>) {
         let root = Place::root(self.how.output);
         let title = root.title(self.how.labels).and_then(|title| name::heading(&clean::clean(title)));
         if let Some(title) = title {
@@ -74,12 +76,9 @@ impl<'h> Walk<'h, '_> {
         self.note(self.explained().then(|| root.description(self.how.labels)).flatten().as_deref());
         let of = Of { sense: Sense::Plain, format: None, place: &root, beside: Beside::default() };
         // Libraries wrap what is no object into one whose only member has this name.
-        // Looking at a member costs going over it.
-        let rest = data.raw().get(1..).unwrap_or_default().trim_start();
-        let may = rest.starts_with("\"r") || rest.starts_with("\"\\");
-        let mut members = data.members().take(if may { 2 } else { 0 });
-        match (members.next(), members.next()) {
-            (Some((name, value)), None) if name.is("result") => {
+        let mut members = data.members();
+        match members.next() {
+            Some((name, value)) if name.is("result") && members.next().is_none() => {
                 let field = Field::new(Cow::Borrowed("result"), &root, self.how.labels, false);
                 let beside = Beside::default();
                 self.section(value, Of::field(&field, beside), 1);
@@ -125,7 +124,7 @@ impl<'h> Walk<'h, '_> {
         Cow::Owned(cut)
     }
 
-    pub(super) fn inline(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Inline<'h> {
+    pub(super) fn inline(&mut self, value: Node<'h>, of: Of<'_, 'h>) -> Inline<'h> {
         match self.values.scalar(value, of.sense, of.format, of.beside) {
             Inline::Text(text) if text.len() > 256 => Inline::Text(self.fitting(text)),
             inline => inline,
@@ -133,9 +132,9 @@ impl<'h> Walk<'h, '_> {
     }
 
     /// A value that stands in a line with its label; none if it needs room of its own.
-    fn simple(&mut self, value: Value<'h>, of: Of<'_, 'h>) -> Option<Inline<'h>> {
+    fn simple(&mut self, value: Node<'h>, of: Of<'_, 'h>) -> Option<Inline<'h>> {
         match value.kind() {
-            Type::Object | Type::Array if layout::is_empty(value) => Some(self.values.empty()),
+            Type::Object | Type::Array if value.is_empty() => Some(self.values.empty()),
             Type::Object => None,
             Type::Array => layout::in_line(value).then(|| self.joined(value, of)).flatten(),
             Type::String if value.text().is_some_and(layout::has_lines) => None,
@@ -144,7 +143,7 @@ impl<'h> Walk<'h, '_> {
     }
 
     /// Values in one line. Where a comma stands inside of a number, a semicolon stands between.
-    fn joined(&mut self, list: Value<'h>, of: Of<'_, 'h>) -> Option<Inline<'h>> {
+    fn joined(&mut self, list: Node<'h>, of: Of<'_, 'h>) -> Option<Inline<'h>> {
         let mut items = Vec::new();
         for element in list.elements() {
             match self.inline(element, of) {
@@ -159,14 +158,14 @@ impl<'h> Walk<'h, '_> {
     }
 
     /// A value that has a heading of this level above it.
-    fn section(&mut self, value: Value<'h>, of: Of<'_, 'h>, level: usize) {
+    fn section(&mut self, value: Node<'h>, of: Of<'_, 'h>, level: usize) {
         match value.kind() {
-            Type::Object if !layout::is_empty(value) => {
+            Type::Object if !value.is_empty() => {
                 let mut fields = Fields::of(of.place, &mut self.kept);
                 self.object(value, &mut fields, of.beside, level, None);
                 fields.keep(&mut self.kept);
             }
-            Type::Array if !layout::is_empty(value) => self.list(value, of, level),
+            Type::Array if !value.is_empty() => self.list(value, of, level),
             Type::String if self.embedded(value, of, level) => {}
             Type::String if value.text().is_some_and(layout::has_lines) => self.lines(value, of),
             _ => {
@@ -180,7 +179,7 @@ impl<'h> Walk<'h, '_> {
     }
 
     /// Many tools return JSON as text. It is laid out as what it is, but not what is text in it once more.
-    fn embedded(&mut self, value: Value<'h>, of: Of<'_, 'h>, level: usize) -> bool {
+    fn embedded(&mut self, value: Node<'h>, of: Of<'_, 'h>, level: usize) -> bool {
         let Some(text) = value.text().filter(|_| !self.embedded && of.sense != Sense::Code) else {
             return false;
         };
@@ -189,7 +188,9 @@ impl<'h> Walk<'h, '_> {
             return false;
         }
         let Ok(message) = Message::parse(text.as_bytes()) else { return false };
-        if message.body().members().next().is_none() && message.body().elements().next().is_none() {
+        let tree = Tree::of(message.body());
+        let root = tree.root();
+        if root.is_empty() {
             return false;
         }
         let how = Rendering { output: None, ..*self.how };
@@ -198,12 +199,12 @@ impl<'h> Walk<'h, '_> {
             Walk { how: &how, values, paper: &mut *self.paper, hidden: 0, kept: Vec::new(), embedded: true };
         let of =
             Of { sense: Sense::Plain, format: None, place: &Place::root(None), beside: Beside::default() };
-        walk.section(message.body(), of, level);
+        walk.section(root, of, level);
         self.hidden += walk.hidden;
         true
     }
 
-    fn lines(&mut self, value: Value<'h>, of: Of<'_, 'h>) {
+    fn lines(&mut self, value: Node<'h>, of: Of<'_, 'h>) {
         if self.is_full() {
             self.hidden += 1;
             return;
@@ -216,11 +217,11 @@ impl<'h> Walk<'h, '_> {
 
     pub(super) fn object(
         &mut self,
-        object: Value<'h>,
+        object: Node<'h>,
         fields: &mut Fields<'h>,
         above: Beside<'h>,
         level: usize,
-        without: Option<&str>,
+        without: Option<&Cow<'h, str>>,
     ) {
         let beside = Beside::of(object, above);
         let mut later = Vec::new();
@@ -229,11 +230,8 @@ impl<'h> Walk<'h, '_> {
                 self.hidden += 1;
                 continue;
             }
-            let key = clean::read(name);
-            if without == Some(&*key) {
-                continue;
-            }
-            let Some(field) = fields.find(key, at, self.how.labels, self.explained()) else { continue };
+            let found = fields.find(name, at, self.how.labels, self.explained());
+            let Some(field) = found.filter(|field| without != Some(&field.key)) else { continue };
             match self.simple(value, Of::field(field, beside)) {
                 Some(inline) => {
                     let (label, note) = (Some(&*field.label), field.note.as_deref());
@@ -247,7 +245,7 @@ impl<'h> Walk<'h, '_> {
                 self.hidden += 1;
                 continue;
             }
-            let found = fields.find(clean::read(name), at, self.how.labels, self.explained());
+            let found = fields.find(name, at, self.how.labels, self.explained());
             let Some(field) = found else { continue };
             if level < HEADINGS {
                 self.put(&Block::Heading { level: level + 1, text: &field.label });
@@ -260,7 +258,7 @@ impl<'h> Walk<'h, '_> {
     }
 
     /// A field that needs room of its own, as an entry with a list below it.
-    fn entry(&mut self, field: &Field<'h>, value: Value<'h>, beside: Beside<'h>, depth: usize) {
+    fn entry(&mut self, field: &Field<'h>, value: Node<'h>, beside: Beside<'h>, depth: usize) {
         let (label, note) = (Some(&*field.label), field.note.as_deref());
         if value.kind() == Type::String {
             self.text(value, label, note, Of::field(field, beside), depth);
@@ -276,7 +274,7 @@ impl<'h> Walk<'h, '_> {
     /// Text of more than one line, as an entry.
     fn text(
         &mut self,
-        value: Value<'h>,
+        value: Node<'h>,
         label: Option<&str>,
         note: Option<&str>,
         of: Of<'_, 'h>,
@@ -292,13 +290,19 @@ impl<'h> Walk<'h, '_> {
         }
     }
 
-    fn json(&mut self, value: Value<'h>) -> Inline<'h> {
+    fn json(&mut self, value: Node<'h>) -> Inline<'h> {
         let line = json::line(value, self.how.room.saturating_sub(self.paper.len()));
         Inline::Code(self.fitting(Cow::Owned(line)))
     }
 
     /// An object or a list, as lists inside of lists.
-    pub(super) fn nested(&mut self, value: Value<'h>, of: Of<'_, 'h>, depth: usize, without: Option<&str>) {
+    pub(super) fn nested(
+        &mut self,
+        value: Node<'h>,
+        of: Of<'_, 'h>,
+        depth: usize,
+        without: Option<&Cow<'h, str>>,
+    ) {
         if value.kind() == Type::Array {
             self.nested_list(value, of, depth);
             return;
@@ -310,11 +314,8 @@ impl<'h> Walk<'h, '_> {
                 self.hidden += 1;
                 continue;
             }
-            let key = clean::read(name);
-            if without == Some(&*key) {
-                continue;
-            }
-            let Some(field) = fields.find(key, at, self.how.labels, self.explained()) else { continue };
+            let found = fields.find(name, at, self.how.labels, self.explained());
+            let Some(field) = found.filter(|field| without != Some(&field.key)) else { continue };
             match self.simple(value, Of::field(field, beside)) {
                 Some(inline) => {
                     let (label, note) = (Some(&*field.label), field.note.as_deref());
@@ -326,7 +327,7 @@ impl<'h> Walk<'h, '_> {
         fields.keep(&mut self.kept);
     }
 
-    pub(super) fn nested_list(&mut self, list: Value<'h>, of: Of<'_, 'h>, depth: usize) {
+    pub(super) fn nested_list(&mut self, list: Node<'h>, of: Of<'_, 'h>, depth: usize) {
         let items = of.place.items();
         let of = Of { place: &items, ..of };
         let telling = layout::telling_of(list);
@@ -344,9 +345,9 @@ impl<'h> Walk<'h, '_> {
                 let code = self.json(value);
                 self.put(&Block::Entry { depth, label: None, value: Some(&code), note: None });
             } else {
-                let heading = self.heading(value, telling.as_deref(), &mut fields, of.beside, at);
+                let heading = self.heading(value, telling.as_ref(), &mut fields, of.beside, at);
                 self.put(&Block::Entry { depth, label: Some(&heading), value: None, note: None });
-                self.nested(value, of, depth + 1, telling.as_deref());
+                self.nested(value, of, depth + 1, telling.as_ref());
             }
         }
     }
