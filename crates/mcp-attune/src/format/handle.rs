@@ -1,14 +1,14 @@
 //! Values as one caller reads them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use icu_calendar::{Date as IcuDate, Gregorian, Iso};
-use icu_time::zone::models::AtTime;
-use icu_time::{DateTime as IcuDateTime, Time as IcuTime, TimeZoneInfo, ZonedDateTime};
+use icu_time::zone::UtcOffset;
+use icu_time::{DateTime as IcuDateTime, Time as IcuTime, TimeZone as IcuZone, ZonedDateTime};
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use jiff_icu::ConvertFrom as _;
+use jiff_icu::{ConvertFrom as _, ConvertTryFrom as _};
 
 use super::currency::Currency;
 use super::kept::Kept;
@@ -37,11 +37,13 @@ pub struct Format {
     kept: Arc<Kept>,
     known: Arc<Known>,
     zone: TimeZone,
+    /// The zone as ICU names it, found when the first instant is shown.
+    named: OnceLock<IcuZone>,
 }
 
 impl Format {
     pub(super) fn new(kept: Arc<Kept>, known: Arc<Known>, zone: TimeZone) -> Self {
-        Self { kept, known, zone }
+        Self { kept, known, zone, named: OnceLock::new() }
     }
 
     fn made(&self, kind: Kind) -> Option<Made> {
@@ -72,7 +74,7 @@ impl Format {
     /// ```
     #[must_use]
     pub fn within(&self, zone: TimeZone) -> Self {
-        Self { zone, ..self.clone() }
+        Self { zone, named: OnceLock::new(), ..self.clone() }
     }
 
     /// A day: `Sep 10, 2024`.
@@ -153,9 +155,11 @@ impl Format {
         let zoned = instant.to_zoned(self.zone.clone());
         match self.made(kind) {
             Some(Made::Zoned(formatter)) => {
-                let ZonedDateTime { date, time, zone } =
-                    ZonedDateTime::<Iso, TimeZoneInfo<AtTime>>::convert_from(&zoned);
-                formatter.format(&ZonedDateTime { date: date.to_calendar(Gregorian), time, zone }).to_string()
+                let (date, time) = (gregorian(zoned.date()), IcuTime::convert_from(zoned.time()));
+                let named = self.named.get_or_init(|| IcuZone::convert_from(&self.zone));
+                let offset = UtcOffset::convert_try_from(zoned.offset()).ok();
+                let zone = named.with_offset(offset).at_date_time(IcuDateTime { date, time });
+                formatter.format(&ZonedDateTime { date, time, zone }).to_string()
             }
             _ => zoned.to_string(),
         }
