@@ -24,8 +24,8 @@ pub(super) struct Text {
 #[derive(Default)]
 struct Table {
     cells: String,
-    /// Where each cell ends.
-    ends: Vec<u32>,
+    /// Where each cell ends, and how wide it is.
+    ends: Vec<(u32, u32)>,
     columns: Vec<Room>,
 }
 
@@ -121,15 +121,15 @@ impl Text {
     /// Writes the table that was held, and lets it go.
     fn table(&mut self) {
         let Table { cells, ends, columns } = std::mem::take(&mut self.table);
-        let mut texts = ends.iter().scan(0, |start, end| {
-            let end = usize::try_from(*end).unwrap_or(usize::MAX);
-            let text = cells.get(*start..end).unwrap_or_default();
-            *start = end;
-            Some(text)
+        let mut texts = ends.iter().scan(0, |start, (end, width)| {
+            let whole = |short: u32| usize::try_from(short).unwrap_or(usize::MAX);
+            let text = cells.get(*start..whole(*end)).unwrap_or_default();
+            *start = whole(*end);
+            Some((text, whole(*width)))
         });
         let many = ends.len().checked_div(columns.len()).unwrap_or_default();
         // A table without names begins with its first row.
-        let named = ends.iter().take(columns.len()).any(|end| *end > 0);
+        let named = ends.iter().take(columns.len()).any(|(end, _)| *end > 0);
         for row in 0..many {
             if row == 0 && !named {
                 texts.by_ref().take(columns.len()).for_each(drop);
@@ -138,21 +138,21 @@ impl Text {
             line(&mut self.out, &columns, |_| texts.next().unwrap_or_default());
             if row == 0 && named {
                 let rules: Vec<_> = columns.iter().map(|column| "-".repeat(column.width)).collect();
-                line(&mut self.out, &columns, |at| rules.get(at).map_or("", String::as_str));
+                line(&mut self.out, &columns, |at| rules.get(at).map_or(("", 0), |rule| (rule, rule.len())));
             }
         }
     }
 }
 
-/// One line of a table, without blanks at its end.
-fn line<'t>(out: &mut String, columns: &[Room], mut cell: impl FnMut(usize) -> &'t str) {
+/// One line of a table, of cells and their widths, without blanks at its end.
+fn line<'t>(out: &mut String, columns: &[Room], mut cell: impl FnMut(usize) -> (&'t str, usize)) {
     let start = out.len();
     for (at, column) in columns.iter().enumerate() {
         if at > 0 {
             out.push_str("  ");
         }
-        let text = cell(at);
-        let room = column.width.saturating_sub(width(text));
+        let (text, width) = cell(at);
+        let room = column.width.saturating_sub(width);
         if column.numbers {
             pad(out, room);
         }
@@ -178,9 +178,11 @@ impl Table {
     fn cell(&mut self, at: usize, text: &str) {
         let text = one_line(text);
         self.cells.push_str(&text);
-        self.ends.push(u32::try_from(self.cells.len()).unwrap_or(u32::MAX));
+        let width = width(&text);
+        let short = |long: usize| u32::try_from(long).unwrap_or(u32::MAX);
+        self.ends.push((short(self.cells.len()), short(width)));
         if let Some(column) = self.columns.get_mut(at) {
-            column.width = column.width.max(width(&text));
+            column.width = column.width.max(width);
         }
     }
 
