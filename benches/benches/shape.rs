@@ -91,32 +91,42 @@ fn main() {
                 }),
             ];
             let read = || drop(black_box(serde_json::from_str::<Value>(black_box(&data)).unwrap()));
-            let told = |kind: &str, page: &dyn Fn()| {
+            let told = |kind: &str, page: &dyn Fn(), bytes: usize, read: &dyn Fn()| {
                 let (ours, theirs) = medians(page, read);
                 println!(
-                    "| {shape} {kib} KiB {kind} | {} | {:.1} µs | {:.1} µs | {:.2} |",
-                    data.len(),
+                    "| {shape} {kib} KiB {kind} | {bytes} | {:.1} µs | {:.1} µs | {:.2} |",
                     ours / 1e3,
                     theirs / 1e3,
                     ours / theirs
                 );
             };
             for (kind, page) in pages {
-                told(kind, page);
+                told(kind, page, data.len(), &read);
             }
             // Whole answers, in which the data come twice, as servers send them.
             let answer = format!(
                 r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":{}}}],"structuredContent":{data}}}}}"#,
                 Quoted(&data)
             );
+            let whole = || drop(black_box(serde_json::from_str::<Value>(black_box(&answer)).unwrap()));
             for (kind, tags) in
                 [("in an answer, once as JSON", &["agent"][..]), ("in an answer, as Markdown", &["human"])]
             {
                 let shape = shape_of(tags, &swiss).expect("something is asked for");
                 assert!(shape.adapt(answer.as_bytes(), None).is_some());
-                told(kind, &|| drop(black_box(shape.adapt(black_box(answer.as_bytes()), None))));
+                told(
+                    kind,
+                    &|| drop(black_box(shape.adapt(black_box(answer.as_bytes()), None))),
+                    answer.len(),
+                    &whole,
+                );
             }
-            told("in an answer that nobody asked for otherwise", &|| drop(black_box(shape_of(&[], &swiss))));
+            told(
+                "in an answer that nobody asked for otherwise",
+                &|| drop(black_box(shape_of(&[], &swiss))),
+                answer.len(),
+                &whole,
+            );
         }
     }
 }
@@ -131,11 +141,11 @@ fn shape_of(tags: &[&str], values: &Format) -> Option<Shape> {
 }
 
 /// The median time of one round of each, in nanoseconds, measured in turn.
-fn medians(one: impl Fn(), other: impl Fn()) -> (f64, f64) {
+fn medians(one: &dyn Fn(), other: &dyn Fn()) -> (f64, f64) {
     let (mut ones, mut others) = (Vec::new(), Vec::new());
     for _ in 0..SLICES {
-        ones.push(slice(&one));
-        others.push(slice(&other));
+        ones.push(slice(one));
+        others.push(slice(other));
     }
     let median = |mut times: Vec<f64>| {
         times.sort_by(f64::total_cmp);
@@ -144,7 +154,7 @@ fn medians(one: impl Fn(), other: impl Fn()) -> (f64, f64) {
     (median(ones), median(others))
 }
 
-fn slice(run: &impl Fn()) -> f64 {
+fn slice(run: &dyn Fn()) -> f64 {
     let start = Instant::now();
     let mut rounds = 0u32;
     while start.elapsed() < SLICE {

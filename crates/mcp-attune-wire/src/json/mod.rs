@@ -289,18 +289,22 @@ impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
         f.write_char('"')?;
-        for char in self.0.chars() {
-            match char {
-                '"' => f.write_str("\\\"")?,
-                '\\' => f.write_str("\\\\")?,
-                '\n' => f.write_str("\\n")?,
-                '\r' => f.write_str("\\r")?,
-                '\t' => f.write_str("\\t")?,
-                '\0'..='\u{1f}' => write!(f, "\\u{:04x}", u32::from(char))?,
-                _ => f.write_char(char)?,
+        let mut at = 0;
+        loop {
+            // What has to be escaped is ASCII, so the text between is whole characters.
+            let next = skip::plain_until(self.0.as_bytes(), at);
+            f.write_str(self.0.get(at..next).unwrap_or_default())?;
+            match self.0.as_bytes().get(next) {
+                None => return f.write_char('"'),
+                Some(b'"') => f.write_str("\\\"")?,
+                Some(b'\\') => f.write_str("\\\\")?,
+                Some(b'\n') => f.write_str("\\n")?,
+                Some(b'\r') => f.write_str("\\r")?,
+                Some(b'\t') => f.write_str("\\t")?,
+                Some(byte) => write!(f, "\\u{byte:04x}")?,
             }
+            at = next + 1;
         }
-        f.write_char('"')
     }
 }
 

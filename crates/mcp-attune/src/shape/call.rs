@@ -8,14 +8,19 @@ use mcp_attune_wire::json::{Quoted, Type, Value};
 use mcp_attune_wire::message::Message;
 
 use super::content::Tool;
-use super::{LeftOut, Schema, Work, is_true, reasons};
+use super::{LeftOut, Schema, Work, reasons};
 use crate::features::Format;
 
 pub(super) fn shape(work: &mut Work<'_>, result: Value<'_>) {
-    if result.kind() != Type::Object || is_true(result, "isError") || asks(result) {
-        return;
+    let Some(found) = Found::look(result) else { return };
+    with(work, &found);
+    if !work.edits.is_empty() {
+        work.keep_from_others(found.scope);
     }
-    let found = Found::look(result);
+    work.varied = false;
+}
+
+fn with(work: &mut Work<'_>, found: &Found<'_>) {
     let lifted = found.json(work);
     let lifted = lifted.as_ref().map(|text| Message::parse(text.as_bytes()));
     let lifted = lifted.and_then(Result::ok).map(|message| message.body());
@@ -23,8 +28,8 @@ pub(super) fn shape(work: &mut Work<'_>, result: Value<'_>) {
     let tool = work.shape.asked.subject().and_then(|tool| work.shape.content.tools.get(tool));
     let tool = tool.unwrap_or(&nothing);
     match (work.shape.wanted.format(), found.structured.or(lifted)) {
-        (Some(Format::Json), Some(data)) => json(work, &found, data, tool),
-        (Some(format), Some(data)) => prose(work, &found, data, tool, format),
+        (Some(Format::Json), Some(data)) => json(work, found, data, tool),
+        (Some(format), Some(data)) => prose(work, found, data, tool, format),
         (_, data) => {
             // Nothing is shaped, so what may be added is all there is to do.
             let structured = found.structured.map(|data| (data, Cow::Borrowed(data.raw())));
@@ -41,12 +46,6 @@ pub(super) fn shape(work: &mut Work<'_>, result: Value<'_>) {
     }
 }
 
-/// Whether the caller is asked for more before there is a result.
-fn asks(result: Value<'_>) -> bool {
-    let kind = result.member("resultType").and_then(Value::text);
-    kind.is_some_and(|kind| kind.is("input_required")) || result.member("inputRequests").is_some()
-}
-
 /// Whether a block of content is text.
 pub(super) fn is_text(block: Value<'_>) -> bool {
     block.member("type").and_then(Value::text).is_some_and(|kind| kind.is("text"))
@@ -56,6 +55,10 @@ pub(super) fn is_text(block: Value<'_>) -> bool {
 struct Found<'a> {
     result: Value<'a>,
     structured: Option<Value<'a>>,
+    /// A `null` in its place.
+    null: Option<Value<'a>>,
+    /// Whose cache it is for.
+    scope: Option<Value<'a>>,
     content: Option<Value<'a>>,
     texts: Vec<Value<'a>>,
     /// How many blocks are no text.
@@ -63,14 +66,46 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    fn look(result: Value<'a>) -> Self {
-        let structured = result.member("structuredContent").filter(|data| data.kind() != Type::Null);
-        let content = result.member("content").filter(|content| content.kind() == Type::Array);
-        let (mut texts, mut others) = (Vec::new(), 0);
-        for block in content.into_iter().flat_map(Value::elements) {
-            if is_text(block) { texts.push(block) } else { others += 1 }
+    /// Goes over a result once; none where it is an error, or asks the caller for more, and is left alone.
+    fn look(result: Value<'a>) -> Option<Self> {
+        let (structured, null, scope, content) = (None, None, None, None);
+        let mut found = Self { result, structured, null, scope, content, texts: Vec::new(), others: 0 };
+        let mut alone = result.kind() != Type::Object;
+        result.walk().members(|name, walk| match name.decode().as_deref() {
+            Some("isError") => alone |= walk.value().raw() == "true",
+            Some("resultType") => {
+                alone |= walk.value().text().is_some_and(|kind| kind.is("input_required"));
+            }
+            Some("inputRequests") => alone = true,
+            Some("cacheScope") => found.scope = Some(walk.value()),
+            Some("structuredContent") if walk.kind() == Type::Null => found.null = Some(walk.value()),
+            Some("structuredContent") => found.structured = Some(walk.value()),
+            Some("content") if walk.kind() == Type::Array => found.content = Some(walk.value()),
+            _ => {}
+        });
+        for block in found.content.into_iter().flat_map(Value::elements) {
+            if is_text(block) { found.texts.push(block) } else { found.others += 1 }
         }
-        Self { result, structured, content, texts, others }
+        (!alone).then_some(found)
+    }
+
+    /// Takes all texts out, and puts hints behind what is left.
+    fn without_texts(&self, work: &mut Work<'_>, hints: Option<&[String]>) {
+        match (self.content, self.others) {
+            // Mostly there is nothing but text.
+            (Some(content), 0) => {
+                let hints = hints.map(|hints| said(&hints.join("\n")));
+                work.put(content.span(), format!("[{}]", hints.unwrap_or_default()));
+            }
+            (content, _) => {
+                if let Some(content) = content {
+                    work.cut(content.cut_elements(is_text));
+                }
+                if let Some(hints) = hints {
+                    self.say(work, hints, self.others > 0);
+                }
+            }
+        }
     }
 
     /// The text that is the data, where there is no structured content: the only one, if it is an object (or a list,
@@ -140,7 +175,7 @@ fn json(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool) {
         None => {
             let text = text.unwrap_or_else(|| on_one_line(data.raw()));
             // There is content: it had the text that the data was in.
-            match (found.result.member("structuredContent"), found.content) {
+            match (found.null, found.content) {
                 (Some(null), _) => work.put(null.span(), text),
                 (None, Some(content)) => {
                     work.put(content.behind(), format!(",\"structuredContent\":{text}"));
@@ -149,11 +184,12 @@ fn json(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool) {
             }
         }
     }
-    if let Some(content) = found.content {
-        work.cut(content.cut_elements(is_text));
-    }
-    if let Some(hints) = beside {
-        found.say(work, &hints, found.others > 0);
+    if found.texts.is_empty() {
+        if let Some(hints) = beside {
+            found.say(work, &hints, found.others > 0);
+        }
+    } else {
+        found.without_texts(work, beside.as_deref());
     }
 }
 
@@ -192,7 +228,9 @@ fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, f
     match (first, found.content) {
         (Some((first, place)), Some(content)) => {
             work.put(place.span(), Quoted(&text).to_string());
-            work.cut(content.cut_elements(|block| is_text(block) && block.span() != first.span()));
+            if found.texts.len() > 1 {
+                work.cut(content.cut_elements(|block| is_text(block) && block.span() != first.span()));
+            }
         }
         (None, Some(content)) => {
             let comma = if found.others > 0 { "," } else { "" };

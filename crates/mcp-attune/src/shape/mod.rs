@@ -186,7 +186,7 @@ impl Shape {
             _ => {}
         }
         if !work.edits.is_empty() && work.varied {
-            work.keep_from_others(result);
+            work.keep_from_others(result.member("cacheScope"));
         }
         let edits: Vec<_> = work.edits.iter().map(|(place, text)| (*place, &**text)).collect();
         if edits.is_empty() && work.done.faults.is_empty() {
@@ -263,8 +263,8 @@ impl Work<'_> {
     /// Says that what this caller gets is not for others, where the server says that it is.
     ///
     /// Rules: G3.
-    fn keep_from_others(&mut self, result: Value<'_>) {
-        if let Some(scope) = result.member("cacheScope")
+    fn keep_from_others(&mut self, scope: Option<Value<'_>>) {
+        if let Some(scope) = scope
             && scope.text().is_some_and(|scope| scope.is("public"))
         {
             self.put(scope.span(), "\"private\"");
@@ -392,9 +392,4 @@ impl Labels for Titles<'_> {
     fn word(&self, word: Word) -> Cow<'_, str> {
         self.words.word(word)
     }
-}
-
-/// Whether a member is there and is `true`.
-fn is_true(object: Value<'_>, member: &str) -> bool {
-    object.member(member).is_some_and(|value| value.raw() == "true")
 }

@@ -72,3 +72,26 @@ fn five_megabytes_are_rendered_in_three_times_their_size() {
         }
     }
 }
+
+#[test]
+fn an_answer_of_five_megabytes_is_shaped_in_three_times_its_size() {
+    let row = |at| format!(r#"{{"id":{at},"place":"Zürich, platform {}","note":null}}"#, at % 18);
+    let rows: Vec<_> = (0..110_000).map(row).collect();
+    let data = format!(r#"{{"rows":[{}]}}"#, rows.join(","));
+    let answer = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"as data"}}],"structuredContent":{data}}}}}"#
+    );
+    assert!(answer.len() > 5_000_000, "{}", answer.len());
+    let case = super::shape::Case::call("t");
+    for tags in [&["agent"][..], &["agent", "verbosity=compact"], &["human"], &["format=text"]] {
+        let shape = case.shape(tags).unwrap();
+        let used = measure(|| assert!(shape.adapt(answer.as_bytes(), None).is_some()));
+        let times = used.bytes_max as f64 / answer.len() as f64;
+        assert!(
+            times < 3.0,
+            "{tags:?}: {} bytes at once for {}, {times:.2} times",
+            used.bytes_max,
+            answer.len()
+        );
+    }
+}
