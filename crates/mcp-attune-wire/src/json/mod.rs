@@ -292,7 +292,7 @@ impl fmt::Display for Quoted<'_> {
         let mut at = 0;
         loop {
             // What has to be escaped is ASCII, so the text between is whole characters.
-            let next = skip::plain_until(self.0.as_bytes(), at);
+            let next = plain_until(self.0.as_bytes(), at);
             f.write_str(self.0.get(at..next).unwrap_or_default())?;
             match self.0.as_bytes().get(next) {
                 None => return f.write_char('"'),
