@@ -65,6 +65,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::serve::ListenerExt;
 use mcp_attune::shape::{Page, Thing};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -154,6 +155,10 @@ pub async fn serve(
     let service = service(options);
     let streams = service.config.cancellation_token.clone();
     let router = Router::new().route_service("/mcp", service);
+    // A stream is written in small pieces, and each would wait for the one before to be acknowledged.
+    let listener = listener.tap_io(|tcp| {
+        let _ = tcp.set_nodelay(true);
+    });
     axum::serve(listener, router)
         .with_graceful_shutdown(async move {
             shutdown.await;
