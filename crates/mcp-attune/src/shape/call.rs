@@ -21,9 +21,9 @@ pub(super) fn shape(work: &mut Work<'_>, result: Value<'_>) {
 }
 
 fn with(work: &mut Work<'_>, found: &Found<'_>) {
-    let lifted = found.json(work);
-    let lifted = lifted.as_ref().map(|text| Message::parse(text.as_bytes()));
-    let lifted = lifted.and_then(Result::ok).map(|message| message.body());
+    let text = found.only_text().filter(|_| work.shape.wanted.format().is_some());
+    let lifted = text.as_ref().and_then(|text| Message::parse(text.as_bytes()).ok());
+    let lifted = lifted.as_ref().map(Message::body).filter(|data| is_data(work, *data));
     let nothing = Tool::default();
     let tool = work.shape.asked.subject().and_then(|tool| work.shape.content.tools.get(tool));
     let tool = tool.unwrap_or(&nothing);
@@ -108,31 +108,11 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The text that is the data, where there is no structured content: the only one, if it is an object (or a list,
-    /// for callers who may get one) that the tool's schema lets pass. Rules: F5.
-    fn json(&self, work: &Work<'_>) -> Option<String> {
+    /// The text that may be the data: the only one, where there is no structured content.
+    fn only_text(&self) -> Option<Cow<'a, str>> {
         let [text] = self.texts.as_slice() else { return None };
-        if self.structured.is_some() || work.shape.wanted.format().is_none() {
-            return None;
-        }
-        let text = text.member("text")?.text()?.decode()?;
-        if !text.trim_start().starts_with(['{', '[']) {
-            return None;
-        }
-        let read = Message::parse(text.as_bytes()).ok()?;
-        let fits = match read.body().kind() {
-            Type::Object => true,
-            Type::Array => work.shape.modern || work.shape.wanted.format() != Some(Format::Json),
-            _ => false,
-        };
-        let valid = match &work.shape.schema {
-            // What people read need not be valid.
-            _ if work.shape.wanted.format() != Some(Format::Json) => true,
-            Schema::None => true,
-            Schema::Unknown => false,
-            Schema::Known(output) => serde_json::from_str(&text).is_ok_and(|data| output.is_valid(&data)),
-        };
-        (fits && valid).then(|| text.into_owned())
+        let text = text.member("text").filter(|_| self.structured.is_none())?.text()?.decode()?;
+        text.trim_start().starts_with(['{', '[']).then_some(text)
     }
 
     /// Adds a text block behind the others, of which there are some or none in the end.
@@ -146,6 +126,20 @@ impl<'a> Found<'a> {
             None => work.put(self.result.opening(), format!("\"content\":[{block}]")),
         }
     }
+}
+
+/// Whether a text that is JSON is the data: an object, or a list for callers who may get one, that keeps what the tool's
+/// schema promises. What people read need promise nothing.
+///
+/// Rules: F5.
+fn is_data(work: &Work<'_>, read: Value<'_>) -> bool {
+    let json = work.shape.wanted.format() == Some(Format::Json);
+    let fits = match read.kind() {
+        Type::Object => true,
+        Type::Array => work.shape.modern || !json,
+        _ => false,
+    };
+    fits && (!json || work.shape.schema.allows(read.raw()))
 }
 
 /// A text block.
@@ -202,27 +196,20 @@ fn on_one_line(json: &str) -> String {
 fn variant(work: &mut Work<'_>, data: Value<'_>, tool: &Tool) -> Option<String> {
     let template = tool.templates.choose(&work.shape.wanted, Format::Json)?;
     let text = work.rendered(template, data)?;
-    let read: serde_json::Value = serde_json::from_str(&text).ok()?;
-    let valid = match &work.shape.schema {
-        Schema::Unknown => false,
-        Schema::None => read.is_object() || work.shape.modern,
-        Schema::Known(output) => output.is_valid(&read),
-    };
-    if !valid {
+    let object = text.trim_start().starts_with('{');
+    if !(object || work.shape.modern) || !work.shape.schema.allows(&text) {
         work.fault(template, &"what it gives is not valid against the tool's outputSchema");
         return None;
     }
-    Message::parse(text.as_bytes()).ok().map(|message| message.body().raw().to_owned())
+    Some(text)
 }
 
 /// Text for people, and no structured content. Rules: F6, F7.
 fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, format: Format) {
     let template = tool.templates.choose(&work.shape.wanted, format);
     let text = template.and_then(|template| work.rendered(template, data));
-    let text = text.unwrap_or_else(|| {
-        let schema = work.shape.schema.clone();
-        work.written(data, schema.output(), &tool.low_priority, format)
-    });
+    let shape = work.shape;
+    let text = text.unwrap_or_else(|| work.written(data, shape.schema.output(), &tool.low_priority, format));
     let hints = hints(work, Some(data), tool);
     let first = found.texts.first().and_then(|block| Some((*block, block.member("text")?)));
     match (first, found.content) {
@@ -282,10 +269,5 @@ fn with_hints(work: &Work<'_>, data: &str, hints: &[String]) -> Option<String> {
     let comma = if object.members().next().is_some() { "," } else { "" };
     let member = format!("{comma}\"hints\":[{}]", list.join(","));
     let text = read.splice(&[(object.closing(), &member)]).ok()?;
-    let valid = match &work.shape.schema {
-        Schema::Unknown => false,
-        Schema::None => true,
-        Schema::Known(output) => serde_json::from_str(&text).is_ok_and(|data| output.is_valid(&data)),
-    };
-    valid.then_some(text)
+    work.shape.schema.allows(&text).then_some(text)
 }

@@ -28,6 +28,8 @@ use crate::format;
 use crate::localize::Asked;
 
 // What is known of the data,
+mod cost;
+
 mod output;
 
 // what the operator wrote,
@@ -70,6 +72,17 @@ impl Schema {
         match self {
             Self::Known(output) => Some(output),
             Self::Unknown | Self::None => None,
+        }
+    }
+
+    /// Whether the caller was promised nothing that this text, which is JSON, does not keep.
+    ///
+    /// Rules: F13.
+    fn allows(&self, data: &str) -> bool {
+        match self {
+            Self::Unknown => false,
+            Self::None => true,
+            Self::Known(output) => serde_json::from_str(data).is_ok_and(|data| output.is_valid(&data)),
         }
     }
 }

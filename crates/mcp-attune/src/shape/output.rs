@@ -3,18 +3,25 @@
 //! 1. A schema is read once and kept with the listing that it came in. Of a schema that cannot be used (a reference out
 //!    of the document, a pattern that is none) nothing is known: nothing is held against it, and nothing is left out.
 //! 2. References inside the document are followed, a bounded number of times.
+//! 3. A schema is somebody else's program: what it costs is [counted](super::cost) first, and what costs too much cannot be used.
 
 use std::sync::OnceLock;
 
 use core::fmt;
 
-use jsonschema::Validator;
+use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
+
+use super::cost;
 
 /// How many references are followed, one after another.
 const MAX_STEPS: usize = 16;
 /// How many bytes a schema may have.
 const MAX_LEN: usize = 256 << 10;
+/// How many bytes a pattern of it may have when it is compiled.
+const MAX_PATTERN: usize = 256 << 10;
+/// How often a pattern may go back in a text.
+const BACKTRACKS: usize = 100_000;
 
 /// The `outputSchema` of a tool.
 ///
@@ -51,7 +58,7 @@ impl Output {
     /// Whether data is what the schema asks for. Where the schema cannot be used, nothing is.
     #[must_use]
     pub fn is_valid(&self, data: &Value) -> bool {
-        self.validator().is_some_and(|validator| validator.is_valid(data))
+        self.validator(data).is_some_and(|validator| validator.is_valid(data))
     }
 
     /// What of data is not as the schema asks, at most so much of it; none where the schema cannot be used.
@@ -65,7 +72,7 @@ impl Output {
     /// ```
     #[must_use]
     pub fn breaches(&self, data: &Value, most: usize) -> Option<Vec<Breach>> {
-        let errors = self.validator()?.iter_errors(data).take(most);
+        let errors = self.validator(data)?.iter_errors(data).take(most);
         let breach = |error: jsonschema::ValidationError<'_>| Breach {
             at: error.instance_path().to_string(),
             why: error.masked().to_string(),
@@ -73,9 +80,13 @@ impl Output {
         Some(errors.map(breach).collect())
     }
 
-    fn validator(&self) -> Option<&Validator> {
-        let made = || jsonschema::options().build(&self.schema).ok();
-        self.validator.get_or_init(made).as_ref()
+    fn validator(&self, data: &Value) -> Option<&Validator> {
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS).size_limit(MAX_PATTERN);
+        let made = || {
+            let options = jsonschema::options().with_pattern_options(patterns);
+            cost::is_small(&self.schema).then(|| options.build(&self.schema).ok()).flatten()
+        };
+        self.validator.get_or_init(made).as_ref().filter(|_| cost::is_affordable(&self.schema, data))
     }
 }
 
