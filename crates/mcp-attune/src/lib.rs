@@ -27,6 +27,7 @@ pub mod catalog;
 pub mod localize;
 pub mod words;
 
+pub mod bundle;
 pub mod shape;
 
 pub mod caller;

@@ -32,6 +32,12 @@ impl Sheet {
     /// The most findings that are told of one file.
     pub const MAX_FINDINGS: usize = 200;
 
+    /// These texts.
+    #[must_use]
+    pub fn of(lines: Vec<Line>) -> Self {
+        Self { lines }
+    }
+
     /// The texts.
     pub fn lines(&self) -> impl ExactSizeIterator<Item = &Line> + DoubleEndedIterator {
         self.lines.iter()

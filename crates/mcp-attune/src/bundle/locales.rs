@@ -1,0 +1,169 @@
+//! Which locale files a bundle has.
+
+use super::inside::{Inside, Outside};
+use super::manifest::{Localization, Manifest};
+use crate::language::{Languages, Tag};
+
+/// A locale file of a bundle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Resource {
+    /// Its language.
+    pub tag: Tag,
+    /// Its name in the bundle.
+    pub name: Inside,
+}
+
+/// The locale files of a bundle.
+///
+/// Rules: B2, B4.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Locales {
+    /// Those there are, at most [`Languages::MAX`], by their names.
+    pub files: Vec<Resource>,
+    /// Names where locale files are that have no language in them, such as `es_MX.json`.
+    pub strange: Vec<Box<str>>,
+    /// None where the manifest says nothing of translations.
+    languages: Option<Languages>,
+}
+
+/// Stands in a path for the locale, and nowhere else: no tag has it.
+const MARK: char = '\u{E000}';
+
+impl Localization {
+    /// The path of a locale file before and after the locale.
+    ///
+    /// # Errors
+    ///
+    /// [`Outside`] where it does not stay in the bundle.
+    pub fn around(&self) -> Result<(Box<str>, Box<str>), Outside> {
+        let marked = Inside::parse(&format!("{}{MARK}{}", self.before, self.after))?;
+        let (before, after) = marked.as_str().split_once(MARK).ok_or(Outside::Control)?;
+        Ok((before.into(), after.into()))
+    }
+
+    /// The name of a locale's file.
+    ///
+    /// # Errors
+    ///
+    /// [`Outside`] where it does not stay in the bundle.
+    pub fn name(&self, tag: &Tag) -> Result<Inside, Outside> {
+        Inside::parse(&format!("{}{tag}{}", self.before, self.after))
+    }
+}
+
+impl Locales {
+    /// Finds the locale files among the names of all files in the bundle.
+    pub fn among<'a>(manifest: &Manifest, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let around = manifest.localization.as_ref().and_then(|it| it.around().ok());
+        let (mut files, mut strange) = (Vec::<Resource>::new(), Vec::new());
+        for name in names {
+            let Some((before, after)) = &around else { break };
+            let rest = name.strip_prefix(&**before).and_then(|rest| rest.strip_suffix(&**after));
+            let Some(locale) = rest.filter(|locale| !locale.contains('/')) else { continue };
+            match (Tag::parse(locale), Inside::parse(name)) {
+                (Ok(tag), Ok(name)) => files.push(Resource { tag, name }),
+                _ => strange.push(name.into()),
+            }
+        }
+        // The same language twice, as es-mx and es-MX: the first counts.
+        files.sort_by_cached_key(|it| (it.tag.to_string().to_ascii_lowercase(), it.name.clone()));
+        files.dedup_by(|again, first| {
+            let same = again.tag == first.tag;
+            if same {
+                strange.push(again.name.as_str().into());
+            }
+            same
+        });
+        files.truncate(Languages::MAX - 1);
+        let tags = files.iter().map(|it| it.tag.clone());
+        let default = manifest.localization.as_ref().map(|it| it.default_locale.clone());
+        let languages = default.and_then(|default| Languages::new(default, tags).ok());
+        Self { files, strange, languages }
+    }
+
+    /// The language of the manifest's own texts, where it says which.
+    #[must_use]
+    pub fn default_locale(&self) -> Option<&Tag> {
+        self.languages.as_ref().map(Languages::default_language)
+    }
+
+    /// The file of a language.
+    #[must_use]
+    pub fn of(&self, tag: &Tag) -> Option<&Resource> {
+        self.files.iter().find(|it| it.tag == *tag)
+    }
+
+    /// The files where a caller's texts are looked for: the nearest first, and that of the default locale last. Where the
+    /// default locale is a relative itself, nothing follows it, because the manifest's own text is nearer.
+    #[must_use]
+    pub fn row(&self, locale: &Tag) -> Vec<&Resource> {
+        let Some(languages) = &self.languages else { return Vec::new() };
+        let default = languages.default_language();
+        let mut row = languages.relatives(locale);
+        row.truncate(row.iter().position(|tag| *tag == default).unwrap_or(row.len()));
+        row.push(default);
+        row.into_iter().filter_map(|tag| self.of(tag)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(resources: &str, default: &str, names: &[&str], asked: &str, expected: &[&str]) {
+        let text =
+            format!(r#"{{"localization": {{"resources": "{resources}", "default_locale": "{default}"}}}}"#);
+        let manifest = Manifest::read(text.as_bytes()).unwrap();
+        let locales = Locales::among(&manifest, names.iter().copied());
+        let row = locales.row(&Tag::parse(asked).unwrap());
+        assert_eq!(row.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), expected, "{asked}");
+    }
+
+    #[test]
+    fn the_nearest_file_is_first_and_the_default_locale_last() {
+        let names = ["r/es-MX.json", "r/es.json", "r/es-419.json", "r/en-US.json", "r/fr.json"];
+        let row = ["r/es-419.json", "r/es-MX.json", "r/es.json", "r/en-US.json"];
+        check("r/${locale}.json", "en-US", &names, "es-UY", &row);
+        check("r/${locale}.json", "en-US", &names, "ja", &["r/en-US.json"]);
+        check("./r//${LOCALE}.json", "en-US", &names, "fr-CA", &["r/fr.json", "r/en-US.json"]);
+        check("r/${locale}.json", "es", &names, "es-MX", &["r/es-MX.json", "r/es-419.json", "r/es.json"]);
+    }
+
+    #[test]
+    fn nothing_follows_the_language_of_the_manifest() {
+        check("${locale}.json", "en-US", &["en-GB.json", "en-AU.json"], "en-US", &[]);
+        check("${locale}.json", "en-GB", &["en-US.json", "en-AU.json"], "en-GB", &[]);
+        check(
+            "${locale}.json",
+            "en-US",
+            &["en-GB.json", "en-AU.json"],
+            "en-NZ",
+            &["en-GB.json", "en-AU.json"],
+        );
+    }
+
+    #[test]
+    fn the_locale_can_be_a_folder_and_strange_names_are_told() {
+        let names = [
+            "t/de/x.json",
+            "t/es_MX/x.json",
+            "t/de/deep/x.json",
+            "t/DE-ch/x.json",
+            "t/de-CH/x.json",
+            "u/fr/x.json",
+        ];
+        check("t/${locale}/x.json", "en", &names, "de-CH", &["t/DE-ch/x.json", "t/de/x.json"]);
+        let manifest = Manifest::read(br#"{"localization": {"resources": "t/${locale}/x.json"}}"#).unwrap();
+        let locales = Locales::among(&manifest, names);
+        assert_eq!(locales.strange, ["t/es_MX/x.json".into(), Box::<str>::from("t/de-CH/x.json")]);
+        assert_eq!(locales.default_locale().unwrap().as_str(), "en-US");
+    }
+
+    #[test]
+    fn a_path_that_leads_outside_has_no_files() {
+        check("../${locale}.json", "en", &["../de.json", "de.json"], "de", &[]);
+        check("/r/${locale}.json", "en", &["/r/de.json"], "de", &[]);
+    }
+}
