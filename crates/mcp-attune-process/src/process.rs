@@ -13,7 +13,7 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ pub struct Program {
     pub name: String,
     /// What it is given on its command line.
     pub arguments: Vec<String>,
+    /// The folder that it runs in; ours where none is named.
+    pub directory: Option<PathBuf>,
     /// What it finds in its environment.
     pub environment: Environment,
     /// Where its standard error goes.
@@ -114,6 +116,9 @@ pub fn start(program: &Program) -> Result<(Process, Pipes), NotStarted> {
     let failed = |why| NotStarted { program: program.name.clone(), why };
     let mut command = Command::new(&program.name);
     command.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    if let Some(directory) = &program.directory {
+        command.current_dir(directory);
+    }
     if let Environment::Chosen(_) = &program.environment {
         command.env_clear().envs(environment::inherited(std::env::vars_os()));
     }
@@ -245,6 +250,7 @@ mod tests {
         Program {
             name: "sh".into(),
             arguments: vec!["-c".into(), script.into()],
+            directory: None,
             environment: Environment::Chosen(vec![("MINE".into(), "yes".into())]),
             stderr: Stderr::Logged("test".into()),
         }

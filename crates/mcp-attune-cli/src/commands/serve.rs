@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use mcp_attune::language::Tag;
 use mcp_attune_files::Pattern;
-use mcp_attune_gateway::config::{Config, Unusable, Upstream};
+use mcp_attune_gateway::config::{Config, Mount, Unusable, Upstream};
 use mcp_attune_gateway::gateway::{Gateway, NotStarted};
 use mcp_attune_gateway::stack::Unservable;
 use mcp_attune_gateway::workers::Workers;
 
+use crate::bundled::Bundled;
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
 use crate::running::{make_room, runtime, stopped};
@@ -19,7 +20,7 @@ use crate::running::{make_room, runtime, stopped};
 /// Serve an MCP server to callers, with the rules of Attune around it
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune serve --help\n\nIn front of a server that runs already:\n  attune serve --upstream http://127.0.0.1:9000/mcp\nIn front of a program that speaks MCP on its standard input and output:\n  attune serve -- npx -y some-server\nWith everything from a file (see `attune config example`):\n  attune serve --config attune.toml"
+    after_help = "Examples:\n  $ attune serve --help\n\nIn front of a server that runs already:\n  attune serve --upstream http://127.0.0.1:9000/mcp\nIn front of a program that speaks MCP on its standard input and output:\n  attune serve -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune serve --bundle weather.mcpb --setting api_key=…\nWith everything from a file (see `attune config example`):\n  attune serve --config attune.toml"
 )]
 pub(crate) struct Serve {
     /// The configuration; without it, ./attune.toml where there is one
@@ -32,8 +33,10 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDR")]
     admin: Option<SocketAddr>,
     /// The server behind
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", conflicts_with = "bundle")]
     upstream: Option<String>,
+    #[command(flatten)]
+    bundled: Bundled,
     /// A program that is the server behind, with its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "upstream")]
     command: Vec<String>,
@@ -51,7 +54,12 @@ const USUAL: &str = "attune.toml";
 impl Serve {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let file = self.config.clone().or_else(|| Some(PathBuf::from(USUAL)).filter(|file| file.exists()));
-        let config = self.config(file.as_deref())?;
+        let mut config = self.config(file.as_deref())?;
+        let bundle = self.bundled.ready()?;
+        if let Some(ready) = &bundle {
+            only_mount(&mut config, "--bundle")?.upstream = Some(ready.upstream.clone());
+            ready.speak(&mut config, self.locales.is_some());
+        }
         let log = Log::start(&format!("{:?}", config.log).to_lowercase());
         make_room(config.limits.connections, config.limits.calls);
         runtime()?.block_on(async move {
@@ -76,6 +84,7 @@ impl Serve {
         self.listen.is_some()
             || self.admin.is_some()
             || self.upstream.is_some()
+            || self.bundled.is_some()
             || !self.command.is_empty()
             || self.default_language.is_some()
             || self.locales.is_some()
@@ -92,20 +101,11 @@ impl Serve {
         speak(&mut config, self.default_language.as_deref(), self.locales.as_deref())?;
         if let Some(url) = &self.upstream {
             let hint = "such as --upstream http://127.0.0.1:9000/mcp";
-            let [mount] = config.mounts.as_mut_slice() else {
-                return Err(hinted("--upstream is for one server, and the file has several mounts", hint));
-            };
             let upstream = Upstream::http(url).map_err(|why| hinted(format!("{url} {why}"), hint))?;
-            mount.upstream = Some(upstream);
+            only_mount(&mut config, "--upstream")?.upstream = Some(upstream);
         }
         if let [program, arguments @ ..] = self.command.as_slice() {
-            let [mount] = config.mounts.as_mut_slice() else {
-                return Err(hinted(
-                    "a command is for one server, and the file has several mounts",
-                    "name it in the file, with `command = [\"program\", \"argument\"]` under a mount",
-                ));
-            };
-            mount.upstream = Some(Upstream::stdio(program, arguments));
+            only_mount(&mut config, "a command")?.upstream = Some(Upstream::stdio(program, arguments));
         }
         Ok(config)
     }
@@ -123,15 +123,20 @@ pub(crate) fn speak(config: &mut Config, default: Option<&str>, locales: Option<
         if !Path::new(folder).is_dir() {
             return Err(hinted(format!("{folder} is no folder"), hint));
         }
-        let [mount] = config.mounts.as_mut_slice() else {
-            return Err(hinted(
-                "--locales is for one server, and the file has several mounts",
-                "name the folders in the file, with `locales = { path = \"weather/${locale}.json\" }` under a mount",
-            ));
-        };
-        mount.locales.path = Pattern::beside(folder, ".json");
+        only_mount(config, "--locales")?.locales.path = Pattern::beside(folder, ".json");
     }
     Ok(())
+}
+
+/// The one server that something on the command line is about.
+fn only_mount<'a>(config: &'a mut Config, what: &str) -> anyhow::Result<&'a mut Mount> {
+    match config.mounts.as_mut_slice() {
+        [mount] => Ok(mount),
+        _ => Err(hinted(
+            format!("{what} is for one server, and the file has several mounts"),
+            "say it in the file, under the mount that it is meant for; `attune config example` shows how",
+        )),
+    }
 }
 
 /// A configuration that can be used, or what is wrong with it.

@@ -7,6 +7,7 @@ use mcp_attune_gateway::config::{Child, Config, Target, Upstream};
 use mcp_attune_gateway::stdio::{self, Signal};
 use tokio::sync::mpsc;
 
+use crate::bundled::{Bundled, Ready};
 use crate::commands::serve::{read, speak};
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
@@ -17,7 +18,7 @@ use crate::running::one_thread;
 /// In a client's settings, put `attune stdio --` before the command that starts the server.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune stdio --help\n\nInstead of `npx -y some-server`:\n  attune stdio --default-language en -- npx -y some-server"
+    after_help = "Examples:\n  $ attune stdio --help\n\nInstead of `npx -y some-server`:\n  attune stdio --default-language en -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune stdio --bundle weather.mcpb"
 )]
 pub(crate) struct Stdio {
     /// The configuration; without it, none
@@ -29,6 +30,8 @@ pub(crate) struct Stdio {
     /// The folder with the server's locale files, such as de-CH.json; see `attune catalog`
     #[arg(long, value_name = "DIR")]
     locales: Option<String>,
+    #[command(flatten)]
+    bundled: Bundled,
     /// The program that is the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -43,7 +46,11 @@ impl Stdio {
             None => Config::default(),
         };
         speak(&mut config, self.default_language.as_deref(), self.locales.as_deref())?;
-        let server = self.server(&config)?;
+        let bundle = self.bundled.ready()?;
+        if let Some(ready) = &bundle {
+            ready.speak(&mut config, self.locales.is_some());
+        }
+        let server = self.server(&config, bundle.as_ref())?;
         let log = Log::start(&format!("{:?}", config.log).to_lowercase());
         let runtime = one_thread()?;
         let status = runtime.block_on(async {
@@ -60,8 +67,9 @@ impl Stdio {
     }
 
     /// What the command line says, or else the file.
-    fn server(&self, config: &Config) -> anyhow::Result<Child> {
+    fn server(&self, config: &Config, bundle: Option<&Ready>) -> anyhow::Result<Child> {
         let named = self.command.split_first().map(|(program, rest)| Upstream::stdio(program, rest));
+        let named = named.or_else(|| bundle.map(|ready| ready.upstream.clone()));
         let upstream = named.or_else(|| config.mounts.first()?.upstream.clone());
         match upstream.map(|upstream| upstream.target) {
             Some(Target::Stdio(child)) => Ok(child),

@@ -85,6 +85,7 @@ impl Options {
         let program = Program {
             name: child.program.clone(),
             arguments: child.arguments.clone(),
+            directory: child.directory.clone(),
             environment: Environment::Chosen(added.collect()),
             stderr: Stderr::Logged(mount.to_owned()),
         };

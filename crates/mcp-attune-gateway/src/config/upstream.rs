@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use http::Uri;
@@ -39,6 +40,8 @@ pub struct Child {
     pub program: String,
     /// Its arguments.
     pub arguments: Vec<String>,
+    /// The folder that it runs in; that of the gateway where none is named.
+    pub directory: Option<PathBuf>,
     /// What is added to its environment.
     pub env: Env,
     /// How many legacy sessions, each with one of its own, may be open at one time. Modern callers share one more.
@@ -55,6 +58,12 @@ impl Env {
     /// The names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+impl FromIterator<(String, String)> for Env {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(pairs: T) -> Self {
+        Self(pairs.into_iter().collect())
     }
 }
 
@@ -106,6 +115,7 @@ impl Upstream {
         let child = Child {
             program: program.into(),
             arguments: arguments.into_iter().map(Into::into).collect(),
+            directory: None,
             env: Env::default(),
             children: 16,
             child_idle: Duration::from_secs(10 * 60),

@@ -65,6 +65,7 @@ pub async fn run(
     let program = Program {
         name: server.program.clone(),
         arguments: server.arguments.clone(),
+        directory: server.directory.clone(),
         environment: Environment::Inherited(env.collect()),
         stderr: Stderr::Inherited,
     };

@@ -51,6 +51,7 @@ impl Pipe {
         let program = Program {
             name: name.to_owned(),
             arguments: arguments.to_vec(),
+            directory: None,
             environment: Environment::Inherited(Vec::new()),
             stderr,
         };

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use mcp_attune_wire::json::{Quoted, Span, Text, Type, Value};
 use mcp_attune_wire::message::Message;
 
+use super::icon::Icon;
 use super::locales::{Locales, Resource};
 use super::manifest::Manifest;
 use crate::catalog::{self, Finding, Locale, Path, Slot};
@@ -142,6 +143,36 @@ pub struct Resolved {
     pub fields: Vec<(Field, From)>,
 }
 
+impl Resolved {
+    /// The same with an icon that was chosen, as an object in the place of `icon`.
+    ///
+    /// ```
+    /// use mcp_attune::bundle::{Icon, Locales, Manifest, Resolve};
+    /// use mcp_attune::language::Tag;
+    ///
+    /// let manifest = Manifest::read(br#"{"icon": "a.png"}"#).unwrap();
+    /// let locales = Locales::among(&manifest, []);
+    /// let resolved = Resolve::new(&manifest, &locales, &Tag::parse("de").unwrap()).finish();
+    /// let shown = resolved.with_icon(&Icon::new("b.png")).text;
+    /// assert_eq!(shown, r#"{"icon": {"src":"b.png","size":null,"theme":null}}"#);
+    /// ```
+    #[must_use]
+    pub fn with_icon(self, icon: &Icon) -> Self {
+        let Ok(read) = Message::parse(self.text.as_bytes()) else { return self };
+        let text = |text: Option<String>| text.map_or("null".to_owned(), |text| Quoted(&text).to_string());
+        let size = text(icon.size.map(|size| size.to_string()));
+        let theme = text(icon.theme.as_deref().map(str::to_owned));
+        let mut edits = Edits::default();
+        edits.put(
+            read.body(),
+            "icon",
+            &format!(r#"{{"src":{},"size":{size},"theme":{theme}}}"#, Quoted(&icon.src)),
+        );
+        let text = edits.apply(&read);
+        Self { text: text.unwrap_or_else(|| self.text.clone()), ..self }
+    }
+}
+
 impl<'a> Resolve<'a> {
     /// For a user of this locale.
     #[must_use]
@@ -233,8 +264,7 @@ impl<'a> Resolve<'a> {
         }
         edits.describe(root.member("tools"), &tools);
         edits.describe(root.member("prompts"), &prompts);
-        let edits: Vec<(Span, &str)> = edits.0.iter().map(|(span, text)| (*span, text.as_str())).collect();
-        read.splice(&edits).ok()
+        edits.apply(&read)
     }
 }
 
@@ -242,6 +272,11 @@ impl<'a> Resolve<'a> {
 struct Edits(Vec<(Span, String)>);
 
 impl Edits {
+    fn apply(&self, to: &Message<'_>) -> Option<String> {
+        let edits: Vec<(Span, &str)> = self.0.iter().map(|(span, text)| (*span, text.as_str())).collect();
+        to.splice(&edits).ok()
+    }
+
     /// Puts a member into an object, in place of the one that is there.
     fn put(&mut self, object: Value<'_>, name: &str, text: &str) {
         if let Some(there) = object.member(name) {

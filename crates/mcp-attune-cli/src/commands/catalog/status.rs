@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune::catalog::{Catalogs, Coverage, Path, Sheet, coverage};
+use mcp_attune::catalog::{Catalogs, Coverage, Sheet, coverage};
 use mcp_attune::language::Tag;
 use serde::Serialize;
 
 use super::desk::Desk;
+use crate::covered::{Covered, list, table};
 use crate::exit::{Exit, hinted};
 use crate::text::json;
 
@@ -41,18 +42,7 @@ pub(super) struct Status {
 struct Shown {
     default_language: String,
     total: usize,
-    locales: Vec<Locale>,
-}
-
-#[derive(Serialize)]
-struct Locale {
-    locale: String,
-    translated: usize,
-    percent: usize,
-    inherited: usize,
-    missing: Vec<String>,
-    stale: Vec<String>,
-    surplus: Vec<String>,
+    locales: Vec<Covered>,
 }
 
 impl Status {
@@ -69,7 +59,7 @@ impl Status {
             .map_err(|why| hinted(format!("{}: {why}", self.dir.display()), "remove some of the files"))?;
         let others = sheets.iter().filter(|(tag, _)| *tag != desk.default);
         let locales =
-            others.map(|(tag, sheet)| Locale::new(tag, &covered(&catalogs, &sheets, &source, tag, sheet)));
+            others.map(|(tag, sheet)| Covered::new(tag, &covered(&catalogs, &sheets, &source, tag, sheet)));
         let shown = Shown {
             default_language: desk.default.to_string(),
             total: source.lines().len(),
@@ -78,9 +68,10 @@ impl Status {
         if self.json {
             json(out, &shown)?;
         } else {
-            write(out, &shown)?;
+            writeln!(out, "{} texts in {}", shown.total, shown.default_language)?;
+            table(out, &shown.locales)?;
             if self.list {
-                list(out, &shown)?;
+                list(out, &shown.locales)?;
             }
         }
         let least = usize::from(self.at_least.unwrap_or(0));
@@ -104,56 +95,4 @@ fn covered(
         }
     }
     coverage
-}
-
-impl Locale {
-    fn new(tag: &Tag, coverage: &Coverage) -> Self {
-        let paths = |paths: &[Path]| paths.iter().map(ToString::to_string).collect();
-        Self {
-            locale: tag.to_string(),
-            translated: coverage.translated(),
-            percent: coverage.percent(),
-            inherited: coverage.inherited.len(),
-            missing: paths(&coverage.missing),
-            stale: paths(&coverage.stale),
-            surplus: paths(&coverage.surplus),
-        }
-    }
-}
-
-fn write(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
-    let width = shown.locales.iter().map(|it| it.locale.len()).max().unwrap_or(0).max("locale".len());
-    writeln!(out, "{} texts in {}", shown.total, shown.default_language)?;
-    if shown.locales.is_empty() {
-        return Ok(writeln!(out, "There is no translation yet.")?);
-    }
-    writeln!(out, "\n{:<width$}  {:<26}  missing  stale  surplus", "locale", "translated")?;
-    for it in &shown.locales {
-        let (missing, stale, surplus) = (it.missing.len(), it.stale.len(), it.surplus.len());
-        let bar = bar(it.percent);
-        writeln!(
-            out,
-            "{:<width$}  {bar} {:>3} %  {missing:>7}  {stale:>5}  {surplus:>7}",
-            it.locale, it.percent
-        )?;
-    }
-    Ok(())
-}
-
-/// Twenty characters wide; full only where nothing is missing.
-fn bar(percent: usize) -> String {
-    let full = percent.min(100) / 5;
-    "█".repeat(full) + &"░".repeat(20 - full)
-}
-
-fn list(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
-    writeln!(out)?;
-    for it in &shown.locales {
-        for (what, paths) in [("missing", &it.missing), ("stale", &it.stale), ("surplus", &it.surplus)] {
-            for path in paths {
-                writeln!(out, "{}: {what}: {path}", it.locale)?;
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,0 +1,86 @@
+//! `attune bundle coverage`: how far a bundle is translated.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use mcp_attune::bundle::{coverage, localizable, texts};
+use mcp_attune::catalog::Sheet;
+use mcp_attune::language::Tag;
+use serde::Serialize;
+
+use super::open;
+use crate::covered::{Covered, list, table};
+use crate::exit::{Exit, hinted};
+use crate::text::json;
+
+/// See how far each locale of a bundle is translated
+///
+/// Counted are the texts that the manifest has. A text is missing where neither the locale's file nor that of a relative (es for
+/// es-MX) has it; surplus where the manifest has no such text. Keywords count as one.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune bundle coverage examples/bundle\n  $ attune bundle coverage --json examples/bundle\n  $ attune bundle coverage --at-least 100 examples/bundle # exit 1"
+)]
+pub(super) struct Coverage {
+    /// Exit with 1 where any locale has less
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    at_least: Option<u8>,
+    /// Name each text that is missing, stale or surplus
+    #[arg(long, conflicts_with = "json")]
+    list: bool,
+    /// Print JSON: `default_locale`, `total`, and `locales` with `locale`, `translated`, `percent`, `inherited`, `missing`,
+    /// `stale` and `surplus`
+    #[arg(long)]
+    json: bool,
+    /// The bundle: its folder, or a .mcpb file
+    path: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    default_locale: Option<String>,
+    total: usize,
+    locales: Vec<Covered>,
+}
+
+impl Coverage {
+    pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let bundle = open(&self.path)?;
+        let (manifest, locales) = (bundle.manifest(), bundle.locales());
+        let mut sheets: Vec<(&Tag, Sheet)> = Vec::new();
+        for file in &locales.files {
+            let name = &file.name;
+            let bytes = bundle.read(name, Sheet::MAX_BYTES);
+            let bytes = bytes.map_err(|why| hinted(format!("{name}: {why}"), "see `attune bundle validate`"))?;
+            let (sheet, _) = Sheet::read(&bytes)
+                .map_err(|why| hinted(format!("{name}: {why}"), "mend it; `attune bundle validate` tells all that is wrong"))?;
+            sheets.push((&file.tag, localizable(&sheet)));
+        }
+        let default = locales.default_locale();
+        let mut rows = Vec::new();
+        for (tag, sheet) in sheets.iter().filter(|(tag, _)| Some(*tag) != default) {
+            let mut covered = coverage(manifest, sheet);
+            for relative in locales.row(tag).iter().filter(|it| it.tag != **tag && it.tag.primary() == tag.primary()) {
+                if let Some((_, sheet)) = sheets.iter().find(|(known, _)| **known == relative.tag) {
+                    covered.inherit(sheet);
+                }
+            }
+            rows.push(Covered::new(tag, &covered));
+        }
+        let total = texts(manifest).lines().len();
+        let shown = Shown { default_locale: default.map(ToString::to_string), total, locales: rows };
+        if self.json {
+            json(out, &shown)?;
+        } else {
+            let own = shown.default_locale.as_deref().unwrap_or("the manifest");
+            writeln!(out, "{} texts in {own}", shown.total)?;
+            table(out, &shown.locales)?;
+            if self.list {
+                list(out, &shown.locales)?;
+            }
+        }
+        let least = usize::from(self.at_least.unwrap_or(0));
+        let fine = shown.locales.iter().all(|locale| locale.percent >= least);
+        Ok(if fine { Exit::Fine } else { Exit::Findings })
+    }
+}

@@ -1,0 +1,41 @@
+//! `attune bundle`: desktop bundles, for those who write them.
+
+mod coverage;
+mod icon;
+mod resolve;
+
+use std::io::Write;
+use std::path::Path;
+
+use mcp_attune_files::Bundle as Opened;
+
+use crate::exit::{Exit, hinted};
+
+/// Look at a desktop bundle (MCPB) as its users do, and check it
+#[derive(clap::Args)]
+pub(crate) struct Bundle {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Coverage(coverage::Coverage),
+    Icon(icon::Icon),
+    Resolve(resolve::Resolve),
+}
+
+impl Bundle {
+    pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        match self.command {
+            Command::Coverage(coverage) => coverage.run(out),
+            Command::Icon(icon) => icon.run(out),
+            Command::Resolve(resolve) => resolve.run(out),
+        }
+    }
+}
+
+/// Opens a bundle, or says why it cannot be.
+fn open(path: &Path) -> anyhow::Result<Opened> {
+    Opened::open(path).map_err(|why| hinted(why.to_string(), why.hint()))
+}

@@ -1,0 +1,87 @@
+//! `attune bundle resolve`: a bundle as somebody sees it.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use mcp_attune::bundle::{From, choose};
+use mcp_attune::language::Tag;
+use serde_json::Value;
+
+use super::open;
+use crate::exit::{Exit, hinted};
+use crate::text::plain;
+
+/// See a bundle as a user of a locale does
+///
+/// Each text comes from the nearest locale file that has it, then from that of the default locale, then from the manifest.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune bundle resolve --locale es-UY examples/bundle\n  $ attune bundle resolve --locale ar --theme dark --size 32 --json examples/bundle\n  $ attune bundle resolve --locale es_UY examples/bundle # exit 2"
+)]
+pub(super) struct Resolve {
+    /// The language of the user, such as es-UY
+    #[arg(long, value_name = "TAG")]
+    locale: String,
+    /// The user's theme, such as dark; chooses the icon
+    #[arg(long, value_name = "WORD")]
+    theme: Option<String>,
+    /// How many pixels the icon has on each side
+    #[arg(long, value_name = "N")]
+    size: Option<u32>,
+    /// Print the manifest as JSON, with everything in it; `icon` is an object where `--theme` or `--size` chooses it
+    #[arg(long)]
+    json: bool,
+    /// The bundle: its folder, or a .mcpb file
+    path: PathBuf,
+}
+
+impl Resolve {
+    pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let locale = Tag::parse(&self.locale)
+            .map_err(|why| hinted(format!("--locale {} is {why}", plain(&self.locale)), "such as --locale es-UY"))?;
+        let bundle = open(&self.path)?;
+        let icons = bundle.manifest().icons();
+        let asked = self.theme.is_some() || self.size.is_some();
+        let icon = choose(&icons, self.theme.as_deref(), self.size).filter(|_| asked);
+        let mut resolved = bundle.resolve(&locale);
+        if let Some(icon) = icon {
+            resolved = resolved.with_icon(icon);
+        }
+        if self.json {
+            writeln!(out, "{}", resolved.text.trim_end())?;
+            return Ok(Exit::Fine);
+        }
+        let manifest: Value = serde_json::from_str(&resolved.text)?;
+        let shown = |path: &[&str]| path.iter().try_fold(&manifest, |value, name| value.get(name)).map(text);
+        let described = |list: &str, name: &str| {
+            let listed = manifest.get(list)?.as_array()?.iter().find(|it| it.get("name").and_then(Value::as_str) == Some(name))?;
+            listed.get("description").map(text)
+        };
+        for (field, from) in &resolved.fields {
+            let path = field.path();
+            let names: Vec<&str> = path.names().collect();
+            let text = match names.as_slice() {
+                [list @ ("tools" | "prompts"), name, _] => described(list, name),
+                names => shown(names),
+            };
+            let from = match from {
+                From::Locale(tag) => tag.to_string(),
+                From::Manifest => "manifest".to_owned(),
+                From::Nowhere => continue,
+            };
+            writeln!(out, "{field} ({from}): {}", plain(&text.unwrap_or_default()))?;
+        }
+        if let Some(icon) = icon {
+            writeln!(out, "icon: {}", plain(&icon.src))?;
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(words) => words.iter().map(text).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
