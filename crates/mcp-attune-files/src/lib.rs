@@ -1,6 +1,7 @@
 //! Attune's files on disk. Locale files: a [`Folder`] knows which there are, loads them when they are first needed,
 //! and follows them when they change; translators' tools read and write them whole. Templates: a [`Shelf`] has those of one
-//! tool, resource or prompt, and [`Shelves`] those of a server; they are followed too.
+//! tool, resource or prompt, and [`Shelves`] those of a server; they are followed too. Bundles: [`bundle::Bundle`] is a
+//! folder or an archive of one, opened without trusting it.
 #![cfg_attr(
     not(test),
     warn(
@@ -21,6 +22,8 @@ mod folder;
 
 mod shelves;
 mod templates;
+
+pub mod bundle;
 
 pub use folder::Folder;
 pub use pattern::{NoPlace, Pattern};

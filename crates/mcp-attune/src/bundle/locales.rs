@@ -60,6 +60,10 @@ impl Locales {
         let (mut files, mut strange) = (Vec::<Resource>::new(), Vec::new());
         for name in names {
             let Some((before, after)) = &around else { break };
+            // Eight letters can be a language.
+            if name == Manifest::NAME {
+                continue;
+            }
             let rest = name.strip_prefix(&**before).and_then(|rest| rest.strip_suffix(&**after));
             let Some(locale) = rest.filter(|locale| !locale.contains('/')) else { continue };
             match (Tag::parse(locale), Inside::parse(name)) {
@@ -127,6 +131,7 @@ mod tests {
         let row = ["r/es-419.json", "r/es-MX.json", "r/es.json", "r/en-US.json"];
         check("r/${locale}.json", "en-US", &names, "es-UY", &row);
         check("r/${locale}.json", "en-US", &names, "ja", &["r/en-US.json"]);
+        check("${locale}.json", "en", &["manifest.json", "de.json"], "manifest", &[]);
         check("./r//${LOCALE}.json", "en-US", &names, "fr-CA", &["r/fr.json", "r/en-US.json"]);
         check("r/${locale}.json", "es", &names, "es-MX", &["r/es-MX.json", "r/es-419.json", "r/es.json"]);
     }

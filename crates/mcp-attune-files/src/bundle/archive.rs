@@ -1,0 +1,122 @@
+//! An archive: its directory, and the data of its entries.
+
+use std::io::{self, Read};
+
+use flate2::read::DeflateDecoder;
+use mcp_attune::bundle::Inside;
+
+use super::directory::{self, Entry};
+use super::fault::{NotOpened, Unavailable, Wrong};
+use super::source::{Part, Source};
+
+pub(super) struct Archive {
+    source: Source,
+    entries: Vec<Entry>,
+}
+
+impl Archive {
+    pub(super) fn open(source: Source) -> Result<Self, NotOpened> {
+        let entries = directory::read(&source, source.len())?;
+        Ok(Self { source, entries })
+    }
+
+    /// Files and folders, by their names.
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(super) fn files(&self) -> impl Iterator<Item = &Inside> {
+        self.entries.iter().filter(|it| !it.folder).map(|it| &it.name)
+    }
+
+    pub(super) fn read(&self, name: &Inside, most: u64) -> Result<Vec<u8>, Unavailable> {
+        let found = self.entries.binary_search_by(|it| it.name.cmp(name)).ok();
+        let entry = found.and_then(|at| self.entries.get(at)).ok_or(Unavailable::Missing)?;
+        if entry.folder {
+            return Err(Unavailable::NoFile);
+        }
+        if entry.size > most {
+            return Err(Unavailable::TooLarge { most });
+        }
+        // What it says of its size is not trusted with more memory than a small file takes.
+        let mut bytes = Vec::with_capacity(usize::try_from(entry.size.min(64 << 10)).unwrap_or_default());
+        self.copy(entry, &mut bytes).map_err(|fault| match fault {
+            NotCopied::Entry(why) => Unavailable::Entry(why),
+            NotCopied::Read(error) | NotCopied::Written(error) => Unavailable::Unreadable(error.kind()),
+        })?;
+        Ok(bytes)
+    }
+
+    /// Copies the data of an entry. No more is written than its directory entry says, whatever its data unpacks to.
+    pub(super) fn copy(&self, entry: &Entry, into: &mut impl io::Write) -> Result<(), NotCopied> {
+        let part = self.source.part(entry.data, entry.data + entry.packed);
+        let mut from =
+            if entry.deflated { Data::Deflated(DeflateDecoder::new(part)) } else { Data::Stored(part) };
+        let (mut written, mut checksum) = (0, crc32fast::Hasher::new());
+        let mut buffer = [0; 16 << 10];
+        loop {
+            let read = match from.read(&mut buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if is_broken(&error) => return Err(NotCopied::Entry(Wrong::Data)),
+                Err(error) => return Err(NotCopied::Read(error)),
+            };
+            let bytes = buffer.get(..read).unwrap_or_default();
+            if bytes.is_empty() {
+                break;
+            }
+            written += bytes.len() as u64;
+            if written > entry.size {
+                return Err(NotCopied::Entry(Wrong::Size));
+            }
+            checksum.update(bytes);
+            into.write_all(bytes).map_err(NotCopied::Written)?;
+        }
+        if written != entry.size || from.taken() != entry.packed {
+            return Err(NotCopied::Entry(Wrong::Size));
+        }
+        if checksum.finalize() != entry.checksum {
+            return Err(NotCopied::Entry(Wrong::Data));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the data is to blame, and not the disk.
+fn is_broken(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+    )
+}
+
+/// Why the data of an entry could not be copied.
+pub(super) enum NotCopied {
+    Entry(Wrong),
+    Read(io::Error),
+    Written(io::Error),
+}
+
+enum Data<'a> {
+    Stored(Part<'a>),
+    Deflated(DeflateDecoder<Part<'a>>),
+}
+
+impl Data<'_> {
+    /// How many bytes of the archive it took.
+    fn taken(&self) -> u64 {
+        match self {
+            Self::Stored(part) => part.taken(),
+            Self::Deflated(decoder) => decoder.total_in(),
+        }
+    }
+}
+
+impl Read for Data<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Stored(part) => part.read(into),
+            Self::Deflated(decoder) => decoder.read(into),
+        }
+    }
+}

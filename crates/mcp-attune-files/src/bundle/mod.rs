@@ -1,0 +1,254 @@
+//! Bundles on disk: a folder, or an archive of one, opened without trusting it.
+//!
+//! [`Bundle::open`] takes a folder, the `manifest.json` in one, or a `.mcpb` file (older ones are called `.dxt`; both are zip
+//! archives). Opening reads the manifest and learns which locale files there are; of a folder nothing else is looked at, of
+//! an archive the directory. Files are read when they are needed, up to a bound that the caller names.
+//!
+//! Archives that are not quite right are refused as a whole, with the entry and the reason; what the limits are is in
+//! [`limits`]. Nothing of a bundle is run, fetched or followed out of it.
+//!
+//! Rules: B1, B2, B4, B5, B8.
+
+mod fault;
+pub mod limits;
+mod names;
+
+mod source;
+
+mod directory;
+
+mod archive;
+mod tree;
+
+mod unpack;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_attune::bundle::{Inside, Locales, Manifest, Refused, Resolve, Resolved, Resource};
+use mcp_attune::catalog::{Locale, Sheet};
+use mcp_attune::language::Tag;
+
+use self::archive::Archive;
+pub use self::fault::{Broken, NotOpened, Unavailable, Wrong};
+use self::limits::MOST_KEPT;
+use self::source::Source;
+use self::tree::Tree;
+pub use self::unpack::NotUnpacked;
+
+/// A bundle that was opened.
+///
+/// ```
+/// use mcp_attune::language::Tag;
+/// use mcp_attune_files::bundle::Bundle;
+///
+/// # let folder = std::env::temp_dir().join(format!("attune-bundle-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(folder.join("texts"))?;
+/// # std::fs::write(folder.join("manifest.json"), r#"{"name": "weather", "description": "The weather",
+/// #     "localization": {"resources": "texts/${locale}.json", "default_locale": "en"}}"#)?;
+/// # std::fs::write(folder.join("texts/es.json"), r#"{"description": "El tiempo"}"#)?;
+/// let bundle = Bundle::open(&folder)?;
+/// assert_eq!(bundle.manifest().name.as_deref(), Some("weather"));
+/// let resolved = bundle.resolve(&Tag::parse("es-UY")?);
+/// assert!(resolved.text.contains("El tiempo"));
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Bundle {
+    place: Place,
+    manifest: Manifest,
+    bytes: Vec<u8>,
+    locales: Locales,
+    /// How many files were read.
+    reads: AtomicUsize,
+    kept: Mutex<Kept>,
+}
+
+enum Place {
+    Tree(Tree),
+    Archive(Archive),
+}
+
+/// Locale files that were read.
+#[derive(Default)]
+struct Kept {
+    /// None where it cannot be used.
+    locales: HashMap<Inside, Option<Arc<Locale>>>,
+    bytes: u64,
+}
+
+impl Bundle {
+    /// Opens a folder, the one that a `manifest.json` is in, or an archive.
+    ///
+    /// # Errors
+    ///
+    /// [`NotOpened`] where it is no bundle, or none that can be read safely.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, NotOpened> {
+        let path = path.as_ref();
+        let unreadable = |error: std::io::Error| NotOpened::Unreadable(error.kind());
+        let about = fs::metadata(path).map_err(unreadable)?;
+        if about.is_dir() {
+            return Self::new(Place::Tree(Tree::open(path).map_err(unreadable)?));
+        }
+        if !about.is_file() {
+            return Err(NotOpened::Special);
+        }
+        if path.file_name().is_some_and(|name| name == Manifest::NAME) {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = folder.unwrap_or(Path::new("."));
+            return Self::new(Place::Tree(Tree::open(folder).map_err(unreadable)?));
+        }
+        let source = File::open(path).and_then(Source::file).map_err(unreadable)?;
+        Self::new(Place::Archive(Archive::open(source)?))
+    }
+
+    /// Opens an archive that is in memory.
+    ///
+    /// # Errors
+    ///
+    /// [`NotOpened`] where it is no bundle, or none that can be read safely.
+    pub fn of(archive: impl Into<Box<[u8]>>) -> Result<Self, NotOpened> {
+        Self::new(Place::Archive(Archive::open(Source::Memory(archive.into()))?))
+    }
+
+    fn new(place: Place) -> Result<Self, NotOpened> {
+        let name = Inside::parse(Manifest::NAME).map_err(|_| NotOpened::NoManifest { elsewhere: None })?;
+        let bytes = place.read(&name, Manifest::MAX_BYTES as u64).map_err(|why| match why {
+            Unavailable::Missing => NotOpened::NoManifest { elsewhere: place.elsewhere() },
+            Unavailable::TooLarge { .. } => NotOpened::Manifest(Refused::TooLarge),
+            why => NotOpened::Unavailable(why),
+        })?;
+        let manifest = Manifest::read(&bytes).map_err(NotOpened::Manifest)?;
+        let locales = match (&place, &manifest.localization) {
+            (Place::Tree(tree), Some(localization)) => {
+                let names = tree.locales(localization);
+                Locales::among(&manifest, names.iter().map(String::as_str))
+            }
+            (Place::Tree(_), None) => Locales::among(&manifest, []),
+            (Place::Archive(archive), _) => Locales::among(&manifest, archive.files().map(Inside::as_str)),
+        };
+        Ok(Self { place, manifest, bytes, locales, reads: AtomicUsize::new(1), kept: Mutex::default() })
+    }
+
+    /// What its manifest says.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The manifest's file as it is.
+    #[must_use]
+    pub fn manifest_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Its locale files.
+    #[must_use]
+    pub fn locales(&self) -> &Locales {
+        &self.locales
+    }
+
+    /// Its folder, without links in the path, where it is one.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Tree(tree) => Some(tree.root()),
+            Place::Archive(_) => None,
+        }
+    }
+
+    /// The names of all its files, in their order. A folder is walked each time; left out are names that no bundle can have,
+    /// links that lead out, and what follows the first [`limits::MOST_ENTRIES`].
+    #[must_use]
+    pub fn names(&self) -> Vec<Inside> {
+        match &self.place {
+            Place::Tree(tree) => tree.files(),
+            Place::Archive(archive) => archive.files().cloned().collect(),
+        }
+    }
+
+    /// Reads a file that has at most so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Unavailable`] where it is not there, is larger, or is not inside.
+    pub fn read(&self, name: &Inside, most: u64) -> Result<Vec<u8>, Unavailable> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.place.read(name, most)
+    }
+
+    /// How many files were read so far, the manifest among them.
+    #[must_use]
+    pub fn reads(&self) -> usize {
+        self.reads.load(Ordering::Relaxed)
+    }
+
+    /// The manifest as a user of this locale sees it. Locale files are read when they are first needed, one after the other
+    /// and no more than it takes, and kept up to [`limits::MOST_KEPT`] bytes; one that cannot be used is passed over.
+    ///
+    /// Rules: B4, B5.
+    #[must_use]
+    pub fn resolve(&self, locale: &Tag) -> Resolved {
+        let mut resolve = Resolve::new(&self.manifest, &self.locales, locale);
+        while let Some(wanted) = resolve.wanted() {
+            match self.locale(wanted) {
+                Some(locale) => resolve.take(&locale),
+                None => resolve.skip(),
+            }
+        }
+        resolve.finish()
+    }
+
+    fn locale(&self, file: &Resource) -> Option<Arc<Locale>> {
+        // Held while it is read, so that two who need the same file read it once.
+        let mut kept = self.kept();
+        if let Some(locale) = kept.locales.get(&file.name) {
+            return locale.clone();
+        }
+        let bytes = self.read(&file.name, Sheet::MAX_BYTES as u64).unwrap_or_default();
+        let locale = Locale::read(file.tag.clone(), &bytes).ok().map(|(locale, _)| Arc::new(locale));
+        kept.bytes = kept.bytes.saturating_add(bytes.len() as u64);
+        if kept.bytes <= MOST_KEPT {
+            kept.locales.insert(file.name.clone(), locale.clone());
+        }
+        locale
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        // Nothing that holds the lock can panic halfway through a change.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Place {
+    fn read(&self, name: &Inside, most: u64) -> Result<Vec<u8>, Unavailable> {
+        match self {
+            Self::Tree(tree) => tree.read(name, most),
+            Self::Archive(archive) => archive.read(name, most),
+        }
+    }
+
+    /// The folder of a manifest that is not at the top, as in an archive of a folder.
+    fn elsewhere(&self) -> Option<Box<str>> {
+        let Self::Archive(archive) = self else { return None };
+        let mut folders = archive.files().filter_map(|name| {
+            let (folder, file) = name.as_str().split_once('/')?;
+            (file == Manifest::NAME).then_some(folder)
+        });
+        folders.next().map(Box::from)
+    }
+}
+
+impl fmt::Debug for Bundle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bundle")
+            .field("name", &self.manifest.name)
+            .field("folder", &self.folder())
+            .field("locales", &self.locales.files.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,111 @@
+//! A bundle that is a folder. Links that stay in it are followed, others refused.
+//!
+//! Rules: B2, B8.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use mcp_attune::bundle::{Inside, Localization};
+
+use super::fault::Unavailable;
+use super::limits::MOST_ENTRIES;
+
+/// How many entries of a folder of locale files are looked at.
+const MOST_LOCALES: usize = 10_000;
+
+pub(super) struct Tree {
+    /// Without links in it.
+    root: PathBuf,
+}
+
+impl Tree {
+    pub(super) fn open(root: &Path) -> std::io::Result<Self> {
+        Ok(Self { root: fs::canonicalize(root)? })
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where a file or folder really is.
+    fn locate(&self, name: &str) -> Result<PathBuf, Unavailable> {
+        let found = fs::canonicalize(self.root.join(name)).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Unavailable::Missing,
+            kind => Unavailable::Unreadable(kind),
+        })?;
+        if found.starts_with(&self.root) { Ok(found) } else { Err(Unavailable::Outside) }
+    }
+
+    pub(super) fn read(&self, name: &Inside, most: u64) -> Result<Vec<u8>, Unavailable> {
+        let unreadable = |error: std::io::Error| Unavailable::Unreadable(error.kind());
+        let path = self.locate(name.as_str())?;
+        // A pipe that nobody writes to would be waited for.
+        let about = fs::symlink_metadata(&path).map_err(unreadable)?;
+        if !about.is_file() {
+            return Err(Unavailable::NoFile);
+        }
+        if about.len() > most {
+            return Err(Unavailable::TooLarge { most });
+        }
+        let mut bytes = Vec::new();
+        // One byte more, so that a file that grows meanwhile is found too large.
+        let file = File::open(path).map_err(unreadable)?;
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
+        if bytes.len() as u64 > most { Err(Unavailable::TooLarge { most }) } else { Ok(bytes) }
+    }
+
+    /// The names of files that may be locale files, from their one folder. The rest of the tree is not looked at.
+    pub(super) fn locales(&self, localization: &Localization) -> Vec<String> {
+        let Ok((before, after)) = localization.around() else { return Vec::new() };
+        let folder = before.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let Ok(entries) =
+            self.locate(folder).and_then(|path| fs::read_dir(path).map_err(|_| Unavailable::Missing))
+        else {
+            return Vec::new();
+        };
+        let below = after.split_once('/').map(|(_, below)| below);
+        let entries = entries.take(MOST_LOCALES).filter_map(Result::ok);
+        let names = entries.filter_map(|entry| {
+            let own = entry.file_name().into_string().ok()?;
+            let mut name = if folder.is_empty() { own } else { format!("{folder}/{own}") };
+            if let Some(below) = below {
+                name = format!("{name}/{below}");
+                entry.path().join(below).exists().then_some(name)
+            } else {
+                let kind = entry.file_type().ok()?;
+                (kind.is_file() || kind.is_symlink()).then_some(name)
+            }
+        });
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    /// The names of all files, up to as many as an archive may have.
+    pub(super) fn files(&self) -> Vec<Inside> {
+        let (mut files, mut folders, mut seen) = (Vec::new(), vec![String::new()], 0);
+        while let Some(folder) = folders.pop() {
+            let entries = fs::read_dir(self.root.join(&folder)).into_iter().flatten().filter_map(Result::ok);
+            for entry in entries {
+                seen += 1;
+                if seen > MOST_ENTRIES {
+                    break;
+                }
+                let (Ok(own), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
+                    continue;
+                };
+                let name = if folder.is_empty() { own } else { format!("{folder}/{own}") };
+                let Ok(inside) = Inside::parse(&name) else { continue };
+                // Links to folders are not followed: they may lead in circles.
+                if kind.is_dir() {
+                    folders.push(name);
+                } else if kind.is_file() || self.locate(&name).is_ok_and(|path| path.is_file()) {
+                    files.push(inside);
+                }
+            }
+        }
+        files.sort();
+        files
+    }
+}

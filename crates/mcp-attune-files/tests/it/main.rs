@@ -1,0 +1,7 @@
+//! Bundles on disk: honest ones, and those that are made to do harm.
+
+mod place;
+mod zipped;
+
+mod archives;
+mod folders;
