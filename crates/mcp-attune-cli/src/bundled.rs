@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_attune::bundle::{Inside, Launch, Localization, Manifest, Place, Platform, Unready};
 use mcp_attune::language::Tag;
-use mcp_attune_files::{Bundle, Pattern};
+use mcp_attune_files::Pattern;
+use mcp_attune_files::bundle::Bundle;
 use mcp_attune_gateway::config::{Config, Target, Upstream};
 use tempfile::TempDir;
 
@@ -48,7 +49,8 @@ impl Bundled {
 }
 
 fn ready(path: &Path, settings: &[String]) -> anyhow::Result<Ready> {
-    let bundle = Bundle::open(path).map_err(|why| hinted(why.to_string(), why.hint()))?;
+    let bundle =
+        Bundle::open(path).map_err(|why| hinted(format!("{}: {why}", path.display()), why.hint()))?;
     let (folder, unpacked) = match bundle.folder() {
         Some(folder) => (folder.canonicalize()?, None),
         None => {
@@ -132,7 +134,8 @@ fn hint(why: &Unready) -> String {
             format!("set it with --setting {key}=VALUE, or in the environment as {variable}")
         }
         Unready::UnknownVariable { .. } => {
-            "known are __dirname, HOME, DESKTOP, DOCUMENTS, DOWNLOADS, pathSeparator and user_config.KEY".to_owned()
+            "known are __dirname, HOME, DESKTOP, DOCUMENTS, DOWNLOADS, pathSeparator and user_config.KEY"
+                .to_owned()
         }
         Unready::TooLong => "shorten `args` and `env` in the manifest".to_owned(),
         _ => "see `user_config` in the manifest".to_owned(),

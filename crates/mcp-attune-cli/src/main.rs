@@ -9,6 +9,7 @@ mod progress;
 mod rules;
 mod running;
 mod server;
+mod speech;
 mod text;
 
 use std::io::{self, BufWriter, Write};

@@ -60,7 +60,12 @@ pub(crate) fn plain(text: &str) -> String {
             '\n' => shown.push_str("\\n"),
             // Control characters, and those that turn or hide what follows.
             letter if letter.is_control() => shown.extend(letter.escape_unicode()),
-            '\u{061C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}' => {
+            '\u{061C}'
+            | '\u{200E}'
+            | '\u{200F}'
+            | '\u{2028}'..='\u{202E}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{FEFF}' => {
                 shown.extend(letter.escape_unicode());
             }
             letter => shown.push(letter),

@@ -5,9 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use mcp_attune::language::Tag;
-use mcp_attune_files::Pattern;
-use mcp_attune_gateway::config::{Config, Mount, Unusable, Upstream};
+use mcp_attune_gateway::config::{Config, Unusable, Upstream};
 use mcp_attune_gateway::gateway::{Gateway, NotStarted};
 use mcp_attune_gateway::stack::Unservable;
 use mcp_attune_gateway::workers::Workers;
@@ -16,6 +14,7 @@ use crate::bundled::Bundled;
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
 use crate::running::{make_room, runtime, stopped};
+use crate::speech::{Speech, only_mount};
 
 /// Serve an MCP server to callers, with the rules of Attune around it
 #[derive(clap::Args)]
@@ -40,12 +39,8 @@ pub(crate) struct Serve {
     /// A program that is the server behind, with its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "upstream")]
     command: Vec<String>,
-    /// The language of the server's own texts; without it no language is claimed
-    #[arg(long, value_name = "TAG")]
-    default_language: Option<String>,
-    /// The folder with the server's locale files, such as de-CH.json; see `attune catalog`
-    #[arg(long, value_name = "DIR")]
-    locales: Option<String>,
+    #[command(flatten)]
+    speech: Speech,
 }
 
 /// The file that is read where none is named.
@@ -58,7 +53,7 @@ impl Serve {
         let bundle = self.bundled.ready()?;
         if let Some(ready) = &bundle {
             only_mount(&mut config, "--bundle")?.upstream = Some(ready.upstream.clone());
-            ready.speak(&mut config, self.locales.is_some());
+            ready.speak(&mut config, self.speech.has_locales());
         }
         let log = Log::start(&format!("{:?}", config.log).to_lowercase());
         make_room(config.limits.connections, config.limits.calls);
@@ -86,8 +81,7 @@ impl Serve {
             || self.upstream.is_some()
             || self.bundled.is_some()
             || !self.command.is_empty()
-            || self.default_language.is_some()
-            || self.locales.is_some()
+            || self.speech.is_some()
     }
 
     /// The file, with what the command line says on top.
@@ -98,7 +92,7 @@ impl Serve {
         };
         config.server.listen = self.listen.unwrap_or(config.server.listen);
         config.server.admin = self.admin.unwrap_or(config.server.admin);
-        speak(&mut config, self.default_language.as_deref(), self.locales.as_deref())?;
+        self.speech.put(&mut config)?;
         if let Some(url) = &self.upstream {
             let hint = "such as --upstream http://127.0.0.1:9000/mcp";
             let upstream = Upstream::http(url).map_err(|why| hinted(format!("{url} {why}"), hint))?;
@@ -108,34 +102,6 @@ impl Serve {
             only_mount(&mut config, "a command")?.upstream = Some(Upstream::stdio(program, arguments));
         }
         Ok(config)
-    }
-}
-
-/// Puts what the command line says of languages into the configuration.
-pub(crate) fn speak(config: &mut Config, default: Option<&str>, locales: Option<&str>) -> anyhow::Result<()> {
-    if let Some(tag) = default {
-        let tag = Tag::parse(tag)
-            .map_err(|why| hinted(format!("{tag} is {why}"), "such as --default-language en"))?;
-        config.default_language = Some(tag);
-    }
-    if let Some(folder) = locales {
-        let hint = "`attune catalog extract` makes one from a running server";
-        if !Path::new(folder).is_dir() {
-            return Err(hinted(format!("{folder} is no folder"), hint));
-        }
-        only_mount(config, "--locales")?.locales.path = Pattern::beside(folder, ".json");
-    }
-    Ok(())
-}
-
-/// The one server that something on the command line is about.
-fn only_mount<'a>(config: &'a mut Config, what: &str) -> anyhow::Result<&'a mut Mount> {
-    match config.mounts.as_mut_slice() {
-        [mount] => Ok(mount),
-        _ => Err(hinted(
-            format!("{what} is for one server, and the file has several mounts"),
-            "say it in the file, under the mount that it is meant for; `attune config example` shows how",
-        )),
     }
 }
 

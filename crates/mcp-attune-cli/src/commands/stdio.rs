@@ -8,10 +8,11 @@ use mcp_attune_gateway::stdio::{self, Signal};
 use tokio::sync::mpsc;
 
 use crate::bundled::{Bundled, Ready};
-use crate::commands::serve::{read, speak};
+use crate::commands::serve::read;
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
 use crate::running::one_thread;
+use crate::speech::Speech;
 
 /// Stand between a client and a server that speak over pipes, with the rules of Attune
 ///
@@ -24,12 +25,8 @@ pub(crate) struct Stdio {
     /// The configuration; without it, none
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The language of the server's own texts; without it no language is claimed
-    #[arg(long, value_name = "TAG")]
-    default_language: Option<String>,
-    /// The folder with the server's locale files, such as de-CH.json; see `attune catalog`
-    #[arg(long, value_name = "DIR")]
-    locales: Option<String>,
+    #[command(flatten)]
+    speech: Speech,
     #[command(flatten)]
     bundled: Bundled,
     /// The program that is the server, and its arguments
@@ -45,10 +42,10 @@ impl Stdio {
             Some(file) => read(file)?,
             None => Config::default(),
         };
-        speak(&mut config, self.default_language.as_deref(), self.locales.as_deref())?;
+        self.speech.put(&mut config)?;
         let bundle = self.bundled.ready()?;
         if let Some(ready) = &bundle {
-            ready.speak(&mut config, self.locales.is_some());
+            ready.speak(&mut config, self.speech.has_locales());
         }
         let server = self.server(&config, bundle.as_ref())?;
         let log = Log::start(&format!("{:?}", config.log).to_lowercase());

@@ -32,7 +32,7 @@ pub fn localizable(sheet: &Sheet) -> Sheet {
                     lines.push(Line { path: keywords, ..line.clone() });
                 }
             }
-            ["display_name" | "description" | "long_description"]
+            ["display_name" | "description" | "long_description" | "keywords"]
             | ["author", "name"]
             | ["tools" | "prompts", _, "description"] => lines.push(line.clone()),
             _ => {}

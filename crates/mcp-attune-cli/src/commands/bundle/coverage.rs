@@ -50,17 +50,21 @@ impl Coverage {
         let mut sheets: Vec<(&Tag, Sheet)> = Vec::new();
         for file in &locales.files {
             let name = &file.name;
-            let bytes = bundle.read(name, Sheet::MAX_BYTES);
-            let bytes = bytes.map_err(|why| hinted(format!("{name}: {why}"), "see `attune bundle validate`"))?;
-            let (sheet, _) = Sheet::read(&bytes)
-                .map_err(|why| hinted(format!("{name}: {why}"), "mend it; `attune bundle validate` tells all that is wrong"))?;
+            let bytes = bundle.read(name, Sheet::MAX_BYTES as u64);
+            let bytes =
+                bytes.map_err(|why| hinted(format!("{name}: {why}"), "see `attune bundle validate`"))?;
+            let (sheet, _) = Sheet::read(&bytes).map_err(|why| {
+                hinted(format!("{name}: {why}"), "mend it; `attune bundle validate` tells all that is wrong")
+            })?;
             sheets.push((&file.tag, localizable(&sheet)));
         }
         let default = locales.default_locale();
         let mut rows = Vec::new();
         for (tag, sheet) in sheets.iter().filter(|(tag, _)| Some(*tag) != default) {
             let mut covered = coverage(manifest, sheet);
-            for relative in locales.row(tag).iter().filter(|it| it.tag != **tag && it.tag.primary() == tag.primary()) {
+            for relative in
+                locales.row(tag).iter().filter(|it| it.tag != **tag && it.tag.primary() == tag.primary())
+            {
                 if let Some((_, sheet)) = sheets.iter().find(|(known, _)| **known == relative.tag) {
                     covered.inherit(sheet);
                 }

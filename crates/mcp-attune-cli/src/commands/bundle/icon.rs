@@ -37,7 +37,9 @@ impl Icon {
         let bundle = open(&self.path)?;
         let icons = bundle.manifest().icons();
         let Some(icon) = choose(&icons, self.theme.as_deref(), self.size) else {
-            eprintln!("the bundle has no icon\nhint: add `icons` to the manifest, and `icon` for hosts that do not know them");
+            eprintln!(
+                "the bundle has no icon\nhint: add `icons` to the manifest, and `icon` for hosts that do not know them"
+            );
             return Ok(Exit::Findings);
         };
         if self.json {

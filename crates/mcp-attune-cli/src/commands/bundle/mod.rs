@@ -7,7 +7,7 @@ mod resolve;
 use std::io::Write;
 use std::path::Path;
 
-use mcp_attune_files::Bundle as Opened;
+use mcp_attune_files::bundle::Bundle as Opened;
 
 use crate::exit::{Exit, hinted};
 
@@ -37,5 +37,5 @@ impl Bundle {
 
 /// Opens a bundle, or says why it cannot be.
 fn open(path: &Path) -> anyhow::Result<Opened> {
-    Opened::open(path).map_err(|why| hinted(why.to_string(), why.hint()))
+    Opened::open(path).map_err(|why| hinted(format!("{}: {why}", path.display()), why.hint()))
 }

@@ -37,8 +37,9 @@ pub(super) struct Resolve {
 
 impl Resolve {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let locale = Tag::parse(&self.locale)
-            .map_err(|why| hinted(format!("--locale {} is {why}", plain(&self.locale)), "such as --locale es-UY"))?;
+        let locale = Tag::parse(&self.locale).map_err(|why| {
+            hinted(format!("--locale {} is {why}", plain(&self.locale)), "such as --locale es-UY")
+        })?;
         let bundle = open(&self.path)?;
         let icons = bundle.manifest().icons();
         let asked = self.theme.is_some() || self.size.is_some();
@@ -54,7 +55,11 @@ impl Resolve {
         let manifest: Value = serde_json::from_str(&resolved.text)?;
         let shown = |path: &[&str]| path.iter().try_fold(&manifest, |value, name| value.get(name)).map(text);
         let described = |list: &str, name: &str| {
-            let listed = manifest.get(list)?.as_array()?.iter().find(|it| it.get("name").and_then(Value::as_str) == Some(name))?;
+            let listed = manifest
+                .get(list)?
+                .as_array()?
+                .iter()
+                .find(|it| it.get("name").and_then(Value::as_str) == Some(name))?;
             listed.get("description").map(text)
         };
         for (field, from) in &resolved.fields {
