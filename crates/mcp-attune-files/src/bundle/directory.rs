@@ -14,9 +14,7 @@
 use mcp_attune::bundle::Inside;
 
 use super::fault::{Broken, NotOpened, Wrong};
-use super::limits::{
-    MOST_BYTES, MOST_DIRECTORY, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM,
-};
+use super::limits::{MOST_DIRECTORY, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM};
 use super::names::{Clash, Taken};
 use super::source::Source;
 
@@ -116,9 +114,6 @@ impl End {
     const LENGTH: usize = 22;
 
     fn find(source: &Source, length: u64) -> Result<Self, NotOpened> {
-        if length > MOST_BYTES {
-            return Err(NotOpened::Archive(Broken::TooLarge));
-        }
         // As far back as the longest comment.
         let start = length.saturating_sub((Self::LENGTH + usize::from(u16::MAX)) as u64);
         let tail = usize::try_from(length - start).unwrap_or(usize::MAX);
