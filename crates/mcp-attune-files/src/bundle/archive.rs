@@ -6,18 +6,32 @@ use flate2::read::DeflateDecoder;
 use mcp_attune::bundle::Inside;
 
 use super::directory::{self, Entry};
-use super::fault::{NotOpened, Unavailable, Wrong};
+use super::fault::{Broken, NotOpened, Unavailable, Wrong};
+use super::limits::MOST_BYTES;
+use super::signature;
 use super::source::{Part, Source};
 
 pub(super) struct Archive {
     source: Source,
     entries: Vec<Entry>,
+    /// What follows the archive proper.
+    signature: Option<Box<[u8]>>,
 }
 
 impl Archive {
     pub(super) fn open(source: Source) -> Result<Self, NotOpened> {
-        let entries = directory::read(&source, source.len())?;
-        Ok(Self { source, entries })
+        if source.len() > MOST_BYTES {
+            return Err(NotOpened::Archive(Broken::TooLarge));
+        }
+        let signed = signature::find(&source)?;
+        let (length, signature) = signed.map_or((source.len(), None), |it| (it.at, Some(it.der)));
+        let entries = directory::read(&source, length)?;
+        Ok(Self { source, entries, signature })
+    }
+
+    /// The bytes of its signature.
+    pub(super) fn signature(&self) -> Option<&[u8]> {
+        self.signature.as_deref()
     }
 
     /// Files and folders, by their names.

@@ -14,9 +14,7 @@
 use mcp_attune::bundle::Inside;
 
 use super::fault::{Broken, NotOpened, Wrong};
-use super::limits::{
-    MOST_BYTES, MOST_DIRECTORY, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM,
-};
+use super::limits::{MOST_DIRECTORY, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM};
 use super::names::{Clash, Taken};
 use super::source::Source;
 
@@ -54,6 +52,9 @@ pub(super) fn read(source: &Source, length: u64) -> Result<Vec<Entry>, NotOpened
     if listed.first().is_some_and(|it| it.at != 0) || (listed.is_empty() && end.directory != 0) {
         return Err(NotOpened::Archive(Broken::Hidden));
     }
+    if let Some(it) = listed.last().filter(|it| it.at >= end.directory) {
+        return Err(it.refused(Wrong::Header));
+    }
     let mut unpacked = 0_u64;
     let mut taken = Taken::default();
     let mut entries = Vec::with_capacity(listed.len());
@@ -69,13 +70,12 @@ pub(super) fn read(source: &Source, length: u64) -> Result<Vec<Entry>, NotOpened
             })?;
             Ok(entry)
         });
-        let wrong = |why| NotOpened::Entry { name: String::from_utf8_lossy(it.name).into(), why };
-        let mut entry = entry.map_err(wrong)?;
+        let mut entry = entry.map_err(|why| it.refused(why))?;
         unpacked = unpacked.saturating_add(entry.size);
         if unpacked > MOST_UNPACKED {
             return Err(NotOpened::Archive(Broken::Unpacked));
         }
-        entry.data = it.data(source, next).map_err(wrong)?;
+        entry.data = it.data(source, next).map_err(|why| it.refused(why))?;
         if !it.fills(next - entry.data - entry.packed) {
             return Err(NotOpened::Archive(Broken::Hidden));
         }
@@ -116,9 +116,6 @@ impl End {
     const LENGTH: usize = 22;
 
     fn find(source: &Source, length: u64) -> Result<Self, NotOpened> {
-        if length > MOST_BYTES {
-            return Err(NotOpened::Archive(Broken::TooLarge));
-        }
         // As far back as the longest comment.
         let start = length.saturating_sub((Self::LENGTH + usize::from(u16::MAX)) as u64);
         let tail = usize::try_from(length - start).unwrap_or(usize::MAX);
@@ -134,7 +131,12 @@ impl End {
             return Err(NotOpened::Archive(if earlier { Broken::TwoEnds } else { Broken::NoEnd }));
         };
         let record = Fields(tail.get(at + 4..).unwrap_or_default());
-        Self::read(record, start + at as u64).map_err(NotOpened::Archive)
+        let locator = at.checked_sub(20).and_then(|at| tail.get(at..)).unwrap_or_default();
+        let read = Self::read(record, start + at as u64).map_err(|why| match why {
+            Broken::Hidden if locator.starts_with(b"PK\x06\x07") => Broken::Zip64,
+            why => why,
+        });
+        read.map_err(NotOpened::Archive)
     }
 
     /// Reads the record that stands at `at`, without its mark.
@@ -214,6 +216,10 @@ impl<'a> Listed<'a> {
         let _comment = rest.bytes(comment.into())?;
         let (mode, at) = (external >> 16, at.into());
         Some(Self { flags, method, checksum, packed, size, disk, mode, at, name, extra })
+    }
+
+    fn refused(&self, why: Wrong) -> NotOpened {
+        NotOpened::Entry { name: String::from_utf8_lossy(self.name).into(), why }
     }
 
     /// What it is, but for where its data begins.

@@ -43,6 +43,8 @@ pub enum NotOpened {
 pub enum Broken {
     /// No zip archive, or one that is cut off.
     NoEnd,
+    /// It ends as signed bundles do, and no signature fits.
+    Signature,
     /// Two places that could be its end.
     TwoEnds,
     /// More than [`MOST_BYTES`].
@@ -180,6 +182,7 @@ impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoEnd => f.write_str("is no zip archive, or is cut off"),
+            Self::Signature => f.write_str("ends as signed bundles do, but not with a signature that fits"),
             Self::TwoEnds => f.write_str("has two ends, and readers would differ about its entries"),
             Self::TooLarge => write!(f, "is larger than {} MiB", mib(MOST_BYTES)),
             Self::TooMany => write!(f, "has more than {MOST_ENTRIES} entries"),
@@ -200,7 +203,7 @@ impl Broken {
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
-            Self::NoEnd | Self::Directory => "get it again, or pack it again",
+            Self::NoEnd | Self::Signature | Self::Directory => "get it again, or pack it again",
             Self::TwoEnds | Self::Hidden => {
                 "pack it again from its folder; nothing may stand before the archive or between its entries"
             }

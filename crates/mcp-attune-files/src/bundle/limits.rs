@@ -32,5 +32,14 @@ pub const MOST_RATIO: u64 = 200;
 /// Files up to this size may be as repetitive as they like.
 pub const RATIO_FROM: u64 = 16 << 20;
 
+/// The most bytes of a signature: a chain of some hundred certificates.
+pub const MOST_SIGNATURE: u64 = 256 << 10;
+
+/// The most bytes of a picture's file.
+pub const MOST_PICTURE: u64 = 16 << 20;
+
+/// The most pixels of a picture's side; unpacked that comes to 64 MiB.
+pub const MOST_SIDE: u32 = 4096;
+
 /// The most bytes of locale files that are kept. Ready for use, they take some three times as much.
 pub const MOST_KEPT: u64 = 64 << 20;

@@ -20,6 +20,9 @@ mod directory;
 mod archive;
 mod tree;
 
+mod pack;
+mod picture;
+mod signature;
 mod unpack;
 
 use std::collections::HashMap;
@@ -36,6 +39,9 @@ use mcp_attune::language::Tag;
 use self::archive::Archive;
 pub use self::fault::{Broken, NotOpened, Unavailable, Wrong};
 use self::limits::MOST_KEPT;
+pub use self::pack::{NotPacked, Packed, pack};
+pub use self::picture::NoPicture;
+pub use self::signature::{Signature, Signed};
 use self::source::Source;
 use self::tree::Tree;
 pub use self::unpack::NotUnpacked;
@@ -168,6 +174,16 @@ impl Bundle {
         match &self.place {
             Place::Tree(tree) => tree.files(),
             Place::Archive(archive) => archive.files().cloned().collect(),
+        }
+    }
+
+    /// The signature at its end. It is only read: who signed it is not found out, nor whether the archive is what was
+    /// signed. A folder has none.
+    #[must_use]
+    pub fn signature(&self) -> Option<Signature> {
+        match &self.place {
+            Place::Tree(_) => None,
+            Place::Archive(archive) => archive.signature().map(Signature::read),
         }
     }
 

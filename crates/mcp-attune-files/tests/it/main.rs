@@ -5,3 +5,6 @@ mod zipped;
 
 mod archives;
 mod folders;
+mod hostile;
+mod packing;
+mod signed;

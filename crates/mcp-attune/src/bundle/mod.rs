@@ -31,6 +31,7 @@ mod inside;
 
 // what a manifest has,
 mod icon;
+mod picture;
 mod version;
 
 mod manifest;
@@ -51,5 +52,6 @@ pub use inside::{Inside, Outside};
 pub use launch::{Launch, Place, Platform, Unready};
 pub use locales::{Locales, Resource};
 pub use manifest::{Listed, Localization, Manifest, McpConfig, Override, Refused, Server, Setting};
+pub use picture::Picture;
 pub use resolve::{Field, From, Resolve, Resolved};
 pub use version::Version;

@@ -1,0 +1,410 @@
+//! A folder as an archive: from the same files the same bytes, wherever and whenever they are packed.
+//!
+//! 1. Files come in the order of their names, dated 1980-01-01, which is the first day that archives know, with the modes 644 or 755.
+//! 2. Left out is what the official tool leaves out, and what `.mcpbignore` names, in the way of `.gitignore`.
+//! 3. Links are packed as what they lead to, and refused where that is outside.
+//! 4. What [`Bundle::open`](super::Bundle::open) would refuse is not packed.
+//! 5. Whoever looks at the archive sees what it was or what it is, and never a part.
+//!
+//! Rules: B8.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use mcp_attune::bundle::{Inside, Manifest};
+use sha2::{Digest, Sha256};
+
+use super::fault::{Broken, Shown, Unavailable, Wrong};
+use super::limits::{MOST_BYTES, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM};
+use super::names::{Clash, Taken};
+
+/// What the official tool leaves out: what editors, package managers and version control leave behind, and secrets.
+const LEFT_OUT: [&str; 33] = [
+    ".DS_Store",
+    "Thumbs.db",
+    ".gitignore",
+    ".git",
+    ".mcpbignore",
+    "*.log",
+    ".env*",
+    ".npm",
+    ".npmrc",
+    ".yarnrc",
+    ".yarn",
+    ".eslintrc",
+    ".editorconfig",
+    ".prettierrc",
+    ".prettierignore",
+    ".eslintignore",
+    ".nycrc",
+    ".babelrc",
+    ".pnp.*",
+    "node_modules/.cache",
+    "node_modules/.bin",
+    "*.map",
+    ".env.local",
+    ".env.*.local",
+    "npm-debug.log*",
+    "yarn-debug.log*",
+    "yarn-error.log*",
+    "package-lock.json",
+    "yarn.lock",
+    "*.mcpb",
+    "*.d.ts",
+    "*.tsbuildinfo",
+    "tsconfig.json",
+];
+
+/// The file that names what else is left out.
+const IGNORE: &str = ".mcpbignore";
+/// The most bytes of that file.
+const MOST_IGNORE: u64 = 1 << 20;
+
+/// What was packed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Packed {
+    /// The files in it, with their sizes, by their names.
+    pub files: Vec<(Inside, u64)>,
+    /// The files and folders that were left out, by their names; those of folders end in `/`, and what is in them is not
+    /// named.
+    pub left_out: Vec<Box<str>>,
+    /// How many bytes the archive has.
+    pub bytes: u64,
+    /// The SHA-256 of the archive.
+    pub sha256: [u8; 32],
+}
+
+/// Why a folder was not packed. What was at the archive's place before is still there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum NotPacked {
+    /// The folder cannot be read.
+    Unreadable(io::ErrorKind),
+    /// No `manifest.json` would be in the archive.
+    NoManifest,
+    /// A line of `.mcpbignore` is no pattern.
+    Pattern {
+        /// Its number, from 1.
+        line: usize,
+    },
+    /// A file cannot be packed.
+    File {
+        /// Its name.
+        name: Box<str>,
+        /// Why.
+        why: Unavailable,
+    },
+    /// The archive would be larger than is read.
+    Archive(Broken),
+    /// The system does not take it.
+    Unwritable(io::ErrorKind),
+}
+
+impl fmt::Display for NotPacked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(why) => write!(f, "cannot be read as a folder: {why}"),
+            Self::NoManifest => f.write_str("has no manifest.json at its top, or it is left out"),
+            Self::Pattern { line } => write!(f, "its {IGNORE} has no pattern in line {line}"),
+            Self::File { name, why } => write!(f, "its file {} {why}", Shown(name)),
+            Self::Archive(why) => write!(f, "as an archive, it {why}"),
+            Self::Unwritable(why) => write!(f, "the archive cannot be written: {why}"),
+        }
+    }
+}
+
+impl NotPacked {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Unreadable(_) => "name the folder that manifest.json is in".into(),
+            Self::NoManifest => format!("put one there, and see whether {IGNORE} names it"),
+            Self::Pattern { .. } => "write it as in a .gitignore".into(),
+            Self::File { why, .. } => format!("{}; or name it in {IGNORE}", why.hint()),
+            Self::Archive(why) => why.hint().into(),
+            Self::Unwritable(_) => "see who may write there, and whether there is room".into(),
+        }
+    }
+}
+
+impl std::error::Error for NotPacked {}
+
+/// Packs a folder. The manifest must be there; whether it is right is not looked at.
+///
+/// # Errors
+///
+/// [`NotPacked`]; nothing is written then.
+pub fn pack(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Packed, NotPacked> {
+    let unreadable = |error: io::Error| NotPacked::Unreadable(error.kind());
+    let unwritable = |error: io::Error| NotPacked::Unwritable(error.kind());
+    let (root, out) = (fs::canonicalize(folder).map_err(unreadable)?, out.as_ref());
+    let name = out.file_name().ok_or(NotPacked::Unwritable(io::ErrorKind::InvalidInput))?;
+    let beside = out.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let out = fs::canonicalize(beside).map_err(unwritable)?.join(name);
+    let mut walk = Walk::new(&root, &out)?;
+    walk.folder("", &root)?;
+    let Walk { files, mut left_out, .. } = walk;
+    if !files.contains_key(Manifest::NAME) {
+        return Err(NotPacked::NoManifest);
+    }
+    left_out.sort();
+    // No bundle ends so.
+    let partial = out.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
+    let packed = File::create(&partial).map_err(unwritable).and_then(|file| {
+        let packed = write(&files, left_out, BufWriter::new(file))?;
+        fs::rename(&partial, &out).map_err(unwritable)?;
+        Ok(packed)
+    });
+    if packed.is_err() {
+        let _ = fs::remove_file(&partial);
+    }
+    packed
+}
+
+/// A file that is packed.
+struct Chosen {
+    name: Inside,
+    path: PathBuf,
+}
+
+/// What is found in a folder.
+struct Walk<'a> {
+    root: &'a Path,
+    out: &'a Path,
+    ignore: Gitignore,
+    taken: Taken,
+    seen: usize,
+    files: BTreeMap<Box<str>, Chosen>,
+    left_out: Vec<Box<str>>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(root: &'a Path, out: &'a Path) -> Result<Self, NotPacked> {
+        let ignore = patterns(root)?;
+        let (taken, seen, files, left_out) = (Taken::default(), 0, BTreeMap::new(), Vec::new());
+        Ok(Self { root, out, ignore, taken, seen, files, left_out })
+    }
+
+    /// Finds what is in one folder, whose real path is known.
+    fn folder(&mut self, name: &str, path: &Path) -> Result<(), NotPacked> {
+        let unreadable = |name: &str, error: &io::Error| match name {
+            "" => NotPacked::Unreadable(error.kind()),
+            name => NotPacked::File { name: name.into(), why: Unavailable::Unreadable(error.kind()) },
+        };
+        let entries = fs::read_dir(path).map_err(|error| unreadable(name, &error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| unreadable(name, &error))?;
+            let own = entry.file_name();
+            let below = |own: &str| if name.is_empty() { own.to_owned() } else { format!("{name}/{own}") };
+            let wrong = |why: Wrong| {
+                let name = below(&own.to_string_lossy()).into();
+                NotPacked::File { name, why: Unavailable::Entry(why) }
+            };
+            self.seen += 1;
+            if self.seen > MOST_ENTRIES {
+                return Err(NotPacked::Archive(Broken::TooMany));
+            }
+            let name = below(own.to_str().ok_or_else(|| wrong(Wrong::Encoding))?);
+            self.entry(name, &entry.path())?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, name: String, path: &Path) -> Result<(), NotPacked> {
+        let unfit = |why| NotPacked::File { name: name.as_str().into(), why };
+        // What it is, and where a link leads to: links to nowhere are refused where they are not left out.
+        let about = fs::metadata(path);
+        let is_folder = about.as_ref().is_ok_and(fs::Metadata::is_dir);
+        if path == self.out || self.ignore.matched(&name, is_folder).is_ignore() {
+            self.left_out.push(if is_folder { name + "/" } else { name }.into());
+            return Ok(());
+        }
+        let about = about.map_err(|error| unfit(Unavailable::Unreadable(error.kind())))?;
+        let real = fs::canonicalize(path).map_err(|error| unfit(Unavailable::Unreadable(error.kind())))?;
+        if !real.starts_with(self.root) {
+            return Err(unfit(Unavailable::Outside));
+        }
+        let inside = Inside::parse(&name).map_err(|why| unfit(Unavailable::Entry(Wrong::Name(why))))?;
+        let clash = self.taken.add(&name, is_folder);
+        clash.map_err(|clash| {
+            unfit(Unavailable::Entry(match clash {
+                Clash::Twice => Wrong::Twice,
+                Clash::FileAndFolder => Wrong::FileAndFolder,
+                Clash::Twin(other) => Wrong::Twin(other),
+            }))
+        })?;
+        if is_folder {
+            // A link that leads in a circle ends where names are too long.
+            return self.folder(&name, &real);
+        }
+        if !about.is_file() {
+            return Err(unfit(Unavailable::NoFile));
+        }
+        self.files.insert(name.into(), Chosen { name: inside, path: real });
+        Ok(())
+    }
+}
+
+/// What is left out. What `.mcpbignore` says comes last, so that it can take back what the official tool leaves out.
+fn patterns(root: &Path) -> Result<Gitignore, NotPacked> {
+    let mut builder = GitignoreBuilder::new("");
+    // As the official tool does.
+    let _ = builder.case_insensitive(true);
+    for line in LEFT_OUT {
+        let _ = builder.add_line(None, line);
+    }
+    let unfit = |why| NotPacked::File { name: IGNORE.into(), why };
+    let mut text = String::new();
+    match File::open(root.join(IGNORE)) {
+        Ok(file) => {
+            let read = file.take(MOST_IGNORE + 1).read_to_string(&mut text);
+            read.map_err(|error| unfit(Unavailable::Unreadable(error.kind())))?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(unfit(Unavailable::Unreadable(error.kind()))),
+    }
+    if text.len() as u64 > MOST_IGNORE {
+        return Err(unfit(Unavailable::TooLarge { most: MOST_IGNORE }));
+    }
+    for (at, line) in text.lines().enumerate() {
+        builder.add_line(None, line.trim()).map_err(|_| NotPacked::Pattern { line: at + 1 })?;
+    }
+    builder.build().map_err(|_| NotPacked::Pattern { line: 1 })
+}
+
+/// Writes the archive of these files.
+fn write(
+    files: &BTreeMap<Box<str>, Chosen>,
+    left_out: Vec<Box<str>>,
+    mut into: BufWriter<File>,
+) -> Result<Packed, NotPacked> {
+    let unwritable = |error: io::Error| NotPacked::Unwritable(error.kind());
+    let (mut bytes, mut unpacked, mut hash) = (0_u64, 0_u64, Sha256::new());
+    let (mut directory, mut packed) = (Vec::new(), Vec::new());
+    let mut put = |part: &[u8], bytes: &mut u64| {
+        hash.update(part);
+        *bytes += part.len() as u64;
+        if *bytes > MOST_BYTES {
+            return Err(NotPacked::Archive(Broken::TooLarge));
+        }
+        into.write_all(part).map_err(unwritable)
+    };
+    for Chosen { name, path } in files.values() {
+        let entry =
+            Entry::of(name, path).map_err(|why| NotPacked::File { name: name.as_str().into(), why })?;
+        unpacked += u64::from(entry.size);
+        if unpacked > MOST_UNPACKED {
+            return Err(NotPacked::Archive(Broken::Unpacked));
+        }
+        directory.extend(entry.listed(bytes));
+        put(&entry.header(), &mut bytes)?;
+        put(&entry.data, &mut bytes)?;
+        packed.push((name.clone(), entry.size.into()));
+    }
+    let end = end(packed.len(), directory.len(), bytes);
+    put(&directory, &mut bytes)?;
+    put(&end, &mut bytes)?;
+    into.flush().map_err(unwritable)?;
+    into.get_ref().sync_all().map_err(unwritable)?;
+    Ok(Packed { files: packed, left_out, bytes, sha256: hash.finalize().into() })
+}
+
+/// A file on its way into an archive.
+struct Entry<'a> {
+    name: &'a Inside,
+    mode: u32,
+    method: u16,
+    checksum: u32,
+    size: u32,
+    data: Vec<u8>,
+}
+
+impl<'a> Entry<'a> {
+    fn of(name: &'a Inside, path: &Path) -> Result<Self, Unavailable> {
+        let unreadable = |error: io::Error| Unavailable::Unreadable(error.kind());
+        let file = File::open(path).map_err(unreadable)?;
+        let about = file.metadata().map_err(unreadable)?;
+        let mut bytes = Vec::new();
+        file.take(MOST_OF_ONE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        let size = u32::try_from(bytes.len()).ok().filter(|size| u64::from(*size) <= MOST_OF_ONE);
+        let size = size.ok_or(Unavailable::Entry(Wrong::TooLarge))?;
+        let checksum = crc32fast::hash(&bytes);
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+        let deflated = encoder.write_all(&bytes).and_then(|()| encoder.finish()).map_err(unreadable)?;
+        let (method, data) = if deflated.len() < bytes.len() { (8, deflated) } else { (0, bytes) };
+        if u64::from(size) > RATIO_FROM && u64::from(size) > data.len() as u64 * MOST_RATIO {
+            return Err(Unavailable::Entry(Wrong::Ratio));
+        }
+        let mode = if is_program(&about) { 0o100_755 } else { 0o100_644 };
+        Ok(Self { name, mode, method, checksum, size, data })
+    }
+
+    /// What both of its headers have.
+    fn common(&self) -> Vec<u8> {
+        const UTF8: u16 = 1 << 11;
+        const FIRST_DAY: u16 = 1 << 5 | 1;
+        let flags = if self.name.as_str().is_ascii() { 0 } else { UTF8 };
+        let mut bytes = Vec::new();
+        twos(&mut bytes, &[20, flags, self.method, 0, FIRST_DAY]);
+        fours(&mut bytes, &[self.checksum, four(self.data.len()), self.size]);
+        twos(&mut bytes, &[two(self.name.as_str().len()), 0]);
+        bytes
+    }
+
+    fn header(&self) -> Vec<u8> {
+        [b"PK\x03\x04", &*self.common(), self.name.as_str().as_bytes()].concat()
+    }
+
+    /// As the directory has it; its header begins at `at`.
+    fn listed(&self, at: u64) -> Vec<u8> {
+        const UNIX: u8 = 3;
+        let mut rest = Vec::new();
+        twos(&mut rest, &[0, 0, 0]);
+        fours(&mut rest, &[self.mode << 16, four(at)]);
+        [b"PK\x01\x02", &[20, UNIX][..], &*self.common(), &*rest, self.name.as_str().as_bytes()].concat()
+    }
+}
+
+fn end(entries: usize, directory: usize, at: u64) -> Vec<u8> {
+    let mut bytes = b"PK\x05\x06".to_vec();
+    twos(&mut bytes, &[0, 0, two(entries), two(entries)]);
+    fours(&mut bytes, &[four(directory), four(at)]);
+    twos(&mut bytes, &[0]);
+    bytes
+}
+
+/// The limits keep every number of an archive far below these.
+fn two(number: usize) -> u16 {
+    number.try_into().unwrap_or(u16::MAX)
+}
+
+fn four(number: impl TryInto<u32>) -> u32 {
+    number.try_into().unwrap_or(u32::MAX)
+}
+
+fn twos(into: &mut Vec<u8>, numbers: &[u16]) {
+    into.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+}
+
+fn fours(into: &mut Vec<u8>, numbers: &[u32]) {
+    into.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+}
+
+#[cfg(unix)]
+fn is_program(about: &fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o111 != 0
+}
+
+/// Other systems do not say.
+#[cfg(not(unix))]
+fn is_program(_: &fs::Metadata) -> bool {
+    false
+}

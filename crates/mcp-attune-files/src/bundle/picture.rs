@@ -1,0 +1,253 @@
+//! Pictures, looked at.
+//!
+//! How far an icon stands out is the contrast of WCAG 2 between what is seen of it and its background, the mean of that
+//! quarter of it that stands out most. A quarter, because an icon is seen when a good part of it is: a dark sign on a white
+//! tile is seen on white, and a white sign without a tile is not. What can be half seen through counts by half, and in the
+//! colour that it has on that background.
+//!
+//! Rules: B7, B8.
+
+use std::fmt;
+use std::io::Cursor;
+
+use mcp_attune::bundle::{Inside, Picture, Size};
+use png::{ColorType, Decoder, DecodingError, Limits, Transformations};
+use sha2::{Digest, Sha256};
+
+use super::Bundle;
+use super::fault::Unavailable;
+use super::limits::{MOST_PICTURE, MOST_SIDE};
+
+/// What light themes have behind icons.
+const LIGHT: u8 = 0xff;
+/// What dark themes have behind icons, most of which are not quite black.
+const DARK: u8 = 0x1e;
+
+/// Why a picture cannot be looked at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum NoPicture {
+    /// Its file cannot be had.
+    Unavailable(Unavailable),
+    /// It is no PNG.
+    NotPng,
+    /// It is a PNG that is damaged or cut off.
+    Damaged,
+    /// A side has more than [`MOST_SIDE`] pixels.
+    TooLarge(Size),
+}
+
+impl fmt::Display for NoPicture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(why) => why.fmt(f),
+            Self::NotPng => f.write_str("is no PNG"),
+            Self::Damaged => f.write_str("is a PNG that is damaged"),
+            Self::TooLarge(size) => write!(f, "is {size}, larger than {MOST_SIDE}x{MOST_SIDE}"),
+        }
+    }
+}
+
+impl NoPicture {
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Unavailable(why) => why.hint(),
+            Self::NotPng => "save it as PNG".into(),
+            Self::Damaged => "save it again".into(),
+            Self::TooLarge(_) => "scale it down; icons are shown with 512 pixels at most".into(),
+        }
+    }
+}
+
+impl std::error::Error for NoPicture {}
+
+impl Bundle {
+    /// Looks at a picture, which must be a PNG.
+    ///
+    /// # Errors
+    ///
+    /// [`NoPicture`] where it is none, or too large.
+    pub fn picture(&self, name: &Inside) -> Result<Picture, NoPicture> {
+        look(&self.read(name, MOST_PICTURE).map_err(NoPicture::Unavailable)?)
+    }
+}
+
+fn look(file: &[u8]) -> Result<Picture, NoPicture> {
+    if !file.starts_with(b"\x89PNG\r\n\x1a\n") {
+        return Err(NoPicture::NotPng);
+    }
+    let damaged = |_: DecodingError| NoPicture::Damaged;
+    let mut decoder = Decoder::new_with_limits(Cursor::new(file), Limits { bytes: 64 << 20 });
+    decoder.set_transformations(Transformations::normalize_to_color8());
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    let (width, height) = decoder.read_header_info().map_err(damaged)?.size();
+    let size = Size { width, height };
+    if width.max(height) > MOST_SIDE {
+        return Err(NoPicture::TooLarge(size));
+    }
+    let mut reader = decoder.read_info().map_err(damaged)?;
+    let mut pixels = vec![0; reader.output_buffer_size().ok_or(NoPicture::Damaged)?];
+    let frame = reader.next_frame(&mut pixels).map_err(damaged)?;
+    if (frame.width, frame.height) != (width, height) {
+        return Err(NoPicture::Damaged);
+    }
+    let mut seen = Seen::new(size);
+    for pixel in pixels.chunks_exact(frame.color_type.samples()) {
+        seen.add(match (frame.color_type, pixel) {
+            (ColorType::Grayscale, [grey]) => [*grey, *grey, *grey, 0xff],
+            (ColorType::GrayscaleAlpha, [grey, alpha]) => [*grey, *grey, *grey, *alpha],
+            (ColorType::Rgb, [red, green, blue]) => [*red, *green, *blue, 0xff],
+            (ColorType::Rgba, [red, green, blue, alpha]) => [*red, *green, *blue, *alpha],
+            _ => return Err(NoPicture::Damaged),
+        });
+    }
+    Ok(seen.picture(size))
+}
+
+/// What was seen of a picture.
+struct Seen {
+    transparent: bool,
+    light: Contrast,
+    dark: Contrast,
+    digest: Sha256,
+    /// How much light a colour gives, by its number.
+    linear: [f32; 256],
+}
+
+impl Seen {
+    fn new(size: Size) -> Self {
+        let linear = std::array::from_fn(|value| {
+            let value = value as f32 / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        });
+        let digest = Sha256::new_with_prefix([size.width.to_le_bytes(), size.height.to_le_bytes()].concat());
+        let (light, dark) = (Contrast::with(LIGHT, &linear), Contrast::with(DARK, &linear));
+        Self { transparent: false, light, dark, digest, linear }
+    }
+
+    fn add(&mut self, pixel: [u8; 4]) {
+        let [.., alpha] = pixel;
+        self.transparent |= alpha != 0xff;
+        // What cannot be seen has no colour.
+        self.digest.update(if alpha == 0 { [0; 4] } else { pixel });
+        if alpha != 0 {
+            self.light.add(pixel, &self.linear);
+            self.dark.add(pixel, &self.linear);
+        }
+    }
+
+    fn picture(self, size: Size) -> Picture {
+        let digest = self.digest.finalize();
+        let digest = digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
+        Picture::new(size, self.transparent, self.light.of_the_best(), self.dark.of_the_best(), digest)
+    }
+}
+
+/// How much of a picture stands out how far from one background.
+struct Contrast {
+    background: u8,
+    light: f32,
+    /// How much is seen of what has a contrast of so many hundredths.
+    shares: Vec<u64>,
+}
+
+impl Contrast {
+    fn with(background: u8, linear: &[f32; 256]) -> Self {
+        let light = linear.get(usize::from(background)).copied().unwrap_or_default();
+        Self { background, light, shares: vec![0; 2101] }
+    }
+
+    fn add(&mut self, [red, green, blue, alpha]: [u8; 4], linear: &[f32; 256]) {
+        let light = |colour: u8| {
+            let (over, under) = (u32::from(alpha), 255 - u32::from(alpha));
+            let seen = (u32::from(colour) * over + u32::from(self.background) * under + 127) / 255;
+            linear.get(seen as usize).copied().unwrap_or_default()
+        };
+        let light = 0.2126 * light(red) + 0.7152 * light(green) + 0.0722 * light(blue);
+        let ratio = (light.max(self.light) + 0.05) / (light.min(self.light) + 0.05);
+        if let Some(share) = self.shares.get_mut((ratio * 100.0).round() as usize) {
+            *share += u64::from(alpha);
+        }
+    }
+
+    /// The mean contrast of the quarter that stands out most; 1 where there is nothing to see.
+    fn of_the_best(&self) -> f32 {
+        let quarter = self.shares.iter().sum::<u64>().div_ceil(4);
+        let (mut left, mut sum) = (quarter, 0.0);
+        for (hundredths, share) in self.shares.iter().enumerate().rev() {
+            let taken = left.min(*share);
+            sum += hundredths as f64 / 100.0 * taken as f64;
+            left -= taken;
+        }
+        if quarter == 0 { 1.0 } else { (sum / quarter as f64) as f32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A PNG of 8 by 8 pixels.
+    fn png(kind: ColorType, pixel: impl Fn(usize) -> Vec<u8>) -> Vec<u8> {
+        let mut file = Vec::new();
+        let mut encoder = png::Encoder::new(&mut file, 8, 8);
+        encoder.set_color(kind);
+        encoder.set_depth(png::BitDepth::Eight);
+        let pixels: Vec<u8> = (0..64).flat_map(pixel).collect();
+        encoder.write_header().unwrap().write_image_data(&pixels).unwrap();
+        file
+    }
+
+    fn check(file: &[u8], on_light: f32, on_dark: f32, transparent: bool) {
+        let seen = look(file).unwrap();
+        assert!((seen.on_light - on_light).abs() < 0.05, "{seen:?}");
+        assert!((seen.on_dark - on_dark).abs() < 0.05, "{seen:?}");
+        assert_eq!((seen.transparent, seen.size), (transparent, Size { width: 8, height: 8 }));
+    }
+
+    #[test]
+    fn what_is_seen_of_an_icon_decides_how_far_it_stands_out() {
+        check(&png(ColorType::Grayscale, |_| vec![0]), 21.0, 1.26, false);
+        check(&png(ColorType::Rgb, |_| vec![255, 255, 255]), 1.0, 16.67, false);
+        // A white sign without a tile, and a dark one on a tile.
+        check(
+            &png(ColorType::Rgba, |at| vec![255, 255, 255, if at < 8 { 255 } else { 0 }]),
+            1.0,
+            16.67,
+            true,
+        );
+        check(&png(ColorType::Grayscale, |at| vec![if at < 8 { 0 } else { 255 }]), 11.0, 16.67, false);
+        // Hardly there at all, and not at all.
+        check(&png(ColorType::GrayscaleAlpha, |_| vec![0, 10]), 1.09, 1.01, true);
+        check(&png(ColorType::GrayscaleAlpha, |_| vec![0, 0]), 1.0, 1.0, true);
+    }
+
+    #[test]
+    fn what_looks_the_same_has_the_same_digest() {
+        let digest = |file: &[u8]| look(file).unwrap().digest;
+        let grey = digest(&png(ColorType::Grayscale, |at| vec![at as u8]));
+        assert_eq!(grey, digest(&png(ColorType::Rgba, |at| vec![at as u8, at as u8, at as u8, 255])));
+        assert_ne!(grey, digest(&png(ColorType::Grayscale, |at| vec![at as u8 ^ 1])));
+        let hidden = |colour| digest(&png(ColorType::GrayscaleAlpha, move |_| vec![colour, 0]));
+        assert_eq!(hidden(0), hidden(200));
+    }
+
+    #[test]
+    fn what_is_no_picture_is_told() {
+        assert_eq!(look(b"GIF89a"), Err(NoPicture::NotPng));
+        let whole = png(ColorType::Grayscale, |at| vec![at as u8]);
+        for length in 8..whole.len() - 12 {
+            assert_eq!(look(&whole[..length]), Err(NoPicture::Damaged), "{length}");
+        }
+        // Larger than anything that is shown: its header says so, and the rest is not looked at.
+        let mut large = whole.clone();
+        large[16..20].copy_from_slice(&100_000_u32.to_be_bytes());
+        let sum = crc32fast::hash(&large[12..29]).to_be_bytes();
+        large[29..33].copy_from_slice(&sum);
+        let found = look(&large).unwrap_err();
+        assert_eq!(found.to_string(), "is 100000x8, larger than 4096x4096");
+    }
+}
