@@ -20,6 +20,7 @@ mod directory;
 mod archive;
 mod tree;
 
+mod files;
 mod pack;
 mod picture;
 mod signature;

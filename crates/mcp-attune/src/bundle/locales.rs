@@ -93,6 +93,15 @@ impl Locales {
         self.languages.as_ref().map(Languages::default_language)
     }
 
+    /// Whether the manifest's own texts are of this language, or of one that is near.
+    #[must_use]
+    pub fn is_near_default(&self, tag: &Tag) -> bool {
+        self.languages.as_ref().is_some_and(|languages| {
+            let default = languages.default_language();
+            tag == default || languages.relatives(tag).contains(&default)
+        })
+    }
+
     /// The file of a language.
     #[must_use]
     pub fn of(&self, tag: &Tag) -> Option<&Resource> {

@@ -8,7 +8,8 @@
 //! 3. [`Resolve`] says which locale file is needed next for a caller's locale, one after the other and no more than it takes, and
 //!    puts their texts into the manifest field by field. It cannot fail: what no file has stays as the manifest says it.
 //! 4. [`choose`] picks an icon for a theme and a size.
-//! 5. [`Launch::of`] makes a command out of `mcp_config`, with its variables filled in.
+//! 5. [`check`] judges all of it: by the official schemas, and by what else goes wrong.
+//! 6. [`Launch::of`] makes a command out of `mcp_config`, with its variables filled in.
 //!
 //! Rules: B1–B8.
 //!
@@ -31,7 +32,6 @@ mod inside;
 
 // what a manifest has,
 mod icon;
-mod picture;
 mod version;
 
 mod manifest;
@@ -43,15 +43,29 @@ mod resolve;
 
 mod coverage;
 
+// whether it is in order,
+mod picture;
+
+mod files;
+
+mod problem;
+
+mod check;
+
 // and how its server is started.
 mod launch;
 
+pub use check::{Covered, Report, Thresholds, check};
 pub use coverage::{coverage, localizable, texts};
+pub use files::{Files, Unavailable};
 pub use icon::{Icon, Size, choose};
 pub use inside::{Inside, Outside};
 pub use launch::{Launch, Place, Platform, Unready};
 pub use locales::{Locales, Resource};
 pub use manifest::{Listed, Localization, Manifest, McpConfig, Override, Refused, Server, Setting};
-pub use picture::Picture;
+pub use picture::{NoPicture, Picture};
+pub use problem::{
+    Breach, By, IconProblem, Leniency, Level, LocaleProblem, PathProblem, Problem, ServerProblem, What,
+};
 pub use resolve::{Field, From, Resolve, Resolved};
 pub use version::Version;

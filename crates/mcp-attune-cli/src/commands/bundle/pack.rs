@@ -1,0 +1,70 @@
+//! `attune bundle pack`: a folder as one file.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use mcp_attune::bundle::{Thresholds, check};
+use mcp_attune_files::bundle::pack;
+
+use super::open;
+use super::validate::problem;
+use crate::exit::{Exit, hinted};
+use crate::text::plain;
+
+/// Pack a bundle's folder into a .mcpb file: exit 0 if it was written, 1 if the bundle is not valid
+///
+/// The same files make the same bytes, wherever and whenever they are packed. Left out is what the official tool leaves out, and
+/// what .mcpbignore names.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune bundle pack examples/bundle target/weather.mcpb\n  $ attune bundle pack examples/nowhere # exit 2"
+)]
+pub(super) struct Pack {
+    /// The bundle's folder
+    path: PathBuf,
+    /// Where the file goes; without it, NAME.mcpb in this folder, by the name of the bundle's folder
+    #[arg(value_name = "OUT.mcpb")]
+    out: Option<PathBuf>,
+}
+
+impl Pack {
+    pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let bundle = open(&self.path)?;
+        let Some(folder) = bundle.folder() else {
+            return Err(hinted(format!("{} is packed already", self.path.display()), "name the folder of a bundle"));
+        };
+        let report = check(bundle.manifest_bytes(), &bundle, Thresholds::default());
+        if !report.valid {
+            for it in report.official.iter().chain(&report.ours).filter(|it| it.stands()) {
+                problem(out, it)?;
+            }
+            writeln!(out, "not packed; `attune bundle validate` tells more")?;
+            return Ok(Exit::Findings);
+        }
+        let to = match self.out {
+            Some(to) => to,
+            None => named(folder)?,
+        };
+        let packed = pack(folder, &to).map_err(|why| hinted(format!("{}: {why}", folder.display()), why.hint()))?;
+        for (name, bytes) in &packed.files {
+            writeln!(out, "{bytes:>10}  {}", plain(name.as_str()))?;
+        }
+        let digest: String = packed.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+        let count = packed.files.len();
+        let files = if count == 1 { "file" } else { "files" };
+        writeln!(out, "{count} {files}, {} left out, {} bytes in {}", packed.left_out.len(), packed.bytes, to.display())?;
+        writeln!(out, "sha256 {digest}")?;
+        Ok(Exit::Fine)
+    }
+}
+
+/// The file beside us that has the name of the folder.
+fn named(folder: &Path) -> anyhow::Result<PathBuf> {
+    let whole = folder.canonicalize()?;
+    let name = whole.file_name().ok_or_else(|| {
+        hinted(format!("{} has no name", folder.display()), "say where the file goes, as in `attune bundle pack . weather.mcpb`")
+    })?;
+    let mut file = name.to_owned();
+    file.push(".mcpb");
+    Ok(PathBuf::from(file))
+}

@@ -1,0 +1,373 @@
+//! Locale files: where they are, what is wrong with them, and how far they translate the manifest.
+
+use core::fmt;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::message::Unreadable;
+
+use super::collect::{At, Collect, here, path};
+use super::schema::Format;
+use super::server::text;
+use super::{Covered, Look};
+use crate::bundle::problem::What;
+use crate::bundle::{Inside, Locales, Localization, Outside, Resource, Unavailable, coverage, localizable};
+use crate::catalog::{self, Locale, Path, Sheet, Wrong};
+use crate::language::Tag;
+use crate::near::nearest;
+
+/// What is wrong with a locale file, or with where they are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum LocaleProblem {
+    /// The place for the locale is written in another case: `${LOCALE}`.
+    OtherCase,
+    /// The path has several places for the locale.
+    SeveralPlaces,
+    /// The path does not stay in the bundle.
+    Outside(Outside),
+    /// Letters and digits as in a tag, and none that there can be.
+    NoTag,
+    /// There is no locale file.
+    NoFiles {
+        /// Where there would be one.
+        example: String,
+    },
+    /// The name of a file is no language.
+    StrangeName {
+        /// The name that was meant.
+        meant: Option<String>,
+    },
+    /// The file cannot be had.
+    Unavailable(Unavailable),
+    /// Nothing of the file can be used.
+    Refused(catalog::Refused),
+    /// One entry of it cannot.
+    Entry(Wrong),
+    /// A tool or a prompt that the manifest does not list.
+    NotListed {
+        /// The one that was meant.
+        near: Option<String>,
+    },
+    /// A text that the manifest does not have.
+    Surplus,
+    /// A text whose source has changed since.
+    Stale,
+    /// Texts that are not translated.
+    Untranslated {
+        /// Which ones.
+        fields: Vec<Path>,
+        /// How many there are.
+        total: usize,
+        /// How many hundredths are translated.
+        percent: usize,
+        /// How many should be.
+        wanted: usize,
+    },
+    /// More locale files than are looked at, or more bytes in them.
+    TooMany,
+}
+
+impl fmt::Display for LocaleProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherCase => {
+                "the place for the locale is not in lower case, and not every host takes it so"
+            }
+            Self::SeveralPlaces => "several places for the locale",
+            Self::Outside(why) => return write!(f, "the path {why}"),
+            Self::NoTag => "no tag of a language, though it looks like one",
+            Self::NoFiles { .. } => "there are no locale files",
+            Self::StrangeName { .. } => "the name is that of no language, so nobody gets these texts",
+            Self::Unavailable(why) => return why.fmt(f),
+            Self::Refused(why) => return why.fmt(f),
+            Self::Entry(wrong) => return wrong.fmt(f),
+            Self::NotListed { .. } => "the manifest does not list it, so its texts are ignored",
+            Self::Surplus => "the manifest has no such text to translate",
+            Self::Stale => "the text that this was translated from has changed",
+            Self::Untranslated { fields, total, percent, wanted } => {
+                const SHOWN: usize = 12;
+                write!(
+                    f,
+                    "{} of {total} texts translated ({percent} %, and {wanted} % is wanted); missing: ",
+                    total - fields.len()
+                )?;
+                for (at, field) in fields.iter().take(SHOWN).enumerate() {
+                    write!(f, "{}{field}", if at == 0 { "" } else { ", " })?;
+                }
+                return match fields.len().checked_sub(SHOWN) {
+                    Some(more @ 1..) => write!(f, " and {more} more"),
+                    _ => Ok(()),
+                };
+            }
+            Self::TooMany => "more locale files, or more in them, than are looked at; the others were not",
+        })
+    }
+}
+
+impl LocaleProblem {
+    /// A name for programs, which stays.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::OtherCase => "placeholder-case",
+            Self::SeveralPlaces => "several-placeholders",
+            Self::Outside(_) => "locale-outside",
+            Self::NoTag => "no-tag",
+            Self::NoFiles { .. } => "no-locale-files",
+            Self::StrangeName { .. } => "locale-name",
+            Self::Unavailable(_) => "locale-unavailable",
+            Self::Refused(_) => "locale-refused",
+            Self::Entry(Wrong::UnknownKey) => "locale-unknown-key",
+            Self::Entry(_) => "locale-entry",
+            Self::NotListed { .. } => "not-listed",
+            Self::Surplus => "surplus",
+            Self::Stale => "stale",
+            Self::Untranslated { .. } => "untranslated",
+            Self::TooMany => "locale-too-many",
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Cow<'static, str> {
+        match self {
+            Self::OtherCase => "write ${locale}".into(),
+            Self::SeveralPlaces => "write ${locale} once".into(),
+            Self::Outside(why) => why.hint().into(),
+            Self::NoTag => "write a tag such as en-US or zh-Hans".into(),
+            Self::NoFiles { example } => {
+                format!("add one, such as {example}, or take localization out").into()
+            }
+            Self::StrangeName { meant: Some(name) } => format!("rename it to {name}").into(),
+            Self::StrangeName { meant: None } => "rename it, such as de-CH, or move it elsewhere".into(),
+            Self::Unavailable(why) => why.hint().into(),
+            Self::Refused(_) => "nothing in this file is used until that is mended".into(),
+            Self::Entry(wrong) => wrong.hint().into(),
+            Self::NotListed { near: Some(near) } => format!("did you mean {near}?").into(),
+            Self::NotListed { near: None } => "list it in the manifest, or take it out".into(),
+            Self::Surplus => "write it into the manifest too, in its own language, or take it out".into(),
+            Self::Stale => "look at it, and take out translated_from".into(),
+            Self::Untranslated { .. } => {
+                "translate them; until then users see the manifest's own texts".into()
+            }
+            Self::TooMany => "leave out what no user has, and what is not text".into(),
+        }
+    }
+}
+
+/// The most bytes of all locale files together.
+const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// The most locale files.
+const MOST_FILES: usize = 500;
+
+/// A locale file that could be read.
+struct Read<'a> {
+    resource: &'a Resource,
+    sheet: Sheet,
+    bytes: Vec<u8>,
+}
+
+pub(super) fn look(look: &Look<'_>, found: &mut Collect) -> Vec<Covered> {
+    let value = look.root.member("localization").filter(|it| it.kind() == Type::Object);
+    let Some(value) = value else { return Vec::new() };
+    where_they_are(value, found);
+    let Some(localization) = &look.manifest.localization else { return Vec::new() };
+    let locales = Locales::among(look.manifest, look.names().iter().map(String::as_str));
+    strange(&locales, localization, found);
+    if locales.files.is_empty() && localization.around().is_ok() {
+        let german = Tag::parse("de").ok().and_then(|tag| localization.name(&tag).ok());
+        let example = german.map(|name| name.to_string()).unwrap_or_default();
+        found.warn(here(&path(&["localization"]), value), What::Locale(LocaleProblem::NoFiles { example }));
+    }
+    let read = read(look, &locales, found);
+    let listed = Listed::of(look);
+    let mut covered = Vec::new();
+    for it in &read {
+        covered.push(one(look, &locales, &listed, it, &read, found));
+        found.place(it.resource.name.as_str(), &it.bytes);
+    }
+    covered
+}
+
+/// What `localization` says, as far as the official schema does not judge it.
+fn where_they_are(value: Value<'_>, found: &mut Collect) {
+    if let Some((value, said)) = value.member("resources").and_then(|it| Some((it, text(it)?))) {
+        let path = path(&["localization", "resources"]);
+        let what = match Localization::cut(&said) {
+            None => Format::Placeholder.fits(&said).then_some(LocaleProblem::SeveralPlaces),
+            Some((before, after)) => {
+                if !said.contains(Localization::PLACE) {
+                    found.warn(here(&path, value), What::Locale(LocaleProblem::OtherCase));
+                }
+                // Any locale does.
+                Inside::parse(&format!("{before}en{after}")).err().map(LocaleProblem::Outside)
+            }
+        };
+        if let Some(what) = what {
+            found.error(here(&path, value), What::Locale(what));
+        }
+    }
+    if let Some((value, said)) = value.member("default_locale").and_then(|it| Some((it, text(it)?)))
+        && Format::Locale.fits(&said)
+        && Tag::parse(&said).is_err()
+    {
+        found.error(
+            here(&path(&["localization", "default_locale"]), value),
+            What::Locale(LocaleProblem::NoTag),
+        );
+    }
+}
+
+fn in_file<'a>(file: &'a str, path: &'a Path, offset: usize) -> At<'a> {
+    At { file, path, offset }
+}
+
+/// Files where locale files are whose names have no language in them.
+fn strange(locales: &Locales, localization: &Localization, found: &mut Collect) {
+    let top = Path::default();
+    let Ok((before, after)) = localization.around() else { return };
+    for name in &locales.strange {
+        let locale =
+            name.strip_prefix(&*before).and_then(|rest| rest.strip_suffix(&*after)).unwrap_or_default();
+        let dashed = locale.replace('_', "-");
+        let meant = Tag::parse(&dashed).ok().filter(|_| dashed != locale);
+        let what =
+            LocaleProblem::StrangeName { meant: meant.as_ref().map(|tag| format!("{before}{tag}{after}")) };
+        // It may be something else that happens to be there.
+        let level = if meant.is_some() { Collect::error } else { Collect::warn };
+        level(found, in_file(name, &top, 0), What::Locale(what));
+    }
+}
+
+fn read<'a>(look: &Look<'_>, locales: &'a Locales, found: &mut Collect) -> Vec<Read<'a>> {
+    let top = Path::default();
+    let (mut read, mut left) = (Vec::new(), MOST_BYTES);
+    for (at, resource) in locales.files.iter().enumerate() {
+        let name = resource.name.as_str();
+        if at == MOST_FILES || left == 0 {
+            found.warn(in_file(name, &top, 0), What::Locale(LocaleProblem::TooMany));
+            break;
+        }
+        let bytes = match look.files.read(&resource.name, Sheet::MAX_BYTES.min(left)) {
+            Ok(bytes) => bytes,
+            Err(why) => {
+                found.error(in_file(name, &top, 0), What::Locale(LocaleProblem::Unavailable(why)));
+                continue;
+            }
+        };
+        left = left.saturating_sub(bytes.len());
+        match Sheet::read(&bytes) {
+            Ok((sheet, mut findings)) => {
+                findings.extend(Locale::new(resource.tag.clone(), &sheet).1);
+                for finding in findings {
+                    let harmless =
+                        matches!(finding.what, Wrong::UnknownKey | Wrong::Empty | Wrong::MoreFindings);
+                    let level = if harmless { Collect::warn } else { Collect::error };
+                    let what = What::Locale(LocaleProblem::Entry(finding.what));
+                    level(found, in_file(name, &finding.path, finding.at), what);
+                }
+                read.push(Read { resource, sheet, bytes });
+            }
+            Err(why) => {
+                let offset =
+                    if let catalog::Refused::Unreadable(Unreadable { at, .. }) = why { at } else { 0 };
+                found.error(in_file(name, &top, offset), What::Locale(LocaleProblem::Refused(why)));
+                found.place(name, &bytes);
+            }
+        }
+    }
+    read
+}
+
+/// What the manifest lists, and whether there may be more.
+struct Listed<'a> {
+    tools: HashSet<&'a str>,
+    prompts: HashSet<&'a str>,
+    more_tools: bool,
+    more_prompts: bool,
+}
+
+impl<'a> Listed<'a> {
+    fn of(look: &Look<'a>) -> Self {
+        let is = |name: &str| look.root.member(name).is_some_and(|it| it.raw() == "true");
+        Self {
+            tools: look.manifest.tools.iter().map(|it| &*it.name).collect(),
+            prompts: look.manifest.prompts.iter().map(|it| &*it.name).collect(),
+            more_tools: is("tools_generated"),
+            more_prompts: is("prompts_generated"),
+        }
+    }
+
+    /// What is listed in a section that lists things, and whether there may be more.
+    fn section(&self, name: &str) -> Option<(&HashSet<&'a str>, bool)> {
+        match name {
+            "tools" => Some((&self.tools, self.more_tools)),
+            "prompts" => Some((&self.prompts, self.more_prompts)),
+            _ => None,
+        }
+    }
+}
+
+fn one(
+    look: &Look<'_>,
+    locales: &Locales,
+    listed: &Listed<'_>,
+    it: &Read<'_>,
+    all: &[Read<'_>],
+    found: &mut Collect,
+) -> Covered {
+    let name = it.resource.name.as_str();
+    let offset = |path: &Path| it.sheet.lines().find(|line| line.path == *path).map_or(0, |line| line.at);
+    not_listed(name, &it.sheet, listed, found);
+    let mut covered = coverage(look.manifest, &it.sheet);
+    for path in &covered.surplus {
+        // Of those that are not listed that was said.
+        let listed = path
+            .names()
+            .next()
+            .and_then(|section| listed.section(section))
+            .is_none_or(|(names, _)| path.names().nth(1).is_some_and(|name| names.contains(name)));
+        if listed && !found.full() {
+            found.warn(in_file(name, path, offset(path)), What::Locale(LocaleProblem::Surplus));
+        }
+    }
+    for path in &covered.stale {
+        if !found.full() {
+            found.warn(in_file(name, path, offset(path)), What::Locale(LocaleProblem::Stale));
+        }
+    }
+    let tag = &it.resource.tag;
+    for relative in locales.row(tag).into_iter().filter(|it| locales.default_locale() != Some(&it.tag)) {
+        if let Some(sheet) = all.iter().find(|it| it.resource.name == relative.name).map(|it| &it.sheet) {
+            covered.inherit(&localizable(sheet));
+        }
+    }
+    // Where the manifest's own texts are of this language, nothing is missing.
+    if covered.percent() < look.thresholds.coverage && !locales.is_near_default(tag) {
+        let what = LocaleProblem::Untranslated {
+            fields: covered.missing.clone(),
+            total: covered.total,
+            percent: covered.percent(),
+            wanted: look.thresholds.coverage,
+        };
+        found.warn(in_file(name, &Path::default(), 0), What::Locale(what));
+    }
+    Covered { tag: tag.clone(), file: name.into(), coverage: covered }
+}
+
+/// Tools and prompts that are only in the locale file.
+fn not_listed(file: &str, sheet: &Sheet, listed: &Listed<'_>, found: &mut Collect) {
+    let mut told = HashSet::new();
+    for line in sheet.lines() {
+        let mut names = line.path.names();
+        let (Some(section), Some(name)) = (names.next(), names.next()) else { continue };
+        let Some((known, more)) = listed.section(section) else { continue };
+        if !more && !known.contains(name) && told.insert((section, name)) && !found.full() {
+            let near = nearest(name, known.iter().copied());
+            let path = path(&[section, name]);
+            found.warn(in_file(file, &path, line.at), What::Locale(LocaleProblem::NotListed { near }));
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Names that are there twice, variables that nothing stands for, and settings that contradict themselves.
+
+use core::fmt;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use mcp_attune_wire::json::{Text, Type, Value};
+
+use super::Look;
+use super::collect::{Collect, here, path};
+use crate::bundle::problem::What;
+use crate::catalog::Path;
+use crate::near::{nearest, shown};
+
+/// What is wrong with how a bundle describes itself and starts its server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ServerProblem {
+    /// A version that does not sort among others: `1.0`.
+    NotSemver,
+    /// The name of an earlier entry.
+    RepeatedName,
+    /// `${user_config.NAME}` of a setting that there is not.
+    UnknownSetting {
+        /// Its name.
+        name: String,
+        /// The one that was meant.
+        near: Option<String>,
+    },
+    /// A variable that hosts do not know.
+    UnknownVariable {
+        /// Its name.
+        name: String,
+        /// The one that was meant.
+        near: Option<String>,
+    },
+    /// A setting that nothing refers to.
+    UnusedSetting,
+    /// `${arguments.NAME}` of an argument that the prompt does not have.
+    UnknownArgument {
+        /// Its name.
+        name: String,
+        /// The one that was meant.
+        near: Option<String>,
+    },
+    /// An argument that the text of the prompt does not have.
+    UnusedArgument,
+    /// A default of another type than the setting.
+    OtherDefault {
+        /// The type of the setting.
+        kind: &'static str,
+    },
+    /// A default that is smaller than the least or larger than the largest.
+    DefaultOutOfRange,
+    /// A list where one value is set.
+    SeveralDefaults,
+    /// The least is more than the largest.
+    Backwards,
+    /// A member that means nothing for settings of this type.
+    Idle {
+        /// The types for which it means something.
+        kinds: &'static str,
+    },
+}
+
+impl fmt::Display for ServerProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotSemver => "no semantic version, so that hosts cannot tell which one is newer",
+            Self::RepeatedName => "the same name as an earlier entry",
+            Self::UnknownSetting { name, .. } => {
+                return write!(f, "${{user_config.{}}}, and user_config has no such setting", shown(name));
+            }
+            Self::UnknownVariable { name, .. } => {
+                return write!(f, "the variable ${{{}}}, and nothing stands for it", shown(name));
+            }
+            Self::UnusedSetting => "nothing in mcp_config refers to this setting",
+            Self::UnknownArgument { name, .. } => {
+                return write!(f, "${{arguments.{}}}, and the prompt has no such argument", shown(name));
+            }
+            Self::UnusedArgument => "the text of the prompt has no place for this argument",
+            Self::OtherDefault { kind } => return write!(f, "the default is no {kind}, as the setting is"),
+            Self::DefaultOutOfRange => "the default is outside of what min and max allow",
+            Self::SeveralDefaults => "the default is a list, and the setting is one value",
+            Self::Backwards => "min is more than max",
+            Self::Idle { kinds } => return write!(f, "means something for {kinds} only"),
+        })
+    }
+}
+
+impl ServerProblem {
+    /// A name for programs, which stays.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NotSemver => "not-semver",
+            Self::RepeatedName => "repeated-name",
+            Self::UnknownSetting { .. } => "unknown-setting",
+            Self::UnknownVariable { .. } => "unknown-variable",
+            Self::UnusedSetting => "unused-setting",
+            Self::UnknownArgument { .. } => "unknown-argument",
+            Self::UnusedArgument => "unused-argument",
+            Self::OtherDefault { .. } => "other-default",
+            Self::DefaultOutOfRange => "default-out-of-range",
+            Self::SeveralDefaults => "several-defaults",
+            Self::Backwards => "backwards",
+            Self::Idle { .. } => "idle",
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Cow<'static, str> {
+        let meant = |near: &String| Cow::Owned(format!("did you mean {near}?"));
+        match self {
+            Self::NotSemver => "write three numbers, such as 1.0.0".into(),
+            Self::RepeatedName => "keep one of the two".into(),
+            Self::UnknownSetting { near, .. } => {
+                near.as_ref().map_or("add it to user_config, or take it out".into(), meant)
+            }
+            Self::UnknownVariable { near, .. } => near.as_ref().map_or(
+                "there are __dirname, HOME, DESKTOP, DOCUMENTS, DOWNLOADS, pathSeparator and user_config.…"
+                    .into(),
+                meant,
+            ),
+            Self::UnusedSetting => {
+                "hand it to the server, as an argument or in env, with ${user_config.…}; or take it out"
+                    .into()
+            }
+            Self::UnknownArgument { near, .. } => {
+                near.as_ref().map_or("add it to arguments, or take it out of the text".into(), meant)
+            }
+            Self::UnusedArgument => "write ${arguments.…} into the text, or take the argument out".into(),
+            Self::OtherDefault { .. } => "write a default of the setting's type, or change the type".into(),
+            Self::DefaultOutOfRange => "change the default, or min and max".into(),
+            Self::SeveralDefaults => {
+                "write one value, or \"multiple\": true for a directory or a file".into()
+            }
+            Self::Backwards => "exchange the two".into(),
+            Self::Idle { .. } => "take it out".into(),
+        }
+    }
+}
+
+/// What hosts replace in `mcp_config`.
+const VARIABLES: [&str; 7] = ["__dirname", "HOME", "DESKTOP", "DOCUMENTS", "DOWNLOADS", "pathSeparator", "/"];
+
+pub(super) fn look(look: &Look<'_>, found: &mut Collect) {
+    let root = look.root;
+    if let (Some(value), Some(release)) = (root.member("version"), &look.manifest.release)
+        && semver::Version::parse(release).is_err()
+    {
+        found.warn(here(&path(&["version"]), value), What::Server(ServerProblem::NotSemver));
+    }
+    for list in ["tools", "prompts"] {
+        repeated(list, root, found);
+    }
+    for (at, prompt) in elements(root.member("prompts")).enumerate() {
+        arguments(&path(&["prompts", &at.to_string()]), prompt, found);
+    }
+    variables(look, found);
+    for (key, setting) in members(root.member("user_config")) {
+        setting_agrees(&path(&["user_config", &key]), setting, found);
+    }
+}
+
+pub(super) fn elements(value: Option<Value<'_>>) -> impl Iterator<Item = Value<'_>> {
+    value.filter(|it| it.kind() == Type::Array).into_iter().flat_map(Value::elements)
+}
+
+fn members(value: Option<Value<'_>>) -> impl Iterator<Item = (Cow<'_, str>, Value<'_>)> {
+    let value = value.filter(|it| it.kind() == Type::Object);
+    value.into_iter().flat_map(|it| it.members().filter_map(|(name, value)| Some((name.decode()?, value))))
+}
+
+pub(super) fn text(value: Value<'_>) -> Option<Cow<'_, str>> {
+    value.text().and_then(Text::decode)
+}
+
+fn repeated(list: &str, root: Value<'_>, found: &mut Collect) {
+    let mut known = HashSet::new();
+    for (at, entry) in elements(root.member(list)).enumerate() {
+        let Some(value) = entry.member("name") else { continue };
+        if text(value).is_some_and(|name| !known.insert(name)) {
+            let path = path(&[list, &at.to_string(), "name"]);
+            found.error(here(&path, value), What::Server(ServerProblem::RepeatedName));
+        }
+    }
+}
+
+/// The names of the variables in a text.
+fn variables_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0))
+}
+
+/// Whether what a prompt's text has and what it asks for are the same.
+fn arguments(at: &Path, prompt: Value<'_>, found: &mut Collect) {
+    let Some((value, said)) = prompt.member("text").and_then(|it| Some((it, text(it)?))) else { return };
+    let declared: Vec<Cow<'_, str>> = elements(prompt.member("arguments")).filter_map(text).collect();
+    let known: HashSet<&str> = declared.iter().map(|it| &**it).collect();
+    let used: HashSet<&str> =
+        variables_in(&said).filter_map(|name| name.strip_prefix("arguments.")).collect();
+    for name in sorted(used.iter().filter(|name| !known.contains(**name))) {
+        let near = if found.full() { None } else { nearest(name, declared.iter().map(|it| &**it)) };
+        let what = ServerProblem::UnknownArgument { name: name.into(), near };
+        found.error(here(&at.with("text"), value), What::Server(what));
+    }
+    for (index, value) in elements(prompt.member("arguments")).enumerate() {
+        if text(value).is_some_and(|name| !used.contains(&*name)) {
+            let path = at.with("arguments").with(&index.to_string());
+            found.warn(here(&path, value), What::Server(ServerProblem::UnusedArgument));
+        }
+    }
+}
+
+fn sorted<'a>(names: impl Iterator<Item = &'a &'a str>) -> Vec<&'a str> {
+    let mut names: Vec<&str> = names.copied().collect();
+    names.sort_unstable();
+    names
+}
+
+/// Whether every variable of `mcp_config` stands for something, and every setting is used.
+fn variables(look: &Look<'_>, found: &mut Collect) {
+    let Some(config) = look.root.member("server").and_then(|it| it.member("mcp_config")) else { return };
+    let settings: HashSet<Cow<'_, str>> =
+        members(look.root.member("user_config")).map(|(key, _)| key).collect();
+    let mut used: HashSet<String> = HashSet::new();
+    for (path, value) in texts(config) {
+        let Some(said) = text(value) else { continue };
+        for name in variables_in(&said) {
+            let what = match name.strip_prefix("user_config.") {
+                Some(key) if settings.contains(key) => {
+                    used.insert(key.to_owned());
+                    continue;
+                }
+                None if VARIABLES.contains(&name) => continue,
+                _ if found.full() => ServerProblem::UnknownVariable { name: String::new(), near: None },
+                Some(key) => {
+                    let near = nearest(key, settings.iter().map(|it| &**it));
+                    ServerProblem::UnknownSetting { name: key.to_owned(), near }
+                }
+                None => {
+                    let near = nearest(name, VARIABLES.into_iter());
+                    ServerProblem::UnknownVariable { name: name.to_owned(), near }
+                }
+            };
+            found.error(here(&path, value), What::Server(what));
+        }
+    }
+    for (key, value) in members(look.root.member("user_config")) {
+        if !used.contains(&*key) {
+            let path = path(&["user_config", &key]);
+            found.warn(here(&path, value), What::Server(ServerProblem::UnusedSetting));
+        }
+    }
+}
+
+/// The texts of `mcp_config` that hosts replace variables in.
+fn texts(config: Value<'_>) -> Vec<(Path, Value<'_>)> {
+    let top = path(&["server", "mcp_config"]);
+    let mut parts = vec![(top.clone(), config)];
+    let platforms = members(config.member("platform_overrides"));
+    parts.extend(platforms.map(|(name, part)| (top.with("platform_overrides").with(&name), part)));
+    let mut texts = Vec::new();
+    for (path, part) in parts {
+        texts.extend(part.member("command").map(|it| (path.with("command"), it)));
+        let args = elements(part.member("args")).enumerate();
+        texts.extend(args.map(|(at, it)| (path.with("args").with(&at.to_string()), it)));
+        texts.extend(members(part.member("env")).map(|(name, it)| (path.with("env").with(&name), it)));
+    }
+    texts
+}
+
+/// Whether a setting's type, default and bounds fit each other.
+fn setting_agrees(at: &Path, setting: Value<'_>, found: &mut Collect) {
+    let kind = setting.member("type").and_then(text).unwrap_or_default();
+    let several = setting.member("multiple").is_some_and(|it| it.raw() == "true");
+    let number = |name: &str| {
+        let value = setting.member(name).filter(|it| it.kind() == Type::Number)?;
+        value.raw().parse::<f64>().ok()
+    };
+    let (min, max) = (number("min"), number("max"));
+    if let (Some(least), Some(most), Some(value)) = (min, max, setting.member("min"))
+        && least > most
+    {
+        found.error(here(&at.with("min"), value), What::Server(ServerProblem::Backwards));
+    }
+    let idle: [(&str, &[&str], &'static str); 4] = [
+        ("min", &["number"], "numbers"),
+        ("max", &["number"], "numbers"),
+        ("sensitive", &["string"], "texts"),
+        ("multiple", &["directory", "file"], "directories and files"),
+    ];
+    for (name, kinds, shown) in idle {
+        let Some(value) = setting.member(name).filter(|it| it.raw() != "false") else { continue };
+        if !kind.is_empty() && !kinds.contains(&&*kind) {
+            found.warn(here(&at.with(name), value), What::Server(ServerProblem::Idle { kinds: shown }));
+        }
+    }
+    let Some(default) = setting.member("default") else { return };
+    let wanted = match (&*kind, default.kind()) {
+        ("string" | "directory" | "file", Type::Number | Type::Boolean) => "text",
+        ("number", Type::String | Type::Boolean | Type::Array) => "number",
+        ("boolean", Type::String | Type::Number | Type::Array) => "truth value",
+        ("string" | "directory" | "file", Type::Array) if !several => {
+            return found
+                .error(here(&at.with("default"), default), What::Server(ServerProblem::SeveralDefaults));
+        }
+        _ => "",
+    };
+    if !wanted.is_empty() {
+        let what = ServerProblem::OtherDefault { kind: wanted };
+        return found.error(here(&at.with("default"), default), What::Server(what));
+    }
+    if let (Some(default_number), "number") = (number("default"), &*kind)
+        && (min.is_some_and(|min| default_number < min) || max.is_some_and(|max| default_number > max))
+    {
+        found.error(here(&at.with("default"), default), What::Server(ServerProblem::DefaultOutOfRange));
+    }
+    for name in text(default).as_deref().into_iter().flat_map(variables_in) {
+        if !VARIABLES.contains(&name) && !found.full() {
+            let what = ServerProblem::UnknownVariable {
+                name: name.into(),
+                near: nearest(name, VARIABLES.into_iter()),
+            };
+            found.error(here(&at.with("default"), default), What::Server(what));
+        }
+    }
+}
