@@ -40,7 +40,10 @@ impl Place {
                 "secret": { "type": "string", "title": "Secret", "description": "-", "required": true, "sensitive": true } },
         });
         place.write("manifest.json", &manifest.to_string());
-        place.write("texts/es.json", r#"{"tools": {"get_weather": {"title": "El tiempo", "description": "Dice el tiempo"}}}"#);
+        place.write(
+            "texts/es.json",
+            r#"{"tools": {"get_weather": {"title": "El tiempo", "description": "Dice el tiempo"}}}"#,
+        );
         place.write("run", &format!("#!/bin/sh\ntest \"$SECRET\" = hush || exit 3\ntest -f manifest.json || exit 4\nexec '{ATTUNE}' \"$@\"\n"));
         fs::set_permissions(place.0.join("run"), fs::Permissions::from_mode(0o755)).expect("a mode");
         place
@@ -82,8 +85,19 @@ fn weather(answer: &Value) -> (String, String) {
 #[test]
 fn the_server_of_a_bundle_speaks_what_the_store_speaks() {
     let place = Place::demo("serve");
-    let mut served = Served::start(&["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--bundle", place.path(), "--setting", "secret=hush"]);
-    let headers = format!("MCP-Protocol-Version: {MODERN}\r\nMcp-Method: tools/list\r\nAccept-Language: es-UY\r\n");
+    let mut served = Served::start(&[
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--admin",
+        "127.0.0.1:0",
+        "--bundle",
+        place.path(),
+        "--setting",
+        "secret=hush",
+    ]);
+    let headers =
+        format!("MCP-Protocol-Version: {MODERN}\r\nMcp-Method: tools/list\r\nAccept-Language: es-UY\r\n");
     let (head, answer) = post(&served.address("Attune serves"), &headers, &listing("es-UY"));
     assert_eq!(weather(&answer).0, "El tiempo", "{head}");
     assert!(!weather(&answer).1.starts_with("Dice"), "what models read is left alone");
@@ -111,7 +125,12 @@ fn an_archive_runs_over_pipes_and_leaves_nothing_behind() {
     writeln!(to, "{}", listing("es")).expect("it reads");
     let answer: Value = serde_json::from_str(&lines.next().expect("a line").expect("a line")).expect("JSON");
     assert_eq!(weather(&answer), ("El tiempo".to_owned(), "Dice el tiempo".to_owned()));
-    let there = |place: &Place| fs::read_dir(&place.0).expect("a folder").filter(|it| it.as_ref().is_ok_and(|it| it.file_name() != "texts")).count();
+    let there = |place: &Place| {
+        fs::read_dir(&place.0)
+            .expect("a folder")
+            .filter(|it| it.as_ref().is_ok_and(|it| it.file_name() != "texts"))
+            .count()
+    };
     assert_eq!(there(&rooms), 1);
     drop(to);
     assert!(child.wait().expect("it ends").success());
@@ -144,7 +163,10 @@ fn a_manifest_is_shown_as_a_user_sees_it() {
 #[test]
 fn coverage_counts_what_the_manifest_has() {
     let place = Place::demo("coverage");
-    place.write("texts/es-MX.json", r#"{"description": "Viajes", "long_description": "-", "tools": {"gone": {"description": "-"}}}"#);
+    place.write(
+        "texts/es-MX.json",
+        r#"{"description": "Viajes", "long_description": "-", "tools": {"gone": {"description": "-"}}}"#,
+    );
     insta::assert_snapshot!(place.run(&["coverage", "--list"]), @"");
     insta::assert_snapshot!(place.run(&["coverage", "--at-least", "50", "--json"]), @"");
 }

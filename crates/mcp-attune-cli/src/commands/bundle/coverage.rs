@@ -3,14 +3,12 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune::bundle::{coverage, localizable, texts};
-use mcp_attune::catalog::Sheet;
-use mcp_attune::language::Tag;
+use mcp_attune::bundle::{Thresholds, check, texts};
 use serde::Serialize;
 
 use super::open;
 use crate::covered::{Covered, list, table};
-use crate::exit::{Exit, hinted};
+use crate::exit::Exit;
 use crate::text::json;
 
 /// See how far each locale of a bundle is translated
@@ -46,32 +44,16 @@ struct Shown {
 impl Coverage {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let bundle = open(&self.path)?;
-        let (manifest, locales) = (bundle.manifest(), bundle.locales());
-        let mut sheets: Vec<(&Tag, Sheet)> = Vec::new();
-        for file in &locales.files {
-            let name = &file.name;
-            let bytes = bundle.read(name, Sheet::MAX_BYTES as u64);
-            let bytes =
-                bytes.map_err(|why| hinted(format!("{name}: {why}"), "see `attune bundle validate`"))?;
-            let (sheet, _) = Sheet::read(&bytes).map_err(|why| {
-                hinted(format!("{name}: {why}"), "mend it; `attune bundle validate` tells all that is wrong")
-            })?;
-            sheets.push((&file.tag, localizable(&sheet)));
+        let report = check(bundle.manifest_bytes(), &bundle, Thresholds::default());
+        let default = bundle.locales().default_locale();
+        let broken = bundle.locales().files.len() - report.coverage.len();
+        if broken > 0 {
+            let files = if broken == 1 { "locale file" } else { "locale files" };
+            eprintln!("{broken} {files} cannot be read\nhint: `attune bundle validate` tells why");
         }
-        let default = locales.default_locale();
-        let mut rows = Vec::new();
-        for (tag, sheet) in sheets.iter().filter(|(tag, _)| Some(*tag) != default) {
-            let mut covered = coverage(manifest, sheet);
-            for relative in
-                locales.row(tag).iter().filter(|it| it.tag != **tag && it.tag.primary() == tag.primary())
-            {
-                if let Some((_, sheet)) = sheets.iter().find(|(known, _)| **known == relative.tag) {
-                    covered.inherit(sheet);
-                }
-            }
-            rows.push(Covered::new(tag, &covered));
-        }
-        let total = texts(manifest).lines().len();
+        let others = report.coverage.iter().filter(|it| Some(&it.tag) != default);
+        let rows = others.map(|it| Covered::new(&it.tag, &it.coverage)).collect();
+        let total = texts(bundle.manifest()).lines().len();
         let shown = Shown { default_locale: default.map(ToString::to_string), total, locales: rows };
         if self.json {
             json(out, &shown)?;

@@ -2,6 +2,7 @@
 
 mod coverage;
 mod icon;
+mod pack;
 mod resolve;
 
 use std::io::Write;
@@ -22,6 +23,7 @@ pub(crate) struct Bundle {
 enum Command {
     Coverage(coverage::Coverage),
     Icon(icon::Icon),
+    Pack(pack::Pack),
     Resolve(resolve::Resolve),
 }
 
@@ -30,6 +32,7 @@ impl Bundle {
         match self.command {
             Command::Coverage(coverage) => coverage.run(out),
             Command::Icon(icon) => icon.run(out),
+            Command::Pack(pack) => pack.run(out),
             Command::Resolve(resolve) => resolve.run(out),
         }
     }

@@ -7,7 +7,6 @@ use mcp_attune::bundle::{Thresholds, check};
 use mcp_attune_files::bundle::pack;
 
 use super::open;
-use super::validate::problem;
 use crate::exit::{Exit, hinted};
 use crate::text::plain;
 
@@ -31,12 +30,15 @@ impl Pack {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let bundle = open(&self.path)?;
         let Some(folder) = bundle.folder() else {
-            return Err(hinted(format!("{} is packed already", self.path.display()), "name the folder of a bundle"));
+            return Err(hinted(
+                format!("{} is packed already", self.path.display()),
+                "name the folder of a bundle",
+            ));
         };
         let report = check(bundle.manifest_bytes(), &bundle, Thresholds::default());
         if !report.valid {
             for it in report.official.iter().chain(&report.ours).filter(|it| it.stands()) {
-                problem(out, it)?;
+                writeln!(out, "{it}\nhint: {}\n", it.what.hint())?;
             }
             writeln!(out, "not packed; `attune bundle validate` tells more")?;
             return Ok(Exit::Findings);
@@ -45,14 +47,21 @@ impl Pack {
             Some(to) => to,
             None => named(folder)?,
         };
-        let packed = pack(folder, &to).map_err(|why| hinted(format!("{}: {why}", folder.display()), why.hint()))?;
+        let packed =
+            pack(folder, &to).map_err(|why| hinted(format!("{}: {why}", folder.display()), why.hint()))?;
         for (name, bytes) in &packed.files {
             writeln!(out, "{bytes:>10}  {}", plain(name.as_str()))?;
         }
         let digest: String = packed.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
         let count = packed.files.len();
         let files = if count == 1 { "file" } else { "files" };
-        writeln!(out, "{count} {files}, {} left out, {} bytes in {}", packed.left_out.len(), packed.bytes, to.display())?;
+        writeln!(
+            out,
+            "{count} {files}, {} left out, {} bytes in {}",
+            packed.left_out.len(),
+            packed.bytes,
+            to.display()
+        )?;
         writeln!(out, "sha256 {digest}")?;
         Ok(Exit::Fine)
     }
@@ -62,7 +71,10 @@ impl Pack {
 fn named(folder: &Path) -> anyhow::Result<PathBuf> {
     let whole = folder.canonicalize()?;
     let name = whole.file_name().ok_or_else(|| {
-        hinted(format!("{} has no name", folder.display()), "say where the file goes, as in `attune bundle pack . weather.mcpb`")
+        hinted(
+            format!("{} has no name", folder.display()),
+            "say where the file goes, as in `attune bundle pack . weather.mcpb`",
+        )
     })?;
     let mut file = name.to_owned();
     file.push(".mcpb");
