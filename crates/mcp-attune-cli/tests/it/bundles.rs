@@ -141,23 +141,88 @@ fn an_archive_runs_over_pipes_and_leaves_nothing_behind() {
 fn what_a_bundle_needs_is_said() {
     let place = Place::demo("needs");
     let told = |arguments: &[&str]| attune(&[&["stdio", "--bundle", place.path()], arguments].concat());
-    insta::assert_snapshot!(told(&[]), @"");
-    insta::assert_snapshot!(told(&["--setting", "secret"]), @"");
-    insta::assert_snapshot!(told(&["--setting", "secret=1", "--setting", "sceret=2"]), @"");
-    insta::assert_snapshot!(attune(&["stdio", "--bundle", "nowhere.mcpb"]), @"");
-    insta::assert_snapshot!(attune(&["stdio", "--translate", "models", "--", "x"]), @"");
+    insta::assert_snapshot!(told(&[]), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: the bundle needs secret (Secret)
+    hint: set it with --setting secret=VALUE, or in the environment as ATTUNE_SETTING_SECRET
+    ");
+    insta::assert_snapshot!(told(&["--setting", "secret"]), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: --setting secret has no `=`
+    hint: write --setting KEY=VALUE
+    ");
+    insta::assert_snapshot!(told(&["--setting", "secret=1", "--setting", "sceret=2"]), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: sceret cannot be set; the bundle has first, secret
+    hint: see `user_config` in the manifest
+    ");
+    insta::assert_snapshot!(attune(&["stdio", "--bundle", "nowhere.mcpb"]), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: nowhere.mcpb: cannot be read: entity not found
+    hint: see how the path is written
+    ");
+    insta::assert_snapshot!(attune(&["stdio", "--translate", "models", "--", "x"]), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: --translate models is no kind of text
+    hint: write display, model, or display,model
+    ");
 }
 
 #[test]
 fn a_manifest_is_shown_as_a_user_sees_it() {
     let place = Place::demo("resolve");
-    insta::assert_snapshot!(place.run(&["resolve", "--locale", "es-UY"]), @"");
+    insta::assert_snapshot!(place.run(&["resolve", "--locale", "es-UY"]), @"
+    exit: 0
+    --- stdout
+    description (manifest): Travel
+    author.name (manifest): A
+    tools.get_weather.description (es): Dice el tiempo
+    --- stderr
+    ");
     place.write("texts/es.json", "{\"tools\":");
     place.write("texts/en-US.json", r#"{"display_name": "Tra\u001b[31mvel"}"#);
-    insta::assert_snapshot!(place.run(&["resolve", "--locale", "es-UY"]), @"");
-    insta::assert_snapshot!(place.run(&["resolve", "--locale", "es_UY"]), @"");
-    insta::assert_snapshot!(place.run(&["icon"]), @"");
-    insta::assert_snapshot!(place.run(&["coverage"]), @"");
+    insta::assert_snapshot!(place.run(&["resolve", "--locale", "es-UY"]), @r#"
+    exit: 0
+    --- stdout
+    display_name (en-US): Tra\u{1b}[31mvel
+    description (manifest): Travel
+    author.name (manifest): A
+    tools.get_weather.description (manifest): Weather
+    --- stderr
+    "#);
+    insta::assert_snapshot!(place.run(&["resolve", "--locale", "es_UY"]), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: --locale es_UY is not a language tag; write one by BCP 47, such as en, de-CH or zh-Hant-TW
+    hint: such as --locale es-UY
+    ");
+    insta::assert_snapshot!(place.run(&["icon"]), @"
+    exit: 1
+    --- stdout
+    --- stderr
+    the bundle has no icon
+    hint: add `icons` to the manifest, and `icon` for hosts that do not know them
+    ");
+    insta::assert_snapshot!(place.run(&["coverage"]), @"
+    exit: 0
+    --- stdout
+    3 texts in en-US
+    There is no translation yet.
+    --- stderr
+    1 locale file cannot be read
+    hint: `attune bundle validate` tells why
+    ");
 }
 
 #[test]
@@ -167,6 +232,55 @@ fn coverage_counts_what_the_manifest_has() {
         "texts/es-MX.json",
         r#"{"description": "Viajes", "long_description": "-", "tools": {"gone": {"description": "-"}}}"#,
     );
-    insta::assert_snapshot!(place.run(&["coverage", "--list"]), @"");
-    insta::assert_snapshot!(place.run(&["coverage", "--at-least", "50", "--json"]), @"");
+    insta::assert_snapshot!(place.run(&["coverage", "--list"]), @"
+    exit: 0
+    --- stdout
+    3 texts in en-US
+
+    locale  translated                  missing  stale  surplus
+    es      █████████████░░░░░░░  66 %        1      0        0
+    es-MX   █████████████░░░░░░░  66 %        1      0        2
+
+    es: missing: author.name
+    es-MX: missing: author.name
+    es-MX: surplus: long_description
+    es-MX: surplus: tools.gone.description
+    --- stderr
+    ");
+    insta::assert_snapshot!(place.run(&["coverage", "--at-least", "50", "--json"]), @r#"
+    exit: 0
+    --- stdout
+    {
+      "default_locale": "en-US",
+      "total": 3,
+      "locales": [
+        {
+          "locale": "es",
+          "translated": 2,
+          "percent": 66,
+          "inherited": 1,
+          "missing": [
+            "author.name"
+          ],
+          "stale": [],
+          "surplus": []
+        },
+        {
+          "locale": "es-MX",
+          "translated": 2,
+          "percent": 66,
+          "inherited": 1,
+          "missing": [
+            "author.name"
+          ],
+          "stale": [],
+          "surplus": [
+            "long_description",
+            "tools.gone.description"
+          ]
+        }
+      ]
+    }
+    --- stderr
+    "#);
 }
