@@ -134,3 +134,35 @@ impl Read for Data<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::DeflateEncoder;
+
+    use super::*;
+
+    #[test]
+    fn no_more_is_written_than_the_directory_says() {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(&[0; 1 << 20]).unwrap();
+        let bytes = encoder.finish().unwrap();
+        let (name, packed) = (Inside::parse("a").unwrap(), bytes.len() as u64);
+        let entry = Entry {
+            name,
+            folder: false,
+            mode: 0,
+            deflated: true,
+            checksum: 0,
+            packed,
+            size: 100_000,
+            data: 0,
+        };
+        let archive = Archive { source: Source::Memory(bytes.into()), entries: Vec::new(), signature: None };
+        let mut written = Vec::new();
+        assert!(matches!(archive.copy(&entry, &mut written), Err(NotCopied::Entry(Wrong::Size))));
+        assert!(written.len() <= 100_000, "{}", written.len());
+    }
+}

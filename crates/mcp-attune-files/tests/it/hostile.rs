@@ -215,6 +215,18 @@ fn entries_that_share_their_data_are_refused() {
 }
 
 #[test]
+fn what_stands_before_the_data_must_say_the_same() {
+    let whole = archive(&[Entry::stored("a", b"data"), manifest()]);
+    // The mark, the flags, the method, the checksum and both sizes.
+    for at in [0, 6, 8, 14, 18, 22] {
+        let mut changed = whole.clone();
+        changed[at] ^= 2;
+        let expected = r#"its entry "a" is not where the directory says, or not as it says"#;
+        check(&format!("header-{at}"), &changed, expected);
+    }
+}
+
+#[test]
 fn bytes_that_belong_to_nothing_are_refused() {
     let hidden = "has bytes that belong to none of its entries";
     let plain = archive(&[manifest()]);
