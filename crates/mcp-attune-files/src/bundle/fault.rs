@@ -25,7 +25,12 @@ pub enum NotOpened {
     /// There is a `manifest.json`, and it cannot be had.
     Unavailable(Unavailable),
     /// The manifest is none.
-    Manifest(Refused),
+    Manifest {
+        /// Why not.
+        why: Refused,
+        /// The file, for whoever shows where; empty where it is too large.
+        file: Box<[u8]>,
+    },
     /// The archive as a whole is not as it should be.
     Archive(Broken),
     /// One of its entries is not.
@@ -149,7 +154,7 @@ impl fmt::Display for NotOpened {
             Self::Special => f.write_str("is neither a folder nor a file"),
             Self::NoManifest { .. } => f.write_str("has no manifest.json at its top"),
             Self::Unavailable(why) => write!(f, "its manifest.json {why}"),
-            Self::Manifest(why) => write!(f, "its manifest.json is no manifest: {why}"),
+            Self::Manifest { why, .. } => write!(f, "its manifest.json is no manifest: {why}"),
             Self::Archive(why) => why.fmt(f),
             Self::Entry { name, why } => write!(f, "its entry {} {why}", Shown(name)),
         }
@@ -171,7 +176,7 @@ impl NotOpened {
                 "name the folder that manifest.json is in, or an archive of what is in that folder".into()
             }
             Self::Unavailable(why) => why.hint(),
-            Self::Manifest(_) => "make it one JSON object".into(),
+            Self::Manifest { .. } => "make it one JSON object".into(),
             Self::Archive(why) => why.hint().into(),
             Self::Entry { why, .. } => why.hint(),
         }

@@ -126,10 +126,15 @@ impl Bundle {
         let name = Inside::parse(Manifest::NAME).map_err(|_| NotOpened::NoManifest { elsewhere: None })?;
         let bytes = place.read(&name, Manifest::MAX_BYTES as u64).map_err(|why| match why {
             Unavailable::Missing => NotOpened::NoManifest { elsewhere: place.elsewhere() },
-            Unavailable::TooLarge { .. } => NotOpened::Manifest(Refused::TooLarge),
+            Unavailable::TooLarge { .. } => {
+                NotOpened::Manifest { why: Refused::TooLarge, file: Box::default() }
+            }
             why => NotOpened::Unavailable(why),
         })?;
-        let manifest = Manifest::read(&bytes).map_err(NotOpened::Manifest)?;
+        let manifest = match Manifest::read(&bytes) {
+            Ok(manifest) => manifest,
+            Err(why) => return Err(NotOpened::Manifest { why, file: bytes.into() }),
+        };
         let locales = match (&place, &manifest.localization) {
             (Place::Tree(tree), Some(localization)) => {
                 let names = tree.locales(localization);

@@ -78,13 +78,13 @@ fn what_is_no_bundle_is_told() {
     check("empty", NotOpened::NoManifest { elsewhere: None }, "has no manifest.json at its top");
     check(
         "array",
-        NotOpened::Manifest(Refused::NoObject),
+        NotOpened::Manifest { why: Refused::NoObject, file: (*b"[]").into() },
         "its manifest.json is no manifest: no JSON object; a manifest begins with { and ends with }",
     );
     check("nested", NotOpened::Unavailable(Unavailable::NoFile), "its manifest.json is no file");
     check(
         "large",
-        NotOpened::Manifest(Refused::TooLarge),
+        NotOpened::Manifest { why: Refused::TooLarge, file: Box::default() },
         "its manifest.json is no manifest: too large for a manifest; at most 4 MiB are read",
     );
 }

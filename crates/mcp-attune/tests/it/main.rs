@@ -2,6 +2,7 @@
 
 mod allocations;
 mod bind;
+mod bundle;
 mod cases;
 mod format;
 mod hostile;

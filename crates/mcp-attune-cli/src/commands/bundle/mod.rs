@@ -4,6 +4,7 @@ mod coverage;
 mod icon;
 mod pack;
 mod resolve;
+mod validate;
 
 use std::io::Write;
 use std::path::Path;
@@ -14,6 +15,7 @@ use crate::exit::{Exit, hinted};
 
 /// Look at a desktop bundle (MCPB) as its users do, and check it
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  $ attune bundle validate examples/bundle")]
 pub(crate) struct Bundle {
     #[command(subcommand)]
     command: Command,
@@ -25,6 +27,7 @@ enum Command {
     Icon(icon::Icon),
     Pack(pack::Pack),
     Resolve(resolve::Resolve),
+    Validate(validate::Validate),
 }
 
 impl Bundle {
@@ -34,6 +37,7 @@ impl Bundle {
             Command::Icon(icon) => icon.run(out),
             Command::Pack(pack) => pack.run(out),
             Command::Resolve(resolve) => resolve.run(out),
+            Command::Validate(validate) => validate.run(out),
         }
     }
 }

@@ -143,7 +143,7 @@ impl Look<'_> {
 /// assert!(!report.valid && !report.officially_valid);
 /// let told = |at: usize| format!("{}; {}", report.official[at], report.official[at].what.hint());
 /// assert_eq!(told(0), "manifest.json:1:1: description: missing; add it");
-/// assert_eq!(told(1), "manifest.json:1:87: descripton: there is no such key here; did you mean description?");
+/// assert_eq!(told(1), "manifest.json:1:82: descripton: there is no such key here; did you mean description?");
 /// assert_eq!(report.ours[0].to_string(), "manifest.json:2:76: server.entry_point: there is no such file in the bundle");
 /// ```
 #[must_use]

@@ -102,13 +102,13 @@ fn is_there(look: &Look<'_>, at: &Path, value: Value<'_>, suffixes: &[&str], fou
 }
 
 impl Look<'_> {
-    /// The file that was meant by a name that is not there: in another case, nearly so, or elsewhere.
+    /// The file that was meant by a name that is not there: in another case, elsewhere, or nearly so.
     pub(super) fn meant(&self, name: &Inside) -> Option<String> {
         const MOST: usize = 5000;
         let names = || self.names().iter().take(MOST).map(String::as_str);
         let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
         let wanted = last(name.as_str());
-        let elsewhere = || names().find(|it| last(it) == wanted).map(shown);
-        nearest(name.as_str(), names()).or_else(elsewhere)
+        let same = names().find(|it| last(it) == wanted).map(shown);
+        same.or_else(|| nearest(name.as_str(), names()))
     }
 }
