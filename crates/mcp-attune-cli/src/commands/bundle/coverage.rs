@@ -17,7 +17,7 @@ use crate::text::json;
 /// es-MX) has it; surplus where the manifest has no such text. Keywords count as one.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune bundle coverage examples/bundle\n  $ attune bundle coverage --json examples/bundle\n  $ attune bundle coverage --at-least 100 examples/bundle # exit 1"
+    after_help = "Examples:\n  $ attune bundle coverage examples/bundle\n  $ attune bundle coverage --json examples/bundle\n  $ attune bundle coverage --at-least 100 examples/bundle"
 )]
 pub(super) struct Coverage {
     /// Exit with 1 where any locale has less
