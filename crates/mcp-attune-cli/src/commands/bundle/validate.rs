@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use mcp_attune::bundle::{Level, Problem, Report, Thresholds, check};
+use mcp_attune::bundle::{Level, Manifest, Problem, Report, Thresholds, check};
 use serde::Serialize;
 
 use super::open::Folder;
@@ -70,8 +70,14 @@ impl Validate {
 
     /// The file of a problem, from where the command was run.
     fn file(&self, problem: &Problem) -> String {
-        let root = if self.path.is_file() { self.path.parent().unwrap_or(Path::new("")) } else { &self.path };
-        let file = root.join(&*problem.file).display().to_string();
+        let given = self.path.is_file();
+        let root = if given { self.path.parent().unwrap_or(Path::new("")) } else { &self.path };
+        let file = if given && *problem.file == *Manifest::NAME {
+            self.path.clone()
+        } else {
+            root.join(&*problem.file)
+        };
+        let file = file.display().to_string();
         file.chars()
             .flat_map(|it| if it.is_control() { it.escape_debug().collect() } else { vec![it] })
             .collect()
