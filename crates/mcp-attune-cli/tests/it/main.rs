@@ -1,6 +1,7 @@
 //! The binary, run as a user runs it: what it prints, and how it ends.
 
 mod audit;
+mod bundle;
 mod callers;
 mod catalog;
 mod config;
