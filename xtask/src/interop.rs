@@ -4,6 +4,7 @@
 //! what is wrong. What cannot be installed here is an error of its own kind, so that CI can go on without it.
 
 mod bound;
+mod bundles;
 mod checks;
 mod clients;
 mod install;
@@ -37,6 +38,7 @@ const PARTS: &[(&str, Part)] = &[
     ("content negotiation", shaped::run),
     ("replicas behind nginx", replicas::run),
     ("expressions of time in Python", when::run),
+    ("bundles beside the official tool", bundles::run),
 ];
 
 /// Runs every part. `quick`: what CI runs. `if_possible`: what cannot be installed is a notice, not a failure.

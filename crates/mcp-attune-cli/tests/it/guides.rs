@@ -57,6 +57,11 @@ fn what_translators_are_shown_is_what_happens() {
 }
 
 #[test]
+fn what_authors_of_bundles_are_shown_is_what_happens() {
+    assert!(follow("bundles.md") >= 2);
+}
+
+#[test]
 fn what_operators_are_shown_is_what_happens() {
     assert!(follow("localizing.md") >= 8);
 }

@@ -1,6 +1,7 @@
 //! The binary, run as a user runs it: what it prints, and how it ends.
 
 mod audit;
+mod bundle;
 mod bundles;
 mod callers;
 mod catalog;

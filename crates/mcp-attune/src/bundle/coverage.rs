@@ -22,15 +22,15 @@ pub fn texts(manifest: &Manifest) -> Sheet {
 /// Those texts of a locale file that a manifest can take, in the same way.
 #[must_use]
 pub fn localizable(sheet: &Sheet) -> Sheet {
-    let mut lines: Vec<Line> = Vec::new();
+    let (mut lines, mut keywords): (Vec<Line>, _) = (Vec::new(), false);
     for line in sheet.lines() {
         let names: Vec<&str> = line.path.names().collect();
         match names.as_slice() {
             ["keywords", _] => {
-                let keywords = Path::default().with("keywords");
-                if lines.iter().all(|line| line.path != keywords) {
-                    lines.push(Line { path: keywords, ..line.clone() });
+                if !keywords {
+                    lines.push(Line { path: Path::default().with("keywords"), ..line.clone() });
                 }
+                keywords = true;
             }
             ["display_name" | "description" | "long_description" | "keywords"]
             | ["author", "name"]

@@ -274,7 +274,7 @@ fn icons_are_there_and_what_they_say() {
         ("icon.png", "64x64"),
     ];
     let icons = |icons: Value, expected: &[&str]| {
-        finds(json!({"icon": "icon.png", "icons": icons}), &files, expected)
+        finds(json!({"icon": "icon.png", "icons": icons}), &files, expected);
     };
     icons(json!([{"src": "c.png", "size": "16x16"}]), &["error attune icons.0.src: icon-missing"]);
     icons(json!([{"src": "no.txt", "size": "16x16"}]), &["error attune icons.0.src: icon-not-png"]);
@@ -341,19 +341,19 @@ fn files_that_the_manifest_names_are_there() {
         finds(json!({"server": {"entry_point": name}}), &[("server/main.js", "")], expected);
     };
     entry("server/main.js", &[]);
-    entry("server/man.js", &["error attune server.entry_point: missing-file"]);
+    entry("server/man.js", &["warning attune server.entry_point: missing-file"]);
     entry("/server/main.js", &["error attune server.entry_point: outside"]);
     entry("a/../../i.js", &["error attune server.entry_point: outside"]);
     let report = judge(json!({"server": {"entry_point": "main.js"}}), &[("server/Main.js", "")]);
     assert_eq!(report.ours[0].what.hint(), "did you mean server/Main.js?");
     let binary = json!({"server": {"type": "binary", "entry_point": "server/tool"}});
     finds(binary.clone(), &[("server/tool.exe", "")], &[]);
-    finds(binary, &[("server/tool.sh", "")], &["error attune server.entry_point: missing-file"]);
+    finds(binary, &[("server/tool.sh", "")], &["warning attune server.entry_point: missing-file"]);
     finds(
         json!({"screenshots": ["s.png", "t.png", "https://e.com/u.png", "C:\\v.png"]}),
         &[("s.png", "")],
         &[
-            "error attune screenshots.1: missing-file",
+            "warning attune screenshots.1: missing-file",
             "warning attune screenshots.2: outside",
             "error attune screenshots.3: outside",
         ],
@@ -586,8 +586,17 @@ fn what_cannot_be_read_in_one_way_is_told_and_the_official_verdict_kept() {
         let (valid, officially, told) = verdict(broken.as_bytes());
         assert_eq!((valid, officially, told.len()), (false, false, 1), "{broken}");
     }
+    let deep = plain.replacen(
+        '{',
+        &format!("{{\"_meta\": {{\"a\": {{\"b\": {}1{}}}}}, ", "[".repeat(200), "]".repeat(200)),
+        1,
+    );
+    assert_eq!(
+        verdict(deep.as_bytes()).2,
+        ["error official the file: unreadable", "error attune the file: unreadable"]
+    );
     let large = format!("{}{plain}", " ".repeat(5 << 20));
-    assert_eq!(verdict(large.as_bytes()), (false, true, vec!["error attune the file: too-large".into()]));
+    assert_eq!(verdict(large.as_bytes()), (false, false, vec!["error official the file: too-large".into()]));
 }
 
 #[test]

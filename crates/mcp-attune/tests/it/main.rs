@@ -3,6 +3,7 @@
 mod allocations;
 mod bind;
 mod bundle;
+mod bundle_cases;
 mod cases;
 mod format;
 mod hostile;

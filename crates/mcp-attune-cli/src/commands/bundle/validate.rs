@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use mcp_attune::bundle::{
-    By, Files, Inside, Level, NoPicture, Picture, Problem, Report, Thresholds, Unavailable, check,
+    By, Files, Inside, Level, Manifest, NoPicture, Picture, Problem, Report, Thresholds, Unavailable, check,
 };
 use mcp_attune_files::bundle::{NotOpened, Signature};
 use serde::Serialize;
@@ -91,8 +91,14 @@ impl Validate {
 
     /// The file of a problem, from where the command was run.
     fn file(&self, problem: &Problem) -> String {
-        let root = if self.path.is_file() { self.path.parent().unwrap_or(Path::new("")) } else { &self.path };
-        let file = root.join(&*problem.file).display().to_string();
+        let given = self.path.is_file();
+        let root = if given { self.path.parent().unwrap_or(Path::new("")) } else { &self.path };
+        let file = if given && *problem.file == *Manifest::NAME {
+            self.path.clone()
+        } else {
+            root.join(&*problem.file)
+        };
+        let file = file.display().to_string();
         file.chars()
             .flat_map(|it| if it.is_control() { it.escape_debug().collect() } else { vec![it] })
             .collect()

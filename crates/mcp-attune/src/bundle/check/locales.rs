@@ -9,11 +9,11 @@ use mcp_attune_wire::message::Unreadable;
 
 use super::collect::{At, Collect, here, path};
 use super::schema::Format;
-use super::server::text;
+use super::server::{COMPARED, text};
 use super::{Covered, Look};
 use crate::bundle::problem::What;
 use crate::bundle::{Inside, Locales, Localization, Outside, Resource, Unavailable, coverage, localizable};
-use crate::catalog::{self, Locale, Path, Sheet, Wrong};
+use crate::catalog::{self, Line, Locale, Path, Sheet, Wrong};
 use crate::language::Tag;
 use crate::near::nearest;
 
@@ -319,7 +319,10 @@ fn one(
     found: &mut Collect,
 ) -> Covered {
     let name = it.resource.name.as_str();
-    let offset = |path: &Path| it.sheet.lines().find(|line| line.path == *path).map_or(0, |line| line.at);
+    // Keywords are one text, and each of them has a line.
+    let begins =
+        |line: &Line, path: &Path| path.names().zip(line.path.names()).all(|(one, other)| one == other);
+    let offset = |path: &Path| it.sheet.lines().find(|line| begins(line, path)).map_or(0, |line| line.at);
     not_listed(name, &it.sheet, listed, found);
     let mut covered = coverage(look.manifest, &it.sheet);
     for path in &covered.surplus {
@@ -365,7 +368,7 @@ fn not_listed(file: &str, sheet: &Sheet, listed: &Listed<'_>, found: &mut Collec
         let (Some(section), Some(name)) = (names.next(), names.next()) else { continue };
         let Some((known, more)) = listed.section(section) else { continue };
         if !more && !known.contains(name) && told.insert((section, name)) && !found.full() {
-            let near = nearest(name, known.iter().copied());
+            let near = nearest(name, known.iter().copied().take(COMPARED));
             let path = path(&[section, name]);
             found.warn(in_file(file, &path, line.at), What::Locale(LocaleProblem::NotListed { near }));
         }

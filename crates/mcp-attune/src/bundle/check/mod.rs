@@ -215,21 +215,16 @@ fn refused(
         Refused::NoObject => (Breach::NoVersion, 0),
         Refused::Unreadable(why @ Unreadable { at, .. }) => (Breach::Unreadable(why), at),
     };
-    let only_ours = match why {
-        Refused::TooLarge => true,
-        Refused::Unreadable(Unreadable { fault, .. }) => {
-            matches!(fault, Fault::RepeatedName | Fault::Utf8 | Fault::TooDeep)
-        }
-        Refused::NoObject => false,
-    };
+    // What the official tool reads all the same, if with less care.
+    let only_ours = matches!(
+        why,
+        Refused::Unreadable(Unreadable { fault: Fault::RepeatedName | Fault::Utf8 | Fault::TooDeep, .. })
+    );
     if !only_ours {
         official.error(whole(offset), What::Schema(breach));
         return None;
     }
-    ours.error(whole(offset), What::Schema(breach));
-    if why == Refused::TooLarge {
-        return None;
-    }
+    ours.error(whole(offset), What::Schema(breach.clone()));
     // As JavaScript reads it: the last of two names counts, and what is no UTF-8 is replaced.
     let again = serde_json::from_str::<serde_json::Value>(&String::from_utf8_lossy(bytes));
     let again = again.map(|value| value.to_string()).unwrap_or_default();
@@ -245,7 +240,10 @@ fn refused(
             official.error(whole(0), What::Schema(Breach::NoVersion));
             None
         }
-        // Too deep for anyone but JavaScript.
-        Err(_) => None,
+        // Too deep for anyone but JavaScript: nothing is known of its verdict.
+        Err(_) => {
+            official.error(whole(offset), What::Schema(breach));
+            None
+        }
     }
 }

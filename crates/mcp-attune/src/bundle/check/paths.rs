@@ -7,7 +7,7 @@ use mcp_attune_wire::json::Value;
 
 use super::Look;
 use super::collect::{Collect, here, path};
-use super::server::{elements, text};
+use super::server::{COMPARED, elements, text};
 use crate::bundle::problem::What;
 use crate::bundle::{Inside, Outside};
 use crate::catalog::Path;
@@ -55,7 +55,7 @@ impl PathProblem {
         match self {
             Self::Outside(why) => why.hint().into(),
             Self::Missing { near: Some(near) } => format!("did you mean {near}?").into(),
-            Self::Missing { near: None } => "add the file, or correct the path".into(),
+            Self::Missing { near: None } => "add the file, build it, or correct the path".into(),
             Self::NoProject => "add it, with what the server depends on".into(),
         }
     }
@@ -97,18 +97,18 @@ fn is_there(look: &Look<'_>, at: &Path, value: Value<'_>, suffixes: &[&str], fou
         |suffix: &&str| Inside::parse(&format!("{inside}{suffix}")).is_ok_and(|name| look.files.has(&name));
     if !suffixes.iter().any(named) {
         let near = if found.full() { None } else { look.meant(&inside) };
-        found.error(here(at, value), What::Path(PathProblem::Missing { near }));
+        // It may still have to be built.
+        found.warn(here(at, value), What::Path(PathProblem::Missing { near }));
     }
 }
 
 impl Look<'_> {
     /// The file that was meant by a name that is not there: in another case, elsewhere, or nearly so.
     pub(super) fn meant(&self, name: &Inside) -> Option<String> {
-        const MOST: usize = 5000;
-        let names = || self.names().iter().take(MOST).map(String::as_str);
+        let names = || self.names().iter().map(String::as_str);
         let last = |name: &str| name.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
         let wanted = last(name.as_str());
         let same = names().find(|it| last(it) == wanted).map(shown);
-        same.or_else(|| nearest(name.as_str(), names()))
+        same.or_else(|| nearest(name.as_str(), names().take(COMPARED)))
     }
 }

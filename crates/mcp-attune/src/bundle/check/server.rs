@@ -142,6 +142,9 @@ impl ServerProblem {
     }
 }
 
+/// How many names are compared with one that is not there, to find the one that was meant.
+pub(super) const COMPARED: usize = 1000;
+
 /// What hosts replace in `mcp_config`.
 const VARIABLES: [&str; 7] = ["__dirname", "HOME", "DESKTOP", "DOCUMENTS", "DOWNLOADS", "pathSeparator", "/"];
 
@@ -201,7 +204,8 @@ fn arguments(at: &Path, prompt: Value<'_>, found: &mut Collect) {
     let used: HashSet<&str> =
         variables_in(&said).filter_map(|name| name.strip_prefix("arguments.")).collect();
     for name in sorted(used.iter().filter(|name| !known.contains(**name))) {
-        let near = if found.full() { None } else { nearest(name, declared.iter().map(|it| &**it)) };
+        let near =
+            if found.full() { None } else { nearest(name, declared.iter().map(|it| &**it).take(COMPARED)) };
         let what = ServerProblem::UnknownArgument { name: name.into(), near };
         found.error(here(&at.with("text"), value), What::Server(what));
     }
@@ -236,7 +240,7 @@ fn variables(look: &Look<'_>, found: &mut Collect) {
                 None if VARIABLES.contains(&name) => continue,
                 _ if found.full() => ServerProblem::UnknownVariable { name: String::new(), near: None },
                 Some(key) => {
-                    let near = nearest(key, settings.iter().map(|it| &**it));
+                    let near = nearest(key, settings.iter().map(|it| &**it).take(COMPARED));
                     ServerProblem::UnknownSetting { name: key.to_owned(), near }
                 }
                 None => {

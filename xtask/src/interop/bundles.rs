@@ -1,0 +1,122 @@
+//! Bundles, judged by the official tool and by ours: manifests of every version, each with one thing changed.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::install;
+use super::servers::Ours;
+use crate::shell;
+
+/// The official tool.
+const OFFICIAL: &str = "@anthropic-ai/mcpb@2.1.2";
+/// In the quick half, one mutant of so many is judged. It divides none of the lists that mutants are made of.
+const ONE_OF: usize = 17;
+/// How many are judged by the command itself too, which is started anew for each.
+const BY_COMMAND: usize = 40;
+/// Faults beyond these are only counted.
+const TOLD: usize = 20;
+
+/// What the two see differently, and why.
+const DIFFERENT: &[(&str, &str)] = &[];
+
+pub(crate) fn run(quick: bool) -> Result<Vec<String>> {
+    let tool = install::npm(OFFICIAL, "@anthropic-ai/mcpb/dist/node/validate.js")?;
+    let package = tool.ancestors().nth(3).context("the package has a folder")?.to_owned();
+    let node = install::node()?;
+    let folder = install::folder().join("seen/bundles");
+    fs::create_dir_all(&folder)?;
+    let script = |arguments: &[&str]| {
+        let mut command = Command::new(&node);
+        command.arg(shell::root().join("interop/bundles/mutants.mjs")).args(arguments);
+        command
+    };
+    let all = shell::output(&mut script(&["questions"]))?;
+    let asked = all.lines().enumerate().filter(|(at, line)| !quick || at % ONE_OF == 0 || !is_mutant(line));
+    let asked: Vec<&str> = asked.map(|(_, line)| line).collect();
+    let questions = folder.join("questions.jsonl");
+    fs::write(&questions, asked.join("\n") + "\n")?;
+    let theirs =
+        answers(script(&["answer", &package.to_string_lossy()]), &questions, &folder.join("official.jsonl"))?;
+    let judge = shell::built("build --example judge -p mcp-attune")?;
+    let ours = answers(Command::new(judge), &questions, &folder.join("ours.jsonl"))?;
+    ensure!(
+        asked.len() == ours.len() && ours.len() == theirs.len(),
+        "{} manifests, {} verdicts of ours and {} of the official tool",
+        asked.len(),
+        ours.len(),
+        theirs.len()
+    );
+    let mut faults = Vec::new();
+    let mut valid = 0;
+    for ((question, ours), theirs) in asked.iter().zip(&ours).zip(&theirs) {
+        valid += usize::from(theirs["official"] == true);
+        if ours["official"] == theirs["official"] {
+            continue;
+        }
+        let question: Value = serde_json::from_str(question)?;
+        let what = question["what"].as_str().unwrap_or_default();
+        if !DIFFERENT.iter().any(|(known, _)| *known == what) {
+            faults.push(format!("bundles: {what}: ours is {ours}, the official tool's is {theirs}"));
+        }
+    }
+    println!("    {} manifests, {valid} of them valid: {} differ", asked.len(), faults.len());
+    faults.extend(by_command(&asked, &theirs, &folder.join("bundle"))?);
+    let more = faults.len().saturating_sub(TOLD);
+    faults.truncate(TOLD);
+    faults.extend((more > 0).then(|| format!("bundles: and {more} more, see {}", folder.display())));
+    faults.extend(packed()?);
+    Ok(faults)
+}
+
+/// Bundles that one tool packs and the other unpacks.
+fn packed() -> Result<Vec<String>> {
+    // Nothing of ours packs yet.
+    Ok(Vec::new())
+}
+
+/// Whether a question is one of the many that are made by changing one thing.
+fn is_mutant(line: &str) -> bool {
+    line.starts_with(r#"{"what":"0."#)
+}
+
+/// The same through `attune bundle validate --official-only`, for some of them.
+fn by_command(asked: &[&str], theirs: &[Value], folder: &Path) -> Result<Vec<String>> {
+    let Ours { attune, .. } = Ours::build()?;
+    fs::create_dir_all(folder.join("assets"))?;
+    let picture = fs::read(shell::root().join("examples/bundle/assets/icon.png"))?;
+    for name in ["icon.png", "assets/icon.png"] {
+        fs::write(folder.join(name), &picture)?;
+    }
+    fs::write(folder.join("notes.txt"), "no picture")?;
+    let mut faults = Vec::new();
+    let step = (asked.len() / BY_COMMAND).max(1);
+    for (question, theirs) in asked.iter().zip(theirs).step_by(step) {
+        let question: Value = serde_json::from_str(question)?;
+        fs::write(folder.join("manifest.json"), question["text"].as_str().unwrap_or_default())?;
+        let mut command = Command::new(&attune);
+        command.args(["bundle", "validate", "--official-only"]).arg(folder).stdout(Stdio::null());
+        let code = command.status()?.code();
+        if code != Some(i32::from(theirs["official"] == false)) {
+            faults.push(format!(
+                "bundles: {}: the command ended with {code:?}, and {theirs}",
+                question["what"]
+            ));
+        }
+    }
+    println!("    {} of them through the command: {} differ", asked.len().div_ceil(step), faults.len());
+    Ok(faults)
+}
+
+/// Lets a program judge the manifests, and keeps what it said.
+fn answers(mut program: Command, questions: &Path, seen: &PathBuf) -> Result<Vec<Value>> {
+    let answers = shell::output(program.stdin(File::open(questions)?))?;
+    fs::write(seen, &answers)?;
+    answers
+        .lines()
+        .map(|line| serde_json::from_str(line).with_context(|| format!("not JSON: {line}")))
+        .collect()
+}
