@@ -2,6 +2,7 @@
 
 mod commands;
 mod exit;
+mod html;
 mod log;
 mod progress;
 mod rules;
