@@ -6,6 +6,7 @@
 
 #[cfg(feature = "audit")]
 pub(crate) mod audit;
+pub(crate) mod bundle;
 pub(crate) mod catalog;
 pub(crate) mod config;
 pub(crate) mod context;

@@ -37,6 +37,7 @@ struct Attune {
 enum Command {
     #[cfg(feature = "audit")]
     Audit(commands::audit::Audit),
+    Bundle(commands::bundle::Bundle),
     Catalog(commands::catalog::Catalog),
     Config(commands::config::Config),
     Context(commands::context::Context),
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
     let result = match attune.command {
         #[cfg(feature = "audit")]
         Command::Audit(audit) => audit.run(&mut out),
+        Command::Bundle(bundle) => bundle.run(&mut out),
         Command::Catalog(catalog) => catalog.run(&mut out),
         Command::Config(config) => config.run(&mut out),
         Command::Context(context) => context.run(&mut out),

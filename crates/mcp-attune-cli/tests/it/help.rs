@@ -66,6 +66,8 @@ fn help_of_every_command_is_found() {
     let expected = [
         "attune ",
         "attune audit",
+        "attune bundle",
+        "attune bundle preview",
         "attune catalog",
         "attune catalog extract",
         "attune catalog status",

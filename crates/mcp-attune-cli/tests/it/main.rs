@@ -12,6 +12,7 @@ mod guides;
 mod help;
 mod language;
 mod localized;
+mod preview;
 mod readme;
 mod serving;
 mod shaped;
