@@ -8,6 +8,7 @@ mod shown;
 
 mod coverage;
 mod icons;
+mod markdown;
 mod page;
 mod store;
 

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use super::markdown;
 use super::page::{Named, Pictures};
 use super::shown::{Kept, Origin, Shown, Text, View, written};
 use crate::html::Escaped;
@@ -101,22 +102,14 @@ fn keywords(page: &mut String, keywords: &Text) -> fmt::Result {
     writeln!(page, "<li class=\"plain\">{}</li>\n</ul>", Mark(keywords))
 }
 
-/// Paragraph by paragraph; lines stay lines.
+/// The one text that is Markdown.
 fn long(page: &mut String, text: &Text) -> fmt::Result {
     let Some(all) = text.texts.first() else { return Ok(()) };
-    let all = all.replace("\r\n", "\n");
-    let mut paragraphs = all.split("\n\n").map(str::trim).filter(|it| !it.is_empty()).peekable();
-    writeln!(page, "<div class=\"long\">")?;
-    while let Some(paragraph) = paragraphs.next() {
-        write!(page, "<p>")?;
-        for (number, line) in paragraph.lines().enumerate() {
-            let end = if number > 0 { "<br>" } else { "" };
-            write!(page, "{end}{}", In(text, line))?;
-        }
-        let mark = if paragraphs.peek().is_none() { Mark(text).to_string() } else { String::new() };
-        writeln!(page, " {mark}</p>")?;
-    }
-    writeln!(page, "</div>")
+    let (lang, dir) =
+        (text.language.as_ref().map_or("", |tag| tag.as_str()), written(text.language.as_ref()));
+    writeln!(page, "<div class=\"long\" lang=\"{lang}\" dir=\"{dir}\">")?;
+    markdown::write(page, all)?;
+    writeln!(page, "{}</div>", Mark(text))
 }
 
 fn listed(page: &mut String, title: &str, listed: &[(String, Text)]) -> fmt::Result {
