@@ -11,6 +11,7 @@ mod install;
 mod leash;
 mod local;
 mod packages;
+mod preview;
 mod referee;
 mod replicas;
 mod running;
@@ -37,6 +38,7 @@ const PARTS: &[(&str, Part)] = &[
     ("arguments bound to the context", bound::run),
     ("content negotiation", shaped::run),
     ("replicas behind nginx", replicas::run),
+    ("the preview in a browser", preview::run),
     ("expressions of time in Python", when::run),
     ("bundles beside the official tool", bundles::run),
 ];

@@ -4,6 +4,7 @@ mod bundled;
 mod commands;
 mod covered;
 mod exit;
+mod html;
 mod log;
 mod progress;
 mod rules;

@@ -2,7 +2,7 @@
 
 mod audit;
 mod bundle;
-mod bundles;
+mod bundled;
 mod callers;
 mod catalog;
 mod config;
@@ -14,6 +14,7 @@ mod guides;
 mod help;
 mod language;
 mod localized;
+mod preview;
 mod readme;
 mod serving;
 mod shaped;

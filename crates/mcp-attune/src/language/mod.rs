@@ -54,6 +54,9 @@ mod content;
 mod languages;
 mod lookup;
 
+// What it is called is for people only.
+mod shown;
+
 pub(crate) use alias::written as canonical;
 
 pub use accept::{AcceptLanguage, preference};
@@ -62,4 +65,5 @@ pub use languages::{Languages, Unusable};
 pub use lookup::{Choice, Why, lookup};
 pub use malformed::Malformed;
 pub use range::Range;
+pub use shown::{Direction, direction, own_name};
 pub use tag::{IllFormed, Tag};

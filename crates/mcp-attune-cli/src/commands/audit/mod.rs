@@ -14,7 +14,7 @@ mod page;
 mod table;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -26,7 +26,8 @@ use self::arguments::{Call, Left, Named, choose};
 use self::ask::Asked;
 use self::found::{findings, is_error};
 use self::report::{Outcome, Report, Row};
-use crate::exit::{Exit, hinted};
+use crate::exit::Exit;
+use crate::html;
 use crate::progress;
 use crate::running::one_thread;
 use crate::server::{Server, answer, framed};
@@ -69,7 +70,9 @@ impl Audit {
         // What is wrong with the command line is told before anything is started.
         let (target, options) = self.server.read()?;
         let named: Vec<_> = self.call.iter().map(|text| Named::read(text)).collect::<Result<_, _>>()?;
-        self.html.as_deref().map(writable).transpose()?;
+        if let Some(file) = &self.html {
+            html::writable(file, "name a file for the page, such as --html audit.html")?;
+        }
         let patience = Duration::from_secs(self.timeout.into());
         let report = one_thread()?.block_on(audit(&target, options, patience, &named))?;
         if let Some(file) = &self.html {
@@ -83,19 +86,6 @@ impl Audit {
         }
         Ok(if report.is_bad() { Exit::Findings } else { Exit::Fine })
     }
-}
-
-/// A file is replaced; a folder, a device or anything else is not.
-fn writable(file: &Path) -> anyhow::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let what = if file.metadata().is_ok_and(|found| !found.is_file()) {
-        format!("{} is there and no file", file.display())
-    } else if folder.is_some_and(|folder| !folder.is_dir()) {
-        format!("there is no folder for {}", file.display())
-    } else {
-        return Ok(());
-    };
-    Err(hinted(what, "name a file for the page, such as --html audit.html"))
 }
 
 async fn audit(

@@ -4,48 +4,15 @@ use std::fmt::{self, Write};
 
 use super::report::{Cost, Report, Row, Shaped, Total, count, shapes};
 use super::table::COLUMNS;
+use crate::html::{self, Escaped};
 use crate::text::quoted;
 
 /// How wide a bar is at most.
 const WIDEST: f64 = 240.0;
 
-const STYLE: &str = "
-:root { color-scheme: light dark; --ink: #1b1f24; --dim: #57606a; --paper: #fff; --line: #d0d7de; --was: #8c959f; --is: #0969da; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e6edf3; --dim: #9198a1; --paper: #0d1117; --line: #3d444d; --was: #656c76; --is: #4493f8; }
-}
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
-h1, h2 { line-height: 1.2; }
-p.dim, caption { color: var(--dim); }
-div.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { text-align: left; padding-bottom: .5rem; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: right; white-space: nowrap; }
-th[scope=row], th.name { text-align: left; }
-code { overflow-wrap: anywhere; }
-rect.was { fill: var(--was); }
+const STYLE: &str = "rect.was { fill: var(--was); }
 rect.is { fill: var(--is); }
 ";
-
-/// A text as it stands in a page. What a reader would not see is shown as an escape.
-struct Escaped<'a>(&'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for char in self.0.chars() {
-            match char {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\'' => f.write_str("&#39;")?,
-                char if char.is_control() => write!(f, "{}", char.escape_unicode())?,
-                char => f.write_char(char)?,
-            }
-        }
-        Ok(())
-    }
-}
 
 /// The page of a report.
 pub(super) fn page(report: &Report) -> String {
@@ -57,13 +24,7 @@ pub(super) fn page(report: &Report) -> String {
 
 fn write(page: &mut String, report: &Report) -> fmt::Result {
     let (server, version) = (Escaped(&report.server), Escaped(&report.version));
-    writeln!(page, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
-    writeln!(page, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")?;
-    writeln!(
-        page,
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-    )?;
-    writeln!(page, "<title>What results cost: {server}</title>\n<style>{STYLE}</style>\n</head>\n<body>")?;
+    html::begin(page, &format!("What results cost: {}", report.server), STYLE, "")?;
     writeln!(
         page,
         "<h1>What results cost</h1>\n<p><code>{server}</code>, MCP {version}, {}.",
@@ -79,7 +40,7 @@ fn write(page: &mut String, report: &Report) -> fmt::Result {
     table(page, report)?;
     findings(page, report)?;
     not_called(page, report)?;
-    writeln!(page, "</body>\n</html>")
+    html::end(page)
 }
 
 fn summary(page: &mut String, total: &Total, twice: &Total) -> fmt::Result {
@@ -210,16 +171,4 @@ fn not_called(page: &mut String, report: &Report) -> fmt::Result {
         writeln!(page, "<li><code>{}</code>: {why}</li>", Escaped(&tool))?;
     }
     writeln!(page, "</ul>")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_of_a_server_is_markup() {
-        let hostile = "<script>alert('&\"')</script>\u{1b}\0";
-        let escaped = Escaped(hostile).to_string();
-        assert_eq!(escaped, "&lt;script&gt;alert(&#39;&amp;&quot;&#39;)&lt;/script&gt;\\u{1b}\\u{0}");
-    }
 }

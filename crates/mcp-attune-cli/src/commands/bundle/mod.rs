@@ -3,6 +3,7 @@
 mod coverage;
 mod icon;
 mod pack;
+mod preview;
 mod resolve;
 mod validate;
 
@@ -26,6 +27,7 @@ enum Command {
     Coverage(coverage::Coverage),
     Icon(icon::Icon),
     Pack(pack::Pack),
+    Preview(preview::Preview),
     Resolve(resolve::Resolve),
     Validate(validate::Validate),
 }
@@ -36,6 +38,7 @@ impl Bundle {
             Command::Coverage(coverage) => coverage.run(out),
             Command::Icon(icon) => icon.run(out),
             Command::Pack(pack) => pack.run(out),
+            Command::Preview(preview) => preview.run(out),
             Command::Resolve(resolve) => resolve.run(out),
             Command::Validate(validate) => validate.run(out),
         }

@@ -20,7 +20,7 @@ struct Place(PathBuf);
 
 impl Place {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("attune-bundles-{name}-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("attune-bundled-{name}-{}", std::process::id()));
         fs::create_dir_all(path.join("texts")).expect("a folder");
         Self(path)
     }

@@ -1,0 +1,322 @@
+//! What a preview shows: the bundle as users of each locale see it, where each text comes from, and its icons.
+
+use mcp_attune::bundle::{Icon, Inside, Locales, Manifest, Size, choose};
+use mcp_attune::language::{Direction, Tag, direction};
+
+use super::picture::{self, Picture, Room};
+use super::shelf::Shelf;
+use crate::text::quoted;
+
+/// Reads a file of the bundle, of at most so many bytes; else says why it cannot.
+pub(super) type Read<'a> = &'a dyn Fn(&Inside, usize) -> Result<Vec<u8>, String>;
+
+/// The sizes in which hosts show icons.
+pub(super) const SIDES: [u32; 8] = [16, 24, 32, 48, 64, 128, 256, 512];
+/// How large a store shows the icon beside the name.
+pub(super) const STORE: u32 = 128;
+
+/// What a page has at most of each kind; the rest is counted.
+pub(super) const LOCALES: usize = 100;
+pub(super) const LISTED: usize = 100;
+pub(super) const KEYWORDS: usize = 50;
+const ICONS: usize = 50;
+const SCREENSHOTS: usize = 10;
+const PROBLEMS: usize = 50;
+/// Characters of a text, and of the one that is long.
+pub(super) const SHORT: usize = 1_000;
+pub(super) const LONG: usize = 10_000;
+
+/// A bundle as it is shown.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) name: String,
+    pub(super) facts: Vec<(&'static str, String)>,
+    /// That of the default locale comes first.
+    pub(super) views: Vec<View>,
+    /// Locales that the page has no room for.
+    pub(super) left_out: usize,
+    pub(super) icons: Vec<Shot>,
+    pub(super) served: Vec<Served>,
+    pub(super) screenshots: Vec<Shot>,
+    /// Files that cannot be used, and why.
+    pub(super) problems: Vec<String>,
+}
+
+/// A bundle as users of one locale see it.
+#[derive(Debug)]
+pub(super) struct View {
+    /// None for the manifest alone, where it does not say what language it is in.
+    pub(super) tag: Option<Tag>,
+    pub(super) own_name: Option<String>,
+    pub(super) file: Kept,
+    /// The locales whose files are looked at, in this order.
+    pub(super) row: Vec<Tag>,
+    pub(super) display_name: Text,
+    pub(super) author: Text,
+    pub(super) description: Text,
+    pub(super) long_description: Text,
+    pub(super) keywords: Text,
+    pub(super) tools: Vec<(String, Text)>,
+    pub(super) prompts: Vec<(String, Text)>,
+    /// Tools and prompts that the page has no room for.
+    pub(super) more: usize,
+    pub(super) covered: Covered,
+}
+
+/// Where the texts of a locale are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// In a locale file, whatever else has some.
+    File,
+    /// In the manifest, which is in this language.
+    Manifest,
+    /// With others.
+    Elsewhere,
+}
+
+/// A text and where it comes from; several for keywords.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    pub(super) texts: Vec<String>,
+    pub(super) origin: Origin,
+    /// The language that it is in, where that is known.
+    pub(super) language: Option<Tag>,
+}
+
+/// Where a text comes from, as its reader sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The locale's own file, or the manifest where that is in this language.
+    Own,
+    /// A relative: es-MX for es-UY.
+    Relative(String),
+    /// Another language.
+    Foreign(String),
+    /// There is none.
+    Nowhere,
+}
+
+/// How many texts come from where, of those that the manifest has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Covered {
+    pub(super) own: usize,
+    pub(super) relatives: usize,
+    /// Those that are in another language.
+    pub(super) missing: Vec<String>,
+}
+
+impl Covered {
+    pub(super) fn total(&self) -> usize {
+        self.own + self.relatives + self.missing.len()
+    }
+
+    /// Rounded down, so that 100 means all.
+    pub(super) fn percent(&self) -> usize {
+        ((self.own + self.relatives) * 100).checked_div(self.total()).unwrap_or(100)
+    }
+}
+
+/// A picture that the manifest names.
+#[derive(Debug)]
+pub(super) struct Shot {
+    pub(super) src: String,
+    /// What the manifest says of it.
+    pub(super) size: Option<Size>,
+    pub(super) theme: Option<String>,
+    pub(super) picture: Result<Picture, String>,
+}
+
+/// Which of the icons serve a size.
+#[derive(Debug)]
+pub(super) struct Served {
+    pub(super) side: u32,
+    pub(super) light: Option<usize>,
+    pub(super) dark: Option<usize>,
+}
+
+impl Shown {
+    pub(super) fn new(manifest: &Manifest, names: &[String], read: Read<'_>, asked: &[Tag]) -> Self {
+        let locales = Locales::among(manifest, names.iter().map(String::as_str));
+        let shelf = Shelf::new(manifest, &locales, read);
+        let mut tags: Vec<Option<Tag>> = vec![locales.default_locale().cloned()];
+        let files = locales.files.iter().map(|file| &file.tag);
+        for tag in asked.iter().chain(files).cloned().map(Some) {
+            if !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        let left_out = tags.len().saturating_sub(LOCALES);
+        tags.truncate(LOCALES);
+        // What was asked for is made room for, and then stands where it belongs.
+        if let Some((_, others)) = tags.split_first_mut() {
+            others.sort_by_key(|tag| tag.as_ref().map(|tag| tag.as_str().to_ascii_lowercase()));
+        }
+        let views: Vec<View> = tags.into_iter().map(|tag| shelf.view(tag)).collect();
+
+        let icons = manifest.icons();
+        let mut room = Room::default();
+        let shots = shots(&icons, picture::ICON, ICONS, read, &mut room);
+        let screenshots: Vec<Icon> = manifest.screenshots.iter().map(|src| Icon::new(src)).collect();
+        let mut problems: Vec<String> = locales
+            .strange
+            .iter()
+            .map(|name| format!("{}: its name has no language tag of its own", quoted(name)))
+            .collect();
+        problems.extend(shelf.problems());
+        problems.truncate(PROBLEMS);
+        Self {
+            name: cut(manifest.name.as_deref().unwrap_or("a bundle without a name"), 200),
+            facts: facts(manifest),
+            views,
+            left_out,
+            served: SIDES.into_iter().map(|side| Served::new(&icons, side)).collect(),
+            icons: shots,
+            screenshots: self::shots(&screenshots, picture::SCREENSHOT, SCREENSHOTS, read, &mut room),
+            problems,
+        }
+    }
+
+    /// In a line.
+    pub(super) fn told(&self) -> String {
+        let count =
+            |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+        format!("{}, {}", count(self.views.len(), "locale"), count(self.icons.len(), "icon"))
+    }
+
+    /// The icon beside the name: in light, and in dark.
+    pub(super) fn icon(&self) -> (Option<usize>, Option<usize>) {
+        let served = self.served.iter().find(|served| served.side == STORE);
+        served.map_or((None, None), |served| (served.light, served.dark))
+    }
+}
+
+impl View {
+    /// What it goes by in the page; no tag is written so.
+    pub(super) fn id(&self) -> &str {
+        self.tag.as_ref().map_or("_manifest", Tag::as_str)
+    }
+
+    pub(super) fn direction(&self) -> &'static str {
+        written(self.tag.as_ref())
+    }
+}
+
+/// As HTML writes a direction.
+pub(super) fn written(tag: Option<&Tag>) -> &'static str {
+    match tag.map(direction) {
+        Some(Direction::RightToLeft) => "rtl",
+        Some(Direction::LeftToRight) => "ltr",
+        None => "auto",
+    }
+}
+
+impl Served {
+    fn new(icons: &[Icon], side: u32) -> Self {
+        let chosen = |theme| {
+            let chosen = choose(icons, Some(theme), Some(side))?;
+            icons.iter().position(|icon| std::ptr::eq(icon, chosen)).filter(|index| *index < ICONS)
+        };
+        Self { side, light: chosen("light"), dark: chosen("dark") }
+    }
+}
+
+fn facts(manifest: &Manifest) -> Vec<(&'static str, String)> {
+    let server = manifest.server.as_ref().and_then(|server| server.kind.as_deref());
+    let facts = [
+        ("Version", manifest.release.as_deref()),
+        ("Manifest", manifest.version.map(mcp_attune::bundle::Version::as_str)),
+        ("Server", server),
+        ("Texts in", manifest.localization.as_ref().map(|it| it.default_locale.as_str())),
+    ];
+    facts.into_iter().filter_map(|(name, text)| Some((name, cut(text?, 100)))).collect()
+}
+
+fn shots(icons: &[Icon], most: usize, number: usize, read: Read<'_>, room: &mut Room) -> Vec<Shot> {
+    let mut shots: Vec<Shot> = Vec::new();
+    for icon in icons.iter().take(number) {
+        let src = cut(&icon.src, 200);
+        let before = shots.iter().find(|shot| shot.src == src).map(|shot| shot.picture.clone());
+        let picture = before.unwrap_or_else(|| room.take(&icon.src, most, read));
+        let theme = icon.theme.as_deref().map(|theme| cut(theme, 40));
+        shots.push(Shot { src, size: icon.size, theme, picture });
+    }
+    shots
+}
+
+/// A text, or its beginning.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    let mut cut: String = text.chars().take(most).collect();
+    if text.chars().nth(most).is_some() {
+        cut.push('…');
+    }
+    cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{FILES, MANIFEST, shown};
+    use super::*;
+
+    fn ids(shown: &Shown) -> Vec<&str> {
+        shown.views.iter().map(View::id).collect()
+    }
+
+    #[test]
+    fn every_locale_is_shown_once_and_the_default_first() {
+        let shown = shown(MANIFEST, FILES, &["es-UY", "AR", "en-us"]);
+        assert_eq!(ids(&shown), ["en-US", "AR", "broken", "es", "es-MX", "es-UY"]);
+        assert_eq!(shown.told(), "6 locales, 3 icons");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_told_once() {
+        let problems = shown(MANIFEST, FILES, &["es-UY"]).problems;
+        assert_eq!(
+            problems,
+            [
+                "r/pt_BR.json: its name has no language tag of its own",
+                "r/broken.json: ends inside a value, at byte 1; close what is open"
+            ]
+        );
+    }
+
+    #[test]
+    fn icons_are_chosen_by_theme_and_size() {
+        let shown = shown(MANIFEST, FILES, &[]);
+        let src = |index: Option<usize>| index.map(|index| shown.icons[index].src.as_str());
+        let served: Vec<_> = shown.served.iter().map(|it| (it.side, src(it.light), src(it.dark))).collect();
+        let (light, dark) = (Some("i/light.png"), Some("i/dark.png"));
+        assert_eq!(served[0], (16, light, Some("i/gone.png")));
+        assert_eq!(served[1], (24, light, dark));
+        assert_eq!(served[7], (512, light, dark));
+        assert_eq!(shown.icons[2].picture.as_ref().unwrap_err(), "there is no such file");
+    }
+
+    #[test]
+    fn a_manifest_without_languages_is_shown_as_it_is() {
+        let shown = shown(r#"{"name": "a", "description": "b"}"#, FILES, &[]);
+        assert_eq!(ids(&shown), ["_manifest"]);
+        assert_eq!(
+            (shown.views[0].direction(), shown.views[0].description.origin.clone()),
+            ("auto", Origin::Own)
+        );
+        assert_eq!(shown.icon(), (None, None));
+    }
+
+    #[test]
+    fn what_a_page_has_no_room_for_is_counted() {
+        let files: Vec<String> = (0..LOCALES + 20).map(|number| format!("r/en-x-n{number}.json")).collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|name| (name.as_str(), "{}")).collect();
+        let many = shown(MANIFEST, &files, &["zu"]);
+        assert_eq!((many.views.len(), many.left_out), (LOCALES, 22));
+        assert_eq!(many.views.last().map(View::id), Some("zu"));
+        let tools: Vec<String> =
+            (0..LISTED + 5).map(|number| format!(r#"{{"name": "t{number}"}}"#)).collect();
+        let long = "x".repeat(LONG + 9);
+        let text =
+            format!(r#"{{"name": "a", "long_description": "{long}", "tools": [{}]}}"#, tools.join(","));
+        let shown = shown(&text, &[], &[]);
+        assert_eq!((shown.views[0].tools.len(), shown.views[0].more), (LISTED, 5));
+        assert_eq!(shown.views[0].long_description.texts[0].chars().count(), LONG + 1);
+    }
+}
