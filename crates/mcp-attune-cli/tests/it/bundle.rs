@@ -126,5 +126,5 @@ fn what_is_no_bundle_cannot_be_judged() {
     let missing = attune(&["bundle", "validate", "/nowhere"]);
     assert!(missing.starts_with("exit: 2\n"), "{missing}");
     let none = attune(&["bundle", "validate", env!("CARGO_MANIFEST_DIR")]);
-    assert!(none.starts_with("exit: 2\n") && none.contains("hint: a bundle is a folder"), "{none}");
+    assert!(none.starts_with("exit: 2\n") && none.contains("has no manifest.json at its top"), "{none}");
 }

@@ -166,8 +166,8 @@ fn what_a_bundle_needs_is_said() {
     exit: 2
     --- stdout
     --- stderr
-    error: nowhere.mcpb: cannot be read: entity not found
-    hint: see how the path is written
+    error: nowhere.mcpb: is not there
+    hint: name the folder of a bundle, or a .mcpb file
     ");
     insta::assert_snapshot!(attune(&["stdio", "--translate", "models", "--", "x"]), @"
     exit: 2

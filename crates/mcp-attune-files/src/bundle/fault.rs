@@ -150,6 +150,7 @@ fn mib(bytes: u64) -> u64 {
 impl fmt::Display for NotOpened {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Unreadable(io::ErrorKind::NotFound) => f.write_str("is not there"),
             Self::Unreadable(why) => write!(f, "cannot be read: {why}"),
             Self::Special => f.write_str("is neither a folder nor a file"),
             Self::NoManifest { .. } => f.write_str("has no manifest.json at its top"),
@@ -166,7 +167,7 @@ impl NotOpened {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::Unreadable(io::ErrorKind::NotFound) => "see how the path is written".into(),
+            Self::Unreadable(io::ErrorKind::NotFound) => "name the folder of a bundle, or a .mcpb file".into(),
             Self::Unreadable(_) => "see who may read it".into(),
             Self::Special => "name a bundle's folder, or a .mcpb file".into(),
             Self::NoManifest { elsewhere: Some(folder) } => {
