@@ -167,7 +167,9 @@ impl NotOpened {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::Unreadable(io::ErrorKind::NotFound) => "name the folder of a bundle, or a .mcpb file".into(),
+            Self::Unreadable(io::ErrorKind::NotFound) => {
+                "name the folder of a bundle, or a .mcpb file".into()
+            }
             Self::Unreadable(_) => "see who may read it".into(),
             Self::Special => "name a bundle's folder, or a .mcpb file".into(),
             Self::NoManifest { elsewhere: Some(folder) } => {

@@ -54,7 +54,8 @@ impl Preview {
         }
         let bundle = open(&self.path)?;
         let names: Vec<String> = bundle.names().iter().map(ToString::to_string).collect();
-        let read = |name: &Inside, most: usize| bundle.read(name, most as u64).map_err(|why| why.to_string());
+        let read =
+            |name: &Inside, most: usize| bundle.read(name, most as u64).map_err(|why| format!("it {why}"));
         let shown = Shown::new(bundle.manifest(), &names, &read, &asked);
         let page = page::page(&shown);
         if printed {
