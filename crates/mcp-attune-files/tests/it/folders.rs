@@ -74,7 +74,7 @@ fn what_is_no_bundle_is_told() {
     place.write("large/manifest.json", "");
     let large = std::fs::File::create(place.path().join("large/manifest.json")).unwrap();
     large.set_len(100 << 20).unwrap();
-    check("nowhere", NotOpened::Unreadable(std::io::ErrorKind::NotFound), "cannot be read: entity not found");
+    check("nowhere", NotOpened::Unreadable(std::io::ErrorKind::NotFound), "is not there");
     check("empty", NotOpened::NoManifest { elsewhere: None }, "has no manifest.json at its top");
     check(
         "array",
