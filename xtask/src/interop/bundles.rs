@@ -1,5 +1,6 @@
 //! Bundles, judged by the official tool and by ours: manifests of every version, each with one thing changed.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -68,14 +69,54 @@ pub(crate) fn run(quick: bool) -> Result<Vec<String>> {
     let more = faults.len().saturating_sub(TOLD);
     faults.truncate(TOLD);
     faults.extend((more > 0).then(|| format!("bundles: and {more} more, see {}", folder.display())));
-    faults.extend(packed()?);
+    faults.extend(packed(&node, &package, &folder.join("packed"))?);
     Ok(faults)
 }
 
-/// Bundles that one tool packs and the other unpacks.
-fn packed() -> Result<Vec<String>> {
-    // Nothing of ours packs yet.
-    Ok(Vec::new())
+/// Bundles that one tool packs and the other opens, signed ones too.
+fn packed(node: &Path, package: &Path, folder: &Path) -> Result<Vec<String>> {
+    let Ours { attune, .. } = Ours::build()?;
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder)?;
+    let example = shell::root().join("examples/bundle");
+    let official = |arguments: &[&OsStr]| {
+        let mut command = Command::new(node);
+        command.arg(package.join("dist/cli/cli.js")).args(arguments).stdin(Stdio::null()).current_dir(folder);
+        shell::output(&mut command)
+    };
+    let own = |arguments: &[&OsStr]| {
+        let mut command = Command::new(&attune);
+        command.arg("bundle").args(arguments);
+        shell::output(&mut command)
+    };
+    let [ours, again, theirs, unpacked] =
+        ["ours.mcpb", "again.mcpb", "theirs.mcpb", "unpacked"].map(|name| folder.join(name));
+    own(&["pack".as_ref(), example.as_ref(), ours.as_ref()])?;
+    own(&["pack".as_ref(), example.as_ref(), again.as_ref()])?;
+    official(&["unpack".as_ref(), ours.as_ref(), unpacked.as_ref()])?;
+    official(&["validate".as_ref(), unpacked.as_ref()])?;
+    official(&["pack".as_ref(), example.as_ref(), theirs.as_ref()])?;
+    let mut faults = Vec::new();
+    if fs::read(&ours)? != fs::read(&again)? {
+        faults.push("bundles: packed twice, the same folder is two archives".to_owned());
+    }
+    if !shell::succeeds(Command::new("diff").arg("-r").arg(&example).arg(&unpacked)) {
+        faults.push("bundles: the official tool unpacks something else than we packed".to_owned());
+    }
+    let judged = |path: &Path| -> Result<Value> {
+        Ok(serde_json::from_str(&own(&["validate".as_ref(), "--json".as_ref(), path.as_ref()])?)?)
+    };
+    if judged(&theirs)?["problems"] != Value::Array(Vec::new()) {
+        faults.push("bundles: something is wrong with what the official tool packed".to_owned());
+    }
+    for archive in [&ours, &theirs] {
+        official(&["sign".as_ref(), "--self-signed".as_ref(), archive.as_ref()])?;
+        if judged(archive)?["signature"]["well_formed"] != true {
+            faults.push(format!("bundles: the signature of {} is not seen", archive.display()));
+        }
+    }
+    println!("    packed and signed by either, opened by the other: {} faults", faults.len());
+    Ok(faults)
 }
 
 /// Whether a question is one of the many that are made by changing one thing.

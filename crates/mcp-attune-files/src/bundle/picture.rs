@@ -8,11 +8,11 @@
 //! Rules: B7, B8.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::Cursor;
 
 use mcp_attune::bundle::{Inside, Picture, Size};
 use png::{ColorType, Decoder, DecodingError, Limits, Transformations};
-use sha2::{Digest, Sha256};
 
 use super::Bundle;
 use super::fault::Unavailable;
@@ -94,9 +94,11 @@ fn look(file: &[u8]) -> Result<Picture, NoPicture> {
     if (frame.width, frame.height) != (width, height) {
         return Err(NoPicture::Damaged);
     }
-    let mut seen = Seen::new(size);
+    let mut seen = Vec::with_capacity(pixels.len() / frame.color_type.samples());
     for pixel in pixels.chunks_exact(frame.color_type.samples()) {
-        seen.add(match (frame.color_type, pixel) {
+        seen.push(match (frame.color_type, pixel) {
+            // What cannot be seen has no colour.
+            (ColorType::GrayscaleAlpha, [_, 0]) | (ColorType::Rgba, [.., 0]) => [0; 4],
             (ColorType::Grayscale, [grey]) => [*grey, *grey, *grey, 0xff],
             (ColorType::GrayscaleAlpha, [grey, alpha]) => [*grey, *grey, *grey, *alpha],
             (ColorType::Rgb, [red, green, blue]) => [*red, *green, *blue, 0xff],
@@ -104,46 +106,30 @@ fn look(file: &[u8]) -> Result<Picture, NoPicture> {
             _ => return Err(NoPicture::Damaged),
         });
     }
-    Ok(seen.picture(size))
+    Ok(measured(size, &seen))
 }
 
-/// What was seen of a picture.
-struct Seen {
-    transparent: bool,
-    light: Contrast,
-    dark: Contrast,
-    digest: Sha256,
-    /// How much light a colour gives, by its number.
-    linear: [f32; 256],
-}
+/// So many pixels tell how far a picture stands out. A large one has them evenly among its others.
+const LOOKED_AT: usize = 1 << 16;
 
-impl Seen {
-    fn new(size: Size) -> Self {
-        let linear = std::array::from_fn(|value| {
-            let value = value as f32 / 255.0;
-            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
-        });
-        let digest = Sha256::new_with_prefix([size.width.to_le_bytes(), size.height.to_le_bytes()].concat());
-        let (light, dark) = (Contrast::with(LIGHT, &linear), Contrast::with(DARK, &linear));
-        Self { transparent: false, light, dark, digest, linear }
+fn measured(size: Size, pixels: &[[u8; 4]]) -> Picture {
+    let linear: [f32; 256] = std::array::from_fn(|value| {
+        let value = value as f32 / 255.0;
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    });
+    let (mut light, mut dark) = (Contrast::with(LIGHT, &linear), Contrast::with(DARK, &linear));
+    // Odd, so that it does not run down the columns of a picture whose sides are even.
+    let step = (pixels.len() / LOOKED_AT) | 1;
+    for pixel in pixels.iter().step_by(step).filter(|[.., alpha]| *alpha != 0) {
+        light.add(*pixel, &linear);
+        dark.add(*pixel, &linear);
     }
-
-    fn add(&mut self, pixel: [u8; 4]) {
-        let [.., alpha] = pixel;
-        self.transparent |= alpha != 0xff;
-        // What cannot be seen has no colour.
-        self.digest.update(if alpha == 0 { [0; 4] } else { pixel });
-        if alpha != 0 {
-            self.light.add(pixel, &self.linear);
-            self.dark.add(pixel, &self.linear);
-        }
-    }
-
-    fn picture(self, size: Size) -> Picture {
-        let digest = self.digest.finalize();
-        let digest = digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
-        Picture::new(size, self.transparent, self.light.of_the_best(), self.dark.of_the_best(), digest)
-    }
+    let transparent = pixels.iter().any(|[.., alpha]| *alpha != 0xff);
+    // Who makes two pictures with the same number gets a warning that is wrong, and nothing else.
+    let mut digest = DefaultHasher::new();
+    digest.write(&[size.width.to_le_bytes(), size.height.to_le_bytes()].concat());
+    digest.write(pixels.as_flattened());
+    Picture::new(size, transparent, light.of_the_best(), dark.of_the_best(), digest.finish())
 }
 
 /// How much of a picture stands out how far from one background.
