@@ -20,8 +20,8 @@ const MANIFEST: &str = r#"{"manifest_version": "0.3", "name": "weather", "versio
     "default_locale": "en"}, "tools": [{"name": "now", "description": "The weather now"}]}"#;
 
 /// Has every text, so that no other file is needed.
-const LOCALE: &str = r#"{"display_name": "Wetter", "description": "Das Wetter überall", "long_description": "Das Wetter überall,
-    jetzt und in den nächsten Tagen.", "author": {"name": "Anna"}, "keywords": ["Wetter", "Vorhersage"],
+const LOCALE: &str = r#"{"display_name": "Wetter", "description": "Das Wetter überall", "long_description":
+    "Das Wetter überall, jetzt und in den nächsten Tagen.", "author": {"name": "Anna"}, "keywords": ["Wetter", "Vorhersage"],
     "tools": {"now": {"description": "Das Wetter jetzt"}}}"#;
 
 fn bundle(at: &Path, others: usize) -> PathBuf {
