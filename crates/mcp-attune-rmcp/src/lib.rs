@@ -66,8 +66,11 @@ mod client;
 mod server;
 
 #[cfg(feature = "client")]
-pub use client::{BadHeader, BadTarget, Connection, Era, Error, Header, Options, Stderr, Target};
-#[cfg(feature = "server")]
+pub use client::{
+    Asking, BadFeature, BadHeader, BadTarget, Cache, CallerProfile, Connection, Dropped, Era, Error, Header,
+    Listing, Options, Stderr, Target, Unmet,
+};
+#[cfg(any(feature = "client", feature = "server"))]
 pub use mcp_attune::{catalog, context, features, format, language, messages, when};
 #[cfg(feature = "server")]
 pub use mcp_attune_tower::{AttuneLayer, Settings};

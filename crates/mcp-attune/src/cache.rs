@@ -207,7 +207,9 @@ mod tests {
         let prompts = read("notifications/prompts/list_changed").unwrap();
         assert!(prompts.undoes("prompts/list", "{}") && !prompts.undoes("tools/list", "{}"));
         let resources = read("notifications/resources/list_changed").unwrap();
-        assert!(resources.undoes("resources/templates/list", "{}") && resources.undoes("resources/list", "{}"));
+        assert!(
+            resources.undoes("resources/templates/list", "{}") && resources.undoes("resources/list", "{}")
+        );
         assert!(!resources.undoes("resources/read", r#"{"uri":"a:b"}"#));
         let resource = read("notifications/resources/updated").unwrap();
         assert!(resource.undoes("resources/read", r#"{"uri":"a:\u0062"}"#));
