@@ -288,7 +288,9 @@ impl Failed {
             ClientInitializeError::ExpectedInitResult(_) => {
                 let said = kept.introduction().map(|raw| shown(raw.get())).unwrap_or_default();
                 let why = format!("it answers `{}` with `{said}`", kept.asked());
-                Error::NotMcp { at: at.to_owned(), why }.into()
+                // Some answer what they do not know with nothing instead of an error.
+                let again = kept.asked() == "server/discover";
+                Self { error: Error::NotMcp { at: at.to_owned(), why }, again }
             }
             other => {
                 let why = shown(&other.to_string());
