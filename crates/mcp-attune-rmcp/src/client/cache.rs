@@ -4,7 +4,8 @@
 //!    preference to the letter, features and capabilities, the context), and the identity. An answer that the server
 //!    calls public is found without the identity, and without nothing else.
 //! 2. An answer is served while it is fresh. What a notification says has changed is not fresh any more, and neither is
-//!    an answer that was on its way at that moment.
+//!    an answer that was on its way at that moment. A connection with a cache listens for these notifications, where its
+//!    server says that it sends them.
 //! 3. Errors are not kept, nor what [`mcp_attune::cache`] does not let be kept.
 //! 4. There is a bound on the bytes of all answers together and on their number; what is asked for least goes first.
 //!

@@ -17,6 +17,7 @@ use super::cache::{Cache, Identity};
 use super::error::Error;
 use super::http::Http;
 use super::kept::Kept;
+use super::listening::Listening;
 use super::listing::{Learned, Listing};
 use super::options::{Era, Header, Options};
 use super::pipe::Pipe;
@@ -43,6 +44,8 @@ pub struct Connection {
     /// The server and the version it speaks, and who asks it: what caches tell connections apart by.
     pub(crate) server: Arc<str>,
     identity: Option<Identity>,
+    /// Where there is a cache, and the server tells what changes.
+    listening: Option<Listening>,
 }
 
 impl Connection {
@@ -97,8 +100,9 @@ impl Connection {
             let headers = options.headers.iter().flat_map(Header::parts);
             cache.identity(&target.query().into_iter().chain(headers).collect::<Vec<_>>())
         });
+        let listening = identity.and_then(|_| Listening::begin(service.peer().clone(), &info));
         let options = options.clone();
-        Ok(Self { service, info, kept, at, options, mirrors, learned, server, identity })
+        Ok(Self { service, info, kept, at, options, mirrors, learned, server, identity, listening })
     }
 
     /// Who asks, as a cache knows them.
@@ -201,6 +205,7 @@ impl Connection {
 
     /// Ends the connection: a session is given back, a program ends.
     pub async fn close(mut self) {
+        self.listening = None;
         let _ = self.service.close_with_timeout(FAREWELL).await;
     }
 

@@ -19,6 +19,8 @@ mod sent;
 mod http;
 mod pipe;
 
+mod listening;
+
 mod unmet;
 
 mod asking;

@@ -1,10 +1,14 @@
 //! Answers that are kept: for as long as the server says, for whom it says, and one for each kind of caller.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mcp_attune_rmcp::language::AcceptLanguage;
 use mcp_attune_rmcp::{Cache, CallerProfile, Connection, Options, Target};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
 
 use crate::support::{Asked, Heard, answer, modern, options};
 
@@ -145,4 +149,61 @@ async fn a_notification_that_the_list_has_changed_undoes_it_for_every_connection
     one.tools().await.unwrap();
     one.prompts().await.unwrap();
     assert_eq!(heard.methods(), ["tools/list"], "the prompts have not changed");
+}
+
+/// A server that tells, to whoever listens, that its tools have changed when it is told so itself.
+async fn telling(change: Arc<Notify>) -> (Target, Heard) {
+    let heard = Heard::default();
+    let (listener, hears) = (TcpListener::bind("127.0.0.1:0").await.unwrap(), heard.clone());
+    let target = format!("http://{}/mcp", listener.local_addr().unwrap()).parse().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (change, hears) = (change.clone(), hears.clone());
+            tokio::spawn(async move {
+                let asked = crate::support::asked(&mut stream).await?;
+                let (method, id) = (asked.method().to_owned(), asked.body["id"].clone());
+                let answer = asked.result(
+                    r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"ttlMs":60000,"cacheScope":"private","tools":[]}"#,
+                );
+                hears.push(asked);
+                if method != "subscriptions/listen" {
+                    return stream.write_all(answer.as_bytes()).await.ok();
+                }
+                let note = |method: &str, more: &str| {
+                    let meta = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
+                    format!(
+                        "data: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/{method}\",\"params\":{{{meta}{more}}}}}\n\n"
+                    )
+                };
+                let granted =
+                    note("subscriptions/acknowledged", r#","notifications":{"toolsListChanged":true}"#);
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+                stream.write_all(format!("{head}{granted}").as_bytes()).await.ok()?;
+                change.notified().await;
+                stream.write_all(note("tools/list_changed", "").as_bytes()).await.ok()?;
+                std::future::pending().await
+            });
+        }
+    });
+    (target, heard)
+}
+
+#[tokio::test]
+async fn a_connection_with_a_cache_listens_for_what_changes_and_one_without_does_not() {
+    let change = Arc::new(Notify::new());
+    let (target, heard) = telling(change.clone()).await;
+    let alone = Connection::open(&target, &options()).await.unwrap();
+    alone.tools().await.unwrap();
+    assert_eq!(heard.methods(), ["server/discover", "tools/list"]);
+    let connection = Connection::open(&target, &with(&Arc::default())).await.unwrap();
+    let listed = connection.tools().await.unwrap();
+    assert!(Arc::ptr_eq(&listed, &connection.tools().await.unwrap()));
+    change.notify_one();
+    let again = async {
+        while Arc::ptr_eq(&listed, &connection.tools().await.unwrap()) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), again).await.expect("the change is heard of");
+    connection.close().await;
 }

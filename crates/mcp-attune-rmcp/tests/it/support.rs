@@ -76,6 +76,10 @@ impl Asked {
 pub(crate) struct Heard(Arc<Mutex<Vec<Asked>>>);
 
 impl Heard {
+    pub(crate) fn push(&self, asked: Asked) {
+        self.0.lock().unwrap().push(asked);
+    }
+
     /// All of it, and nothing is left.
     pub(crate) fn take(&self) -> Vec<Asked> {
         std::mem::take(&mut self.0.lock().unwrap())
@@ -101,7 +105,7 @@ pub(crate) async fn modern(
             )),
             _ => rest(&asked),
         };
-        hears.0.lock().unwrap().push(asked);
+        hears.push(asked);
         answer
     })
     .await;
@@ -124,7 +128,7 @@ pub(crate) async fn legacy(
             "notifications/initialized" => answer(202, "", ""),
             _ => rest(&asked),
         };
-        hears.0.lock().unwrap().push(asked);
+        hears.push(asked);
         answer
     })
     .await;
