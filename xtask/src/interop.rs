@@ -8,6 +8,7 @@ mod bundles;
 mod checks;
 mod clients;
 mod install;
+mod judged;
 mod leash;
 mod local;
 mod packages;
@@ -31,6 +32,7 @@ type Part = fn(bool) -> Result<Vec<String>>;
 
 const PARTS: &[(&str, Part)] = &[
     ("the official referee", referee::run),
+    ("our client before the official referee", judged::run),
     ("clients and servers of other people", clients::run),
     ("local servers", local::run),
     ("catalogs of local servers", local::catalog::run),

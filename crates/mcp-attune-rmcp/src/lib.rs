@@ -18,8 +18,21 @@
 //! 1. `server/discover`, as of 2026-07-28. Whoever answers it with that version is spoken to without a session.
 //! 2. An error that the modern era does not have, or silence for ten seconds: `initialize`, 2025-11-25 or what the
 //!    server has instead.
-//! 3. A program that ends at a question that it does not know, or a server that names older versions only, is
-//!    connected to once more, and begins with `initialize`.
+//! 3. A program that ends at a question that it does not know, or a server that names older versions only or answers
+//!    with something that is no introduction, is connected to once more, and begins with `initialize`.
+//!
+//! ## Who is calling
+//!
+//! A [`CallerProfile`] says which language, time, place and features a caller has, in the [`Options`] for a whole connection
+//! or by [`Connection::with`] for a request. What it says is in every request of both eras and over both transports, as
+//! far as each has a place for it; the default says nothing. [`Asking::unmet`] tells what of it was not honoured.
+//!
+//! ## What is believed
+//!
+//! 1. A tool whose `x-mcp-header` annotations are invalid is left out of a [`Listing`], which tells why, and not called.
+//! 2. A call that is refused for headers that mirror parameters is repeated once, after the tools were listed again.
+//! 3. An answer that says one language in `Content-Language` and another in its `_meta` is malformed.
+//! 4. With a [`Cache`] answers are kept for as long as the server says, and one for each kind of caller.
 //!
 //! ## Bounds
 //!
@@ -42,7 +55,10 @@
 //! let tools = connection.tools().await?;
 //! assert!(tools.iter().any(|tool| tool["name"] == "get_weather"));
 //!
-//! let weather = connection.call("get_weather", serde_json::json!({ "location": "Bern" })).await?;
+//! // The same connection, for somebody in Zurich.
+//! use mcp_attune_rmcp::{CallerProfile, language::AcceptLanguage};
+//! let swiss = CallerProfile::default().language(AcceptLanguage::parse("de-CH, en;q=0.5")?);
+//! let weather = connection.with(&swiss).call("get_weather", serde_json::json!({ "location": "Bern" })).await?;
 //! assert_eq!(weather["structuredContent"]["location"], "Bern");
 //! connection.close().await;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -66,8 +82,11 @@ mod client;
 mod server;
 
 #[cfg(feature = "client")]
-pub use client::{BadHeader, BadTarget, Connection, Era, Error, Header, Options, Stderr, Target};
-#[cfg(feature = "server")]
+pub use client::{
+    Asking, BadFeature, BadHeader, BadTarget, Cache, CallerProfile, Connection, Dropped, Era, Error, Header,
+    Listing, Options, Stderr, Target, Unmet,
+};
+#[cfg(any(feature = "client", feature = "server"))]
 pub use mcp_attune::{catalog, context, features, format, language, messages, when};
 #[cfg(feature = "server")]
 pub use mcp_attune_tower::{AttuneLayer, Settings};

@@ -2,20 +2,38 @@
 
 mod shown;
 
+mod profile;
+
+mod listing;
+
+mod cache;
+
 mod options;
 mod target;
 
 mod error;
 
 mod kept;
+mod sent;
 
 mod http;
 mod pipe;
 
+mod listening;
+
+mod unmet;
+
+mod asking;
+
 mod connection;
 
-pub use connection::{Connection, Era};
+pub use asking::Asking;
+pub use cache::Cache;
+pub use connection::Connection;
 pub use error::Error;
+pub use listing::{Dropped, Listing};
 pub use mcp_attune_process::process::Stderr;
-pub use options::{BadHeader, Header, Options};
+pub use options::{BadHeader, Era, Header, Options};
+pub use profile::{BadFeature, CallerProfile};
 pub use target::{BadTarget, Target};
+pub use unmet::Unmet;

@@ -2,19 +2,39 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{HeaderName, HeaderValue};
 use mcp_attune_process::process::Stderr;
 
+use super::cache::Cache;
+use super::profile::CallerProfile;
 use super::shown::shown;
+
+/// The two ways of speaking MCP.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Era {
+    /// 2026-07-28 and later: every request stands alone.
+    Modern,
+    /// 2025-11-25 and before: `initialize` first.
+    Legacy,
+}
 
 /// How to connect, and how much to bear.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// Headers of every request over HTTP. They replace those that would be sent under the same name.
+    /// Headers of every request over HTTP. They replace those that would be sent under the same name, but for the
+    /// `Accept-Language` of a request whose caller has a preference.
     pub headers: Vec<Header>,
+    /// What is said of the caller, where a request does not say otherwise.
+    pub profile: CallerProfile,
+    /// Where answers are kept for as long as the server says; without one, none are.
+    pub cache: Option<Arc<Cache>>,
+    /// The only era that is spoken; without one, the newer that the server speaks.
+    pub era: Option<Era>,
     /// How long it may take until the server has introduced itself. A server that is silent when it is asked what it
     /// does not know is asked again after ten seconds, in the older way; with less than that there is no second time.
     pub connect: Duration,
@@ -34,6 +54,9 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             headers: Vec::new(),
+            profile: CallerProfile::default(),
+            cache: None,
+            era: None,
             connect: Duration::from_secs(30),
             answer: Duration::from_secs(60),
             bytes: 64 << 20,
@@ -57,6 +80,13 @@ impl Default for Options {
 pub struct Header {
     pub(crate) name: HeaderName,
     pub(crate) value: HeaderValue,
+}
+
+impl Header {
+    /// Its name and its value.
+    pub(crate) fn parts(&self) -> [&[u8]; 2] {
+        [self.name.as_str().as_bytes(), self.value.as_bytes()]
+    }
 }
 
 impl fmt::Debug for Header {

@@ -110,7 +110,8 @@ async fn tells_a_refusal_from_silence_and_from_a_flood() {
         _ => String::new(),
     })
     .await;
-    let mut options = impatient();
+    let hasty = Connection::open(&target, &impatient()).await.unwrap();
+    let mut options = options();
     options.bytes = 10_000;
     let connection = Connection::open(&target, &options).await.unwrap();
     let ask = async |method| connection.request(method, json!({})).await.unwrap_err();
@@ -118,8 +119,9 @@ async fn tells_a_refusal_from_silence_and_from_a_flood() {
     assert!(error.is_refusal());
     assert_eq!(error.to_string(), "the server refuses `refuse`: unknown (-32601)");
     assert!(matches!(error, Error::Refused { data: Some(data), .. } if data == json!([1])));
+    let silence = hasty.request("silence", json!({})).await.unwrap_err();
     assert_eq!(
-        says(&ask("silence").await, &target),
+        says(&silence, &target),
         "TARGET did not answer `silence` within 300ms; allow it more time, or see what it waits for"
     );
     let error = connection.tools().await.unwrap_err();
@@ -153,6 +155,6 @@ async fn says_that_an_introduction_is_none() {
     let target = server(|asked| asked.result(r#"{"hello":"world"}"#)).await;
     assert_eq!(
         says(&fault(&target, &options()).await, &target),
-        "TARGET does not speak MCP: it answers `server/discover` with `{\"hello\":\"world\"}`; is it the right server?"
+        "TARGET does not speak MCP: it answers `initialize` with `{\"hello\":\"world\"}`; is it the right server?"
     );
 }
