@@ -66,7 +66,9 @@ mod client;
 mod server;
 
 #[cfg(feature = "client")]
-pub use client::{BadHeader, BadTarget, Connection, Era, Error, Header, Options, Stderr, Target};
+pub use client::{
+    Answered, BadHeader, BadTarget, Connection, Era, Error, Header, Host, Options, Stderr, Target, Wire,
+};
 #[cfg(feature = "server")]
 pub use mcp_attune::{catalog, context, features, format, language, messages, when};
 #[cfg(feature = "server")]

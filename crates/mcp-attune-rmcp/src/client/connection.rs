@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::Error;
+use super::host::Handler;
 use super::http::Http;
 use super::kept::{Kept, Slot};
 use super::options::Options;
@@ -41,7 +42,7 @@ pub enum Era {
 /// A server that has introduced itself, and can be asked.
 #[derive(Debug)]
 pub struct Connection {
-    service: RunningService<RoleClient, ClientConfig>,
+    service: RunningService<RoleClient, Handler>,
     info: Arc<ServerPeerInfo>,
     kept: Arc<Kept>,
     at: String,
@@ -70,19 +71,20 @@ impl Connection {
         how: ClientLifecycleMode,
         deadline: Instant,
     ) -> Result<Self, Failed> {
-        let (at, kept) = (target.to_string(), Arc::new(Kept::default()));
+        let (at, kept) = (target.to_string(), Arc::new(Kept::new(options.host.clone())));
+        let client = Handler::new(client(), options.host.clone(), kept.clone());
         let started = match target {
             Target::Url(url) => {
                 let http = Http::new(at.clone(), url, options, kept.clone())?;
                 let config = StreamableHttpClientTransportConfig::with_uri(url.to_string());
                 let transport = StreamableHttpClientTransport::with_client(http, config);
-                timeout_at(deadline, client().serve_with_lifecycle(transport, how)).await
+                timeout_at(deadline, client.serve_with_lifecycle(transport, how)).await
             }
             Target::Program { .. } if !options.headers.is_empty() => return Err(Error::Headers { at }.into()),
             Target::Program { name, arguments } => {
                 let (stderr, bytes) = (options.stderr.clone(), options.bytes);
                 let pipe = Pipe::open(at.clone(), name, arguments, stderr, bytes, kept.clone())?;
-                timeout_at(deadline, client().serve_with_lifecycle(pipe, how)).await
+                timeout_at(deadline, client.serve_with_lifecycle(pipe, how)).await
             }
         };
         let service = match started {
@@ -247,7 +249,7 @@ impl Connection {
     }
 }
 
-/// How we introduce ourselves. We can do nothing for a server, so it will not ask.
+/// How we introduce ourselves. Without a host we can do nothing for a server, so it will not ask.
 fn client() -> ClientConfig {
     let us = Implementation::new("attune", env!("CARGO_PKG_VERSION"));
     ClientConfig::new(ClientCapabilities::default(), us)

@@ -36,6 +36,7 @@ use rustls::{ClientConfig, RootCertStore};
 use sse_stream::{Sse, SseStream};
 
 use super::error::Error;
+use super::host::Wire;
 use super::kept::Kept;
 use super::options::Options;
 use super::shown::shown;
@@ -90,11 +91,15 @@ impl Http {
         }
         headers.extend(self.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
         let unreachable = |why: String| Error::Unreachable { at: self.at.to_string(), why };
+        self.kept.wire(&Wire::Request { method: method.as_str(), url: uri, headers: &headers, body: &body });
         let mut request = Request::new(Full::from(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri.parse().map_err(|error| unreachable(format!("{error}")))?;
         *request.headers_mut() = headers;
-        self.client.request(request).await.map_err(|error| unreachable(root(&error)))
+        let response = self.client.request(request).await.map_err(|error| unreachable(root(&error)))?;
+        let (status, headers) = (response.status().as_u16(), response.headers());
+        self.kept.wire(&Wire::Response { status, headers });
+        Ok(response)
     }
 
     /// A whole body, if it is not too long.
@@ -149,6 +154,7 @@ impl Http {
             _ if !asked => Ok(StreamableHttpPostResponse::Accepted),
             Some(JSON) => {
                 let body = self.whole(response.into_body()).await.map_err(Failed::Client)?;
+                self.kept.wire(&Wire::Came(&body));
                 self.kept.hears(&body);
                 let said = || shown(&String::from_utf8_lossy(body.get(..1024).unwrap_or(&body)));
                 let message = serde_json::from_slice(&body)
@@ -172,6 +178,7 @@ impl Http {
         let known = known.map(|value| shown(&String::from_utf8_lossy(value.as_bytes())));
         let body = Limited::new(response.into_body(), FAILURE).collect().await;
         let body = body.map(Collected::to_bytes).unwrap_or_default();
+        self.kept.wire(&Wire::Came(&body));
         let error = match serde_json::from_slice(&body) {
             Ok(ServerJsonRpcMessage::Error(error)) => Some(error),
             _ => None,
@@ -321,7 +328,10 @@ impl Stream for Tapped {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = Pin::new(&mut self.events).poll_next(cx);
         match &next {
-            Poll::Ready(Some(Ok(Sse { data: Some(data), .. }))) => self.kept.hears(data.as_bytes()),
+            Poll::Ready(Some(Ok(Sse { data: Some(data), .. }))) => {
+                self.kept.wire(&Wire::Came(data.as_bytes()));
+                self.kept.hears(data.as_bytes());
+            }
             Poll::Ready(Some(Err(error))) if is_too_long(error) => self.kept.fails(&self.too_much),
             _ => {}
         }

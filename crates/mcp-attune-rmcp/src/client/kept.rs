@@ -13,20 +13,31 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::error::Error;
+use super::host::{Host, Wire};
 use super::shown::shown;
+
+/// How a legacy server asks a person.
+pub(crate) const ELICITATION: &str = "elicitation/create";
+/// How many questions may be open.
+const MOST_QUESTIONS: usize = 16;
 
 /// Where the answer of one request goes.
 pub(crate) type Slot = Arc<OnceLock<Box<RawValue>>>;
 
 /// What a connection saw that rmcp does not tell.
 #[derive(Default, Debug)]
-pub(crate) struct Kept(Mutex<Seen>);
+pub(crate) struct Kept {
+    seen: Mutex<Seen>,
+    host: Option<Arc<dyn Host>>,
+}
 
 #[derive(Default, Debug)]
 struct Seen {
     waiting: HashMap<String, Weak<OnceLock<Box<RawValue>>>>,
     /// The latest question who the server is, and what it answered.
     introduction: Option<Introduction>,
+    /// What the server asks, as it was written.
+    questions: HashMap<String, Box<RawValue>>,
     stray: Option<String>,
     trouble: Option<Error>,
 }
@@ -45,9 +56,28 @@ struct Answer<'a> {
     result: &'a RawValue,
 }
 
+#[derive(Deserialize)]
+struct Question<'a> {
+    id: RequestId,
+    method: String,
+    #[serde(borrow)]
+    params: &'a RawValue,
+}
+
 impl Kept {
+    pub(crate) fn new(host: Option<Arc<dyn Host>>) -> Self {
+        Self { seen: Mutex::default(), host }
+    }
+
+    /// Something goes over the wire.
+    pub(crate) fn wire(&self, wire: &Wire<'_>) {
+        if let Some(host) = &self.host {
+            host.sees(wire);
+        }
+    }
+
     fn seen<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
-        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A message is about to leave.
@@ -72,7 +102,9 @@ impl Kept {
 
     /// A message came.
     pub(crate) fn hears(&self, message: &[u8]) {
-        let Ok(Answer { id, result }) = serde_json::from_slice(message) else { return };
+        let Ok(Answer { id, result }) = serde_json::from_slice(message) else {
+            return self.hears_question(message);
+        };
         let id = id.to_string();
         self.seen(|seen| {
             let introduction = seen.introduction.as_ref().filter(|asked| asked.id == id);
@@ -82,6 +114,25 @@ impl Kept {
                 let _ = slot.set(result.to_owned());
             }
         });
+    }
+
+    fn hears_question(&self, message: &[u8]) {
+        let Some(host) = &self.host else { return };
+        match serde_json::from_slice(message) {
+            Ok(Question { id, method, params }) if method == ELICITATION && host.can_answer() => {
+                self.seen(|seen| {
+                    if seen.questions.len() < MOST_QUESTIONS {
+                        seen.questions.insert(id.to_string(), params.to_owned());
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The text of a question, once.
+    pub(crate) fn question(&self, id: &RequestId) -> Option<Box<RawValue>> {
+        self.seen(|seen| seen.questions.remove(&id.to_string()))
     }
 
     /// What the server said about itself.

@@ -7,6 +7,7 @@ mod target;
 
 mod error;
 
+mod host;
 mod kept;
 
 mod http;
@@ -16,6 +17,7 @@ mod connection;
 
 pub use connection::{Connection, Era};
 pub use error::Error;
+pub use host::{Answered, Host, Wire};
 pub use mcp_attune_process::process::Stderr;
 pub use options::{BadHeader, Header, Options};
 pub use target::{BadTarget, Target};

@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{HeaderName, HeaderValue};
 use mcp_attune_process::process::Stderr;
 
+use super::host::Host;
 use super::shown::shown;
 
 /// How to connect, and how much to bear.
@@ -28,6 +30,8 @@ pub struct Options {
     pub items: usize,
     /// Where a program's standard error goes.
     pub stderr: Stderr,
+    /// Who looks on, and answers when the server asks.
+    pub host: Option<Arc<dyn Host>>,
 }
 
 impl Default for Options {
@@ -40,6 +44,7 @@ impl Default for Options {
             pages: 1000,
             items: 100_000,
             stderr: Stderr::Inherited,
+            host: None,
         }
     }
 }
