@@ -67,9 +67,10 @@ mod server;
 
 #[cfg(feature = "client")]
 pub use client::{
-    Answered, BadHeader, BadTarget, Connection, Era, Error, Header, Host, Options, Stderr, Target, Wire,
+    Answered, Asking, BadFeature, BadHeader, BadTarget, Cache, CallerProfile, Connection, Dropped, Era,
+    Error, Header, Host, Listing, Options, Stderr, Target, Unmet, Wire,
 };
-#[cfg(feature = "server")]
+#[cfg(any(feature = "client", feature = "server"))]
 pub use mcp_attune::{catalog, context, features, format, language, messages, when};
 #[cfg(feature = "server")]
 pub use mcp_attune_tower::{AttuneLayer, Settings};

@@ -35,6 +35,8 @@ pub mod caller;
 pub mod bind;
 pub mod plan;
 
+pub mod cache;
+
 /// The examples of the README compile and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

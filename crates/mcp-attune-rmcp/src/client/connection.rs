@@ -1,27 +1,27 @@
 //! A connection to a server, of either era.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rmcp::model::{
-    ClientCapabilities, ClientConfig, ClientRequest, CustomRequest, ErrorData, Implementation,
-    ProtocolVersion, ServerPeerInfo,
-};
-use rmcp::service::{ClientInitializeError, PeerRequestOptions, RunningService};
+use rmcp::model::{ClientConfig, ErrorData, Implementation, ProtocolVersion, ServerPeerInfo};
+use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError};
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient, ServiceError};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
+use super::asking::Asking;
+use super::cache::{Cache, Identity};
 use super::error::Error;
 use super::host::Handler;
 use super::http::Http;
-use super::kept::{Kept, Slot};
-use super::options::Options;
+use super::kept::Kept;
+use super::listing::{Learned, Listing};
+use super::options::{Header, Options};
 use super::pipe::Pipe;
+use super::profile::CallerProfile;
 use super::shown::shown;
 use super::target::Target;
 
@@ -42,14 +42,18 @@ pub enum Era {
 /// A server that has introduced itself, and can be asked.
 #[derive(Debug)]
 pub struct Connection {
-    service: RunningService<RoleClient, Handler>,
+    pub(crate) service: RunningService<RoleClient, Handler>,
     info: Arc<ServerPeerInfo>,
     kept: Arc<Kept>,
-    at: String,
-    options: Options,
-    /// Whether calls mirror arguments in headers, for which rmcp must have seen the schemas.
-    mirrors: bool,
-    listed: AtomicBool,
+    pub(crate) at: String,
+    pub(crate) options: Options,
+    /// Whether calls mirror arguments in headers, for which the schemas must be known.
+    pub(crate) mirrors: bool,
+    /// The headers that tools declare.
+    pub(crate) learned: Arc<Learned>,
+    /// The server and the version it speaks, and who asks it: what caches tell connections apart by.
+    pub(crate) server: Arc<str>,
+    identity: Option<Identity>,
 }
 
 impl Connection {
@@ -71,19 +75,19 @@ impl Connection {
         how: ClientLifecycleMode,
         deadline: Instant,
     ) -> Result<Self, Failed> {
-        let (at, kept) = (target.to_string(), Arc::new(Kept::new(options.host.clone())));
-        let client = Handler::new(client(), options.host.clone(), kept.clone());
+        let (at, kept, learned) =
+            (target.to_string(), Arc::new(Kept::new(options.host.clone())), Arc::new(Learned::default()));
+        let client = Handler::new(client(&options.profile), options.host.clone(), kept.clone());
         let started = match target {
             Target::Url(url) => {
-                let http = Http::new(at.clone(), url, options, kept.clone())?;
+                let http = Http::new(at.clone(), url, options, kept.clone(), learned.clone())?;
                 let config = StreamableHttpClientTransportConfig::with_uri(url.to_string());
                 let transport = StreamableHttpClientTransport::with_client(http, config);
                 timeout_at(deadline, client.serve_with_lifecycle(transport, how)).await
             }
             Target::Program { .. } if !options.headers.is_empty() => return Err(Error::Headers { at }.into()),
             Target::Program { name, arguments } => {
-                let (stderr, bytes) = (options.stderr.clone(), options.bytes);
-                let pipe = Pipe::open(at.clone(), name, arguments, stderr, bytes, kept.clone())?;
+                let pipe = Pipe::open(at.clone(), name, arguments, options, kept.clone())?;
                 timeout_at(deadline, client.serve_with_lifecycle(pipe, how)).await
             }
         };
@@ -97,8 +101,20 @@ impl Connection {
         };
         let info = service.peer_info().ok_or_else(|| silent(&at, &kept))?;
         let mirrors = matches!(target, Target::Url(_)) && !info.protocol_version.has_initialize();
+        kept.introduced()?;
+        let server: Arc<str> = format!("{} {}", info.protocol_version, target.whole()).into();
+        let identity = options.cache.as_ref().map(|cache| {
+            kept.tells(cache, &server);
+            let headers = options.headers.iter().flat_map(Header::parts);
+            cache.identity(&target.query().into_iter().chain(headers).collect::<Vec<_>>())
+        });
         let options = options.clone();
-        Ok(Self { service, info, kept, at, options, mirrors, listed: AtomicBool::new(false) })
+        Ok(Self { service, info, kept, at, options, mirrors, learned, server, identity })
+    }
+
+    /// Who asks, as a cache knows them.
+    pub(crate) fn identity(&self, cache: &Cache) -> Identity {
+        self.identity.unwrap_or_else(|| cache.identity(&[]))
     }
 
     /// The version that was agreed on.
@@ -121,102 +137,77 @@ impl Connection {
         self.kept.introduction()
     }
 
-    /// All tools.
-    pub async fn tools(&self) -> Result<Vec<Value>, Error> {
-        let tools = self.list("tools/list", "tools").await;
-        self.listed.store(true, Ordering::Relaxed);
-        tools
+    /// The same connection in the name of another caller, for one request or for many. Nothing is connected anew.
+    ///
+    /// In the legacy era the language and the context are those of the profile, and the features stay those that the
+    /// session began with.
+    #[must_use]
+    pub fn with(&self, profile: &CallerProfile) -> Asking<'_> {
+        Asking::new(self, profile.clone())
+    }
+
+    fn asking(&self) -> Asking<'_> {
+        self.with(&self.options.profile)
+    }
+
+    /// All tools that can be used; [`Listing::dropped`] has the others.
+    pub async fn tools(&self) -> Result<Arc<Listing>, Error> {
+        self.asking().tools().await
     }
 
     /// All prompts.
-    pub async fn prompts(&self) -> Result<Vec<Value>, Error> {
-        self.list("prompts/list", "prompts").await
+    pub async fn prompts(&self) -> Result<Arc<Listing>, Error> {
+        self.asking().prompts().await
     }
 
     /// All resources.
-    pub async fn resources(&self) -> Result<Vec<Value>, Error> {
-        self.list("resources/list", "resources").await
+    pub async fn resources(&self) -> Result<Arc<Listing>, Error> {
+        self.asking().resources().await
     }
 
     /// All templates of resources.
-    pub async fn templates(&self) -> Result<Vec<Value>, Error> {
-        self.list("resources/templates/list", "resourceTemplates").await
+    pub async fn templates(&self) -> Result<Arc<Listing>, Error> {
+        self.asking().templates().await
     }
 
     /// Calls a tool. Where arguments are mirrored in headers, the tools are listed first, once.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Error> {
-        let raw = self.call_raw(tool, arguments).await?;
-        self.read_result("tools/call", &raw)
+        self.asking().call(tool, arguments).await
     }
 
     /// Calls a tool, for the result as it was written.
     pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Box<RawValue>, Error> {
-        if self.mirrors && !self.listed.load(Ordering::Relaxed) {
-            // A server that cannot list its tools may still be called.
-            let _ = self.tools().await;
-        }
-        self.request_raw("tools/call", json!({ "name": tool, "arguments": arguments })).await
+        self.asking().call_raw(tool, arguments).await
     }
 
     /// Reads a resource.
     pub async fn read(&self, uri: &str) -> Result<Value, Error> {
-        self.request("resources/read", json!({ "uri": uri })).await
+        self.asking().read(uri).await
     }
 
     /// Gets a prompt.
     pub async fn prompt(&self, name: &str, arguments: Value) -> Result<Value, Error> {
-        self.request("prompts/get", json!({ "name": name, "arguments": arguments })).await
+        self.asking().prompt(name, arguments).await
     }
 
-    /// Asks anything. What the modern era wants in `_meta` is added; what `params` has there stays.
+    /// Asks anything. What the modern era wants in `_meta` is added, and what the profile says; what else `params` has
+    /// there stays.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value, Error> {
-        let raw = self.request_raw(method, params).await?;
-        self.read_result(method, &raw)
-    }
-
-    fn read_result(&self, method: &str, raw: &RawValue) -> Result<Value, Error> {
-        serde_json::from_str(raw.get()).map_err(|error| self.not_mcp(method, &error.to_string()))
+        self.asking().request(method, params).await
     }
 
     /// Asks anything, for the result as it was written: order, spaces and numbers of any size.
     pub async fn request_raw(&self, method: &str, params: Value) -> Result<Box<RawValue>, Error> {
-        let slot = Slot::default();
-        let params = if params.is_null() { Value::Object(Map::new()) } else { params };
-        let mut request = CustomRequest::new(method, Some(params));
-        request.extensions.insert(slot.clone());
-        let options = PeerRequestOptions::with_timeout(self.options.answer);
-        let asked = self.service.send_request_with_option(ClientRequest::CustomRequest(request), options);
-        let answered = match asked.await {
-            Ok(asked) => asked.await_response().await,
-            Err(error) => Err(error),
-        };
-        match (answered, slot.get()) {
-            (Ok(_), Some(raw)) => Ok(raw.clone()),
-            (Ok(_), None) => Err(self.not_mcp(method, "an answer without a result")),
-            (Err(error), _) => Err(self.failed(method, error)),
-        }
+        self.asking().request_raw(method, params).await
     }
 
-    async fn list(&self, method: &str, member: &str) -> Result<Vec<Value>, Error> {
-        let mut all = Vec::new();
-        let mut params = Value::Null;
-        for _ in 0..self.options.pages {
-            let mut page = self.request(method, params).await?;
-            match page.get_mut(member).map(Value::take) {
-                Some(Value::Array(items)) => all.extend(items),
-                _ => return Err(self.not_mcp(method, &format!("an answer without `{member}`"))),
-            }
-            if all.len() > self.options.items {
-                let what = format!("more than {} items to `{method}`", self.options.items);
-                return Err(Error::TooMuch { at: self.at.clone(), what });
-            }
-            match page.get_mut("nextCursor").map(Value::take) {
-                None | Some(Value::Null) => return Ok(all),
-                Some(cursor) => params = json!({ "cursor": cursor }),
-            }
-        }
-        let what = format!("more than {} pages to `{method}`", self.options.pages);
-        Err(Error::TooMuch { at: self.at.clone(), what })
+    /// What the connection says of its caller unless it is told otherwise.
+    pub(crate) fn usual(&self) -> &CallerProfile {
+        &self.options.profile
+    }
+
+    pub(crate) fn cache(&self) -> Option<&Cache> {
+        self.options.cache.as_deref()
     }
 
     /// Ends the connection: a session is given back, a program ends.
@@ -224,11 +215,11 @@ impl Connection {
         let _ = self.service.close_with_timeout(FAREWELL).await;
     }
 
-    fn not_mcp(&self, method: &str, why: &str) -> Error {
+    pub(crate) fn not_mcp(&self, method: &str, why: &str) -> Error {
         Error::NotMcp { at: self.at.clone(), why: format!("to `{method}` it gives {why}") }
     }
 
-    fn failed(&self, method: &str, error: ServiceError) -> Error {
+    pub(crate) fn failed(&self, method: &str, error: ServiceError) -> Error {
         match error {
             ServiceError::McpError(error) => refused(method, error),
             ServiceError::TransportSend(error) => {
@@ -237,22 +228,22 @@ impl Connection {
                     Err(_) => silent(&self.at, &self.kept),
                 }
             }
-            ServiceError::Timeout { timeout } => self.kept.trouble().unwrap_or_else(|| Error::NoAnswer {
+            ServiceError::Timeout { timeout } => Error::NoAnswer {
                 at: self.at.clone(),
                 method: method.to_owned(),
                 within: timeout,
                 stray: self.kept.stray(),
-            }),
+            },
             ServiceError::TransportClosed => silent(&self.at, &self.kept),
             other => self.not_mcp(method, &format!("something unexpected ({other})")),
         }
     }
 }
 
-/// How we introduce ourselves. Without a host we can do nothing for a server, so it will not ask.
-fn client() -> ClientConfig {
+/// How we introduce ourselves. Unless the profile declares more we can do nothing for a server, so it will not ask.
+fn client(profile: &CallerProfile) -> ClientConfig {
     let us = Implementation::new("attune", env!("CARGO_PKG_VERSION"));
-    ClientConfig::new(ClientCapabilities::default(), us)
+    ClientConfig::new(profile.declared().clone(), us)
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 

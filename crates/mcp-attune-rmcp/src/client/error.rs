@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use mcp_attune_wire::schema::Invalid;
 use serde_json::Value;
 
 /// Why there is no connection, or no answer.
@@ -72,6 +73,20 @@ pub enum Error {
         /// What came that is no message.
         stray: Option<String>,
     },
+    /// An answer contradicts itself.
+    Malformed {
+        /// The URL.
+        at: String,
+        /// What says one thing, and what another.
+        why: String,
+    },
+    /// A tool whose headers cannot be known, and that is therefore not called.
+    Dropped {
+        /// Its name.
+        tool: String,
+        /// What is wrong with its schema, and where.
+        why: Invalid,
+    },
     /// More came than is borne.
     TooMuch {
         /// The URL or the command.
@@ -134,6 +149,17 @@ impl fmt::Display for Error {
                 )?;
                 write_stray(f, stray)
             }
+            Self::Malformed { at, why } => {
+                write!(
+                    f,
+                    "{at} gives an answer that contradicts itself: {why}; somebody on the way may have changed it"
+                )
+            }
+            Self::Dropped { tool, why } => write!(
+                f,
+                "the tool `{}` cannot be called, because its schema is invalid: {why}; its server has to mend it",
+                super::shown::shown(tool)
+            ),
             Self::TooMuch { at, what } => write!(f, "{at} sends {what}; raise the bound if that is right"),
             Self::Refused { method, code, message, .. } => {
                 write!(f, "the server refuses `{method}`: {} ({code})", super::shown::shown(message))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ::http::HeaderMap;
 use rmcp::model::{
     ClientConfig, CustomRequest, CustomResult, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationCapability, ErrorData, FormElicitationCapability, RequestId, UrlElicitationCapability,
+    ErrorData, RequestId,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ClientHandler, RoleClient};
@@ -21,15 +21,15 @@ pub type Answered<'a> = Pin<Box<dyn Future<Output = Value> + Send + 'a>>;
 
 /// Whoever asks through a [`Connection`](crate::Connection).
 ///
-/// Nothing has to be implemented: a host that answers no questions declares none, and is not asked by servers that keep
-/// to the protocol. Those that ask all the same are told that the person declines.
+/// Nothing has to be implemented. Servers ask those who declare `elicitation` in their
+/// [profile](crate::CallerProfile::capabilities); those that ask somebody else are told that the person declines.
 pub trait Host: fmt::Debug + Send + Sync {
     /// Something goes over the wire. Called where messages pass, so it should not take long.
     fn sees(&self, wire: &Wire<'_>) {
         let _ = wire;
     }
 
-    /// Whether there is a person to ask: `elicitation` is declared, with forms and URLs.
+    /// Whether there is a person to ask.
     fn can_answer(&self) -> bool {
         false
     }
@@ -79,13 +79,7 @@ pub(crate) struct Handler {
 }
 
 impl Handler {
-    pub(crate) fn new(mut config: ClientConfig, host: Option<Arc<dyn Host>>, kept: Arc<Kept>) -> Self {
-        if host.as_ref().is_some_and(|host| host.can_answer()) {
-            let both = ElicitationCapability::new()
-                .with_form(FormElicitationCapability::default())
-                .with_url(UrlElicitationCapability::default());
-            config.capabilities.elicitation = Some(both);
-        }
+    pub(crate) fn new(config: ClientConfig, host: Option<Arc<dyn Host>>, kept: Arc<Kept>) -> Self {
         Self { config, host, kept }
     }
 

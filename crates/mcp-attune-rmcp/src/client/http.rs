@@ -7,7 +7,11 @@
 //! 2. 404 for a session that we have: it is over, and rmcp begins another.
 //! 3. `server/discover` refused with 4xx, but for 401 and 403: told as an error of the server, so that rmcp goes on
 //!    with `initialize`.
-//! 4. Another failure with a JSON-RPC error in its body: that error. Without one: the status, and what came with it.
+//! 4. An answer belongs to the request that it came for: one with another id is none, and neither is one that says one
+//!    language in `Content-Language` and another in its body. On a stream each message is judged by itself.
+//! 5. Another failure with a JSON-RPC error in its body: that error. Without one: the status, and what came with it.
+//!
+//! Rules: L16.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,7 +19,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use ::http::header::{ACCEPT, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
+use ::http::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_LANGUAGE, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use ::http::uri::Scheme;
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use bytes::Bytes;
@@ -28,7 +32,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
@@ -37,8 +41,11 @@ use sse_stream::{Sse, SseStream};
 
 use super::error::Error;
 use super::host::Wire;
-use super::kept::Kept;
+use super::kept::{Kept, contradiction};
+use super::listing::Learned;
 use super::options::Options;
+use super::profile::CallerProfile;
+use super::sent;
 use super::shown::shown;
 
 const JSON: &str = "application/json";
@@ -57,11 +64,19 @@ pub(crate) struct Http {
     at: Arc<str>,
     headers: Arc<HeaderMap>,
     bytes: usize,
+    profile: CallerProfile,
     kept: Arc<Kept>,
+    learned: Arc<Learned>,
 }
 
 impl Http {
-    pub(crate) fn new(at: String, url: &Uri, options: &Options, kept: Arc<Kept>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        at: String,
+        url: &Uri,
+        options: &Options,
+        kept: Arc<Kept>,
+        learned: Arc<Learned>,
+    ) -> Result<Self, Error> {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
@@ -76,7 +91,8 @@ impl Http {
         for header in &options.headers {
             headers.append(header.name.clone(), header.value.clone());
         }
-        Ok(Self { client, at: at.into(), headers: Arc::new(headers), bytes: options.bytes, kept })
+        let (profile, bytes) = (options.profile.clone(), options.bytes);
+        Ok(Self { client, at: at.into(), headers: Arc::new(headers), bytes, profile, kept, learned })
     }
 
     async fn send(
@@ -86,10 +102,15 @@ impl Http {
         mut headers: HeaderMap,
         body: Vec<u8>,
     ) -> Result<Response<Incoming>, Error> {
-        for name in self.headers.keys() {
+        // What a request says of its language stands: its body says the same.
+        let speaks = headers.contains_key(ACCEPT_LANGUAGE);
+        let chosen = |name: &&HeaderName| !speaks || **name != ACCEPT_LANGUAGE;
+        for name in self.headers.keys().filter(chosen) {
             headers.remove(name);
         }
-        headers.extend(self.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+        for (name, value) in self.headers.iter().filter(|(name, _)| chosen(name)) {
+            headers.append(name.clone(), value.clone());
+        }
         let unreachable = |why: String| Error::Unreachable { at: self.at.to_string(), why };
         self.kept.wire(&Wire::Request { method: method.as_str(), url: uri, headers: &headers, body: &body });
         let mut request = Request::new(Full::from(body));
@@ -120,20 +141,68 @@ impl Http {
         Error::NotMcp { at: self.at.to_string(), why }
     }
 
-    fn events(&self, body: Incoming) -> BoxStream<'static, Result<Sse, SseError>> {
-        let body = Limited::new(body, self.bytes).map_err(io::Error::other as fn(_) -> _);
-        Box::pin(Tapped { events: SseStream::new(body), kept: self.kept.clone(), too_much: self.too_much() })
+    /// The events of an answer; `asked` is the request that it answers.
+    fn events(
+        &self,
+        response: Response<Incoming>,
+        asked: Option<RequestId>,
+    ) -> BoxStream<'static, Result<Sse, SseError>> {
+        let (http, language) = (self.clone(), content_language(&response));
+        let body = Limited::new(response.into_body(), self.bytes).map_err(io::Error::other as fn(_) -> _);
+        Box::pin(Tapped { events: SseStream::new(body), http, language, asked })
+    }
+
+    /// Whether an answer says one language in its header and another in its body.
+    fn malformed(&self, language: Option<&str>, answer: &[u8]) -> Option<Error> {
+        let why = contradiction(language?, answer)?;
+        Some(Error::Malformed { at: self.at.to_string(), why })
+    }
+
+    /// A JSON answer to a request.
+    fn read(
+        &self,
+        asked: &RequestId,
+        language: Option<&str>,
+        body: &[u8],
+    ) -> Result<ServerJsonRpcMessage, Error> {
+        if let Some(malformed) = self.malformed(language, body) {
+            return Err(malformed);
+        }
+        self.kept.hears(body, None);
+        let said = || shown(&String::from_utf8_lossy(body.get(..1024).unwrap_or(body)));
+        let mut message =
+            serde_json::from_slice(body).map_err(|_| self.not_mcp(format!("it answers `{}`", said())))?;
+        let id = match &mut message {
+            ServerJsonRpcMessage::Response(response) => Some(&response.id),
+            // Who could not read a request cannot know its id.
+            ServerJsonRpcMessage::Error(error) => Some(&*error.id.get_or_insert_with(|| asked.clone())),
+            _ => None,
+        };
+        match id {
+            Some(id) if id != asked => {
+                let why = format!("it answers `{}`, and `{asked}` was asked", shown(&id.to_string()));
+                Err(self.not_mcp(why))
+            }
+            _ => Ok(message),
+        }
     }
 
     async fn post(
         &self,
         uri: &str,
-        message: &ClientJsonRpcMessage,
+        message: &mut ClientJsonRpcMessage,
         session: Option<&str>,
-        headers: HeaderMap,
+        mut headers: HeaderMap,
     ) -> Result<StreamableHttpPostResponse, Failed> {
         self.kept.sends(message);
-        let body = serde_json::to_vec(message)?;
+        let body = sent::body(message, &self.profile)?;
+        let asked = match message {
+            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        if asked.is_some() {
+            sent::mirror(&mut headers, &body, &self.learned);
+        }
         let response = self.send(Method::POST, uri, headers, body).await.map_err(Failed::Client)?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
@@ -147,26 +216,27 @@ impl Http {
         }
         let id = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
         let kind = content_type(&response);
-        let asked = matches!(message, ClientJsonRpcMessage::Request(_));
-        match kind.as_deref() {
-            Some(EVENTS) => Ok(StreamableHttpPostResponse::Sse(self.events(response.into_body()), id)),
+        match (kind.as_deref(), asked) {
+            (Some(EVENTS), asked) => Ok(StreamableHttpPostResponse::Sse(self.events(response, asked), id)),
             // What nobody asked is not answered: whatever comes is taken for a receipt.
-            _ if !asked => Ok(StreamableHttpPostResponse::Accepted),
-            Some(JSON) => {
+            (_, None) => Ok(StreamableHttpPostResponse::Accepted),
+            (Some(JSON), Some(asked)) => {
+                let language = content_language(&response);
                 let body = self.whole(response.into_body()).await.map_err(Failed::Client)?;
                 self.kept.wire(&Wire::Came(&body));
-                self.kept.hears(&body);
-                let said = || shown(&String::from_utf8_lossy(body.get(..1024).unwrap_or(&body)));
-                let message = serde_json::from_slice(&body)
-                    .map_err(|_| Failed::Client(self.not_mcp(format!("it answers `{}`", said()))))?;
+                let message = self.read(&asked, language.as_deref(), &body).map_err(Failed::Client)?;
                 Ok(StreamableHttpPostResponse::Json(message, id))
             }
-            Some(kind) => Err(Failed::Client(self.not_mcp(format!("it answers with `{}`", shown(kind))))),
-            None => Err(Failed::Client(self.not_mcp("it answers with nothing that says what it is".into()))),
+            (Some(kind), _) => {
+                Err(Failed::Client(self.not_mcp(format!("it answers with `{}`", shown(kind)))))
+            }
+            (None, _) => {
+                Err(Failed::Client(self.not_mcp("it answers with nothing that says what it is".into())))
+            }
         }
     }
 
-    /// Rules 3 and 4.
+    /// Rules 3 and 5.
     async fn refused(
         &self,
         message: &ClientJsonRpcMessage,
@@ -195,7 +265,11 @@ impl Http {
             let message = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
             return Ok(StreamableHttpPostResponse::Json(message, None));
         }
-        if let (Some(error), false) = (error, closed) {
+        if let (Some(mut error), false) = (error, closed) {
+            if let ClientJsonRpcMessage::Request(request) = message {
+                // Over HTTP an answer belongs to its request, whatever some servers call it.
+                error.id = Some(request.id.clone());
+            }
             return Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), None));
         }
         let said =
@@ -233,6 +307,13 @@ fn content_type(response: &Response<Incoming>) -> Option<String> {
     Some(value.split(';').next()?.trim().to_ascii_lowercase())
 }
 
+/// The languages that the header of an answer names, whatever the number of its lines.
+fn content_language(response: &Response<Incoming>) -> Option<String> {
+    let lines = response.headers().get_all(CONTENT_LANGUAGE).iter();
+    let lines: Vec<_> = lines.map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+    (!lines.is_empty()).then(|| lines.join(", "))
+}
+
 /// The headers of one request, from what rmcp gives.
 fn headers(
     session: Option<&str>,
@@ -257,13 +338,13 @@ impl StreamableHttpClient for Http {
     async fn post_message(
         &self,
         uri: Arc<str>,
-        message: ClientJsonRpcMessage,
+        mut message: ClientJsonRpcMessage,
         session: Option<Arc<str>>,
         token: Option<String>,
         custom: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, Failed> {
         let headers = headers(session.as_deref(), token, custom);
-        let posted = self.post(&uri, &message, session.as_deref(), headers).await;
+        let posted = self.post(&uri, &mut message, session.as_deref(), headers).await;
         if let Err(Failed::Client(error)) = &posted {
             self.kept.fails(error);
         }
@@ -305,7 +386,7 @@ impl StreamableHttpClient for Http {
             return Err(Failed::Client(Error::Status { at, status, said: String::new() }));
         }
         match content_type(&response) {
-            Some(kind) if kind == EVENTS => Ok(self.events(response.into_body())),
+            Some(kind) if kind == EVENTS => Ok(self.events(response, None)),
             kind => Err(StreamableHttpError::UnexpectedContentType(kind)),
         }
     }
@@ -315,11 +396,12 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A body up to a bound, with errors that are a type.
 type Body = MapErr<Limited<Incoming>, fn(BoxError) -> io::Error>;
 
-/// Events on their way to rmcp.
+/// Events on their way to rmcp. Each message is judged by itself.
 struct Tapped {
     events: SseStream<Body>,
-    kept: Arc<Kept>,
-    too_much: Error,
+    http: Http,
+    language: Option<String>,
+    asked: Option<RequestId>,
 }
 
 impl Stream for Tapped {
@@ -327,12 +409,19 @@ impl Stream for Tapped {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = Pin::new(&mut self.events).poll_next(cx);
+        let Self { http, language, asked, .. } = &*self;
         match &next {
             Poll::Ready(Some(Ok(Sse { data: Some(data), .. }))) => {
-                self.kept.wire(&Wire::Came(data.as_bytes()));
-                self.kept.hears(data.as_bytes());
+                http.kept.wire(&Wire::Came(data.as_bytes()));
+                let malformed = http.malformed(language.as_deref(), data.as_bytes());
+                http.kept.hears(data.as_bytes(), malformed);
             }
-            Poll::Ready(Some(Err(error))) if is_too_long(error) => self.kept.fails(&self.too_much),
+            Poll::Ready(Some(Err(error))) if is_too_long(error) => {
+                http.kept.fails(&http.too_much());
+                if let Some(asked) = asked {
+                    http.kept.settles(asked, Err(http.too_much()));
+                }
+            }
             _ => {}
         }
         next

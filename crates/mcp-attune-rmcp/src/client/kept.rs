@@ -8,10 +8,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
+use mcp_attune::cache::Change;
+use mcp_attune::language::ContentLanguage;
+use mcp_attune_wire::message::Message;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions, RequestId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::cache::Cache;
 use super::error::Error;
 use super::host::{Host, Wire};
 use super::shown::shown;
@@ -21,19 +25,22 @@ pub(crate) const ELICITATION: &str = "elicitation/create";
 /// How many questions may be open.
 const MOST_QUESTIONS: usize = 16;
 
-/// Where the answer of one request goes.
-pub(crate) type Slot = Arc<OnceLock<Box<RawValue>>>;
+/// Where the answer of one request goes, or why there is none that can be used.
+pub(crate) type Slot = Arc<Settled>;
+type Settled = OnceLock<Result<Box<RawValue>, Error>>;
 
 /// What a connection saw that rmcp does not tell.
 #[derive(Default, Debug)]
 pub(crate) struct Kept {
     seen: Mutex<Seen>,
+    /// Who is told what has changed at the server, and as which.
+    told: OnceLock<(Arc<Cache>, Arc<str>)>,
     host: Option<Arc<dyn Host>>,
 }
 
 #[derive(Default, Debug)]
 struct Seen {
-    waiting: HashMap<String, Weak<OnceLock<Box<RawValue>>>>,
+    waiting: HashMap<String, Weak<Settled>>,
     /// The latest question who the server is, and what it answered.
     introduction: Option<Introduction>,
     /// What the server asks, as it was written.
@@ -52,8 +59,8 @@ struct Introduction {
 #[derive(Deserialize)]
 struct Answer<'a> {
     id: RequestId,
-    #[serde(borrow)]
-    result: &'a RawValue,
+    #[serde(borrow, default)]
+    result: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -64,9 +71,47 @@ struct Question<'a> {
     params: &'a RawValue,
 }
 
+/// Where an answer says its language.
+#[derive(Deserialize)]
+struct Speaking {
+    result: Option<Inside>,
+    error: Option<WithData>,
+}
+
+#[derive(Deserialize)]
+struct WithData {
+    data: Option<Inside>,
+}
+
+#[derive(Deserialize)]
+struct Inside {
+    #[serde(rename = "_meta")]
+    meta: Option<Language>,
+}
+
+#[derive(Deserialize)]
+struct Language {
+    #[serde(rename = "io.modelcontextprotocol/contentLanguage")]
+    language: Option<String>,
+}
+
+/// What the header of an answer and its `_meta` say of its language, where they do not say the same.
+///
+/// Rules: L16.
+pub(crate) fn contradiction(header: &str, answer: &[u8]) -> Option<String> {
+    let Speaking { result, error } = serde_json::from_slice(answer).ok()?;
+    let inside = result.or_else(|| error?.data)?;
+    let reported = inside.meta?.language?;
+    if ContentLanguage::agree(header, &reported) {
+        return None;
+    }
+    let (header, reported) = (shown(header), shown(&reported));
+    Some(format!("`Content-Language: {header}`, and `{reported}` in its `_meta`"))
+}
+
 impl Kept {
     pub(crate) fn new(host: Option<Arc<dyn Host>>) -> Self {
-        Self { seen: Mutex::default(), host }
+        Self { host, ..Self::default() }
     }
 
     /// Something goes over the wire.
@@ -100,20 +145,19 @@ impl Kept {
         });
     }
 
-    /// A message came.
-    pub(crate) fn hears(&self, message: &[u8]) {
-        let Ok(Answer { id, result }) = serde_json::from_slice(message) else {
-            return self.hears_question(message);
-        };
-        let id = id.to_string();
-        self.seen(|seen| {
-            let introduction = seen.introduction.as_ref().filter(|asked| asked.id == id);
-            let slot = introduction.map(|asked| asked.slot.clone());
-            if let Some(slot) = slot.or_else(|| seen.waiting.remove(&id)?.upgrade()) {
-                // A second answer to one question is nobody's.
-                let _ = slot.set(result.to_owned());
-            }
-        });
+    /// What changes at the server is told to this cache.
+    pub(crate) fn tells(&self, cache: &Arc<Cache>, server: &Arc<str>) {
+        let _ = self.told.set((cache.clone(), server.clone()));
+    }
+
+    /// A message came; `malformed` where it contradicts what came with it.
+    pub(crate) fn hears(&self, message: &[u8], malformed: Option<Error>) {
+        let Ok(Answer { id, result }) = serde_json::from_slice(message) else { return self.notices(message) };
+        match (malformed, result) {
+            (Some(error), _) => self.settles(&id, Err(error)),
+            (None, Some(result)) => self.settles(&id, Ok(result)),
+            (None, None) => self.hears_question(message),
+        }
     }
 
     fn hears_question(&self, message: &[u8]) {
@@ -135,9 +179,36 @@ impl Kept {
         self.seen(|seen| seen.questions.remove(&id.to_string()))
     }
 
+    /// Something came that is no answer.
+    fn notices(&self, message: &[u8]) {
+        let Some((cache, server)) = self.told.get() else { return };
+        if let Some(change) = Message::parse(message).ok().as_ref().and_then(Change::read) {
+            cache.changed(server, &change);
+        }
+    }
+
+    /// A question has its answer, or will have none.
+    pub(crate) fn settles(&self, id: &RequestId, answer: Result<&RawValue, Error>) {
+        let id = id.to_string();
+        self.seen(|seen| {
+            let introduction = seen.introduction.as_ref().filter(|asked| asked.id == id);
+            let slot = introduction.map(|asked| asked.slot.clone());
+            if let Some(slot) = slot.or_else(|| seen.waiting.remove(&id)?.upgrade()) {
+                // A second answer to one question is nobody's.
+                let _ = slot.set(answer.map(RawValue::to_owned));
+            }
+        });
+    }
+
     /// What the server said about itself.
     pub(crate) fn introduction(&self) -> Option<Box<RawValue>> {
-        self.seen(|seen| seen.introduction.as_ref()?.slot.get().cloned())
+        self.introduced().ok().flatten()
+    }
+
+    /// The same, or why it cannot be trusted.
+    pub(crate) fn introduced(&self) -> Result<Option<Box<RawValue>>, Error> {
+        let said = self.seen(|seen| seen.introduction.as_ref()?.slot.get().cloned());
+        said.transpose()
     }
 
     /// How the server was last asked to introduce itself.
@@ -185,11 +256,30 @@ mod tests {
         let (kept, slot, other) = (Kept::default(), Slot::default(), Slot::default());
         kept.sends(&request(1, &slot));
         kept.sends(&request(2, &other));
-        kept.hears(br#"{"jsonrpc":"2.0","id":3,"result":{}}"#);
-        kept.hears(br#"{"jsonrpc":"2.0","id":1,"result":{ "z":1.0,"a":12345678901234567890123 }}"#);
-        kept.hears(br#"{"jsonrpc":"2.0","id":1,"result":{"second":true}}"#);
-        assert_eq!(slot.get().unwrap().get(), r#"{ "z":1.0,"a":12345678901234567890123 }"#);
+        kept.hears(br#"{"jsonrpc":"2.0","id":3,"result":{}}"#, None);
+        kept.hears(br#"{"jsonrpc":"2.0","id":1,"result":{ "z":1.0,"a":12345678901234567890123 }}"#, None);
+        kept.hears(br#"{"jsonrpc":"2.0","id":1,"result":{"second":true}}"#, None);
+        assert_eq!(slot.get().unwrap().as_ref().unwrap().get(), r#"{ "z":1.0,"a":12345678901234567890123 }"#);
         assert!(other.get().is_none());
+    }
+
+    #[test]
+    fn sees_where_an_answer_says_two_languages() {
+        let key = "io.modelcontextprotocol/contentLanguage";
+        let check = |header: &str, answer: &str, agrees: bool| {
+            let answer = answer.replace("KEY", key);
+            assert_eq!(contradiction(header, answer.as_bytes()).is_none(), agrees, "{header} {answer}");
+        };
+        check("fr", r#"{"id":1,"result":{"_meta":{"KEY":"FR"}}}"#, true);
+        check("fr,en", r#"{"id":1,"result":{"_meta":{"KEY":"fr, en"}}}"#, true);
+        check("en", r#"{"id":1,"result":{"_meta":{"KEY":"fr"}}}"#, false);
+        check("en, fr", r#"{"id":1,"result":{"_meta":{"KEY":"fr"}}}"#, false);
+        check("", r#"{"id":1,"result":{"_meta":{"KEY":"fr"}}}"#, false);
+        check("en", r#"{"id":1,"error":{"code":1,"message":"","data":{"_meta":{"KEY":"fr"}}}}"#, false);
+        check("en", r#"{"id":1,"error":{"code":1,"message":"","data":"fr"}}"#, true);
+        check("en", r#"{"id":1,"result":{"_meta":{}}}"#, true);
+        check("en", r#"{"id":1,"result":{}}"#, true);
+        check("en", "no JSON", true);
     }
 
     #[test]

@@ -2,6 +2,12 @@
 
 mod shown;
 
+mod profile;
+
+mod listing;
+
+mod cache;
+
 mod options;
 mod target;
 
@@ -9,15 +15,25 @@ mod error;
 
 mod host;
 mod kept;
+mod sent;
 
 mod http;
 mod pipe;
 
+mod unmet;
+
+mod asking;
+
 mod connection;
 
+pub use asking::Asking;
+pub use cache::Cache;
 pub use connection::{Connection, Era};
 pub use error::Error;
 pub use host::{Answered, Host, Wire};
+pub use listing::{Dropped, Listing};
 pub use mcp_attune_process::process::Stderr;
 pub use options::{BadHeader, Header, Options};
+pub use profile::{BadFeature, CallerProfile};
 pub use target::{BadTarget, Target};
+pub use unmet::Unmet;

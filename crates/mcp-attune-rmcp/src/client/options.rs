@@ -8,15 +8,22 @@ use std::time::Duration;
 use ::http::{HeaderName, HeaderValue};
 use mcp_attune_process::process::Stderr;
 
+use super::cache::Cache;
 use super::host::Host;
+use super::profile::CallerProfile;
 use super::shown::shown;
 
 /// How to connect, and how much to bear.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
-    /// Headers of every request over HTTP. They replace those that would be sent under the same name.
+    /// Headers of every request over HTTP. They replace those that would be sent under the same name, but for the
+    /// `Accept-Language` of a request whose caller has a preference.
     pub headers: Vec<Header>,
+    /// What is said of the caller, where a request does not say otherwise.
+    pub profile: CallerProfile,
+    /// Where answers are kept for as long as the server says; without one, none are.
+    pub cache: Option<Arc<Cache>>,
     /// How long it may take until the server has introduced itself. A server that is silent when it is asked what it
     /// does not know is asked again after ten seconds, in the older way; with less than that there is no second time.
     pub connect: Duration,
@@ -30,7 +37,7 @@ pub struct Options {
     pub items: usize,
     /// Where a program's standard error goes.
     pub stderr: Stderr,
-    /// Who looks on, and answers when the server asks.
+    /// Who looks on, and answers when the server asks. What they can answer is declared by the profile.
     pub host: Option<Arc<dyn Host>>,
 }
 
@@ -38,6 +45,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             headers: Vec::new(),
+            profile: CallerProfile::default(),
+            cache: None,
             connect: Duration::from_secs(30),
             answer: Duration::from_secs(60),
             bytes: 64 << 20,
@@ -62,6 +71,13 @@ impl Default for Options {
 pub struct Header {
     pub(crate) name: HeaderName,
     pub(crate) value: HeaderValue,
+}
+
+impl Header {
+    /// Its name and its value.
+    pub(crate) fn parts(&self) -> [&[u8]; 2] {
+        [self.name.as_str().as_bytes(), self.value.as_bytes()]
+    }
 }
 
 impl fmt::Debug for Header {

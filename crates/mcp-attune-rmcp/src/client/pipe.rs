@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_attune_process::lines::{Line, Lines, line};
-use mcp_attune_process::process::{self, Environment, Pipes, Process, Program, Stderr};
+use mcp_attune_process::process::{self, Environment, Pipes, Process, Program};
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -20,6 +20,9 @@ use tokio::time::timeout;
 use super::error::Error;
 use super::host::Wire;
 use super::kept::Kept;
+use super::options::Options;
+use super::profile::CallerProfile;
+use super::sent;
 
 /// Messages that wait for a program to read.
 const QUEUE: usize = 16;
@@ -36,6 +39,7 @@ pub(crate) struct Pipe {
     lines: Lines<ChildStdout>,
     process: Option<Process>,
     bytes: usize,
+    profile: CallerProfile,
     kept: Arc<Kept>,
 }
 
@@ -45,22 +49,23 @@ impl Pipe {
         at: String,
         name: &str,
         arguments: &[String],
-        stderr: Stderr,
-        bytes: usize,
+        options: &Options,
         kept: Arc<Kept>,
     ) -> Result<Self, Error> {
+        let bytes = options.bytes;
         let program = Program {
             name: name.to_owned(),
             arguments: arguments.to_vec(),
             environment: Environment::Inherited(Vec::new()),
-            stderr,
+            stderr: options.stderr.clone(),
         };
         let (process, Pipes { stdin, stdout }) =
             process::start(&program).map_err(|error| Error::NotStarted { why: error.to_string() })?;
         let (to, queue) = mpsc::channel(QUEUE);
         let writer = tokio::spawn(write(stdin, queue));
         let lines = Lines::new(stdout, bytes);
-        Ok(Self { at, to: Some(to), writer, lines, process: Some(process), bytes, kept })
+        let profile = options.profile.clone();
+        Ok(Self { at, to: Some(to), writer, lines, process: Some(process), bytes, profile, kept })
     }
 
     /// What a line holds, if it is a message.
@@ -68,7 +73,7 @@ impl Pipe {
         self.kept.wire(&Wire::Came(line));
         match serde_json::from_slice(line) {
             Ok(message) => {
-                self.kept.hears(line);
+                self.kept.hears(line, None);
                 Some(message)
             }
             Err(error) => {
@@ -103,10 +108,10 @@ impl Transport<RoleClient> for Pipe {
 
     fn send(
         &mut self,
-        message: ClientJsonRpcMessage,
+        mut message: ClientJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.kept.sends(&message);
-        let text = serde_json::to_vec(&message).map(|text| {
+        let text = sent::body(&mut message, &self.profile).map(|text| {
             self.kept.wire(&Wire::Line(&text));
             line(&text)
         });

@@ -53,6 +53,24 @@ impl Target {
     }
 }
 
+impl Target {
+    /// All of it that is not the identity of who asks.
+    pub(crate) fn whole(&self) -> String {
+        match self {
+            Self::Url(_) => self.to_string(),
+            Self::Program { name, arguments } => serde_json::json!([name, arguments]).to_string(),
+        }
+    }
+
+    /// The query of the URL, which may hold a secret.
+    pub(crate) fn query(&self) -> Option<&[u8]> {
+        match self {
+            Self::Url(url) => url.query().map(str::as_bytes),
+            Self::Program { .. } => None,
+        }
+    }
+}
+
 /// Reads a URL.
 impl FromStr for Target {
     type Err = BadTarget;

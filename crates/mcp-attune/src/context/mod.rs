@@ -88,6 +88,12 @@ impl ClientContext {
         Self { timezone, instant, locale, ..Self::default() }
     }
 
+    /// The context with a place.
+    #[must_use]
+    pub fn at(self, place: Place) -> Self {
+        Self { place: Some(place).filter(|place| !place.is_empty()), ..self }
+    }
+
     /// `timezone`: where the caller's clock hangs.
     #[must_use]
     pub fn timezone(&self) -> Option<Zone> {

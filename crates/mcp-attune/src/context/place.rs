@@ -21,6 +21,31 @@ pub struct Place {
 }
 
 impl Place {
+    /// A place by its names, each of which may be left out.
+    ///
+    /// ```
+    /// use mcp_attune::context::{Country, Place, Wrong};
+    ///
+    /// let place = Place::named(Some("Wien"), None, Country::parse("at").ok())?;
+    /// assert_eq!(place.country().map(Country::as_str), Some("AT"));
+    /// assert_eq!(Place::named(Some(""), None, None), Err(Wrong::Empty));
+    /// # Ok::<(), Wrong>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A name that is empty, too long, or has a control character in it.
+    pub fn named(city: Option<&str>, region: Option<&str>, country: Option<Country>) -> Result<Self, Wrong> {
+        let (city, region) = (city.map(Name::parse).transpose()?, region.map(Name::parse).transpose()?);
+        Ok(Self { city, region, country, coordinates: None })
+    }
+
+    /// The place with its coordinates.
+    #[must_use]
+    pub fn at(self, coordinates: Coordinates) -> Self {
+        Self { coordinates: Some(coordinates), ..self }
+    }
+
     /// The city, such as `Wien`.
     #[must_use]
     pub fn city(&self) -> Option<&str> {

@@ -107,6 +107,26 @@ impl ContentLanguage {
         Ok(Self { first, rest: tags.collect() })
     }
 
+    /// Whether the header of an answer says what its `_meta` says: the same languages in the same order, however they are
+    /// spelled. What is no list of tags agrees with itself only.
+    ///
+    /// Rules: L16.
+    ///
+    /// ```
+    /// use mcp_attune::language::ContentLanguage;
+    ///
+    /// assert!(ContentLanguage::agree("de-ch,en", "de-CH, en"));
+    /// assert!(!ContentLanguage::agree("en", "de"));
+    /// assert!(!ContentLanguage::agree("de, en", "de"));
+    /// ```
+    #[must_use]
+    pub fn agree(header: &str, reported: &str) -> bool {
+        match (Self::parse(header), Self::parse(reported)) {
+            (Ok(header), Ok(reported)) => header == reported,
+            _ => header == reported,
+        }
+    }
+
     /// The tags in their order.
     ///
     /// Rules: L7.

@@ -1,0 +1,299 @@
+//! What a server is asked, in the name of one caller.
+//!
+//! 1. Where the answer may be kept and is, fresh, in the cache of the connection, nothing is sent.
+//! 2. A call over HTTP in the modern era needs headers that the schema of its tool declares, so the tools are listed
+//!    first, once. A tool whose annotations are invalid is not called.
+//! 3. Where such a call is refused for headers that mirror parameters, the tools are listed again, and the call is
+//!    repeated: once, and it had not begun.
+//!
+//! Rules: G3, H5, H12, L18.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use mcp_attune::cache::{self, Hint};
+use mcp_attune_wire::header;
+use mcp_attune_wire::reply::HEADER_MISMATCH;
+use rmcp::model::{ClientRequest, CustomRequest};
+use rmcp::service::PeerRequestOptions;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::cache::{Answer, Cache, Question};
+use super::connection::Connection;
+use super::error::Error;
+use super::kept::Slot;
+use super::listing::Listing;
+use super::profile::CallerProfile;
+use super::unmet::{Unmet, unmet};
+
+/// The parameters that stand for all pages of a listing: no request has them.
+const ALL_PAGES: &str = "all";
+
+/// A connection in the name of one caller: light, made for a request or for many.
+#[derive(Clone, Debug)]
+pub struct Asking<'c> {
+    connection: &'c Connection,
+    profile: CallerProfile,
+}
+
+/// What a listing is asked for with, and where its items are.
+#[derive(Clone, Copy)]
+struct Kind {
+    method: &'static str,
+    member: &'static str,
+}
+
+const TOOLS: Kind = Kind { method: "tools/list", member: "tools" };
+const PROMPTS: Kind = Kind { method: "prompts/list", member: "prompts" };
+const RESOURCES: Kind = Kind { method: "resources/list", member: "resources" };
+const TEMPLATES: Kind = Kind { method: "resources/templates/list", member: "resourceTemplates" };
+
+impl<'c> Asking<'c> {
+    pub(crate) fn new(connection: &'c Connection, profile: CallerProfile) -> Self {
+        Self { connection, profile }
+    }
+
+    /// Who asks.
+    #[must_use]
+    pub fn profile(&self) -> &CallerProfile {
+        &self.profile
+    }
+
+    /// All tools that can be used; [`Listing::dropped`] has the others.
+    pub async fn tools(&self) -> Result<Arc<Listing>, Error> {
+        let listing = self.list(TOOLS, true).await?;
+        if self.connection.mirrors {
+            self.connection.learned.learn(listing.declared());
+        }
+        Ok(listing)
+    }
+
+    /// All prompts.
+    pub async fn prompts(&self) -> Result<Arc<Listing>, Error> {
+        self.list(PROMPTS, true).await
+    }
+
+    /// All resources.
+    pub async fn resources(&self) -> Result<Arc<Listing>, Error> {
+        self.list(RESOURCES, true).await
+    }
+
+    /// All templates of resources.
+    pub async fn templates(&self) -> Result<Arc<Listing>, Error> {
+        self.list(TEMPLATES, true).await
+    }
+
+    /// Calls a tool.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Error> {
+        self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
+    }
+
+    /// Calls a tool, for the result as it was written.
+    pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Box<RawValue>, Error> {
+        self.request_raw("tools/call", json!({ "name": tool, "arguments": arguments })).await
+    }
+
+    /// Reads a resource.
+    pub async fn read(&self, uri: &str) -> Result<Value, Error> {
+        self.request("resources/read", json!({ "uri": uri })).await
+    }
+
+    /// Gets a prompt.
+    pub async fn prompt(&self, name: &str, arguments: Value) -> Result<Value, Error> {
+        self.request("prompts/get", json!({ "name": name, "arguments": arguments })).await
+    }
+
+    /// Asks anything. What the modern era wants in `_meta` is added, and what the profile says; what else `params` has
+    /// there stays.
+    pub async fn request(&self, method: &str, params: Value) -> Result<Value, Error> {
+        let raw = self.request_raw(method, params).await?;
+        self.read_result(method, &raw)
+    }
+
+    /// Asks anything, for the result as it was written: order, spaces and numbers of any size.
+    pub async fn request_raw(&self, method: &str, params: Value) -> Result<Box<RawValue>, Error> {
+        let params = if params.is_null() { Value::Object(Map::new()) } else { params };
+        match self.connection.cache() {
+            Some(cache) if cache::may_keep(method) => self.kept(cache, method, params).await,
+            _ if method == "tools/call" && self.connection.mirrors => self.call_mirrored(params).await,
+            _ => self.send(method, params).await,
+        }
+    }
+
+    /// What of the profile a result did not honour, for the user to be told.
+    ///
+    /// Rules: F16.
+    #[must_use]
+    pub fn unmet(&self, result: &Value) -> Vec<Unmet> {
+        unmet(self.connection, &self.profile, result)
+    }
+
+    fn question<'q>(&'q self, cache: &Cache, method: &'q str, params: &'q str) -> Question<'q> {
+        let Connection { server, .. } = self.connection;
+        let identity = self.connection.identity(cache);
+        Question { server, method, params, caller: self.profile.key(), identity }
+    }
+
+    /// A result from the cache, or one that goes there.
+    async fn kept(&self, cache: &Cache, method: &str, params: Value) -> Result<Box<RawValue>, Error> {
+        let text = params.to_string();
+        let asked = self.question(cache, method, &text);
+        if let Some(Answer::Result(raw)) = cache.find(&asked, Instant::now()) {
+            return Ok((*raw).to_owned());
+        }
+        let changes = cache.changes();
+        let raw = self.send(method, params).await?;
+        if let Some(hint) = cache::hint(method, &text, raw.get()) {
+            let answer = Answer::Result(raw.clone().into());
+            cache.keep(&asked, answer, raw.get().len(), hint, (changes, Instant::now()));
+        }
+        Ok(raw)
+    }
+
+    /// A whole listing: from the cache if `kept` will do.
+    async fn list(&self, kind: Kind, kept: bool) -> Result<Arc<Listing>, Error> {
+        let Some(cache) = self.connection.cache() else { return Ok(self.pages(kind).await?.0) };
+        let asked = self.question(cache, kind.method, ALL_PAGES);
+        if kept && let Some(Answer::Listing(listing)) = cache.find(&asked, Instant::now()) {
+            return Ok(listing);
+        }
+        let changes = cache.changes();
+        let (listing, hint, bytes) = self.pages(kind).await?;
+        if let Some(hint) = hint {
+            let answer = Answer::Listing(listing.clone());
+            cache.keep(&asked, answer, bytes, hint, (changes, Instant::now()));
+        }
+        Ok(listing)
+    }
+
+    /// All pages, how long they may be kept together, and their bytes.
+    async fn pages(&self, kind: Kind) -> Result<(Arc<Listing>, Option<Hint>, usize), Error> {
+        let Kind { method, member } = kind;
+        let (most_pages, most_items) = (self.connection.options.pages, self.connection.options.items);
+        let too_much = |count: usize, what: &str| {
+            let what = format!("more than {count} {what} to `{method}`");
+            Error::TooMuch { at: self.connection.at.clone(), what }
+        };
+        let (mut all, mut hint, mut bytes) = (Vec::new(), None, 0);
+        let mut params = Value::Object(Map::new());
+        for number in 0..most_pages {
+            let raw = self.send(method, params).await?;
+            let mut page = self.read_result(method, &raw)?;
+            let of_page = cache::hint(method, "{}", raw.get());
+            hint = if number == 0 {
+                of_page
+            } else {
+                hint.zip(of_page).map(|(one, two): (Hint, _)| one.and(two))
+            };
+            bytes += raw.get().len();
+            match page.get_mut(member).map(Value::take) {
+                Some(Value::Array(items)) => all.extend(items),
+                _ => return Err(self.connection.not_mcp(method, &format!("an answer without `{member}`"))),
+            }
+            if all.len() > most_items {
+                return Err(too_much(most_items, "items"));
+            }
+            match page.get_mut("nextCursor").map(Value::take) {
+                None | Some(Value::Null) => return Ok((Arc::new(self.listing(kind, all)), hint, bytes)),
+                Some(cursor) => params = json!({ "cursor": cursor }),
+            }
+        }
+        Err(too_much(most_pages, "pages"))
+    }
+
+    fn listing(&self, kind: Kind, items: Vec<Value>) -> Listing {
+        if kind.method != TOOLS.method || !self.connection.mirrors {
+            return Listing::whole(items);
+        }
+        let listing = Listing::of_tools(items);
+        for dropped in listing.dropped() {
+            tracing::warn!(tool = ?dropped.name(), why = %dropped.why, "a tool is left out");
+        }
+        listing
+    }
+
+    /// Rules 2 and 3.
+    async fn call_mirrored(&self, params: Value) -> Result<Box<RawValue>, Error> {
+        let learned = &self.connection.learned;
+        if !learned.is_known() && self.tools().await.is_err() {
+            // A server that cannot list its tools may still be called.
+            learned.give_up();
+        }
+        self.callable(&params)?;
+        match self.send("tools/call", params.clone()).await {
+            Err(Error::Refused { code: HEADER_MISMATCH, message, data, .. })
+                if is_about_params(&message, data.as_ref()) =>
+            {
+                tracing::debug!("headers are refused; the tools are listed again");
+                learned.learn(self.list(TOOLS, false).await?.declared());
+                self.callable(&params)?;
+                self.send("tools/call", params).await
+            }
+            called => called,
+        }
+    }
+
+    fn callable(&self, params: &Value) -> Result<(), Error> {
+        let Some(tool) = params.get("name").and_then(Value::as_str) else { return Ok(()) };
+        match self.connection.learned.of(tool) {
+            Some(Err(why)) => Err(Error::Dropped { tool: tool.to_owned(), why }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends a request, whatever is in a cache.
+    async fn send(&self, method: &str, params: Value) -> Result<Box<RawValue>, Error> {
+        let connection = self.connection;
+        let slot = Slot::default();
+        let mut request = CustomRequest::new(method, Some(params));
+        request.extensions.insert(slot.clone());
+        request.extensions.insert(self.profile.clone());
+        let options = PeerRequestOptions::with_timeout(connection.options.answer);
+        let asked =
+            connection.service.send_request_with_option(ClientRequest::CustomRequest(request), options);
+        let answered = match asked.await {
+            Ok(asked) => asked.await_response().await,
+            Err(error) => Err(error),
+        };
+        match (slot.get(), answered) {
+            (Some(Err(error)), _) => Err(error.clone()),
+            (_, Err(error)) => Err(connection.failed(method, error)),
+            (Some(Ok(raw)), Ok(_)) => Ok(raw.clone()),
+            (None, Ok(_)) => Err(connection.not_mcp(method, "an answer without a result")),
+        }
+    }
+
+    fn read_result(&self, method: &str, raw: &RawValue) -> Result<Value, Error> {
+        serde_json::from_str(raw.get()).map_err(|error| self.connection.not_mcp(method, &error.to_string()))
+    }
+}
+
+/// Whether a refusal of headers concerns those that mirror parameters: it names one, or none of the others.
+fn is_about_params(message: &str, data: Option<&Value>) -> bool {
+    let said = format!("{message} {}", data.unwrap_or(&Value::Null)).to_ascii_lowercase();
+    let names = |name: &str| said.contains(&name.to_ascii_lowercase());
+    let others = [header::METHOD, header::NAME, header::PROTOCOL_VERSION, header::ACCEPT_LANGUAGE];
+    names(header::PARAM_PREFIX) || !others.into_iter().any(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_refusals_of_parameters_from_others() {
+        let data = json!({ "mismatches": [{ "header": "mcp-param-zone" }] });
+        for (message, data) in [
+            ("missing Mcp-Param-Region header for `region`", None),
+            ("headers do not match", Some(&data)),
+            ("Header mismatch", None),
+            ("Mcp-Name and Mcp-Param-Zone differ", None),
+        ] {
+            assert!(is_about_params(message, data), "{message}");
+        }
+        for message in ["Mcp-Name header `a` does not match", "missing required Mcp-Method header"] {
+            assert!(!is_about_params(message, None), "{message}");
+        }
+    }
+}

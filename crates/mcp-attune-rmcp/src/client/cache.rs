@@ -1,0 +1,342 @@
+//! Answers that are kept for as long as their server says.
+//!
+//! 1. The key is the server with the version it speaks, the method, the parameters, what the caller says of itself (the
+//!    preference to the letter, features and capabilities, the context), and the identity. An answer that the server
+//!    calls public is found without the identity, and without nothing else.
+//! 2. An answer is served while it is fresh. What a notification says has changed is not fresh any more, and neither is
+//!    an answer that was on its way at that moment.
+//! 3. Errors are not kept, nor what [`mcp_attune::cache`] does not let be kept.
+//! 4. There is a bound on the bytes of all answers together and on their number; what is asked for least goes first.
+//!
+//! The identity is made of the headers that a connection was given and the query of its URL; a keyed hash of it is all
+//! that stays. So one cache may serve connections of many identities, and none gets another's answer.
+//!
+//! rmcp has a cache of its own, which leaves `_meta` out of its key, and with it the language; a connection goes past it.
+//!
+//! Rules: G3, L18.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use mcp_attune::cache::{Change, Hint, Scope};
+use quick_cache::sync::{Cache as Slots, DefaultLifecycle};
+use quick_cache::{Equivalent, OptionsBuilder, Weighter};
+use serde_json::value::RawValue;
+
+use super::listing::Listing;
+
+/// Answers of servers, for one connection or for many.
+///
+/// ```
+/// use mcp_attune_rmcp::{Cache, Options};
+/// use std::sync::Arc;
+///
+/// let cache = Arc::new(Cache::bounded(1 << 20, 100));
+/// let mut options = Options::default();
+/// options.cache = Some(cache.clone()); // and in the options of others
+/// assert!(cache.is_empty());
+/// ```
+///
+/// Rules: G3, L18.
+pub struct Cache {
+    slots: Slots<Key, Held, Weigh, RandomState, DefaultLifecycle<Key, Held>>,
+    hashes: (RandomState, RandomState),
+    /// How often something has changed.
+    changes: AtomicU64,
+}
+
+/// Who asks, kept only as a hash.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Identity(u64, u64);
+
+/// What is asked, by whom.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'a> {
+    pub(crate) server: &'a str,
+    pub(crate) method: &'a str,
+    pub(crate) params: &'a str,
+    pub(crate) caller: &'a str,
+    pub(crate) identity: Identity,
+}
+
+/// What was kept.
+#[derive(Clone, Debug)]
+pub(crate) enum Answer {
+    /// One result, as it came.
+    Result(Arc<RawValue>),
+    /// All pages of a listing.
+    Listing(Arc<Listing>),
+}
+
+#[derive(Clone)]
+struct Held {
+    answer: Answer,
+    until: Instant,
+    bytes: usize,
+}
+
+#[derive(PartialEq, Eq)]
+struct Key {
+    server: Box<str>,
+    method: Box<str>,
+    params: Box<str>,
+    caller: Box<str>,
+    identity: Option<Identity>,
+}
+
+/// A key that owns nothing.
+#[derive(Hash)]
+struct Wanted<'a> {
+    server: &'a str,
+    method: &'a str,
+    params: &'a str,
+    caller: &'a str,
+    identity: Option<Identity>,
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self { server, method, params, caller, identity } = self;
+        Wanted { server, method, params, caller, identity: *identity }.hash(state);
+    }
+}
+
+impl Equivalent<Key> for Wanted<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        (self.identity == key.identity && *self.method == *key.method && *self.params == *key.params)
+            && (*self.caller == *key.caller && *self.server == *key.server)
+    }
+}
+
+/// An answer weighs its bytes and those of its key, and at least the share that bounds the number of answers.
+#[derive(Clone)]
+struct Weigh {
+    least: u64,
+}
+
+impl Weighter<Key, Held> for Weigh {
+    fn weight(&self, key: &Key, held: &Held) -> u64 {
+        let key = key.server.len() + key.method.len() + key.params.len() + key.caller.len();
+        u64::try_from(key + held.bytes).unwrap_or(u64::MAX).max(self.least)
+    }
+}
+
+impl Default for Cache {
+    /// Up to 16 MiB and a thousand answers.
+    fn default() -> Self {
+        Self::bounded(16 << 20, 1000)
+    }
+}
+
+impl Cache {
+    /// With bounds on the bytes of all answers, as they came, and on how many there are.
+    #[must_use]
+    pub fn bounded(bytes: usize, answers: usize) -> Self {
+        let (answers, bytes) = (answers.max(1), u64::try_from(bytes).unwrap_or(u64::MAX).max(1));
+        let weigher = Weigh { least: (bytes / u64::try_from(answers).unwrap_or(u64::MAX)).max(1) };
+        let (hasher, lifecycle) = (RandomState::new(), DefaultLifecycle::default());
+        // One shard: with several, the bound of each would be what one answer can have.
+        let options =
+            OptionsBuilder::new().shards(1).estimated_items_capacity(answers).weight_capacity(bytes).build();
+        let slots = match options {
+            Ok(options) => Slots::with_options(options, weigher, hasher, lifecycle),
+            Err(_) => Slots::with(answers, bytes, weigher, hasher, lifecycle),
+        };
+        Self { slots, hashes: (RandomState::new(), RandomState::new()), changes: AtomicU64::new(0) }
+    }
+
+    /// How many answers there are, fresh or not.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        self.slots.clear();
+    }
+
+    /// Who somebody is that sends this.
+    pub(crate) fn identity(&self, parts: &[&[u8]]) -> Identity {
+        Identity(self.hashes.0.hash_one(parts), self.hashes.1.hash_one(parts))
+    }
+
+    /// A fresh answer.
+    pub(crate) fn find(&self, asked: &Question<'_>, now: Instant) -> Option<Answer> {
+        let find = |identity| {
+            let held = self.slots.get(&asked.for_(identity))?;
+            (now < held.until).then_some(held.answer)
+        };
+        find(Some(asked.identity)).or_else(|| find(None))
+    }
+
+    /// What has changed so far, to be told when the answer that is asked for now is kept.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Acquire)
+    }
+
+    /// Keeps an answer that came now, unless something has changed since it was asked for.
+    pub(crate) fn keep(
+        &self,
+        asked: &Question<'_>,
+        answer: Answer,
+        bytes: usize,
+        hint: Hint,
+        (changes, now): (u64, Instant),
+    ) {
+        let Some(until) = now.checked_add(hint.ttl) else { return };
+        let identity = (hint.scope == Scope::Private).then_some(asked.identity);
+        let Question { server, method, params, caller, .. } = *asked;
+        let key = Key {
+            server: server.into(),
+            method: method.into(),
+            params: params.into(),
+            caller: caller.into(),
+            identity,
+        };
+        if self.changes() == changes {
+            self.slots.insert(key, Held { answer, until, bytes });
+        }
+        // A change that came in between has found nothing to undo.
+        if self.changes() != changes {
+            self.slots.remove(&asked.for_(identity));
+        }
+    }
+
+    /// Something changed at a server: what is kept of it, for whomever, is undone.
+    pub(crate) fn changed(&self, server: &str, change: &Change) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+        self.slots.retain(|key, _| *key.server != *server || !change.undoes(&key.method, &key.params));
+    }
+}
+
+impl<'a> Question<'a> {
+    fn for_(&self, identity: Option<Identity>) -> Wanted<'a> {
+        let Self { server, method, params, caller, .. } = *self;
+        Wanted { server, method, params, caller, identity }
+    }
+}
+
+/// How much there is, and nothing of it.
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache").field("answers", &self.len()).field("bytes", &self.slots.weight()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const HINT: Hint = Hint { ttl: Duration::from_secs(60), scope: Scope::Private };
+    const PUBLIC: Hint = Hint { scope: Scope::Public, ..HINT };
+
+    fn question<'a>(cache: &Cache, who: &'static str) -> Question<'a> {
+        let identity = cache.identity(&[who.as_bytes()]);
+        Question { server: "s", method: "tools/list", params: "{}", caller: "[]", identity }
+    }
+
+    fn text(text: &str) -> Answer {
+        Answer::Result(RawValue::from_string(text.to_owned()).unwrap().into())
+    }
+
+    fn keep(cache: &Cache, asked: &Question<'_>, hint: Hint, now: Instant) {
+        cache.keep(asked, text("{}"), 2, hint, (cache.changes(), now));
+    }
+
+    #[test]
+    fn an_answer_is_served_while_it_is_fresh_and_not_a_moment_longer() {
+        let (cache, now) = (Cache::default(), Instant::now());
+        let asked = question(&cache, "me");
+        keep(&cache, &asked, HINT, now);
+        assert!(cache.find(&asked, now + Duration::from_millis(59_999)).is_some());
+        assert!(cache.find(&asked, now + Duration::from_secs(60)).is_none());
+    }
+
+    #[test]
+    fn every_part_of_the_key_keeps_answers_apart() {
+        let (cache, now) = (Cache::default(), Instant::now());
+        let asked = question(&cache, "me");
+        keep(&cache, &asked, HINT, now);
+        assert!(cache.find(&asked, now).is_some());
+        for other in [
+            Question { server: "t", ..asked },
+            Question { method: "prompts/list", ..asked },
+            Question { params: r#"{"cursor":"2"}"#, ..asked },
+            Question { caller: "[1]", ..asked },
+            question(&cache, "another"),
+        ] {
+            assert!(cache.find(&other, now).is_none(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_public_answer_is_for_every_identity_and_for_no_other_caller() {
+        let (cache, now) = (Cache::default(), Instant::now());
+        let asked = question(&cache, "me");
+        keep(&cache, &asked, PUBLIC, now);
+        let another = question(&cache, "another");
+        assert!(cache.find(&another, now).is_some());
+        assert!(cache.find(&Question { caller: "[1]", ..another }, now).is_none());
+    }
+
+    #[test]
+    fn a_change_undoes_what_is_kept_of_that_server_for_everybody() {
+        let (cache, now) = (Cache::default(), Instant::now());
+        let (mine, theirs) = (question(&cache, "me"), question(&cache, "another"));
+        let elsewhere = Question { server: "t", ..mine };
+        let prompts = Question { method: "prompts/list", ..mine };
+        for asked in [&mine, &theirs, &elsewhere, &prompts] {
+            keep(&cache, asked, HINT, now);
+        }
+        cache.changed("s", &Change::Tools);
+        assert!(cache.find(&mine, now).is_none() && cache.find(&theirs, now).is_none());
+        assert!(cache.find(&elsewhere, now).is_some() && cache.find(&prompts, now).is_some());
+    }
+
+    #[test]
+    fn an_answer_that_was_on_its_way_when_something_changed_is_not_kept() {
+        let (cache, now) = (Cache::default(), Instant::now());
+        let asked = question(&cache, "me");
+        let before = cache.changes();
+        cache.changed("s", &Change::Tools);
+        cache.keep(&asked, text("{}"), 2, HINT, (before, now));
+        assert!(cache.is_empty());
+    }
+
+    #[test]
+    fn there_is_a_bound_on_bytes_and_on_answers() {
+        let now = Instant::now();
+        let fill = |cache: &Cache, bytes| {
+            for number in 0..200 {
+                let params = format!("{{\"cursor\":{number}}}");
+                let asked = Question { params: &params, ..question(cache, "me") };
+                cache.keep(&asked, text("{}"), bytes, HINT, (cache.changes(), now));
+            }
+            cache.len()
+        };
+        let few = fill(&Cache::bounded(1 << 20, 10), 2);
+        assert!((1..=10).contains(&few), "{few}");
+        let small = fill(&Cache::bounded(10_000, 1000), 1000);
+        assert!((1..=9).contains(&small), "{small}");
+        assert_eq!(fill(&Cache::bounded(500, 1000), 1000), 0, "larger than all there is");
+    }
+
+    #[test]
+    fn debug_shows_nothing_of_what_is_kept() {
+        let (cache, now) = (Cache::default(), Instant::now());
+        keep(&cache, &question(&cache, "secret"), HINT, now);
+        assert!(format!("{cache:?}").starts_with("Cache { answers: 1, bytes: "), "{cache:?}");
+    }
+}

@@ -1,0 +1,157 @@
+//! A whole listing: its items, and the tools among them that cannot be used.
+//!
+//! Over HTTP in the modern era, a tool with an invalid `x-mcp-header` is dropped, because nobody can tell which headers a
+//! call of it needs. What is dropped is kept beside the others, with the reason.
+//!
+//! Rules: H5.
+
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use mcp_attune_wire::schema::{Declared, Invalid};
+use serde_json::Value;
+
+/// All items of a listing, page after page.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Listing {
+    items: Vec<Value>,
+    dropped: Vec<Dropped>,
+    declared: Arc<Headers>,
+}
+
+/// A tool that was left out.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Dropped {
+    /// The tool as it was listed.
+    pub tool: Value,
+    /// What is wrong with its schema, and where.
+    pub why: Invalid,
+}
+
+impl Dropped {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.tool.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+impl Listing {
+    /// Everything that was listed.
+    pub(crate) fn whole(items: Vec<Value>) -> Self {
+        Self { items, ..Self::default() }
+    }
+
+    /// Tools, without those whose headers cannot be known.
+    pub(crate) fn of_tools(listed: Vec<Value>) -> Self {
+        let (mut items, mut dropped, mut tools) =
+            (Vec::with_capacity(listed.len()), Vec::new(), HashMap::new());
+        for tool in listed {
+            let name: Option<Box<str>> = tool.get("name").and_then(Value::as_str).map(Into::into);
+            let read = match tool.get("inputSchema") {
+                None => Ok(Declared::default()),
+                Some(schema) => Declared::read(schema.to_string().as_bytes()),
+            };
+            match read {
+                Ok(declared) => {
+                    if let Some(name) = name.filter(|_| !declared.is_empty()) {
+                        tools.insert(name, Ok(Arc::new(declared)));
+                    }
+                    items.push(tool);
+                }
+                Err(why) => {
+                    if let Some(name) = name {
+                        tools.insert(name, Err(why.clone()));
+                    }
+                    dropped.push(Dropped { tool, why });
+                }
+            }
+        }
+        Self { items, dropped, declared: Arc::new(Headers(tools)) }
+    }
+
+    /// The tools that were left out, and why.
+    ///
+    /// Rules: H5.
+    #[must_use]
+    pub fn dropped(&self) -> &[Dropped] {
+        &self.dropped
+    }
+
+    pub(crate) fn declared(&self) -> &Arc<Headers> {
+        &self.declared
+    }
+}
+
+/// The items.
+impl Deref for Listing {
+    type Target = [Value];
+
+    fn deref(&self) -> &[Value] {
+        &self.items
+    }
+}
+
+/// The headers that tools declare, or why nobody can know them, by name. Tools without any are not in it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Headers(HashMap<Box<str>, Result<Arc<Declared>, Invalid>>);
+
+/// What was last listed.
+#[derive(Debug, Default)]
+pub(crate) struct Learned(RwLock<Option<Arc<Headers>>>);
+
+impl Learned {
+    /// Takes a listing over.
+    pub(crate) fn learn(&self, headers: &Arc<Headers>) {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if !known.as_ref().is_some_and(|known| Arc::ptr_eq(known, headers)) {
+            drop(known);
+            *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(headers.clone());
+        }
+    }
+
+    /// The tools cannot be listed, and need not be asked for again.
+    pub(crate) fn give_up(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+    }
+
+    /// Whether there was a listing.
+    pub(crate) fn is_known(&self) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// What a tool declares, where it declares anything.
+    pub(crate) fn of(&self, tool: &str) -> Option<Result<Arc<Declared>, Invalid>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.0.get(tool).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_attune_wire::schema::Why;
+    use serde_json::json;
+
+    fn tool(name: &str, property: &Value) -> Value {
+        json!({ "name": name, "inputSchema": { "type": "object", "properties": { "p": property } } })
+    }
+
+    #[test]
+    fn drops_tools_with_invalid_annotations_and_says_why() {
+        let good = tool("good", &json!({ "type": "string", "x-mcp-header": "P" }));
+        let plain = json!({ "name": "plain" });
+        let bad = tool("bad", &json!({ "type": "number", "x-mcp-header": "P" }));
+        let listing = Listing::of_tools(vec![good.clone(), bad.clone(), plain.clone()]);
+        assert_eq!(*listing, [good, plain]);
+        let [dropped] = listing.dropped() else { panic!("{listing:?}") };
+        assert_eq!((dropped.name(), &dropped.tool, dropped.why.why), ("bad", &bad, Why::Type));
+        let learned = Learned::default();
+        assert!(!learned.is_known());
+        learned.learn(listing.declared());
+        assert_eq!(learned.of("good").unwrap().unwrap().iter().len(), 1);
+        assert!(learned.of("bad").unwrap().is_err());
+        assert!(learned.of("plain").is_none());
+    }
+}

@@ -1,0 +1,418 @@
+//! Who a client is to a server: what is said of it with every request.
+//!
+//! 1. The language preference goes into `_meta`, to the letter, and over HTTP into one `Accept-Language` line.
+//! 2. The context goes into `_meta`. With [`beside`](CallerProfile::beside) that of a `tools/call` stands beside `params`
+//!    instead, which strict servers refuse.
+//! 3. Features are the settings of an extension among the capabilities. The modern era declares those with every
+//!    request, the legacy one with `initialize`, for as long as the session lasts.
+//! 4. A capability that is declared is among the features as well: `sampling`, `elicitation`, `roots`, and `tasks` for that
+//!    extension. One that was said already, or its opposite, is not said again.
+//! 5. Nothing is said that was not put in: by default there is neither a preference nor a context nor a feature.
+//!
+//! Rules: C1, F1, F15, L16, L19.
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use mcp_attune::context::{ClientContext, Field, Forward, Placement, Precision};
+use mcp_attune::features::{Wanted, Why};
+use mcp_attune::language::AcceptLanguage;
+use mcp_attune::session::{CONTENT_NEGOTIATION, Features};
+use mcp_attune_wire::message::meta;
+use rmcp::model::{ClientCapabilities, ClientRequest, GetMeta, JsonObject};
+use serde_json::{Value, json};
+
+use super::shown::shown;
+
+/// The version of the settings that features are declared in.
+const SETTINGS: &str = "1.0";
+/// All that a context can tell.
+const FIELDS: [Field; 4] = [Field::Timezone, Field::CurrentTimestamp, Field::Locale, Field::UserLocation];
+
+/// What a client says of itself with a request. Cloning it is cheap, and the default says nothing.
+///
+/// ```
+/// use mcp_attune_rmcp::CallerProfile;
+/// use mcp_attune_rmcp::context::{ClientContext, Zone};
+/// use mcp_attune_rmcp::language::AcceptLanguage;
+///
+/// let swiss = CallerProfile::default()
+///     .language(AcceptLanguage::parse("de-CH, rm;q=0.8, en-GB;q=0.5")?)
+///     .context(ClientContext::of(Zone::parse("Europe/Zurich").ok(), None, None))
+///     .features(["agent", "format=json"])?;
+/// assert_eq!(swiss.preference(), Some("de-CH, rm;q=0.8, en-GB;q=0.5"));
+///
+/// // The same caller, who reveals less.
+/// assert_eq!(swiss.clone().coarse().preference(), Some("de, rm;q=0.8, en;q=0.5"));
+/// assert_eq!(swiss.without_language().preference(), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Rules: C1, F15, L16, L19.
+#[derive(Clone)]
+pub struct CallerProfile(Arc<Ready>);
+
+/// What was put in.
+#[derive(Clone, Default)]
+struct Said {
+    language: Option<AcceptLanguage>,
+    features: Vec<Box<str>>,
+    context: ClientContext,
+    beside: bool,
+    capabilities: ClientCapabilities,
+}
+
+/// What was put in, and what it comes to in a request.
+#[derive(Default)]
+struct Ready {
+    said: Said,
+    /// The capabilities, with the features among their extensions.
+    declared: ClientCapabilities,
+    declared_value: Value,
+    tags: Vec<Box<str>>,
+    context: Option<(Value, Box<str>)>,
+    /// All of it, to tell one caller from another.
+    key: Arc<str>,
+}
+
+impl Default for CallerProfile {
+    fn default() -> Self {
+        static NOTHING: LazyLock<CallerProfile> = LazyLock::new(|| CallerProfile::made(Said::default()));
+        NOTHING.clone()
+    }
+}
+
+impl CallerProfile {
+    fn made(said: Said) -> Self {
+        let tags = tags(&said);
+        let mut declared = said.capabilities.clone();
+        if !tags.is_empty() {
+            let settings = json!({ "version": SETTINGS, "features": tags });
+            let settings: JsonObject = settings.as_object().cloned().unwrap_or_default();
+            declared.extensions.get_or_insert_default().insert(CONTENT_NEGOTIATION.to_owned(), settings);
+        }
+        let declared_value = serde_json::to_value(&declared).unwrap_or_else(|_| json!({}));
+        let whole =
+            Forward { fields: FIELDS.to_vec(), placement: Placement::Meta, precision: Precision::Exact };
+        let context = whole.write(&said.context).and_then(|text| {
+            let value = serde_json::from_str(&text).ok()?;
+            Some((value, text.into_boxed_str()))
+        });
+        let language = said.language.as_ref().map(AcceptLanguage::as_str);
+        let told = context.as_ref().map(|(_, text)| &**text);
+        let key = json!([language, declared_value, told]).to_string().into();
+        Self(Arc::new(Ready { said, declared, declared_value, tags, context, key }))
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Said)) -> Self {
+        let mut said = self.0.said.clone();
+        change(&mut said);
+        Self::made(said)
+    }
+
+    /// With this language preference, to the letter.
+    #[must_use]
+    pub fn language(&self, preference: AcceptLanguage) -> Self {
+        self.change(|said| said.language = Some(preference))
+    }
+
+    /// With the languages of the preference only: no script, region or variant. Where nothing is left, no preference.
+    ///
+    /// Rules: L19.
+    #[must_use]
+    pub fn coarse(&self) -> Self {
+        self.change(|said| {
+            let coarse = said.language.as_ref().map(AcceptLanguage::coarse);
+            said.language = coarse.filter(|coarse| !coarse.is_empty());
+        })
+    }
+
+    /// With no language preference at all.
+    ///
+    /// Rules: L19.
+    #[must_use]
+    pub fn without_language(&self) -> Self {
+        self.change(|said| said.language = None)
+    }
+
+    /// With these feature tags, instead of those that were there.
+    ///
+    /// # Errors
+    ///
+    /// A tag that no server could read. Those that mean nothing to us are sent: a server may know them.
+    pub fn features<'t>(&self, tags: impl IntoIterator<Item = &'t str>) -> Result<Self, BadFeature> {
+        let mut features: Vec<Box<str>> = Vec::new();
+        for tag in tags {
+            if tag.len() > Features::MAX_TAG {
+                return Err(BadFeature::TooLong(shown(tag)));
+            }
+            if features.len() >= Features::MAX_TAGS {
+                return Err(BadFeature::TooMany);
+            }
+            if let Some((_, why)) = Wanted::read([tag]).ignored().find(|(_, why)| why.is_malformed()) {
+                return Err(BadFeature::Malformed(shown(tag), why));
+            }
+            features.push(tag.into());
+        }
+        Ok(self.change(|said| said.features = features))
+    }
+
+    /// With this time, place and locale. Coordinates are sent as exact as they are given.
+    #[must_use]
+    pub fn context(&self, context: ClientContext) -> Self {
+        self.change(|said| said.context = context)
+    }
+
+    /// With the context of a `tools/call` beside `params` instead of in `_meta`.
+    ///
+    /// Rules: C1.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        self.change(|said| said.beside = true)
+    }
+
+    /// With these capabilities. What a server then asks for must be answered by whoever declares them.
+    #[must_use]
+    pub fn capabilities(&self, capabilities: ClientCapabilities) -> Self {
+        self.change(|said| said.capabilities = capabilities)
+    }
+
+    /// The language preference as it is sent.
+    #[must_use]
+    pub fn preference(&self) -> Option<&str> {
+        self.accepts().map(AcceptLanguage::as_str)
+    }
+
+    pub(crate) fn accepts(&self) -> Option<&AcceptLanguage> {
+        self.0.said.language.as_ref()
+    }
+
+    /// The feature tags as they are sent, the mirrored capabilities after the others.
+    ///
+    /// Rules: F15.
+    pub fn tags(&self) -> impl Iterator<Item = &str> {
+        self.0.tags.iter().map(AsRef::as_ref)
+    }
+
+    /// The tags that were asked for, without those that only mirror capabilities.
+    pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
+        self.0.said.features.iter().map(AsRef::as_ref)
+    }
+
+    /// The capabilities as they are declared, with the features in them.
+    #[must_use]
+    pub fn declared(&self) -> &ClientCapabilities {
+        &self.0.declared
+    }
+
+    /// All that makes an answer to this caller another one than to the next.
+    ///
+    /// Rules: G3, L18.
+    pub(crate) fn key(&self) -> &str {
+        &self.0.key
+    }
+
+    /// Writes into a request what this caller says in `_meta`. A request of the modern era, which names its version
+    /// there, declares the capabilities too.
+    ///
+    /// This is what a connection does with each of its requests; it is here for clients that have a transport of their
+    /// own. What stands beside `params`, and in headers, such a transport has to write itself.
+    ///
+    /// ```
+    /// use mcp_attune_rmcp::{CallerProfile, language::AcceptLanguage};
+    /// use rmcp::model::{ClientRequest, CustomRequest};
+    ///
+    /// let profile = CallerProfile::default().language(AcceptLanguage::parse("fr-CA, fr;q=0.9").unwrap());
+    /// let mut request = ClientRequest::CustomRequest(CustomRequest::new("tools/list", None));
+    /// profile.write(&mut request);
+    /// let written = serde_json::to_value(&request).unwrap();
+    /// assert_eq!(written["params"]["_meta"]["io.modelcontextprotocol/acceptLanguage"], "fr-CA, fr;q=0.9");
+    /// ```
+    pub fn write(&self, request: &mut ClientRequest) {
+        let ready = &*self.0;
+        if request.get_meta().contains_key(meta::PROTOCOL_VERSION) {
+            let declared = ready.declared_value.clone();
+            request.get_meta_mut().insert(meta::CLIENT_CAPABILITIES.to_owned(), declared);
+        }
+        if let Some(language) = self.preference() {
+            request.get_meta_mut().insert(meta::ACCEPT_LANGUAGE.to_owned(), language.into());
+        }
+        if let Some((context, _)) = &ready.context
+            && self.beside_of(request).is_none()
+        {
+            request.get_meta_mut().insert(meta::CLIENT_CONTEXT.to_owned(), context.clone());
+        }
+    }
+
+    /// The context that stands beside the `params` of a request, as JSON.
+    pub(crate) fn beside_of(&self, request: &ClientRequest) -> Option<&str> {
+        let beside = self.0.said.beside && request.method() == "tools/call";
+        self.0.context.as_ref().filter(|_| beside).map(|(_, text)| &**text)
+    }
+}
+
+/// What a caller told is not shown: only that there is something.
+impl fmt::Debug for CallerProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallerProfile")
+            .field("language", &self.preference())
+            .field("features", &self.0.tags)
+            .field("context", &self.0.said.context)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The features as they are sent.
+fn tags(said: &Said) -> Vec<Box<str>> {
+    let Said { capabilities, features, .. } = said;
+    let mirrored = [
+        ("sampling", capabilities.sampling.is_some()),
+        ("elicitation", capabilities.elicitation.is_some()),
+        ("roots", capabilities.roots.is_some()),
+        ("tasks", capabilities.supports_tasks()),
+    ];
+    let mut tags = features.clone();
+    for (tag, _) in mirrored.into_iter().filter(|(_, declared)| *declared) {
+        let mut said = features.iter().map(|said| said.strip_prefix('!').unwrap_or(said));
+        if said.all(|said| said != tag) && tags.len() < Features::MAX_TAGS {
+            tags.push(tag.into());
+        }
+    }
+    tags
+}
+
+/// Why a feature tag cannot be sent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BadFeature {
+    /// It breaks the grammar.
+    Malformed(String, Why),
+    /// It is longer than servers read.
+    TooLong(String),
+    /// There are more than servers read.
+    TooMany,
+}
+
+impl fmt::Display for BadFeature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(tag, why) => write!(f, "`{tag}` is no feature tag: {why}"),
+            Self::TooLong(tag) => {
+                write!(f, "`{tag}` is longer than a feature tag may be: {} bytes", Features::MAX_TAG)
+            }
+            Self::TooMany => {
+                write!(f, "there are more than {} feature tags; leave some out", Features::MAX_TAGS)
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadFeature {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_attune::context::Zone;
+    use rmcp::model::CustomRequest;
+
+    fn request(method: &str) -> ClientRequest {
+        ClientRequest::CustomRequest(CustomRequest::new(method, Some(json!({ "name": "x" }))))
+    }
+
+    fn written(profile: &CallerProfile, method: &str, modern: bool) -> Value {
+        let mut request = request(method);
+        if modern {
+            request.get_meta_mut().insert(meta::PROTOCOL_VERSION.to_owned(), "2026-07-28".into());
+        }
+        profile.write(&mut request);
+        serde_json::to_value(&request).unwrap()["params"]["_meta"].clone()
+    }
+
+    fn able(extensions: &[&str]) -> ClientCapabilities {
+        let mut capabilities: ClientCapabilities =
+            serde_json::from_value(json!({ "sampling": {}, "roots": {} })).unwrap();
+        let extensions = extensions.iter().map(|&id| (id.to_owned(), JsonObject::new()));
+        capabilities.extensions = Some(extensions.collect());
+        capabilities
+    }
+
+    #[test]
+    fn says_nothing_by_default() {
+        assert_eq!(written(&CallerProfile::default(), "tools/call", false), Value::Null);
+        let modern = written(&CallerProfile::default(), "tools/call", true);
+        assert_eq!(modern, json!({ meta::PROTOCOL_VERSION: "2026-07-28", meta::CLIENT_CAPABILITIES: {} }));
+    }
+
+    #[test]
+    fn mirrors_capabilities_into_features_unless_they_were_spoken_of() {
+        let check = |features: &[&str], expected: &[&str]| {
+            let profile = CallerProfile::default().capabilities(able(&[rmcp::model::TASKS_EXTENSION_ID]));
+            let profile = profile.features(features.iter().copied()).unwrap();
+            assert_eq!(profile.tags().collect::<Vec<_>>(), expected);
+            let settings = &written(&profile, "tools/list", true)[meta::CLIENT_CAPABILITIES]["extensions"];
+            assert_eq!(settings[CONTENT_NEGOTIATION], json!({ "version": "1.0", "features": expected }));
+            assert_eq!(settings[rmcp::model::TASKS_EXTENSION_ID], json!({}));
+        };
+        check(&[], &["sampling", "roots", "tasks"]);
+        check(&["agent", "!sampling", "tasks"], &["agent", "!sampling", "tasks", "roots"]);
+    }
+
+    #[test]
+    fn the_legacy_era_declares_nothing_with_a_request() {
+        let profile = CallerProfile::default().capabilities(able(&[])).features(["agent"]).unwrap();
+        assert_eq!(written(&profile, "tools/list", false), Value::Null);
+        assert!(profile.declared().extensions.as_ref().unwrap().contains_key(CONTENT_NEGOTIATION));
+    }
+
+    #[test]
+    fn the_context_stands_in_meta_unless_it_is_asked_beside_a_call() {
+        let zone = ClientContext::of(Zone::parse("Europe/Vienna").ok(), None, None);
+        let profile = CallerProfile::default().context(zone);
+        let context = json!({ "timezone": "Europe/Vienna" });
+        assert_eq!(written(&profile, "tools/call", false)[meta::CLIENT_CONTEXT], context);
+        assert_eq!(profile.beside_of(&request("tools/call")), None);
+        let beside = profile.beside();
+        assert_eq!(written(&beside, "tools/call", false), Value::Null);
+        assert_eq!(beside.beside_of(&request("tools/call")), Some(r#"{"timezone":"Europe/Vienna"}"#));
+        assert_eq!(written(&beside, "tools/list", false)[meta::CLIENT_CONTEXT], context);
+    }
+
+    #[test]
+    fn refuses_tags_that_no_server_could_read() {
+        let refused = |tag: &str| CallerProfile::default().features([tag]).unwrap_err().to_string();
+        assert_eq!(
+            refused("two words\x1b"),
+            "`two words ` is no feature tag: a name has letters, digits, `_` and `-`"
+        );
+        assert!(refused(&"a".repeat(257)).contains("longer than a feature tag may be: 256 bytes"));
+        let many: Vec<_> = (0..65).map(|number| format!("x-{number}")).collect();
+        let many = CallerProfile::default().features(many.iter().map(String::as_str));
+        assert_eq!(many.unwrap_err(), BadFeature::TooMany);
+        assert!(CallerProfile::default().features(["unknown=tag", "x-acme"]).is_ok());
+    }
+
+    #[test]
+    fn a_coarse_preference_that_says_nothing_is_not_sent() {
+        let accept = |text| CallerProfile::default().language(AcceptLanguage::parse(text).unwrap());
+        assert_eq!(accept("x-private").coarse().preference(), None);
+        assert_eq!(accept("de-CH").coarse().preference(), Some("de"));
+    }
+
+    #[test]
+    fn what_tells_callers_apart_is_exact() {
+        let accept = |text| CallerProfile::default().language(AcceptLanguage::parse(text).unwrap());
+        assert_ne!(accept("fr, en;q=0.5").key(), accept("fr,en;q=0.5").key());
+        assert_eq!(accept("fr").key(), accept("fr").key());
+        assert_ne!(accept("fr").key(), accept("fr").features(["agent"]).unwrap().key());
+        let zone = ClientContext::of(Zone::parse("Europe/Vienna").ok(), None, None);
+        assert_ne!(accept("fr").key(), accept("fr").context(zone).key());
+        assert_ne!(CallerProfile::default().key(), CallerProfile::default().capabilities(able(&[])).key());
+    }
+
+    #[test]
+    fn debug_shows_no_value_of_the_context() {
+        let zone = ClientContext::of(Zone::parse("Europe/Vienna").ok(), None, None);
+        let shown = format!("{:?}", CallerProfile::default().context(zone));
+        assert!(shown.contains("timezone") && !shown.contains("Vienna"), "{shown}");
+    }
+}

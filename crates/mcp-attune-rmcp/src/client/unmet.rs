@@ -1,0 +1,150 @@
+//! What a caller asked for and did not get.
+//!
+//! No answer is refused for it: most servers negotiate nothing, and their answers are read as they are.
+//!
+//! Rules: F16.
+
+use std::fmt;
+
+use mcp_attune::features::{Format, Wanted};
+use mcp_attune::language::{AcceptLanguage, ContentLanguage, Languages, Tag, Why, lookup};
+use mcp_attune::session::CONTENT_NEGOTIATION;
+use mcp_attune_wire::message::meta;
+use serde_json::Value;
+
+use super::connection::{Connection, Era};
+use super::profile::CallerProfile;
+use super::shown::shown;
+
+/// A preference that was not honoured, for the user to be told.
+///
+/// Rules: F16.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Unmet {
+    /// The server does not negotiate content, so that feature tags mean nothing to it.
+    Features {
+        /// The tags.
+        tags: Vec<String>,
+    },
+    /// A legacy session has the features that it began with.
+    Session {
+        /// The tags that it does not have.
+        tags: Vec<String>,
+    },
+    /// The answer does not have the format.
+    Format(Format),
+    /// The answer does not say its language.
+    NoLanguage {
+        /// The preference.
+        wanted: String,
+    },
+    /// The answer is in another language.
+    Language {
+        /// The preference.
+        wanted: String,
+        /// The language that the server says it is in.
+        given: String,
+    },
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Features { tags } => {
+                write!(f, "the server does not negotiate content: {} may have no effect", Listed(tags))
+            }
+            Self::Session { tags } => {
+                write!(
+                    f,
+                    "this session began without {}, and keeps what it began with; begin another",
+                    Listed(tags)
+                )
+            }
+            Self::Format(format) => write!(f, "the answer is not in the format `{format}`"),
+            Self::NoLanguage { wanted } => {
+                write!(f, "the answer does not say its language; `{wanted}` may have had no effect")
+            }
+            Self::Language { wanted, given } => {
+                write!(f, "the answer is in `{}`, and not in `{wanted}`", shown(given))
+            }
+        }
+    }
+}
+
+/// Tags, each in backquotes.
+struct Listed<'t>(&'t [String]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, tag) in self.0.iter().enumerate() {
+            write!(f, "{}`{tag}`", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+/// What of a profile a result does not honour.
+pub(crate) fn unmet(connection: &Connection, profile: &CallerProfile, result: &Value) -> Vec<Unmet> {
+    let mut unmet = Vec::new();
+    let negotiates = |id: &_| connection.info().capabilities.extensions.as_ref()?.get(id).map(|_| ());
+    let tags: Vec<_> = profile.asked().map(str::to_owned).collect();
+    if negotiates(CONTENT_NEGOTIATION).is_none() {
+        if !tags.is_empty() {
+            unmet.push(Unmet::Features { tags });
+        }
+    } else {
+        let began = connection.usual();
+        let missing: Vec<_> = profile.asked().filter(|&tag| began.tags().all(|had| had != tag)).collect();
+        if connection.era() == Era::Legacy && !missing.is_empty() {
+            unmet.push(Unmet::Session { tags: missing.into_iter().map(str::to_owned).collect() });
+        }
+        let text_only = result.get("structuredContent").is_none() && result.get("content").is_some();
+        if Wanted::read(profile.asked()).format() == Some(Format::Json) && text_only {
+            unmet.push(Unmet::Format(Format::Json));
+        }
+    }
+    unmet.extend(
+        profile.accepts().filter(|wanted| !wanted.is_empty()).and_then(|wanted| of_language(wanted, result)),
+    );
+    unmet
+}
+
+fn of_language(wanted: &AcceptLanguage, result: &Value) -> Option<Unmet> {
+    let given = result.get("_meta").and_then(|meta| meta.get(meta::CONTENT_LANGUAGE)).and_then(Value::as_str);
+    let text = wanted.as_str().to_owned();
+    let Some(given) = given else { return Some(Unmet::NoLanguage { wanted: text }) };
+    let is_wanted = |tag: &Tag| {
+        let languages = Languages::new(tag.clone(), []);
+        languages.is_ok_and(|languages| lookup(wanted, &languages).why != Why::Default)
+    };
+    let read = ContentLanguage::parse(given);
+    let met = read.is_ok_and(|given| given.tags().any(is_wanted));
+    (!met).then(|| Unmet::Language { wanted: text, given: given.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tells_a_language_that_was_not_wanted_from_one_that_was() {
+        let check = |wanted: &str, given: &Value, expected: Option<Unmet>| {
+            let result = json!({ "_meta": { meta::CONTENT_LANGUAGE: given } });
+            assert_eq!(of_language(&AcceptLanguage::parse(wanted).unwrap(), &result), expected);
+        };
+        for (wanted, given) in
+            [("de-CH", "de"), ("de", "de-CH"), ("fr, *;q=0.1", "en"), ("nn", "nb"), ("de", "en, de")]
+        {
+            check(wanted, &given.into(), None);
+        }
+        let other = |wanted: &str, given: &str| {
+            Some(Unmet::Language { wanted: wanted.to_owned(), given: given.to_owned() })
+        };
+        check("de", &"en".into(), other("de", "en"));
+        check("de, en;q=0", &"en".into(), other("de, en;q=0", "en"));
+        check("de", &"no tag".into(), other("de", "no tag"));
+        check("de", &7.into(), Some(Unmet::NoLanguage { wanted: "de".to_owned() }));
+    }
+}
