@@ -7,6 +7,7 @@ mod clock;
 mod support;
 
 mod callers;
+mod host;
 mod http;
 mod http_faults;
 #[cfg(unix)]
