@@ -7,6 +7,7 @@ mod bound;
 mod checks;
 mod clients;
 mod install;
+mod judged;
 mod leash;
 mod local;
 mod packages;
@@ -29,6 +30,7 @@ type Part = fn(bool) -> Result<Vec<String>>;
 
 const PARTS: &[(&str, Part)] = &[
     ("the official referee", referee::run),
+    ("our client before the official referee", judged::run),
     ("clients and servers of other people", clients::run),
     ("local servers", local::run),
     ("catalogs of local servers", local::catalog::run),

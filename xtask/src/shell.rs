@@ -75,6 +75,13 @@ pub(crate) fn programs<const N: usize>(packages: &str, names: [&str; N]) -> Resu
     }
 }
 
+/// Builds an example of a crate, and returns where it is.
+pub(crate) fn example(package: &str, name: &str) -> Result<PathBuf> {
+    let built = executables(&format!("build -p {package} --example {name}"))?;
+    let is_it = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == name);
+    built.into_iter().find(is_it).with_context(|| format!("cargo built no example `{name}`"))
+}
+
 fn executables(arguments: &str) -> Result<Vec<PathBuf>> {
     #[derive(Deserialize)]
     struct Artifact {

@@ -71,6 +71,14 @@ async fn ask(connection: &Connection, scenario: &str, context: &Value) -> Outcom
         // It has a server that lists and does nothing else: what is asked is that nobody fetches what a schema names.
         return Ok(());
     }
+    if scenario == "json-schema-2020-12-preservation" {
+        // What came is to go back as it came.
+        let schema = tools
+            .iter()
+            .find(|tool| tool["name"] == "json_schema_2020_12_tool")
+            .map(|tool| &tool["inputSchema"]);
+        return Ok(call(connection, "json_schema_echo", json!({ "schema": schema })).await?);
+    }
     match context.get("toolCalls").and_then(Value::as_array) {
         Some(calls) => {
             for wanted in calls {

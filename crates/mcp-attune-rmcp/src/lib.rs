@@ -18,8 +18,8 @@
 //! 1. `server/discover`, as of 2026-07-28. Whoever answers it with that version is spoken to without a session.
 //! 2. An error that the modern era does not have, or silence for ten seconds: `initialize`, 2025-11-25 or what the
 //!    server has instead.
-//! 3. A program that ends at a question that it does not know, or a server that names older versions only, is
-//!    connected to once more, and begins with `initialize`.
+//! 3. A program that ends at a question that it does not know, or a server that names older versions only or answers
+//!    with something that is no introduction, is connected to once more, and begins with `initialize`.
 //!
 //! ## Bounds
 //!

@@ -3,6 +3,7 @@
 //! - `server` offers the small set, and prints where.
 //! - `client SERVER ERA [--token TOKEN] [--only CHECKS]` asks for everything in it; with `--script FILE` it does the steps
 //!   of that file instead. The server is a URL, or a command as a list in JSON.
+//! - `ours URL ERA` asks with Attune's own client.
 //! - `by-hand URL ERA` hangs up in the middle of calls.
 //! - `oauth DIRECT THROUGH` compares what strangers are told.
 //! - `calls DIRECT THROUGH GOOD BAD SECONDS` makes many calls, and counts what they cost.
@@ -14,6 +15,7 @@ mod by_hand;
 mod calls;
 mod client;
 mod oauth;
+mod ours;
 mod server;
 mod steps;
 
@@ -26,6 +28,7 @@ async fn main() -> Result<()> {
     match words.as_slice() {
         ["server"] => server::run().await,
         ["client", server, era, options @ ..] => client::run(server, era, options).await,
+        ["ours", url, era] => ours::run(url, era).await,
         ["by-hand", url, era] => by_hand::run(url, era).await,
         ["oauth", direct, through] => oauth::run(direct, through).await,
         ["calls", direct, through, good, bad, seconds] => {

@@ -7,6 +7,7 @@
 mod matrix;
 mod told;
 
+use std::process::Command;
 use std::thread;
 
 use anyhow::{Context, Result, bail};
@@ -43,6 +44,11 @@ pub(crate) fn run(quick: bool) -> Result<Vec<String>> {
     }
     failures.extend(many_calls(&packages, quick)?);
     Ok(failures)
+}
+
+/// Runs a client, prints how it went, and returns what it did not get.
+pub(super) fn expect(title: &str, client: &mut Command) -> Result<Vec<String>> {
+    Ok(matrix::expect(title, &told::checks(client)?))
 }
 
 /// Two servers of a kind, one of them behind the gateway: what one run leaves behind does not disturb the other.

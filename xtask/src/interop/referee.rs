@@ -184,17 +184,17 @@ enum Selection {
 }
 
 /// The referee, installed.
-struct Referee {
+pub(super) struct Referee {
     node: PathBuf,
     program: PathBuf,
 }
 
 impl Referee {
-    fn install() -> Result<Self> {
+    pub(super) fn install() -> Result<Self> {
         Ok(Self { node: install::node()?, program: npm(PACKAGE, PROGRAM)? })
     }
 
-    fn command(&self) -> Command {
+    pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.node);
         command.arg(&self.program);
         command

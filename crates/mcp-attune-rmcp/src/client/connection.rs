@@ -19,7 +19,7 @@ use super::host::Handler;
 use super::http::Http;
 use super::kept::Kept;
 use super::listing::{Learned, Listing};
-use super::options::{Header, Options};
+use super::options::{Era, Header, Options};
 use super::pipe::Pipe;
 use super::profile::CallerProfile;
 use super::shown::shown;
@@ -28,16 +28,6 @@ use super::target::Target;
 /// How long a server may take to say goodbye: a program has two seconds to end by itself, two when it is asked, and two
 /// when it is made to.
 const FAREWELL: Duration = Duration::from_secs(8);
-
-/// The two ways of speaking MCP.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum Era {
-    /// 2026-07-28 and later: every request stands alone.
-    Modern,
-    /// 2025-11-25 and before: `initialize` first.
-    Legacy,
-}
 
 /// A server that has introduced itself, and can be asked.
 #[derive(Debug)]
@@ -60,8 +50,8 @@ impl Connection {
     /// Connects, and finds out what the server speaks: see the [crate's page](crate#which-era).
     pub async fn open(target: &Target, options: &Options) -> Result<Self, Error> {
         let deadline = Instant::now() + options.connect;
-        let opened = match Self::begin(target, options, auto(), deadline).await {
-            Err(Failed { again: true, .. }) => {
+        let opened = match Self::begin(target, options, lifecycle(options.era), deadline).await {
+            Err(Failed { again: true, .. }) if options.era.is_none() => {
                 Self::begin(target, options, ClientLifecycleMode::Initialize, deadline).await
             }
             opened => opened,
@@ -247,10 +237,13 @@ fn client(profile: &CallerProfile) -> ClientConfig {
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
 }
 
-fn auto() -> ClientLifecycleMode {
-    ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
-        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+fn lifecycle(era: Option<Era>) -> ClientLifecycleMode {
+    let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+    let legacy_version = Some(ProtocolVersion::LATEST_WITH_INITIALIZE);
+    match era {
+        None => ClientLifecycleMode::Auto { preferred_versions, legacy_version },
+        Some(Era::Modern) => ClientLifecycleMode::Discover { preferred_versions },
+        Some(Era::Legacy) => ClientLifecycleMode::Initialize,
     }
 }
 
@@ -289,7 +282,9 @@ impl Failed {
             ClientInitializeError::ExpectedInitResult(_) => {
                 let said = kept.introduction().map(|raw| shown(raw.get())).unwrap_or_default();
                 let why = format!("it answers `{}` with `{said}`", kept.asked());
-                Error::NotMcp { at: at.to_owned(), why }.into()
+                // Some answer what they do not know with nothing instead of an error.
+                let again = kept.asked() == "server/discover";
+                Self { error: Error::NotMcp { at: at.to_owned(), why }, again }
             }
             other => {
                 let why = shown(&other.to_string());

@@ -196,10 +196,7 @@ impl Http {
     ) -> Result<StreamableHttpPostResponse, Failed> {
         self.kept.sends(message);
         let body = sent::body(message, &self.profile)?;
-        let asked = match message {
-            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
-            _ => None,
-        };
+        let asked = asked(message).cloned();
         if asked.is_some() {
             sent::mirror(&mut headers, &body, &self.learned);
         }
@@ -301,6 +298,14 @@ fn tls(url: &Uri) -> Result<ClientConfig, String> {
     Ok(config.map_err(|error| error.to_string())?.with_root_certificates(roots).with_no_client_auth())
 }
 
+/// The id of a request.
+fn asked(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        ClientJsonRpcMessage::Request(request) => Some(&request.id),
+        _ => None,
+    }
+}
+
 /// The media type alone, in small letters.
 fn content_type(response: &Response<Incoming>) -> Option<String> {
     let value = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
@@ -346,7 +351,7 @@ impl StreamableHttpClient for Http {
         let headers = headers(session.as_deref(), token, custom);
         let posted = self.post(&uri, &mut message, session.as_deref(), headers).await;
         if let Err(Failed::Client(error)) = &posted {
-            self.kept.fails(error);
+            self.kept.fails_for(asked(&message), error);
         }
         posted
     }
@@ -417,10 +422,7 @@ impl Stream for Tapped {
                 http.kept.hears(data.as_bytes(), malformed);
             }
             Poll::Ready(Some(Err(error))) if is_too_long(error) => {
-                http.kept.fails(&http.too_much());
-                if let Some(asked) = asked {
-                    http.kept.settles(asked, Err(http.too_much()));
-                }
+                http.kept.fails_for(asked.as_ref(), &http.too_much());
             }
             _ => {}
         }

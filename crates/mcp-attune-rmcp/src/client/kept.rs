@@ -235,6 +235,15 @@ impl Kept {
         self.seen(|seen| seen.trouble = Some(error.clone()));
     }
 
+    /// The same, told to the request that it happened to, where that waits for an answer.
+    pub(crate) fn fails_for(&self, request: Option<&RequestId>, error: &Error) {
+        let waits = |id: &&RequestId| self.seen(|seen| seen.waiting.contains_key(&id.to_string()));
+        match request.filter(waits) {
+            Some(id) => self.settles(id, Err(error.clone())),
+            None => self.fails(error),
+        }
+    }
+
     pub(crate) fn trouble(&self) -> Option<Error> {
         self.seen(|seen| seen.trouble.clone())
     }

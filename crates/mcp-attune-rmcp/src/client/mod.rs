@@ -28,12 +28,12 @@ mod connection;
 
 pub use asking::Asking;
 pub use cache::Cache;
-pub use connection::{Connection, Era};
+pub use connection::Connection;
 pub use error::Error;
 pub use host::{Answered, Host, Wire};
 pub use listing::{Dropped, Listing};
 pub use mcp_attune_process::process::Stderr;
-pub use options::{BadHeader, Header, Options};
+pub use options::{BadHeader, Era, Header, Options};
 pub use profile::{BadFeature, CallerProfile};
 pub use target::{BadTarget, Target};
 pub use unmet::Unmet;

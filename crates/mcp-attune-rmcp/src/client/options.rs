@@ -13,6 +13,16 @@ use super::host::Host;
 use super::profile::CallerProfile;
 use super::shown::shown;
 
+/// The two ways of speaking MCP.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Era {
+    /// 2026-07-28 and later: every request stands alone.
+    Modern,
+    /// 2025-11-25 and before: `initialize` first.
+    Legacy,
+}
+
 /// How to connect, and how much to bear.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -24,6 +34,8 @@ pub struct Options {
     pub profile: CallerProfile,
     /// Where answers are kept for as long as the server says; without one, none are.
     pub cache: Option<Arc<Cache>>,
+    /// The only era that is spoken; without one, the newer that the server speaks.
+    pub era: Option<Era>,
     /// How long it may take until the server has introduced itself. A server that is silent when it is asked what it
     /// does not know is asked again after ten seconds, in the older way; with less than that there is no second time.
     pub connect: Duration,
@@ -47,6 +59,7 @@ impl Default for Options {
             headers: Vec::new(),
             profile: CallerProfile::default(),
             cache: None,
+            era: None,
             connect: Duration::from_secs(30),
             answer: Duration::from_secs(60),
             bytes: 64 << 20,

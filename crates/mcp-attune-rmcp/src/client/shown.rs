@@ -5,12 +5,18 @@ const LONGEST: usize = 200;
 
 pub(crate) fn shown(text: &str) -> String {
     let text = text.trim();
-    let plain = |char: char| if char.is_control() { ' ' } else { char };
+    let plain = |char: char| if moves(char) { ' ' } else { char };
     let mut short: String = text.chars().take(LONGEST).map(plain).collect();
     if text.chars().nth(LONGEST).is_some() {
         short.push('…');
     }
     short
+}
+
+/// Whether a terminal obeys a character instead of showing it, or writes what follows in another direction.
+fn moves(char: char) -> bool {
+    char.is_control()
+        || matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -20,6 +26,7 @@ mod tests {
     #[test]
     fn shows_little_and_nothing_that_a_terminal_obeys() {
         assert_eq!(shown(" a\x1b[2J\nb "), "a [2J b");
+        assert_eq!(shown("a\u{9b}31m\u{202e}b\u{2066}"), "a 31m b ");
         assert_eq!(shown(&"é".repeat(200)), "é".repeat(200));
         assert_eq!(shown(&"é".repeat(201)), format!("{}…", "é".repeat(200)));
     }

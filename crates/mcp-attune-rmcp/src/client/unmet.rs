@@ -12,7 +12,8 @@ use mcp_attune::session::CONTENT_NEGOTIATION;
 use mcp_attune_wire::message::meta;
 use serde_json::Value;
 
-use super::connection::{Connection, Era};
+use super::connection::Connection;
+use super::options::Era;
 use super::profile::CallerProfile;
 use super::shown::shown;
 

@@ -84,6 +84,22 @@ async fn begins_with_initialize_where_nobody_knows_better() {
 }
 
 #[tokio::test]
+async fn speaks_the_era_that_is_asked_for_or_none() {
+    let both = demo().await;
+    for era in [Era::Modern, Era::Legacy] {
+        let mut options = options();
+        options.era = Some(era);
+        let connection = Connection::open(&both, &options).await.unwrap();
+        assert_eq!(connection.era(), era);
+        ask_everything(&connection).await;
+    }
+    let old = legacy("", |asked| asked.result("{}")).await;
+    let mut options = options();
+    options.era = Some(Era::Modern);
+    assert!(Connection::open(&old, &options).await.is_err());
+}
+
+#[tokio::test]
 async fn keeps_what_rmcp_does_not_know() {
     let result = r#"{ "z":1, "content":[], "isError":false, "new":{"b":1,"a":12345678901234567890123} }"#;
     let target = legacy("", move |asked| asked.result(result)).await;

@@ -153,6 +153,6 @@ async fn says_that_an_introduction_is_none() {
     let target = server(|asked| asked.result(r#"{"hello":"world"}"#)).await;
     assert_eq!(
         says(&fault(&target, &options()).await, &target),
-        "TARGET does not speak MCP: it answers `server/discover` with `{\"hello\":\"world\"}`; is it the right server?"
+        "TARGET does not speak MCP: it answers `initialize` with `{\"hello\":\"world\"}`; is it the right server?"
     );
 }

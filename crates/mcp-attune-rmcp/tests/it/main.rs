@@ -1,15 +1,19 @@
 //! Connections to real servers, over HTTP and over pipes, and to whatever else may be at the other end; and handlers
-//! that know their caller.
+//! that know their caller; and clients that say who is calling.
 
 #[allow(dead_code, reason = "the example's own main is not called")]
 #[path = "../../examples/clock.rs"]
 mod clock;
 mod support;
 
+mod answers;
+mod cached;
 mod callers;
 mod host;
 mod http;
 mod http_faults;
+mod mirrored;
+mod profiles;
 #[cfg(unix)]
 mod programs;
 #[cfg(unix)]

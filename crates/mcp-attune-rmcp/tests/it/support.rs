@@ -1,5 +1,6 @@
 //! Servers for tests, and short patience.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_attune_rmcp::{Connection, Error, Options, Stderr, Target};
@@ -40,10 +41,94 @@ impl Asked {
         self.body["method"].as_str().unwrap_or_default()
     }
 
+    /// The values of a header, line by line.
+    pub(crate) fn lines(&self, name: &str) -> Vec<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.filter(|(line, _)| *line == name).map(|(_, value)| value).collect()
+    }
+
+    /// A member of its `_meta`.
+    pub(crate) fn meta(&self, key: &str) -> &Value {
+        &self.body["params"]["_meta"][format!("io.modelcontextprotocol/{key}")]
+    }
+
+    /// An answer to it, with other headers.
+    pub(crate) fn result_with(&self, headers: &str, result: &str) -> String {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, self.body["id"]);
+        answer(200, &format!("Content-Type: application/json\r\n{headers}"), &body)
+    }
+
+    /// An error.
+    pub(crate) fn refusal(&self, status: u16, code: i32, message: &str) -> String {
+        let id = &self.body["id"];
+        let error = serde_json::json!({ "code": code, "message": message });
+        json(status, &format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#))
+    }
+
     /// An answer to it.
     pub(crate) fn result(&self, result: &str) -> String {
         json(200, &format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, self.body["id"]))
     }
+}
+
+/// What a server was asked, in order.
+#[derive(Clone, Default)]
+pub(crate) struct Heard(Arc<Mutex<Vec<Asked>>>);
+
+impl Heard {
+    /// All of it, and nothing is left.
+    pub(crate) fn take(&self) -> Vec<Asked> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    /// The methods of all of it, and nothing is left.
+    pub(crate) fn methods(&self) -> Vec<String> {
+        self.take().iter().map(|asked| asked.method().to_owned()).collect()
+    }
+}
+
+/// A modern server with these capabilities that answers the rest as a test says.
+pub(crate) async fn modern(
+    capabilities: &'static str,
+    rest: impl Fn(&Asked) -> String + Clone + Send + 'static,
+) -> (Target, Heard) {
+    let heard = Heard::default();
+    let hears = heard.clone();
+    let target = server(move |asked| {
+        let answer = match asked.method() {
+            "server/discover" => asked.result(&format!(
+                r#"{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{capabilities},"ttlMs":0,"cacheScope":"private"}}"#
+            )),
+            _ => rest(&asked),
+        };
+        hears.0.lock().unwrap().push(asked);
+        answer
+    })
+    .await;
+    (target, heard)
+}
+
+/// A server of 2025-11-25 with these capabilities that answers the rest as a test says.
+pub(crate) async fn legacy(
+    capabilities: &'static str,
+    rest: impl Fn(&Asked) -> String + Clone + Send + 'static,
+) -> (Target, Heard) {
+    let heard = Heard::default();
+    let hears = heard.clone();
+    let target = server(move |asked| {
+        let answer = match asked.method() {
+            "server/discover" => answer(405, "", ""),
+            "initialize" => asked.result(&format!(
+                r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"serverInfo":{{"name":"old","version":"1"}}}}"#
+            )),
+            "notifications/initialized" => answer(202, "", ""),
+            _ => rest(&asked),
+        };
+        hears.0.lock().unwrap().push(asked);
+        answer
+    })
+    .await;
+    (target, heard)
 }
 
 /// A whole HTTP answer.
@@ -71,10 +156,21 @@ pub(crate) async fn server(answer: impl Fn(Asked) -> String + Clone + Send + 'st
 }
 
 async fn one(mut stream: TcpStream, answer: impl Fn(Asked) -> String) {
+    let Some(asked) = asked(&mut stream).await else { return };
+    let answer = answer(asked);
+    if answer.is_empty() {
+        return std::future::pending().await;
+    }
+    let _ = stream.write_all(answer.as_bytes()).await;
+    let _ = stream.shutdown().await;
+}
+
+/// What comes first on a connection; none where it is no whole request.
+pub(crate) async fn asked(stream: &mut TcpStream) -> Option<Asked> {
     let mut text = Vec::new();
     let head = loop {
         if stream.read_buf(&mut text).await.unwrap_or(0) == 0 {
-            return;
+            return None;
         }
         if let Some(end) = text.windows(4).position(|window| window == b"\r\n\r\n") {
             break String::from_utf8(text.drain(..end + 4).collect()).unwrap().to_ascii_lowercase();
@@ -83,16 +179,10 @@ async fn one(mut stream: TcpStream, answer: impl Fn(Asked) -> String) {
     let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
     while text.len() < length.unwrap_or(0) {
         if stream.read_buf(&mut text).await.unwrap_or(0) == 0 {
-            return;
+            return None;
         }
     }
-    let body = serde_json::from_slice(&text).unwrap_or_default();
-    let answer = answer(Asked { head, body });
-    if answer.is_empty() {
-        return std::future::pending().await;
-    }
-    let _ = stream.write_all(answer.as_bytes()).await;
-    let _ = stream.shutdown().await;
+    Some(Asked { head, body: serde_json::from_slice(&text).unwrap_or_default() })
 }
 
 /// Why there is no connection.
