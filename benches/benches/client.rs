@@ -31,7 +31,8 @@ fn caller() -> CallerProfile {
 
 /// A call with the arguments that `benches::declared` declares, as rmcp has it ready to send in the modern era.
 fn request() -> ClientRequest {
-    let arguments = json!({ "region": "eu-central-1", "shard": 25, "dry_run": false, "query": "from A to B" });
+    let arguments =
+        json!({ "region": "eu-central-1", "shard": 25, "dry_run": false, "query": "from A to B" });
     let params = json!({ "name": "search_trains", "arguments": arguments });
     let mut request = ClientRequest::CustomRequest(CustomRequest::new("tools/call", Some(params)));
     let meta = request.get_meta_mut();

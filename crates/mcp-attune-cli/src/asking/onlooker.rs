@@ -124,7 +124,7 @@ impl Host for Onlooker {
         self.person
     }
 
-    fn answer(&self, question: Box<RawValue>) -> Answered<'_> {
+    fn answer<'a>(&'a self, question: &'a RawValue) -> Answered<'a> {
         Box::pin(self.put(question.get().to_owned()))
     }
 }

@@ -113,8 +113,10 @@ fn write(out: &mut impl Write, asked: &Asked, result: Value<'_>, form: Form) -> 
         writeln!(out, "{name:<19}  {value}")?;
     }
     if let Some(instructions) = text(result, "instructions").filter(|text| !text.trim().is_empty()) {
-        let styled = matches!(form, Form::Terminal { styled: true, .. });
-        write!(out, "\n{}", markdown::show(&instructions, styled))?;
+        match form {
+            Form::Terminal { styled, .. } => write!(out, "\n{}", markdown::show(&instructions, styled))?,
+            _ => writeln!(out, "\n{}", instructions.trim_end())?,
+        }
     }
     Ok(())
 }

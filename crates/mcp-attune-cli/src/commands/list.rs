@@ -71,25 +71,25 @@ const TOOLS: Kind = Kind {
     method: "tools/list",
     member: "tools",
     heads: ["TOOL", "TITLE", "ARGUMENTS", "DESCRIPTION"],
-    row: |tool| row(tool, "name", schema_arguments(tool)),
+    row: |tool| row(tool, "name", &schema_arguments(tool)),
 };
 const PROMPTS: Kind = Kind {
     method: "prompts/list",
     member: "prompts",
     heads: ["PROMPT", "TITLE", "ARGUMENTS", "DESCRIPTION"],
-    row: |prompt| row(prompt, "name", prompt_arguments(prompt)),
+    row: |prompt| row(prompt, "name", &prompt_arguments(prompt)),
 };
 const RESOURCES: Kind = Kind {
     method: "resources/list",
     member: "resources",
     heads: ["RESOURCE", "TITLE", "KIND", "DESCRIPTION"],
-    row: |resource| row(resource, "uri", text(resource, "mimeType").unwrap_or_default()),
+    row: |resource| row(resource, "uri", &text(resource, "mimeType").unwrap_or_default()),
 };
 const TEMPLATES: Kind = Kind {
     method: "resources/templates/list",
     member: "resourceTemplates",
     heads: ["TEMPLATE", "TITLE", "KIND", "DESCRIPTION"],
-    row: |resource| row(resource, "uriTemplate", text(resource, "mimeType").unwrap_or_default()),
+    row: |resource| row(resource, "uriTemplate", &text(resource, "mimeType").unwrap_or_default()),
 };
 
 impl Tools {
@@ -161,7 +161,7 @@ fn read<T>(item: &str, read: impl FnOnce(Value<'_>) -> T) -> Option<T> {
     message.member("result").map(read)
 }
 
-fn row(item: Value<'_>, name: &str, third: String) -> Vec<String> {
+fn row(item: Value<'_>, name: &str, third: &str) -> Vec<String> {
     let annotated = || text(item.member("annotations")?, "title");
     let title = text(item, "title").or_else(annotated);
     let title = title.or_else(|| text(item, "name").filter(|_| name != "name")).unwrap_or_default();
@@ -169,7 +169,7 @@ fn row(item: Value<'_>, name: &str, third: String) -> Vec<String> {
     vec![
         plain::line(&text(item, name).unwrap_or_default()),
         plain::line(&title),
-        plain::line(&third),
+        plain::line(third),
         plain::first_line(&description),
     ]
 }

@@ -192,7 +192,7 @@ mod tests {
             {"type":"resource","resource":{"uri":"x:z","mimeType":"application/pdf","blob":"AAAA"}},
             {"type":"hologram\u001b","depth":3}
         ],"structuredContent":{"z":1,"a":"\u009b"}}"##;
-        insta::assert_snapshot!(shown(json, |out, value, form| result(out, value, form)), @r#"
+        insta::assert_snapshot!(shown(json, result), @r#"
         Bold \u{1b}[2J
 
         [image: image/png\u{1b}, 8 bytes]
@@ -223,14 +223,14 @@ mod tests {
     #[test]
     fn data_that_comes_twice_is_shown_once() {
         let json = r#"{"content":[{"type":"text","text":"{ \"a\": 1.0 }"}],"structuredContent":{"a":1}}"#;
-        assert_eq!(shown(json, |out, value, form| result(out, value, form)), "{\n  \"a\": 1\n}\n");
+        assert_eq!(shown(json, result), "{\n  \"a\": 1\n}\n");
     }
 
     #[test]
     fn messages_of_a_prompt_say_who_speaks() {
         let json = r##"{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"- a\n- b"}},
             {"role":"assistant","content":{"type":"audio","data":"","mimeType":"audio/wav"}}]}"##;
-        insta::assert_snapshot!(shown(json, |out, value, form| prompt(out, value, form)), @"
+        insta::assert_snapshot!(shown(json, prompt), @"
         d
 
         user:

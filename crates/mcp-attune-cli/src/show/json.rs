@@ -13,7 +13,7 @@ pub(crate) fn indented(json: &str, terminal: bool) -> String {
             '"' => string(&mut out, &mut chars, terminal),
             '{' | '[' => {
                 out.push(char);
-                while chars.next_if(|next| next.is_ascii_whitespace()).is_some() {}
+                while chars.next_if(char::is_ascii_whitespace).is_some() {}
                 match chars.next_if(|next| matches!(next, '}' | ']')) {
                     Some(end) => out.push(end),
                     None => {

@@ -71,9 +71,9 @@ impl Page {
             Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
             Event::SoftBreak | Event::HardBreak => {
                 if self.rows.is_some() {
-                    self.push(" ")
+                    self.push(" ");
                 } else {
-                    self.new_line()
+                    self.new_line();
                 }
             }
             Event::Rule => {
@@ -125,7 +125,7 @@ impl Page {
             Tag::Emphasis => self.open(ITALIC),
             Tag::Strong => self.open(BOLD),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                self.links.push(dest_url.into_string())
+                self.links.push(dest_url.into_string());
             }
             _ => {}
         }

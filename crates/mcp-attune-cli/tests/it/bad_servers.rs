@@ -223,7 +223,7 @@ fn a_refusal_is_told_with_its_words_escaped() {
 fn what_asks_again_and_again_is_left() {
     let url = introduced(|asked, tcp| match asked.method() {
         "tools/list" => {
-            send_json(tcp, &asked.result(r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#))
+            send_json(tcp, &asked.result(r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#));
         }
         _ => send_json(tcp, &asked.result(r#"{"resultType":"input_required","requestState":"x"}"#)),
     });
@@ -236,7 +236,7 @@ fn what_asks_again_and_again_is_left() {
     ");
     let url = introduced(|asked, tcp| match asked.method() {
         "tools/list" => {
-            send_json(tcp, &asked.result(r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#))
+            send_json(tcp, &asked.result(r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#));
         }
         _ => {
             let asks = r#"{"resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage","params":{}}}}"#;

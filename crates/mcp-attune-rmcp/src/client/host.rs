@@ -36,7 +36,7 @@ pub trait Host: fmt::Debug + Send + Sync {
 
     /// A question of a legacy server, the `params` of its `elicitation/create` as they came. A modern server asks with
     /// the result `input_required`, which is for the one who called.
-    fn answer(&self, question: Box<RawValue>) -> Answered<'_> {
+    fn answer<'a>(&'a self, question: &'a RawValue) -> Answered<'a> {
         let _ = question;
         Box::pin(std::future::ready(serde_json::json!({ "action": "decline" })))
     }
@@ -87,7 +87,7 @@ impl Handler {
     async fn asked(&self, id: &RequestId, read: impl FnOnce() -> Option<Box<RawValue>>) -> Value {
         let question = self.kept.question(id).or_else(read);
         match (&self.host, question) {
-            (Some(host), Some(question)) if host.can_answer() => host.answer(question).await,
+            (Some(host), Some(question)) if host.can_answer() => host.answer(&question).await,
             _ => serde_json::json!({ "action": "decline" }),
         }
     }

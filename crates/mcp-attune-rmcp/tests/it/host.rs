@@ -41,7 +41,7 @@ impl Host for Notes {
         self.answers
     }
 
-    fn answer(&self, question: Box<RawValue>) -> Answered<'_> {
+    fn answer<'a>(&'a self, question: &'a RawValue) -> Answered<'a> {
         self.note(format!("? {question}"));
         Box::pin(async { json!({ "action": "accept", "content": { "b": 1 } }) })
     }
