@@ -59,19 +59,7 @@ fn text_in_a_pipe_is_a_table() {
     ");
     let tools = demo(&["tools", "--text"]);
     let row = tools.lines().find(|line| line.starts_with("find_connections ")).expect("a row");
-    insta::assert_snapshot!(row, @"
-    exit: 0
-    --- stdout
-    server               Swiss travel service (swiss-travel) 0.1.0
-    is                   Weather, train connections, seats and maps, with sample data
-    version              2026-07-28, spoken now; in all 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28
-    can                  prompts, resources, tools
-    content negotiation  not declared
-    language             not told; a server may do so when --language asks for one
-
-    Travel in Switzerland: weather, train connections, seats and maps. All data are samples; the service believes that it is 22 February 2026.
-    --- stderr
-    ");
+    insta::assert_snapshot!(row, @"find_connections  Train connections        from to [date]                            Finds train connections between two Swiss cities");
 }
 
 #[test]
