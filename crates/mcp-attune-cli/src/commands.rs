@@ -7,12 +7,17 @@
 #[cfg(feature = "audit")]
 pub(crate) mod audit;
 pub(crate) mod bundle;
+pub(crate) mod call;
 pub(crate) mod catalog;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;
+pub(crate) mod discover;
 pub(crate) mod explain;
 pub(crate) mod features;
 pub(crate) mod language;
+pub(crate) mod list;
+pub(crate) mod prompt;
+pub(crate) mod read;
 pub(crate) mod serve;
 pub(crate) mod stdio;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use crate::show::plain;
+
 /// How a command ended that could run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -44,10 +46,16 @@ pub(crate) fn code(result: anyhow::Result<Exit>) -> ExitCode {
         // Whoever reads our output may stop when they have seen enough, as `head` does.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprint!("{}", tell(&error));
+            warn(&error);
             ExitCode::from(2)
         }
     }
+}
+
+/// Tells an error that is no reason to give up.
+pub(crate) fn warn(error: &anyhow::Error) {
+    // Some of it may be what a server said.
+    eprint!("{}", plain::lines(&tell(error)));
 }
 
 fn tell(error: &anyhow::Error) -> String {

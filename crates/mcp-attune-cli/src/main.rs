@@ -1,5 +1,6 @@
 //! The command line of Attune: one file for each command, in `commands/`.
 
+mod asking;
 mod bundled;
 mod commands;
 mod covered;
@@ -10,6 +11,7 @@ mod progress;
 mod rules;
 mod running;
 mod server;
+mod show;
 mod speech;
 mod text;
 
@@ -41,15 +43,22 @@ enum Command {
     #[cfg(feature = "audit")]
     Audit(commands::audit::Audit),
     Bundle(commands::bundle::Bundle),
+    Call(commands::call::Call),
     Catalog(commands::catalog::Catalog),
     Config(commands::config::Config),
     Context(commands::context::Context),
     Demo(commands::demo::Demo),
+    Discover(commands::discover::Discover),
     Explain(commands::explain::Explain),
     Features(commands::features::Features),
     Language(commands::language::Language),
+    Prompt(commands::prompt::Prompt),
+    Prompts(commands::list::Prompts),
+    Read(commands::read::Read),
+    Resources(commands::list::Resources),
     Serve(commands::serve::Serve),
     Stdio(commands::stdio::Stdio),
+    Tools(commands::list::Tools),
 }
 
 fn main() -> ExitCode {
@@ -61,15 +70,22 @@ fn main() -> ExitCode {
         #[cfg(feature = "audit")]
         Command::Audit(audit) => audit.run(&mut out),
         Command::Bundle(bundle) => bundle.run(&mut out),
+        Command::Call(call) => call.run(&mut out),
         Command::Catalog(catalog) => catalog.run(&mut out),
         Command::Config(config) => config.run(&mut out),
         Command::Context(context) => context.run(&mut out),
         Command::Demo(demo) => demo.run(&mut out),
+        Command::Discover(discover) => discover.run(&mut out),
         Command::Explain(explain) => explain.run(&mut out),
         Command::Features(features) => features.run(&mut out),
         Command::Language(language) => language.run(&mut out),
+        Command::Prompt(prompt) => prompt.run(&mut out),
+        Command::Prompts(prompts) => prompts.run(&mut out),
+        Command::Read(read) => read.run(&mut out),
+        Command::Resources(resources) => resources.run(&mut out),
         Command::Serve(serve) => serve.run(&mut out),
         Command::Stdio(stdio) => stdio.run(),
+        Command::Tools(tools) => tools.run(&mut out),
     };
     exit::code(result.and_then(|exit| Ok(out.flush().map(|()| exit)?)))
 }

@@ -29,18 +29,26 @@ pub(crate) struct Server {
 impl Server {
     /// Where it is, and how it is spoken to. Nothing is started yet.
     pub(crate) fn read(&self) -> anyhow::Result<(Target, Options)> {
-        let target = Target::new(self.url.as_deref(), &self.command).map_err(|why| {
-            let told = why.to_string();
-            let (what, hint) = told.split_once("; ").unwrap_or((&told, "see --help"));
-            hinted(what, hint)
-        })?;
+        let target = target(self.url.as_deref(), &self.command)?;
         let mut options = Options::default();
-        for line in &self.header {
-            let header: Header = line.parse().map_err(|why| anyhow::anyhow!("--header: {why}"))?;
-            options.headers.push(header);
-        }
+        options.headers = headers(&self.header)?;
         Ok((target, options))
     }
+}
+
+/// Where a server is: at a URL, or a program.
+pub(crate) fn target(url: Option<&str>, command: &[String]) -> anyhow::Result<Target> {
+    Target::new(url, command).map_err(|why| {
+        let told = why.to_string();
+        let (what, hint) = told.split_once("; ").unwrap_or((&told, "see --help"));
+        hinted(what, hint)
+    })
+}
+
+/// Header lines as they stand on a command line.
+pub(crate) fn headers(lines: &[String]) -> anyhow::Result<Vec<Header>> {
+    let read = |line: &String| line.parse().map_err(|why| anyhow::anyhow!("--header: {why}"));
+    lines.iter().map(read).collect()
 }
 
 /// A result as it came, with a frame around it, to be read as a message.

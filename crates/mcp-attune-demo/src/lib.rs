@@ -170,8 +170,11 @@ pub async fn serve(
 /// Serves the demo on standard input and output until the input is closed.
 pub async fn serve_stdio(options: &Options) -> io::Result<()> {
     let travel = Travel::new(options.step_delay);
-    let running =
-        rmcp::serve_server(travel, rmcp::transport::stdio_pipes()).await.map_err(io::Error::other)?;
+    let running = match rmcp::serve_server(travel, rmcp::transport::stdio_pipes()).await {
+        // Whoever only wanted to know who we are has left.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        running => running.map_err(io::Error::other)?,
+    };
     running.waiting().await.map_err(io::Error::other)?;
     Ok(())
 }

@@ -83,8 +83,8 @@ mod server;
 
 #[cfg(feature = "client")]
 pub use client::{
-    Asking, BadFeature, BadHeader, BadTarget, Cache, CallerProfile, Connection, Dropped, Era, Error, Header,
-    Listing, Options, Stderr, Target, Unmet,
+    Answered, Asking, BadFeature, BadHeader, BadTarget, Cache, CallerProfile, Connection, Dropped, Era,
+    Error, Header, Host, Listing, Options, Stderr, Target, Unmet, Wire,
 };
 #[cfg(any(feature = "client", feature = "server"))]
 pub use mcp_attune::{catalog, context, features, format, language, messages, when};

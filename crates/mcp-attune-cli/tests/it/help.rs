@@ -73,6 +73,7 @@ fn help_of_every_command_is_found() {
         "attune bundle preview",
         "attune bundle resolve",
         "attune bundle validate",
+        "attune call",
         "attune catalog",
         "attune catalog extract",
         "attune catalog status",
@@ -87,14 +88,20 @@ fn help_of_every_command_is_found() {
         "attune context resolve",
         "attune context show",
         "attune demo",
+        "attune discover",
         "attune explain",
         "attune features",
         "attune features parse",
         "attune language",
         "attune language check",
         "attune language negotiate",
+        "attune prompt",
+        "attune prompts",
+        "attune read",
+        "attune resources",
         "attune serve",
         "attune stdio",
+        "attune tools",
     ];
     let built = |command: &&str| cfg!(feature = "audit") || *command != "attune audit";
     assert_eq!(commands, expected.into_iter().filter(built).collect::<Vec<_>>());

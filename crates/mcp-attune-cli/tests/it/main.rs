@@ -1,6 +1,8 @@
 //! The binary, run as a user runs it: what it prints, and how it ends.
 
+mod asking;
 mod audit;
+mod bad_servers;
 mod bundle;
 mod bundled;
 mod callers;
@@ -19,6 +21,7 @@ mod readme;
 mod serving;
 mod shaped;
 mod stdio;
+mod terminal;
 
 use std::process::{Command, Output};
 

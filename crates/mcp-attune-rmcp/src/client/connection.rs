@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout_at};
 use super::asking::Asking;
 use super::cache::{Cache, Identity};
 use super::error::Error;
+use super::host::Handler;
 use super::http::Http;
 use super::kept::Kept;
 use super::listening::Listening;
@@ -32,7 +33,7 @@ const FAREWELL: Duration = Duration::from_secs(8);
 /// A server that has introduced itself, and can be asked.
 #[derive(Debug)]
 pub struct Connection {
-    pub(crate) service: RunningService<RoleClient, ClientConfig>,
+    pub(crate) service: RunningService<RoleClient, Handler>,
     info: Arc<ServerPeerInfo>,
     kept: Arc<Kept>,
     pub(crate) at: String,
@@ -68,8 +69,8 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Self, Failed> {
         let (at, kept, learned) =
-            (target.to_string(), Arc::new(Kept::default()), Arc::new(Learned::default()));
-        let client = client(&options.profile);
+            (target.to_string(), Arc::new(Kept::new(options.host.clone())), Arc::new(Learned::default()));
+        let client = Handler::new(client(&options.profile), options.host.clone(), kept.clone());
         let started = match target {
             Target::Url(url) => {
                 let http = Http::new(at.clone(), url, options, kept.clone(), learned.clone())?;

@@ -40,6 +40,7 @@ use rustls::{ClientConfig, RootCertStore};
 use sse_stream::{Sse, SseStream};
 
 use super::error::Error;
+use super::host::Wire;
 use super::kept::{Kept, contradiction};
 use super::listing::Learned;
 use super::options::Options;
@@ -111,11 +112,15 @@ impl Http {
             headers.append(name.clone(), value.clone());
         }
         let unreachable = |why: String| Error::Unreachable { at: self.at.to_string(), why };
+        self.kept.wire(&Wire::Request { method: method.as_str(), url: uri, headers: &headers, body: &body });
         let mut request = Request::new(Full::from(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri.parse().map_err(|error| unreachable(format!("{error}")))?;
         *request.headers_mut() = headers;
-        self.client.request(request).await.map_err(|error| unreachable(root(&error)))
+        let response = self.client.request(request).await.map_err(|error| unreachable(root(&error)))?;
+        let (status, headers) = (response.status().as_u16(), response.headers());
+        self.kept.wire(&Wire::Response { status, headers });
+        Ok(response)
     }
 
     /// A whole body, if it is not too long.
@@ -215,6 +220,7 @@ impl Http {
             (Some(JSON), Some(asked)) => {
                 let language = content_language(&response);
                 let body = self.whole(response.into_body()).await.map_err(Failed::Client)?;
+                self.kept.wire(&Wire::Came(&body));
                 let message = self.read(&asked, language.as_deref(), &body).map_err(Failed::Client)?;
                 Ok(StreamableHttpPostResponse::Json(message, id))
             }
@@ -239,6 +245,7 @@ impl Http {
         let known = known.map(|value| shown(&String::from_utf8_lossy(value.as_bytes())));
         let body = Limited::new(response.into_body(), FAILURE).collect().await;
         let body = body.map(Collected::to_bytes).unwrap_or_default();
+        self.kept.wire(&Wire::Came(&body));
         let error = match serde_json::from_slice(&body) {
             Ok(ServerJsonRpcMessage::Error(error)) => Some(error),
             _ => None,
@@ -410,6 +417,7 @@ impl Stream for Tapped {
         let Self { http, language, asked, .. } = &*self;
         match &next {
             Poll::Ready(Some(Ok(Sse { data: Some(data), .. }))) => {
+                http.kept.wire(&Wire::Came(data.as_bytes()));
                 let malformed = http.malformed(language.as_deref(), data.as_bytes());
                 http.kept.hears(data.as_bytes(), malformed);
             }

@@ -17,7 +17,13 @@ use serde_json::value::RawValue;
 
 use super::cache::Cache;
 use super::error::Error;
+use super::host::{Host, Wire};
 use super::shown::shown;
+
+/// How a legacy server asks a person.
+pub(crate) const ELICITATION: &str = "elicitation/create";
+/// How many questions may be open.
+const MOST_QUESTIONS: usize = 16;
 
 /// Where the answer of one request goes, or why there is none that can be used.
 pub(crate) type Slot = Arc<Settled>;
@@ -29,6 +35,7 @@ pub(crate) struct Kept {
     seen: Mutex<Seen>,
     /// Who is told what has changed at the server, and as which.
     told: OnceLock<(Arc<Cache>, Arc<str>)>,
+    host: Option<Arc<dyn Host>>,
 }
 
 #[derive(Default, Debug)]
@@ -36,6 +43,8 @@ struct Seen {
     waiting: HashMap<String, Weak<Settled>>,
     /// The latest question who the server is, and what it answered.
     introduction: Option<Introduction>,
+    /// What the server asks, as it was written.
+    questions: HashMap<String, Box<RawValue>>,
     stray: Option<String>,
     trouble: Option<Error>,
 }
@@ -52,6 +61,14 @@ struct Answer<'a> {
     id: RequestId,
     #[serde(borrow, default)]
     result: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Question<'a> {
+    id: RequestId,
+    method: String,
+    #[serde(borrow)]
+    params: &'a RawValue,
 }
 
 /// Where an answer says its language.
@@ -93,6 +110,17 @@ pub(crate) fn contradiction(header: &str, answer: &[u8]) -> Option<String> {
 }
 
 impl Kept {
+    pub(crate) fn new(host: Option<Arc<dyn Host>>) -> Self {
+        Self { host, ..Self::default() }
+    }
+
+    /// Something goes over the wire.
+    pub(crate) fn wire(&self, wire: &Wire<'_>) {
+        if let Some(host) = &self.host {
+            host.sees(wire);
+        }
+    }
+
     fn seen<T>(&self, look: impl FnOnce(&mut Seen) -> T) -> T {
         look(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -128,8 +156,27 @@ impl Kept {
         match (malformed, result) {
             (Some(error), _) => self.settles(&id, Err(error)),
             (None, Some(result)) => self.settles(&id, Ok(result)),
-            (None, None) => {}
+            (None, None) => self.hears_question(message),
         }
+    }
+
+    fn hears_question(&self, message: &[u8]) {
+        let Some(host) = &self.host else { return };
+        match serde_json::from_slice(message) {
+            Ok(Question { id, method, params }) if method == ELICITATION && host.can_answer() => {
+                self.seen(|seen| {
+                    if seen.questions.len() < MOST_QUESTIONS {
+                        seen.questions.insert(id.to_string(), params.to_owned());
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The text of a question, once.
+    pub(crate) fn question(&self, id: &RequestId) -> Option<Box<RawValue>> {
+        self.seen(|seen| seen.questions.remove(&id.to_string()))
     }
 
     /// Something came that is no answer.

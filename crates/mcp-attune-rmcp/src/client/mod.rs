@@ -13,6 +13,7 @@ mod target;
 
 mod error;
 
+mod host;
 mod kept;
 mod sent;
 
@@ -31,6 +32,7 @@ pub use asking::Asking;
 pub use cache::Cache;
 pub use connection::Connection;
 pub use error::Error;
+pub use host::{Answered, Host, Wire};
 pub use listing::{Dropped, Listing};
 pub use mcp_attune_process::process::Stderr;
 pub use options::{BadHeader, Era, Header, Options};

@@ -9,6 +9,7 @@ use ::http::{HeaderName, HeaderValue};
 use mcp_attune_process::process::Stderr;
 
 use super::cache::Cache;
+use super::host::Host;
 use super::profile::CallerProfile;
 use super::shown::shown;
 
@@ -48,6 +49,8 @@ pub struct Options {
     pub items: usize,
     /// Where a program's standard error goes.
     pub stderr: Stderr,
+    /// Who looks on, and answers when the server asks. What they can answer is declared by the profile.
+    pub host: Option<Arc<dyn Host>>,
 }
 
 impl Default for Options {
@@ -63,6 +66,7 @@ impl Default for Options {
             pages: 1000,
             items: 100_000,
             stderr: Stderr::Inherited,
+            host: None,
         }
     }
 }

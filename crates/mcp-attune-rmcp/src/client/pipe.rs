@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::error::Error;
+use super::host::Wire;
 use super::kept::Kept;
 use super::options::Options;
 use super::profile::CallerProfile;
@@ -70,6 +71,7 @@ impl Pipe {
 
     /// What a line holds, if it is a message.
     fn read(&self, line: &[u8]) -> Option<ServerJsonRpcMessage> {
+        self.kept.wire(&Wire::Came(line));
         match serde_json::from_slice(line) {
             Ok(message) => {
                 self.kept.hears(line, None);
@@ -110,7 +112,10 @@ impl Transport<RoleClient> for Pipe {
         mut message: ClientJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.kept.sends(&message);
-        let text = sent::body(&mut message, &self.profile).map(|text| line(&text));
+        let text = sent::body(&mut message, &self.profile).map(|text| {
+            self.kept.wire(&Wire::Line(&text));
+            line(&text)
+        });
         let to = self.to.clone();
         async move {
             let closed = || io::Error::from(io::ErrorKind::BrokenPipe);

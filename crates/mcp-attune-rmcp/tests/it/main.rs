@@ -9,6 +9,7 @@ mod support;
 mod answers;
 mod cached;
 mod callers;
+mod host;
 mod http;
 mod http_faults;
 mod mirrored;

@@ -5,7 +5,7 @@ use std::io::Write;
 use mcp_attune::context::{Instant, Wrong, Zone};
 use serde::Serialize;
 
-use super::options::locale;
+use crate::asking::caller::locale;
 use crate::exit::{Exit, hinted};
 use crate::text::json;
 

@@ -1,11 +1,9 @@
 //! A caller's time, zone and locale as options.
 
 use jiff::Timestamp;
-use mcp_attune::context::{ClientContext, Instant, Now, Wrong, Zone};
-use mcp_attune::language::Tag;
+use mcp_attune::context::{ClientContext, Instant, Now, Zone};
 
-use crate::exit::hinted;
-use crate::text::quoted;
+use crate::asking::caller::{locale, read};
 
 #[derive(clap::Args)]
 pub(super) struct Options {
@@ -33,22 +31,4 @@ impl Options {
 /// The caller's now, by their own clock or by this one.
 pub(super) fn now(context: &ClientContext) -> Now {
     context.now(Timestamp::now())
-}
-
-pub(super) fn locale(text: &str) -> Result<Tag, Wrong> {
-    Tag::parse(text).map_err(Wrong::Locale)
-}
-
-fn read<T>(
-    option: &str,
-    text: Option<&str>,
-    parse: impl Fn(&str) -> Result<T, Wrong>,
-) -> anyhow::Result<Option<T>> {
-    let Some(text) = text else { return Ok(None) };
-    parse(text).map(Some).map_err(|wrong| {
-        // What is wrong, and what to do about it.
-        let told = wrong.to_string();
-        let (what, hint) = told.split_once("; ").unwrap_or((&told, "see --help"));
-        hinted(format!("{option} {} is {what}", quoted(text)), hint)
-    })
 }

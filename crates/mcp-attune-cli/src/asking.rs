@@ -1,0 +1,246 @@
+//! How commands ask a server in somebody's name: who asks, with what, what is shown meanwhile, and what is asked back.
+
+pub(crate) mod arguments;
+pub(crate) mod caller;
+pub(crate) mod near;
+mod negotiated;
+mod onlooker;
+mod question;
+mod system;
+
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_attune_rmcp::{Connection, Error, Options, Target};
+use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::message::Message;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use self::caller::{Caller, Said};
+use self::onlooker::Onlooker;
+use crate::exit::{self, Exit, hinted};
+use crate::progress;
+use crate::running::one_thread;
+use crate::server::{answer, endless, framed, pages};
+use crate::show::{Form, plain};
+
+/// How long an answer may take, and how long where a person may be asked before it comes.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE_WITH_PEOPLE: Duration = Duration::from_secs(600);
+/// How often a server may ask before it answers.
+const MOST_ROUNDS: usize = 16;
+/// How many bytes a listing may have, all its pages together.
+const LARGEST_LISTING: usize = 256 << 20;
+/// The error of a server that would have to ask a person.
+const MISSING_CAPABILITY: i32 = -32021;
+
+/// What every command has that asks a server.
+#[derive(clap::Args)]
+pub(crate) struct Ask {
+    /// Print JSON, as the server said it; so it is in a pipe
+    #[arg(long, conflicts_with = "text")]
+    json: bool,
+    /// Print text in a pipe too, as it came
+    #[arg(long)]
+    text: bool,
+    /// How long an answer may take; without it 60, and 600 on a terminal, where you may be asked something
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..))]
+    timeout: Option<u16>,
+    #[command(flatten)]
+    caller: Caller,
+}
+
+impl Ask {
+    /// Connects, asks, and ends the connection. A server that refuses is a finding, and one that does not answer is none.
+    pub(crate) fn run<O: Write>(
+        self,
+        target: &Target,
+        out: &mut O,
+        ask: impl AsyncFnOnce(&Asked, &mut O) -> anyhow::Result<Exit>,
+    ) -> anyhow::Result<Exit> {
+        let said = self.caller.said()?;
+        let all_terminals = std::io::stdin().is_terminal()
+            && std::io::stdout().is_terminal()
+            && std::io::stderr().is_terminal();
+        let onlooker = Arc::new(Onlooker::new(self.caller.raw, all_terminals, target.to_string()));
+        let mut options = Options::default();
+        self.caller.identify(target, &mut options)?;
+        options.profile = onlooker.declare(&said.profile);
+        options.answer = match self.timeout {
+            Some(seconds) => Duration::from_secs(seconds.into()),
+            None if all_terminals => PATIENCE_WITH_PEOPLE,
+            None => PATIENCE,
+        };
+        options.host = Some(onlooker.clone());
+        let form = Form::choose(self.json, self.text);
+        let runtime = one_thread()?;
+        let ended = runtime.block_on(async {
+            onlooker.show(&format!("connecting to {target}"));
+            let connection = Connection::open(target, &options).await?;
+            let asked = Asked { connection, onlooker, said, form, told: negotiated::Told::default() };
+            let ended = ask(&asked, out).await;
+            progress::clear();
+            // What came is shown before the server takes its time to end.
+            out.flush()?;
+            asked.connection.close().await;
+            ended
+        });
+        progress::clear();
+        // Somebody may still be asked a question that no one waits for any more.
+        runtime.shutdown_background();
+        ended.or_else(refused)
+    }
+}
+
+/// The server's own "no" is an answer.
+fn refused(error: anyhow::Error) -> anyhow::Result<Exit> {
+    match error.downcast_ref::<Error>() {
+        Some(Error::Refused { code: MISSING_CAPABILITY, data: Some(data), .. })
+            if data["requiredCapabilities"].get("elicitation").is_some() =>
+        {
+            Err(nobody())
+        }
+        Some(refusal) if refusal.is_refusal() => {
+            exit::warn(&error);
+            Ok(Exit::Findings)
+        }
+        _ => Err(error),
+    }
+}
+
+/// A server that has a question, and nobody who could answer it.
+fn nobody() -> anyhow::Error {
+    let hint = "run the command on a terminal: in a pipe nobody can be asked";
+    hinted("the server wants to ask a person before it answers", hint)
+}
+
+/// A server that is asked.
+pub(crate) struct Asked {
+    pub(crate) connection: Connection,
+    pub(crate) form: Form,
+    onlooker: Arc<Onlooker>,
+    said: Said,
+    told: negotiated::Told,
+}
+
+impl Asked {
+    /// Asks, and answers what the server asks back, until there is a result.
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        mut params: serde_json::Value,
+    ) -> anyhow::Result<Box<RawValue>> {
+        for _ in 0..MOST_ROUNDS {
+            self.onlooker.show(method);
+            let raw = self.connection.request_raw(method, params.clone()).await?;
+            let framed = framed(raw.get());
+            let message = answer(method, &framed)?;
+            let result = message.member("result");
+            let kind = result.and_then(|result| result.member("resultType")).and_then(Value::text);
+            if !kind.is_some_and(|kind| kind.is("input_required")) {
+                self.negotiated(&raw);
+                return Ok(raw);
+            }
+            let questions = result.and_then(|result| result.member("inputRequests"));
+            params["inputResponses"] = self.answers(questions).await?;
+            match result.and_then(|result| result.member("requestState")).and_then(Value::text) {
+                Some(state) => params["requestState"] = json!(state.decode()),
+                None => drop(params.as_object_mut().and_then(|params| params.remove("requestState"))),
+            }
+        }
+        let what = format!("the server wants more {MOST_ROUNDS} times and gives no answer");
+        Err(hinted(what, "--raw shows what it asks for"))
+    }
+
+    /// The answers of a person to what the server asks.
+    async fn answers(&self, questions: Option<Value<'_>>) -> anyhow::Result<serde_json::Value> {
+        let mut answers = serde_json::Map::new();
+        for (name, question) in questions.into_iter().flat_map(Value::members) {
+            let method = question.member("method").and_then(Value::text).and_then(Text::decode);
+            let method = method.unwrap_or_default();
+            if method != "elicitation/create" {
+                let what = format!(
+                    "the server asks for `{}`, which a command line cannot give",
+                    plain::line(&method)
+                );
+                return Err(hinted(what, "use a client that has a model"));
+            }
+            if !self.onlooker.has_person() {
+                return Err(nobody());
+            }
+            let asked = question.member("params").map_or("{}", Value::raw);
+            let answer = self.onlooker.put(asked.to_owned()).await;
+            answers.insert(name.decode().unwrap_or_default().into_owned(), answer);
+        }
+        Ok(answers.into())
+    }
+
+    /// All items of a listing, each as it was written.
+    pub(crate) async fn list(&self, method: &str, member: &str) -> anyhow::Result<Vec<String>> {
+        let (mut items, mut bytes) = (Vec::new(), 0);
+        let turn = |page| self.onlooker.show(&format!("{method}, page {page}"));
+        let take = |message: &Message<'_>| {
+            let result = message.member("result");
+            let listed = result.and_then(|result| result.member(member));
+            for item in listed.into_iter().flat_map(Value::elements) {
+                bytes += item.raw().len();
+                items.push(item.raw().to_owned());
+            }
+            if let Some(result) = result {
+                self.negotiated_of(result.raw());
+            }
+            if bytes > LARGEST_LISTING {
+                Err(endless(&format!("{bytes} bytes of `{method}` and no end")))
+            } else {
+                Ok(())
+            }
+        };
+        pages(&self.connection, method, turn, take).await?;
+        Ok(items)
+    }
+
+    fn negotiated(&self, result: &RawValue) {
+        self.negotiated_of(result.get());
+    }
+
+    /// Tells what was negotiated: all of it beside the wire, else only what was asked for and not given.
+    fn negotiated_of(&self, result: &str) {
+        let Ok(result) = serde_json::from_str(result) else { return };
+        progress::clear();
+        negotiated::tell(&self.connection, &self.said, &result, self.onlooker.is_raw(), &self.told);
+    }
+
+    /// What was negotiated before anything was asked.
+    pub(crate) fn introduced(&self) {
+        if let Some(raw) = self.connection.introduction() {
+            self.negotiated(&raw);
+        }
+    }
+
+    /// Whether there is something to look at while the tools are listed.
+    pub(crate) fn show(&self, what: &str) {
+        self.onlooker.show(what);
+    }
+}
+
+/// The words of a command line that asks for one thing: a URL where no program is named, the thing, and the rest.
+pub(crate) fn words<'w>(
+    words: &'w [String],
+    command: &[String],
+    thing: &str,
+) -> anyhow::Result<(Target, &'w str, &'w [String])> {
+    let (url, words) = match (command.is_empty(), words) {
+        (true, [url, rest @ ..]) => (Some(url.as_str()), rest),
+        (_, words) => (None, words),
+    };
+    let target = crate::server::target(url, command)?;
+    match words {
+        [name, rest @ ..] => Ok((target, name, rest)),
+        [] => Err(hinted(
+            format!("no {thing} is named"),
+            format!("write the {thing} after the URL, or before `--`"),
+        )),
+    }
+}

@@ -1,0 +1,198 @@
+//! Who asks, as options: the same for every command that asks a server.
+
+use std::fmt;
+use std::io::IsTerminal;
+
+use mcp_attune::context::{ClientContext, Country, Instant, Place, Wrong, Zone};
+use mcp_attune::language::{AcceptLanguage, Tag};
+use mcp_attune_rmcp::{CallerProfile, Header, Options, Target};
+
+use super::system;
+use crate::exit::hinted;
+use crate::server::headers;
+use crate::text::quoted;
+
+/// Where a token may stand that should not be on a command line.
+const TOKEN: &str = "ATTUNE_TOKEN";
+
+/// Who asks.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Caller options")]
+pub(crate) struct Caller {
+    /// Languages that you read, such as de-CH or 'de-CH, en;q=0.5', or `none`; by default the system's on a terminal,
+    /// and none in a pipe
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    language: Option<String>,
+    /// Your time zone, such as Europe/Zurich, or `none`; by default the system's on a terminal, and none in a pipe
+    #[arg(long, value_name = "TZ", allow_hyphen_values = true)]
+    timezone: Option<String>,
+    /// The instant that is now for you, by RFC 3339 with an offset
+    #[arg(long, value_name = "TS", allow_hyphen_values = true)]
+    now: Option<String>,
+    /// The locale that numbers and dates are written for, such as de-CH
+    #[arg(long, value_name = "TAG", allow_hyphen_values = true)]
+    locale: Option<String>,
+    /// Where you are; parts may be empty, as in ',,CH'
+    #[arg(long, value_name = "CITY,REGION,CC")]
+    location: Option<String>,
+    /// A feature tag, such as human, agent or format=json; may be given again
+    #[arg(long, value_name = "TAG", allow_hyphen_values = true)]
+    feature: Vec<String>,
+    /// A header of every request; may be given again
+    #[arg(long, value_name = "NAME:VALUE")]
+    header: Vec<String>,
+    /// A bearer token; better in the environment variable ATTUNE_TOKEN, where other users do not see it
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
+    /// Show the exchange on the wire, and what was negotiated, on standard error; secrets are masked
+    #[arg(long)]
+    pub(crate) raw: bool,
+}
+
+/// Where something comes from that is said of the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// An option.
+    Option(&'static str),
+    /// The system, by this variable.
+    Variable(&'static str),
+    /// The system.
+    System,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Option(name) => f.write_str(name),
+            Self::Variable(name) => write!(f, "the system's, by {name}"),
+            Self::System => f.write_str("the system's"),
+        }
+    }
+}
+
+/// What is said of the caller, and why.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) profile: CallerProfile,
+    pub(crate) language: Option<Source>,
+    pub(crate) timezone: Option<(Zone, Source)>,
+    /// The names of the other fields of the context.
+    pub(crate) context: Vec<&'static str>,
+}
+
+impl Caller {
+    /// What is said of the caller. On a terminal, where a person is, the system's language and zone stand in for what
+    /// they did not say; a program gets what it asks for, wherever it runs.
+    pub(crate) fn said(&self) -> anyhow::Result<Said> {
+        let person = std::io::stdout().is_terminal();
+        let mut profile = CallerProfile::default();
+        let mut source = None;
+        match self.language.as_deref() {
+            Some("none") => {}
+            Some(text) => {
+                profile = profile.language(preference(text)?);
+                source = Some(Source::Option("--language"));
+            }
+            None if person => {
+                if let Some((preference, variable)) = system::language() {
+                    profile = profile.language(preference);
+                    source = Some(Source::Variable(variable));
+                }
+            }
+            None => {}
+        }
+        let timezone = match self.timezone.as_deref() {
+            Some("none") => None,
+            None => person.then(system::zone).flatten().map(|zone| (zone, Source::System)),
+            zone => read("--timezone", zone, Zone::parse)?.map(|zone| (zone, Source::Option("--timezone"))),
+        };
+        let (now, locale) = (self.now.as_deref(), self.locale.as_deref());
+        let context = ClientContext::of(
+            timezone.map(|(zone, _)| zone),
+            read("--now", now, Instant::parse)?,
+            read("--locale", locale, self::locale)?,
+        );
+        let context = match &self.location {
+            Some(text) => context.at(place(text)?),
+            None => context,
+        };
+        let names = context.names().filter(|name| *name != "timezone").collect();
+        let profile = profile.context(context);
+        let profile = profile.features(self.feature.iter().map(String::as_str)).map_err(|why| {
+            let told = why.to_string();
+            let (what, hint) = told.split_once("; ").unwrap_or((&told, "see `attune features parse --help`"));
+            hinted(format!("--feature: {what}"), hint)
+        })?;
+        Ok(Said { profile, language: source, timezone, context: names })
+    }
+
+    /// Adds the headers, and the token as one of them. A program has none; the variable is for others then.
+    pub(crate) fn identify(&self, target: &Target, options: &mut Options) -> anyhow::Result<()> {
+        options.headers = headers(&self.header)?;
+        let is_url = matches!(target, Target::Url(_));
+        let set = || std::env::var(TOKEN).ok().filter(|token| is_url && !token.trim().is_empty());
+        let Some(token) = self.token.clone().or_else(set) else { return Ok(()) };
+        let header: Header = format!("Authorization: Bearer {}", token.trim()).parse().map_err(|_| {
+            hinted("the token holds a character that no header can carry", "see whether it was copied whole")
+        })?;
+        options.headers.push(header);
+        if let Target::Url(url) = target
+            && url.scheme_str() == Some("http")
+            && !url.host().is_some_and(is_loopback)
+        {
+            eprintln!(
+                "warning: the token goes over the network unencrypted; use https:// if the server has it"
+            );
+        }
+        Ok(())
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn preference(text: &str) -> anyhow::Result<AcceptLanguage> {
+    AcceptLanguage::parse(text).map_err(|why| {
+        let told = why.to_string();
+        let (what, hint) =
+            told.split_once("; ").unwrap_or((&told, "write it as 'de-CH, en;q=0.5', or `none`"));
+        hinted(format!("--language {} is no language preference, {what}", quoted(text)), hint)
+    })
+}
+
+fn place(text: &str) -> anyhow::Result<Place> {
+    let hint = "write --location Bern,BE,CH; parts may be empty, as in ',,CH'";
+    let parts: Vec<_> =
+        text.split(',').map(|part| Some(part.trim()).filter(|part| !part.is_empty())).collect();
+    let &[city, region, country] = parts.as_slice() else {
+        return Err(hinted(format!("--location {} has not three parts", quoted(text)), hint));
+    };
+    let country = country.map(Country::parse).transpose();
+    country.and_then(|country| Place::named(city, region, country)).map_err(|wrong| {
+        let told = wrong.to_string();
+        let (what, _) = told.split_once("; ").unwrap_or((&told, ""));
+        hinted(format!("--location {} has {what}", quoted(text)), hint)
+    })
+}
+
+/// Reads a locale.
+pub(crate) fn locale(text: &str) -> Result<Tag, Wrong> {
+    Tag::parse(text).map_err(Wrong::Locale)
+}
+
+/// Reads the value of an option, and says what is wrong with it.
+pub(crate) fn read<T>(
+    option: &str,
+    text: Option<&str>,
+    parse: impl Fn(&str) -> Result<T, Wrong>,
+) -> anyhow::Result<Option<T>> {
+    let Some(text) = text else { return Ok(None) };
+    parse(text).map(Some).map_err(|wrong| {
+        // What is wrong, and what to do about it.
+        let told = wrong.to_string();
+        let (what, hint) = told.split_once("; ").unwrap_or((&told, "see --help"));
+        hinted(format!("{option} {} is {what}", quoted(text)), hint)
+    })
+}

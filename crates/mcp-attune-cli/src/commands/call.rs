@@ -1,0 +1,90 @@
+//! `attune call`: one call of a tool, and what comes of it.
+
+use std::io::Write;
+
+use mcp_attune::shape::Output;
+use serde_json::{Map, json};
+
+use crate::asking::{Ask, Asked, arguments, near, words};
+use crate::exit::{Exit, hinted};
+use crate::server::{answer, framed};
+use crate::show::{Form, content, json};
+use crate::text::quoted;
+
+/// Call a tool of a server, and see what comes of it
+///
+/// Arguments are key=value, with the type that the tool's schema gives them; key:=JSON is JSON as it stands, a key that is
+/// an array may come several times, and a.b=value is a member of an object. What does not fit the schema is not sent;
+/// --arguments JSON is sent as it is.
+///
+/// On a terminal text is shown as Markdown, progress while it lasts, and what the server asks is put to you. In a
+/// pipe the result is JSON, and a server that wants to ask gets no answer.
+///
+/// Exit 1: the tool says that it failed, or the server refuses the call.
+#[derive(clap::Args)]
+#[command(
+    override_usage = "attune call [OPTIONS] URL TOOL [KEY=VALUE]…\n       attune call [OPTIONS] TOOL [KEY=VALUE]… -- COMMAND…",
+    after_help = "Examples:\n  $ attune call get_weather location=Bern -- attune demo --bare --stdio\n  $ attune call --text get_weather location=Bern --language de-CH -- attune demo --bare --stdio\n  $ attune call get_wether location=Bern -- attune demo --bare --stdio # exit 2\n\nA server that runs, with a token from the environment:\n  ATTUNE_TOKEN=… attune call https://example.com/mcp search query=trains limit=5"
+)]
+pub(crate) struct Call {
+    /// The URL of the server unless a program is named, the tool, and its arguments
+    #[arg(value_name = "URL TOOL KEY=VALUE")]
+    words: Vec<String>,
+    /// All arguments, as a JSON object that is sent as it is
+    #[arg(long, value_name = "JSON")]
+    arguments: Option<String>,
+    #[command(flatten)]
+    ask: Ask,
+    /// The program that is the server, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl Call {
+    pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let (target, tool, pairs) = words(&self.words, &self.command, "tool")?;
+        let given = arguments::whole(self.arguments.as_deref())?;
+        self.ask.run(&target, out, async |asked, out| call(asked, out, tool, pairs, given).await)
+    }
+}
+
+async fn call(
+    asked: &Asked,
+    out: &mut impl Write,
+    tool: &str,
+    pairs: &[String],
+    given: Map<String, serde_json::Value>,
+) -> anyhow::Result<Exit> {
+    let schema = schema(asked, tool).await?;
+    let arguments = arguments::add(given, pairs, schema.as_ref())?;
+    let raw = asked.ask("tools/call", json!({ "name": tool, "arguments": arguments })).await?;
+    let framed = framed(raw.get());
+    let message = answer("tools/call", &framed)?;
+    let Some(result) = message.member("result") else { return Ok(Exit::Findings) };
+    match asked.form {
+        Form::Json { terminal } => writeln!(out, "{}", json::indented(result.raw(), terminal))?,
+        form => content::result(out, result, form)?,
+    }
+    let failed = result.member("isError").is_some_and(|failed| failed.raw() == "true");
+    if failed {
+        out.flush()?;
+        eprintln!("the tool says that it failed");
+    }
+    Ok(if failed { Exit::Findings } else { Exit::Fine })
+}
+
+/// What the tool takes. A server that cannot list its tools may still be called.
+async fn schema(asked: &Asked, tool: &str) -> anyhow::Result<Option<Output>> {
+    asked.show("tools/list");
+    let Ok(listing) = asked.connection.tools().await else { return Ok(None) };
+    if let Some(found) = listing.iter().find(|found| found["name"] == tool) {
+        return Ok(Output::read(&found["inputSchema"].to_string()));
+    }
+    if listing.dropped().iter().any(|dropped| dropped.name() == tool) {
+        // The call itself says what is wrong with it.
+        return Ok(None);
+    }
+    let names: Vec<String> =
+        listing.iter().filter_map(|tool| tool["name"].as_str()).map(str::to_owned).collect();
+    Err(hinted(format!("the server has no tool `{}`", quoted(tool)), near::hint(tool, &names)))
+}

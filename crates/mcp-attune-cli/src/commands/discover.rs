@@ -1,0 +1,141 @@
+//! `attune discover`: who a server is, and what it can do.
+
+use std::io::Write;
+
+use mcp_attune_rmcp::Era;
+use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::message::meta;
+
+use crate::asking::{Ask, Asked};
+use crate::exit::{Exit, hinted};
+use crate::server::{answer, framed, target};
+use crate::show::content::text;
+use crate::show::{Form, json, markdown, plain};
+
+/// What the settings of content negotiation stand under.
+const CONTENT_NEGOTIATION: &str = "io.modelcontextprotocol/content-negotiation";
+/// Where a modern server says who it is.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// See who a server is, which versions it speaks and what it can do
+///
+/// In a pipe that is JSON: the server's own answer to `server/discover`, or to `initialize` where it is older.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune discover -- attune demo --bare --stdio\n  $ attune discover --text --language de-CH -- attune demo --bare --stdio\n  $ attune discover example.com # exit 2\n\nA server that runs:\n  attune discover http://127.0.0.1:8808/mcp"
+)]
+pub(crate) struct Discover {
+    /// The URL of the server
+    url: Option<String>,
+    #[command(flatten)]
+    ask: Ask,
+    /// The program that is the server, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl Discover {
+    pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let target = target(self.url.as_deref(), &self.command)?;
+        self.ask.run(&target, out, async |asked, out| {
+            asked.introduced();
+            let Some(raw) = asked.connection.introduction() else {
+                return Err(hinted("the server did not say who it is", "ask it for its tools: attune tools"));
+            };
+            let framed = framed(raw.get());
+            let method = if asked.connection.era() == Era::Modern { "server/discover" } else { "initialize" };
+            let message = answer(method, &framed)?;
+            let Some(result) = message.member("result") else { return Ok(Exit::Findings) };
+            match asked.form {
+                Form::Json { terminal } => writeln!(out, "{}", json::indented(result.raw(), terminal))?,
+                form => write(out, asked, result, form)?,
+            }
+            Ok(Exit::Fine)
+        })
+    }
+}
+
+fn write(out: &mut impl Write, asked: &Asked, result: Value<'_>, form: Form) -> anyhow::Result<()> {
+    let meta = result.member("_meta");
+    let info = result.member("serverInfo").or_else(|| meta?.member(SERVER_INFO));
+    let of = |member: &str| info.and_then(|info| text(info, member)).map(|text| plain::line(&text));
+    let name = of("name").unwrap_or_else(|| "a server without a name".to_owned());
+    let named = match of("title").filter(|title| *title != name) {
+        Some(title) => format!("{title} ({name})"),
+        None => name,
+    };
+    let mut rows =
+        vec![("server", format!("{named} {}", of("version").unwrap_or_default()).trim_end().to_owned())];
+    for member in ["description", "websiteUrl"] {
+        if let Some(said) = of(member) {
+            rows.push((if member == "description" { "is" } else { "website" }, said));
+        }
+    }
+    let spoken = asked.connection.version();
+    rows.push((
+        "version",
+        match asked.connection.era() {
+            Era::Modern => format!("{spoken}, spoken now; in all {}", versions(result)),
+            _ => format!("{spoken}, agreed on with initialize"),
+        },
+    ));
+    let capabilities = result.member("capabilities");
+    rows.push((
+        "can",
+        capabilities
+            .map(can)
+            .filter(|can| !can.is_empty())
+            .unwrap_or_else(|| "nothing that it says".to_owned()),
+    ));
+    let extensions = capabilities.and_then(|can| can.member("extensions"));
+    let negotiates = extensions.is_some_and(|extensions| extensions.member(CONTENT_NEGOTIATION).is_some());
+    let yes = "yes: --feature shapes its answers";
+    rows.push(("content negotiation", if negotiates { yes } else { "not declared" }.to_owned()));
+    let language = meta.and_then(|meta| text(meta, meta::CONTENT_LANGUAGE));
+    rows.push((
+        "language",
+        match language {
+            Some(language) => format!("this answer is in {}", plain::line(&language)),
+            None => "not told; a server may do so when --language asks for one".to_owned(),
+        },
+    ));
+    let others: Vec<_> = extensions
+        .into_iter()
+        .flat_map(Value::members)
+        .filter_map(|(name, _)| name.decode())
+        .filter(|name| name != CONTENT_NEGOTIATION)
+        .map(|name| plain::line(&name))
+        .collect();
+    if !others.is_empty() {
+        rows.push(("other extensions", others.join(", ")));
+    }
+    for (name, value) in rows {
+        writeln!(out, "{name:<19}  {value}")?;
+    }
+    if let Some(instructions) = text(result, "instructions").filter(|text| !text.trim().is_empty()) {
+        match form {
+            Form::Terminal { styled, .. } => write!(out, "\n{}", markdown::show(&instructions, styled))?,
+            _ => writeln!(out, "\n{}", instructions.trim_end())?,
+        }
+    }
+    Ok(())
+}
+
+fn versions(result: Value<'_>) -> String {
+    let all = result.member("supportedVersions").into_iter().flat_map(Value::elements);
+    let all: Vec<_> = all.filter_map(|version| version.text().and_then(Text::decode)).collect();
+    plain::line(&all.join(", "))
+}
+
+/// The capabilities, with what is said of each.
+fn can(capabilities: Value<'_>) -> String {
+    let known = |name: &str| !matches!(name, "extensions" | "experimental");
+    let one = |(name, value): (Text<'_>, Value<'_>)| {
+        let name = name.decode().filter(|name| known(name))?;
+        let more = value.members().filter(|(_, value)| value.raw() == "true" || value.kind() == Type::Object);
+        let more: Vec<_> = more.filter_map(|(name, _)| name.decode()).collect();
+        let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
+        Some(plain::line(&format!("{name}{more}")))
+    };
+    capabilities.members().filter_map(one).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,73 @@
+//! `attune prompt`: the messages of a prompt.
+
+use std::io::Write;
+
+use mcp_attune::shape::Output;
+use serde_json::{Map, Value, json};
+
+use crate::asking::{Ask, Asked, arguments, near, words};
+use crate::exit::{Exit, hinted};
+use crate::server::{answer, framed};
+use crate::show::{Form, content, json};
+use crate::text::quoted;
+
+/// Get a prompt of a server
+///
+/// Arguments are key=value, and all of them are text. On a terminal the messages are shown as Markdown, in a pipe as JSON.
+#[derive(clap::Args)]
+#[command(
+    override_usage = "attune prompt [OPTIONS] URL NAME [KEY=VALUE]…\n       attune prompt [OPTIONS] NAME [KEY=VALUE]… -- COMMAND…",
+    after_help = "Examples:\n  $ attune prompt plan_trip city=Bern -- attune demo --bare --stdio\n  $ attune prompt --text plan_trip city=Bern -- attune demo --bare --stdio\n  $ attune prompt plan_trip -- attune demo --bare --stdio # exit 2"
+)]
+pub(crate) struct Prompt {
+    /// The URL of the server unless a program is named, the prompt, and its arguments
+    #[arg(value_name = "URL NAME KEY=VALUE")]
+    words: Vec<String>,
+    #[command(flatten)]
+    ask: Ask,
+    /// The program that is the server, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl Prompt {
+    pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let (target, name, pairs) = words(&self.words, &self.command, "prompt")?;
+        self.ask.run(&target, out, async |asked, out| {
+            let schema = schema(asked, name).await?;
+            let arguments = arguments::add(Map::new(), pairs, schema.as_ref())?;
+            let raw = asked.ask("prompts/get", json!({ "name": name, "arguments": arguments })).await?;
+            let framed = framed(raw.get());
+            let message = answer("prompts/get", &framed)?;
+            if let Some(result) = message.member("result") {
+                match asked.form {
+                    Form::Json { terminal } => writeln!(out, "{}", json::indented(result.raw(), terminal))?,
+                    form => content::prompt(out, result, form)?,
+                }
+            }
+            Ok(Exit::Fine)
+        })
+    }
+}
+
+/// What the prompt takes, as a schema: its arguments are named, and are text.
+async fn schema(asked: &Asked, name: &str) -> anyhow::Result<Option<Output>> {
+    asked.show("prompts/list");
+    let Ok(listing) = asked.connection.prompts().await else { return Ok(None) };
+    let Some(prompt) = listing.iter().find(|prompt| prompt["name"] == name) else {
+        let names: Vec<_> =
+            listing.iter().filter_map(|prompt| prompt["name"].as_str()).map(str::to_owned).collect();
+        return Err(hinted(format!("the server has no prompt `{}`", quoted(name)), near::hint(name, &names)));
+    };
+    let (mut properties, mut required) = (Map::new(), Vec::new());
+    for argument in prompt["arguments"].as_array().into_iter().flatten() {
+        let Some(name) = argument["name"].as_str() else { continue };
+        let description = argument["description"].as_str().unwrap_or_default();
+        properties.insert(name.to_owned(), json!({ "type": "string", "description": description }));
+        if argument["required"] == Value::Bool(true) {
+            required.push(name);
+        }
+    }
+    let schema = json!({ "type": "object", "properties": properties, "required": required });
+    Ok(Output::read(&schema.to_string()))
+}

@@ -1,0 +1,51 @@
+//! `attune read`: a resource.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use crate::asking::{Ask, words};
+use crate::exit::{Exit, hinted};
+use crate::server::{answer, framed};
+use crate::show::{Form, content, json};
+
+/// Read a resource of a server
+///
+/// On a terminal Markdown is shown as such, and what is no text by its kind and size. In a pipe the result is JSON;
+/// --text gives the text itself.
+#[derive(clap::Args)]
+#[command(
+    override_usage = "attune read [OPTIONS] URL URI\n       attune read [OPTIONS] URI -- COMMAND…",
+    after_help = "Examples:\n  $ attune read map://features/alpine-valley-1 -- attune demo --bare --stdio\n  $ attune read --text map://features/alpine-valley-1 -- attune demo --bare --stdio\n  $ attune read map://features/nowhere -- attune demo --bare --stdio # exit 1"
+)]
+pub(crate) struct Read {
+    /// The URL of the server unless a program is named, and the URI of the resource
+    #[arg(value_name = "URL URI")]
+    words: Vec<String>,
+    #[command(flatten)]
+    ask: Ask,
+    /// The program that is the server, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl Read {
+    pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let (target, uri, rest) = words(&self.words, &self.command, "URI")?;
+        if !rest.is_empty() {
+            return Err(hinted("more than one URI is named", "read them one by one"));
+        }
+        self.ask.run(&target, out, async |asked, out| {
+            let raw = asked.ask("resources/read", json!({ "uri": uri })).await?;
+            let framed = framed(raw.get());
+            let message = answer("resources/read", &framed)?;
+            if let Some(result) = message.member("result") {
+                match asked.form {
+                    Form::Json { terminal } => writeln!(out, "{}", json::indented(result.raw(), terminal))?,
+                    form => content::resource(out, result, form)?,
+                }
+            }
+            Ok(Exit::Fine)
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! Commands that ask what is no good server: an error that says so, soon, and nothing of it raw.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+use crate::{attune, code, text};
+
+const INTRODUCTION: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}"#;
+const JSON: &str = "application/json";
+
+/// A request: its head, and its body where that is JSON.
+struct Asked {
+    head: String,
+    body: Value,
+}
+
+impl Asked {
+    fn method(&self) -> &str {
+        self.body["method"].as_str().unwrap_or_default()
+    }
+
+    fn result(&self, result: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#, self.body["id"])
+    }
+}
+
+/// Serves one answer to each request; the test says how, and may write what it wants.
+fn serve(answer: impl Fn(&Asked, &mut TcpStream) + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    let answer = Arc::new(answer);
+    std::thread::spawn(move || {
+        for tcp in listener.incoming().map_while(Result::ok) {
+            let answer = answer.clone();
+            std::thread::spawn(move || {
+                let mut tcp = tcp;
+                if let Some(asked) = read(&tcp) {
+                    answer(&asked, &mut tcp);
+                }
+            });
+        }
+    });
+    url
+}
+
+fn read(tcp: &TcpStream) -> Option<Asked> {
+    let mut reader = BufReader::new(tcp);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let head = head.to_ascii_lowercase();
+    let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    Some(Asked { head, body: serde_json::from_slice(&body).unwrap_or_default() })
+}
+
+fn send(tcp: &mut TcpStream, status: &str, headers: &str, body: &str) {
+    let length = body.len();
+    let answer =
+        format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n{body}");
+    let _ = tcp.write_all(answer.as_bytes());
+}
+
+fn send_json(tcp: &mut TcpStream, body: &str) {
+    send(tcp, "200 OK", &format!("Content-Type: {JSON}\r\n"), body);
+}
+
+/// Introduces itself, and answers other requests as the test says.
+fn introduced(answer: impl Fn(&Asked, &mut TcpStream) + Send + Sync + 'static) -> String {
+    serve(move |asked, tcp| match asked.method() {
+        "server/discover" => send_json(tcp, &asked.result(INTRODUCTION)),
+        _ => answer(asked, tcp),
+    })
+}
+
+/// What is said of a listing.
+fn said(url: &str) -> String {
+    let shown = attune(&["tools", url, "--timeout", "5"]);
+    shown.replace(url, "URL")
+}
+
+#[test]
+fn an_answer_that_is_no_json_is_told_and_escaped() {
+    let url = introduced(|_, tcp| send_json(tcp, "\u{1b}[2J nonsense"));
+    insta::assert_snapshot!(said(&url), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: URL does not speak MCP: it answers ` [2J nonsense`; is it the right server?
+    ");
+    let url = serve(|_, tcp| send(tcp, "200 OK", "Content-Type: text/html\r\n", "<html>"));
+    insta::assert_snapshot!(said(&url), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: URL does not speak MCP: it answers with `text/html`; is it the right server?
+    ");
+    let url = introduced(|asked, tcp| send_json(tcp, &asked.result(r#"{"tools":[],"tools":[]}"#)));
+    insta::assert_snapshot!(said(&url), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: the answer to `tools/list` cannot be read in one way: a member name stands twice in one object, the second time at byte 45; each name may stand once
+    hint: this is the server's mistake, and others may read its answer in another way
+    ");
+}
+
+#[test]
+fn an_answer_to_another_question_is_none() {
+    let url = introduced(|_, tcp| send_json(tcp, r#"{"jsonrpc":"2.0","id":"other","result":{"tools":[]}}"#));
+    let shown = said(&url);
+    assert!(shown.starts_with("exit: 2\n--- stdout\n--- stderr\nerror: URL "), "{shown}");
+}
+
+#[test]
+fn an_answer_without_an_end_has_one() {
+    for (kind, start) in
+        [(JSON, r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[""#), ("text/event-stream", "data: \"")]
+    {
+        let url = introduced(move |_, tcp| {
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 1000000000\r\n\r\n{start}"
+            );
+            let _ = tcp.write_all(head.as_bytes());
+            let piece = vec![b'a'; 1 << 16];
+            while tcp.write_all(&piece).is_ok() {}
+        });
+        let shown = attune(&["tools", &url]).replace(&url, "URL");
+        assert!(shown.starts_with("exit: 2\n"), "{shown}");
+        assert!(shown.contains("error: URL sends an answer of more than 67108864 bytes"), "{kind}: {shown}");
+    }
+}
+
+#[test]
+fn pages_without_an_end_have_one() {
+    let count = AtomicUsize::new(0);
+    let url = introduced(move |asked, tcp| {
+        let next = count.fetch_add(1, Ordering::Relaxed);
+        send_json(tcp, &asked.result(&format!(r#"{{"tools":[],"nextCursor":"{next}"}}"#)));
+    });
+    insta::assert_snapshot!(said(&url), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: the server has 1000 pages of `tools/list` and no end
+    hint: see whether it gives the same page again and again
+    ");
+}
+
+#[test]
+fn a_language_that_the_header_denies_is_malformed() {
+    let url = introduced(|asked, tcp| {
+        let result = r#"{"tools":[],"_meta":{"io.modelcontextprotocol/contentLanguage":"fr"}}"#;
+        send(
+            tcp,
+            "200 OK",
+            "Content-Type: application/json\r\nContent-Language: de\r\n",
+            &asked.result(result),
+        );
+    });
+    insta::assert_snapshot!(said(&url), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: URL gives an answer that contradicts itself: `Content-Language: de`, and `fr` in its `_meta`; somebody on the way may have changed it
+    ");
+}
+
+#[test]
+fn a_token_does_not_follow_a_redirect_and_is_never_shown() {
+    let (elsewhere, seen) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counted = elsewhere.clone();
+    let other = serve(move |_, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    let counted = seen.clone();
+    let url = serve(move |asked, tcp| {
+        if asked.head.contains("authorization: bearer s3cret\r\n") {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+        send(tcp, "307 Temporary Redirect", &format!("Location: {other}\r\n"), "");
+    });
+    let output = Command::new(env!("CARGO_BIN_EXE_attune"))
+        .args(["tools", "--raw", &url])
+        .env("ATTUNE_TOKEN", "s3cret")
+        .output()
+        .expect("attune starts");
+    let errors = text(&output.stderr);
+    assert_eq!(code(&output), 2, "{errors}");
+    assert!(errors.contains("redirects are not followed") && !errors.contains("s3cret"), "{errors}");
+    assert!(seen.load(Ordering::Relaxed) > 0, "the token was not sent");
+    assert_eq!(elsewhere.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_refusal_is_told_with_its_words_escaped() {
+    let url = introduced(|asked, tcp| {
+        let id = &asked.body["id"];
+        let error = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"no\u001b[2J\u202e"}}}}"#
+        );
+        send(tcp, "500 No", &format!("Content-Type: {JSON}\r\n"), &error);
+    });
+    insta::assert_snapshot!(said(&url), @"
+    exit: 1
+    --- stdout
+    --- stderr
+    error: the server refuses `tools/list`: no [2J  (-32603)
+    ");
+}
+
+#[test]
+fn what_asks_again_and_again_is_left() {
+    let url = introduced(|asked, tcp| match asked.method() {
+        "tools/list" => {
+            send_json(tcp, &asked.result(r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#));
+        }
+        _ => send_json(tcp, &asked.result(r#"{"resultType":"input_required","requestState":"x"}"#)),
+    });
+    insta::assert_snapshot!(attune(&["call", &url, "t"]).replace(&url, "URL"), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: the server wants more 16 times and gives no answer
+    hint: --raw shows what it asks for
+    ");
+    let url = introduced(|asked, tcp| match asked.method() {
+        "tools/list" => {
+            send_json(tcp, &asked.result(r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#));
+        }
+        _ => {
+            let asks = r#"{"resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage","params":{}}}}"#;
+            send_json(tcp, &asked.result(asks));
+        }
+    });
+    insta::assert_snapshot!(attune(&["call", &url, "t"]).replace(&url, "URL"), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: the server asks for `sampling/createMessage`, which a command line cannot give
+    hint: use a client that has a model
+    ");
+}
