@@ -52,28 +52,6 @@ pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Resu
     Ok(writeln!(out)?)
 }
 
-/// Somebody else's text as a terminal may show it: on one line, with nothing in it that moves, colours or turns text around.
-pub(crate) fn plain(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '\n' => shown.push_str("\\n"),
-            // Control characters, and those that turn or hide what follows.
-            letter if letter.is_control() => shown.extend(letter.escape_unicode()),
-            '\u{061C}'
-            | '\u{200E}'
-            | '\u{200F}'
-            | '\u{2028}'..='\u{202E}'
-            | '\u{2066}'..='\u{2069}'
-            | '\u{FEFF}' => {
-                shown.extend(letter.escape_unicode());
-            }
-            letter => shown.push(letter),
-        }
-    }
-    shown
-}
-
 /// A value as an error may quote it: escaped, and no longer than a line can bear.
 pub(crate) fn quoted(value: &str) -> String {
     const LONGEST: usize = 40;
@@ -120,12 +98,6 @@ mod tests {
         }
         // Nine words of eight fit after the indent, and a tenth would not.
         assert_eq!(text.lines().next().map(str::len), Some(2 + 9 * 8 - 1));
-    }
-
-    #[test]
-    fn a_terminal_is_not_told_what_to_do() {
-        assert_eq!(plain("a\u{1b}[31mb\n\u{202E}c"), "a\\u{1b}[31mb\\n\\u{202e}c");
-        assert_eq!(plain("El tiempo 🌤 \"ö\""), "El tiempo 🌤 \"ö\"");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use serde_json::json;
 
 use super::open;
 use crate::exit::Exit;
-use crate::text::{json, plain};
+use crate::show::plain::line;
+use crate::text::json;
 
 /// See which icon a theme and a size get: exit 0 where there is one, 1 where the bundle has none
 ///
@@ -46,7 +47,7 @@ impl Icon {
             let size = icon.size.map(|size| size.to_string());
             json(out, &json!({ "src": icon.src, "size": size, "theme": icon.theme }))?;
         } else {
-            writeln!(out, "{}", plain(&icon.src))?;
+            writeln!(out, "{}", line(&icon.src))?;
         }
         Ok(Exit::Fine)
     }

@@ -8,7 +8,7 @@ use mcp_attune_files::bundle::pack;
 
 use super::open;
 use crate::exit::{Exit, hinted};
-use crate::text::plain;
+use crate::show::plain::line;
 
 /// Pack a bundle's folder into a .mcpb file: exit 0 if it was written, 1 if the bundle is not valid
 ///
@@ -50,7 +50,7 @@ impl Pack {
         let packed =
             pack(folder, &to).map_err(|why| hinted(format!("{}: {why}", folder.display()), why.hint()))?;
         for (name, bytes) in &packed.files {
-            writeln!(out, "{bytes:>10}  {}", plain(name.as_str()))?;
+            writeln!(out, "{bytes:>10}  {}", line(name.as_str()))?;
         }
         let digest: String = packed.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
         let count = packed.files.len();

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::open;
 use crate::exit::{Exit, hinted};
-use crate::text::plain;
+use crate::show::plain::line;
 
 /// See a bundle as a user of a locale does
 ///
@@ -38,7 +38,7 @@ pub(super) struct Resolve {
 impl Resolve {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let locale = Tag::parse(&self.locale).map_err(|why| {
-            hinted(format!("--locale {} is {why}", plain(&self.locale)), "such as --locale es-UY")
+            hinted(format!("--locale {} is {why}", line(&self.locale)), "such as --locale es-UY")
         })?;
         let bundle = open(&self.path)?;
         let icons = bundle.manifest().icons();
@@ -74,10 +74,10 @@ impl Resolve {
                 From::Manifest => "manifest".to_owned(),
                 From::Nowhere => continue,
             };
-            writeln!(out, "{field} ({from}): {}", plain(&text.unwrap_or_default()))?;
+            writeln!(out, "{field} ({from}): {}", line(&text.unwrap_or_default()))?;
         }
         if let Some(icon) = icon {
-            writeln!(out, "icon: {}", plain(&icon.src))?;
+            writeln!(out, "icon: {}", line(&icon.src))?;
         }
         Ok(Exit::Fine)
     }
