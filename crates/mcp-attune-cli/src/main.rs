@@ -1,5 +1,6 @@
 //! The command line of Attune: one file for each command, in `commands/`.
 
+mod arguments;
 mod commands;
 mod exit;
 mod log;
@@ -8,6 +9,7 @@ mod rules;
 mod running;
 mod server;
 mod text;
+mod tool;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
