@@ -21,6 +21,10 @@ pub(crate) struct Named {
 }
 
 impl Named {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(crate) fn read(text: &str) -> anyhow::Result<Self> {
         let Some((name, arguments)) = text.split_once('=') else {
             return Ok(Self { name: text.to_owned(), arguments: None });

@@ -7,6 +7,7 @@
 #[cfg(feature = "audit")]
 pub(crate) mod audit;
 pub(crate) mod catalog;
+pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;

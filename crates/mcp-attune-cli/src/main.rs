@@ -39,6 +39,7 @@ enum Command {
     #[cfg(feature = "audit")]
     Audit(commands::audit::Audit),
     Catalog(commands::catalog::Catalog),
+    Check(commands::check::Check),
     Config(commands::config::Config),
     Context(commands::context::Context),
     Demo(commands::demo::Demo),
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "audit")]
         Command::Audit(audit) => audit.run(&mut out),
         Command::Catalog(catalog) => catalog.run(&mut out),
+        Command::Check(check) => check.run(&mut out),
         Command::Config(config) => config.run(&mut out),
         Command::Context(context) => context.run(&mut out),
         Command::Demo(demo) => demo.run(&mut out),

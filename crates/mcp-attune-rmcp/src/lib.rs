@@ -66,7 +66,7 @@ mod client;
 mod server;
 
 #[cfg(feature = "client")]
-pub use client::{BadHeader, BadTarget, Connection, Era, Error, Header, Options, Stderr, Target};
+pub use client::{BadHeader, BadTarget, Connection, Era, Error, Header, Options, Stderr, Target, tls};
 #[cfg(feature = "server")]
 pub use mcp_attune::{catalog, context, features, format, language, messages, when};
 #[cfg(feature = "server")]

@@ -3,6 +3,7 @@
 mod audit;
 mod callers;
 mod catalog;
+mod check;
 mod config;
 mod context;
 mod explain;

@@ -16,6 +16,7 @@ mod connection;
 
 pub use connection::{Connection, Era};
 pub use error::Error;
+pub use http::tls;
 pub use mcp_attune_process::process::Stderr;
 pub use options::{BadHeader, Header, Options};
 pub use target::{BadTarget, Target};
