@@ -24,6 +24,8 @@ impl Opening {
         let introduction = connection.introduction();
         let introduction = introduction.and_then(|raw| serde_json::from_str(raw.get()).ok());
         let (version, era) = (connection.version().to_owned(), connection.era());
+        // A program that is asked nothing but who it is may take that for a failure, and complain.
+        let _ = connection.request_raw("tools/list", Value::Null).await;
         connection.close().await;
         Ok(Self { version, era, introduction: introduction.unwrap_or_default() })
     }
@@ -60,13 +62,9 @@ impl Asker {
         Ok(asker)
     }
 
-    /// Servers of the older era want to be greeted first; some of the newer wait for the question who they are.
+    /// Servers of the older era want to be greeted first.
     async fn greet(&mut self) -> anyhow::Result<()> {
-        let Manner::Legacy { version, session } = &mut self.manner else {
-            let hello = Ask::new(&self.manner, "server/discover", json!({}));
-            self.ask(&hello).await;
-            return Ok(());
-        };
+        let Manner::Legacy { version, session } = &mut self.manner else { return Ok(()) };
         *session = None;
         let us = json!({ "name": "attune-check", "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": us });

@@ -16,6 +16,12 @@ fn spoiled(facts: &Facts, spoil: impl Fn(String) -> Vec<u8>) -> Option<Vec<Ask>>
     Some(vec![facts.list().body(spoil(facts.list().text())), facts.list()])
 }
 
+/// The message with a value in it that nobody knows: in `_meta`, where anything may stand, if it has that.
+fn holding(text: &str, value: &str) -> String {
+    let place = if text.contains("\"_meta\":{") { "\"_meta\":{" } else { "{" };
+    text.replacen(place, &format!("{place}\"x-attune\":{value},"), 1)
+}
+
 /// The first request is refused so, and the others are served.
 fn then_served(facts: &Facts, seen: &[Seen], code: i64) -> Verdict {
     let Some((first, others)) = seen.split_first() else { return Ok(()) };
@@ -64,7 +70,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http],
         send: |facts| {
             spoiled(facts, |text| {
-                let spoiled = text.replacen('{', "{\"x\":\"?\",", 1);
+                let spoiled = holding(&text, "\"?\"");
                 spoiled.bytes().map(|byte| if byte == b'?' { 0xff } else { byte }).collect()
             })
         },
@@ -92,10 +98,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: true,
         needs: &[Http],
         send: |facts| {
-            spoiled(facts, |text| {
-                let deep = format!("{{\"x\":{}{},", "[".repeat(200), "]".repeat(200));
-                text.replacen('{', &deep, 1).into()
-            })
+            spoiled(facts, |text| holding(&text, &format!("{}{}", "[".repeat(200), "]".repeat(200))).into())
         },
         judge: unreadable,
         hint: "bound the depth before anything walks the text",
