@@ -83,15 +83,15 @@ impl Came {
 
 /// The way to a server.
 pub(super) enum Wire {
-    Http(Http),
-    Pipe(Pipe),
+    Http(Box<Http>),
+    Pipe(Box<Pipe>),
 }
 
 impl Wire {
     pub(super) fn open(target: &Target, options: &Options) -> anyhow::Result<Self> {
         Ok(match target {
-            Target::Url(url) => Self::Http(Http::new(url, &options.headers)?),
-            Target::Program { name, arguments } => Self::Pipe(Pipe::start(name, arguments)?),
+            Target::Url(url) => Self::Http(Box::new(Http::new(url, &options.headers)?)),
+            Target::Program { name, arguments } => Self::Pipe(Box::new(Pipe::start(name, arguments)?)),
             _ => anyhow::bail!("this kind of server cannot be checked"),
         })
     }

@@ -28,7 +28,7 @@ async fn judged(flaw: &str, scenarios: &[&'static Scenario]) -> Vec<Check> {
     let opening =
         Opening { version: right::VERSION.to_owned(), era: Era::Modern, introduction: right.introduction() };
     let (mut asker, place) = if over_pipes {
-        (Asker::new(Wire::Pipe(piped(right)), &opening, PATIENCE), Place::Pipe)
+        (Asker::new(Wire::Pipe(Box::new(piped(right))), &opening, PATIENCE), Place::Pipe)
     } else {
         let url = http::serve(right).await;
         let target = Target::new(Some(&url), &[]).unwrap();

@@ -45,6 +45,9 @@ struct Memory {
     tags: Vec<String>,
 }
 
+/// Headers, in their order.
+type Lines = Vec<(String, String)>;
+
 /// A refusal: its status, its code and what else it says.
 struct No(u16, i64, Value);
 

@@ -370,7 +370,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
     Scenario {
         rule: "H7",
         name: "by-value",
-        title: "42.0 and 042 are the integer 42",
+        title: "42.0 is the integer 42",
         own: false,
         needs: &[Http, Modern, Mirrored],
         send: |facts| spelled(facts, |value| vec![format!("{value}.0")]),

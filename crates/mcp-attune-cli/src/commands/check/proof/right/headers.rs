@@ -141,19 +141,21 @@ impl Right {
 
     fn is_value(&self, one: &Declaration, raw: &[u8], value: &Value) -> bool {
         let Some(text) = self.decoded(raw) else { return false };
+        let spelled = value.to_string();
         match one.kind() {
             Primitive::String => value == &json!(text),
             Primitive::Boolean if self.has("H7/boolean-in-capitals") => {
                 value.to_string().eq_ignore_ascii_case(&text)
             }
-            Primitive::Boolean => value.to_string() == text,
+            Primitive::Boolean => spelled == text,
             Primitive::Integer => self.is_integer(&text, value),
         }
     }
 
     fn is_integer(&self, text: &str, value: &Value) -> bool {
         if self.has("H7/by-value") {
-            return value.to_string() == text;
+            let spelled = value.to_string();
+            return spelled == text;
         }
         if self.has("H7/no-number") {
             let hexadecimal = text.strip_prefix("0x").and_then(|text| i64::from_str_radix(text, 16).ok());

@@ -4,7 +4,7 @@ use mcp_attune::language::{AcceptLanguage, Languages, lookup};
 use mcp_attune_wire::message::meta;
 use serde_json::{Value, json};
 
-use super::{No, Request, Right};
+use super::{Lines, No, Request, Right};
 
 const AVAILABLE: [&str; 2] = ["de", "fr-CH"];
 
@@ -15,7 +15,7 @@ impl Right {
         request: &Request,
         body: &Value,
         context: Option<&Value>,
-    ) -> Result<(Option<String>, Vec<(String, String)>), No> {
+    ) -> Result<(Option<String>, Lines), No> {
         if self.has("claims-nothing") {
             return Ok((None, Vec::new()));
         }

@@ -171,7 +171,7 @@ impl Right {
             _ => None,
         };
         let mut asked = tags.iter().filter_map(known);
-        let asked = if self.has("F9/first-of-two") { asked.last() } else { asked.next() };
+        let asked = if self.has("F9/first-of-two") { asked.next_back() } else { asked.next() };
         let implied = tags.iter().find_map(kind);
         let chosen = if self.has("F9/format-first") { implied.or(asked) } else { asked.or(implied) };
         let excluded =
