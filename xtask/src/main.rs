@@ -26,7 +26,8 @@ Usage: cargo xtask COMMAND
   interop [--quick] [--if-possible]
                   let other people's software talk to ours directly and through the gateway (needs npm
                   and Python); quick is what CI runs, and what cannot be installed can be a notice instead of a
-                  failure";
+                  failure
+  interop check   the part of it that is our own referee, and write its table into docs/referee.md";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -58,6 +59,7 @@ fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
         ["tidy"] => tidy::run,
         ["count"] => count::run,
         ["interop"] => || interop::run(false, false),
+        ["interop", "check"] => interop::check,
         ["interop", "--quick"] => || interop::run(true, false),
         ["interop", "--if-possible"] => || interop::run(false, true),
         ["interop", "--quick", "--if-possible"] => || interop::run(true, true),

@@ -9,6 +9,7 @@ pub(crate) mod audit;
 pub(crate) mod bundle;
 pub(crate) mod call;
 pub(crate) mod catalog;
+pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod context;
 pub(crate) mod demo;

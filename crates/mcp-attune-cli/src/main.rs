@@ -1,5 +1,6 @@
 //! The command line of Attune: one file for each command, in `commands/`.
 
+mod arguments;
 mod asking;
 mod bundled;
 mod commands;
@@ -14,6 +15,7 @@ mod server;
 mod show;
 mod speech;
 mod text;
+mod tool;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -45,6 +47,7 @@ enum Command {
     Bundle(commands::bundle::Bundle),
     Call(commands::call::Call),
     Catalog(commands::catalog::Catalog),
+    Check(commands::check::Check),
     Config(commands::config::Config),
     Context(commands::context::Context),
     Demo(commands::demo::Demo),
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Bundle(bundle) => bundle.run(&mut out),
         Command::Call(call) => call.run(&mut out),
         Command::Catalog(catalog) => catalog.run(&mut out),
+        Command::Check(check) => check.run(&mut out),
         Command::Config(config) => config.run(&mut out),
         Command::Context(context) => context.run(&mut out),
         Command::Demo(demo) => demo.run(&mut out),

@@ -67,6 +67,11 @@ fn what_operators_are_shown_is_what_happens() {
 }
 
 #[test]
+fn what_is_shown_of_the_referee_is_what_happens() {
+    assert!(follow("referee.md") >= 1);
+}
+
+#[test]
 #[cfg(feature = "audit")]
 fn what_is_shown_of_costs_is_what_happens() {
     assert!(follow("auditing.md") >= 4);

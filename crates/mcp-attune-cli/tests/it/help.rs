@@ -79,6 +79,7 @@ fn help_of_every_command_is_found() {
         "attune catalog status",
         "attune catalog lint",
         "attune catalog pseudo",
+        "attune check",
         "attune config",
         "attune config check",
         "attune config schema",

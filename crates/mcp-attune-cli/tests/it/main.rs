@@ -7,6 +7,7 @@ mod bundle;
 mod bundled;
 mod callers;
 mod catalog;
+mod check;
 mod config;
 mod context;
 mod explain;

@@ -284,8 +284,12 @@ fn root(error: &hyper_util::client::legacy::Error) -> String {
     shown(&cause.to_string())
 }
 
-/// The system's roots, which a plain URL does not need.
-fn tls(url: &Uri) -> Result<ClientConfig, String> {
+/// How a server is trusted: by the system's roots, which a plain URL does not need.
+///
+/// # Errors
+///
+/// What is missing for it, in a sentence.
+pub fn tls(url: &Uri) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     if url.scheme() == Some(&Scheme::HTTPS) {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

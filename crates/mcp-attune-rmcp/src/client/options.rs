@@ -109,6 +109,20 @@ const OURS: [HeaderName; 6] = [
     ::http::header::UPGRADE,
 ];
 
+impl Header {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &HeaderName {
+        &self.name
+    }
+
+    /// Its value, which may be a secret.
+    #[must_use]
+    pub fn value(&self) -> &HeaderValue {
+        &self.value
+    }
+}
+
 impl FromStr for Header {
     type Err = BadHeader;
 

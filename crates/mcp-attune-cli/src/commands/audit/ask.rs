@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use mcp_attune::shape::{Output, Schema};
 use mcp_attune_rmcp::{Connection, Era, Error, Options, Target};
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
 use serde_json::value::RawValue;
 
-use super::arguments::Call;
+use crate::arguments::Call;
 use crate::exit::hinted;
 use crate::progress;
 use crate::server::{endless, pages};
+use crate::tool::Tool;
 
 /// How many bytes one answer may have.
 const LARGEST: usize = 4 << 20;
@@ -22,33 +22,6 @@ const MOST_TOOLS: usize = 10_000;
 const LISTING: Duration = Duration::from_secs(120);
 /// How often a connection that broke is made again.
 const MOST_AGAIN: usize = 5;
-
-/// A tool, as far as it is needed to call it and to judge its results.
-#[derive(Debug)]
-pub(super) struct Tool {
-    pub(super) name: String,
-    pub(super) read_only: bool,
-    /// What it takes.
-    pub(super) input: Option<Output>,
-    /// What it gives; unknown where it says so in a way that cannot be used.
-    pub(super) output: Schema,
-}
-
-impl Tool {
-    fn read(tool: Value<'_>) -> Option<Self> {
-        let read = |schema: Value<'_>| Output::read(schema.raw());
-        let output = tool.member("outputSchema").filter(|schema| schema.kind() != Type::Null);
-        let hint = tool.member("annotations").and_then(|notes| notes.member("readOnlyHint"));
-        Some(Self {
-            name: tool.member("name").and_then(Value::text).and_then(Text::decode)?.into_owned(),
-            read_only: hint.is_some_and(|hint| hint.raw() == "true"),
-            input: tool.member("inputSchema").and_then(read),
-            output: output.map_or(Schema::None, |schema| {
-                read(schema).map_or(Schema::Unknown, |output| Schema::Known(output.into()))
-            }),
-        })
-    }
-}
 
 /// A server that is being asked. One that breaks off is connected to again, because one bad tool is no reason not to
 /// look at the others.

@@ -7,8 +7,8 @@ use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
 use serde::Serialize;
 
-use super::ask::Tool;
 use crate::text::quoted;
+use crate::tool::Tool;
 
 /// How many breaches of a schema are told of one result.
 const MOST_BREACHES: usize = 5;

@@ -4,7 +4,6 @@ mod tokens;
 
 mod ask;
 
-mod arguments;
 mod found;
 
 mod report;
@@ -22,10 +21,10 @@ use mcp_attune_rmcp::{Era, Error, Options, Target};
 use mcp_attune_wire::json::Type;
 use serde_json::value::RawValue;
 
-use self::arguments::{Call, Left, Named, choose};
 use self::ask::Asked;
 use self::found::{findings, is_error};
 use self::report::{Outcome, Report, Row};
+use crate::arguments::{Call, Left, Named, choose};
 use crate::exit::Exit;
 use crate::html;
 use crate::progress;

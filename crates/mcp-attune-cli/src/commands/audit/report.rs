@@ -4,8 +4,8 @@ use mcp_attune::features::{Format, Verbosity};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::arguments::Left;
 use super::found::{Finding, Kind};
+use crate::arguments::Left;
 
 /// What a model is charged for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

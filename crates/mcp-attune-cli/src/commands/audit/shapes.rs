@@ -11,10 +11,10 @@ use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
 use serde_json::json;
 
-use super::arguments::Call;
 use super::found::texts;
 use super::report::{Cost, Shaped, shapes};
 use super::tokens;
+use crate::arguments::Call;
 
 /// Numbers and dates for somebody who says nothing about themselves.
 static FORMATTERS: LazyLock<Formatters> = LazyLock::new(Formatters::default);

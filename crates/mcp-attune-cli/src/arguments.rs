@@ -4,9 +4,9 @@ use mcp_attune::shape::{Output, Part};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::ask::Tool;
 use crate::exit::hinted;
 use crate::text::quoted;
+use crate::tool::Tool;
 
 /// How deep arguments are made up.
 const DEEPEST: usize = 4;
@@ -15,13 +15,17 @@ const MOST_SHOWN: usize = 8;
 
 /// A tool that the user names: `NAME`, or `NAME={…}` with its arguments.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Named {
+pub(crate) struct Named {
     name: String,
     arguments: Option<Map<String, Value>>,
 }
 
 impl Named {
-    pub(super) fn read(text: &str) -> anyhow::Result<Self> {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn read(text: &str) -> anyhow::Result<Self> {
         let Some((name, arguments)) = text.split_once('=') else {
             return Ok(Self { name: text.to_owned(), arguments: None });
         };
@@ -37,23 +41,23 @@ impl Named {
 
 /// A call that is to be made.
 #[derive(Debug)]
-pub(super) struct Call<'t> {
-    pub(super) tool: &'t Tool,
-    pub(super) arguments: Map<String, Value>,
+pub(crate) struct Call<'t> {
+    pub(crate) tool: &'t Tool,
+    pub(crate) arguments: Map<String, Value>,
 }
 
 /// A tool that is not called.
 #[derive(Debug, Serialize, PartialEq)]
-pub(super) struct Left {
-    pub(super) tool: String,
-    pub(super) why: String,
+pub(crate) struct Left {
+    pub(crate) tool: String,
+    pub(crate) why: String,
     /// What to add to the command.
-    pub(super) add: String,
+    pub(crate) add: String,
 }
 
 /// What is called and what is not: first what is read-only, in the order of the tools, then what the user names, in the
 /// order in which they do, because one call may prepare another.
-pub(super) fn choose<'t>(tools: &'t [Tool], named: &[Named]) -> anyhow::Result<(Vec<Call<'t>>, Vec<Left>)> {
+pub(crate) fn choose<'t>(tools: &'t [Tool], named: &[Named]) -> anyhow::Result<(Vec<Call<'t>>, Vec<Left>)> {
     let (mut calls, mut left) = (Vec::new(), Vec::new());
     let mut add = |tool: &'t Tool, given: Option<&Map<String, Value>>| match given
         .map_or_else(|| made_up(tool), |given| Ok(given.clone()))

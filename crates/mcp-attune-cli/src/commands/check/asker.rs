@@ -1,0 +1,112 @@
+//! Whoever asks: one request at a time, each with an id of its own, of a server that may have to be started again.
+
+use std::time::Duration;
+
+use mcp_attune_rmcp::{Connection, Era, Options, Target};
+use serde_json::{Value, json};
+
+use super::ask::{Ask, Manner};
+use super::judge::Seen;
+use super::wire::Wire;
+use crate::exit::hinted;
+
+/// What a server says of itself when it is met.
+pub(super) struct Opening {
+    pub(super) version: String,
+    pub(super) era: Era,
+    pub(super) introduction: Value,
+}
+
+impl Opening {
+    /// Meets a server as any client does, to see that it is there and which era it speaks.
+    pub(super) async fn find(target: &Target, options: &Options) -> anyhow::Result<Self> {
+        let connection = Connection::open(target, options).await?;
+        let introduction = connection.introduction();
+        let introduction = introduction.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let (version, era) = (connection.version().to_owned(), connection.era());
+        // A program that is asked nothing but who it is may take that for a failure, and complain.
+        let _ = connection.request_raw("tools/list", Value::Null).await;
+        connection.close().await;
+        Ok(Self { version, era, introduction: introduction.unwrap_or_default() })
+    }
+}
+
+pub(super) struct Asker {
+    wire: Wire,
+    pub(super) manner: Manner,
+    patience: Duration,
+    id: u64,
+    /// How to begin again; none where that is not possible.
+    again: Option<(Target, Options)>,
+}
+
+impl Asker {
+    pub(super) fn new(wire: Wire, opening: &Opening, patience: Duration) -> Self {
+        let version = opening.version.clone();
+        let manner = match opening.era {
+            Era::Modern => Manner::Modern(version),
+            _ => Manner::Legacy { version, session: None },
+        };
+        Self { wire, manner, patience, id: 0, again: None }
+    }
+
+    pub(super) async fn open(
+        target: &Target,
+        options: &Options,
+        opening: &Opening,
+        patience: Duration,
+    ) -> anyhow::Result<Self> {
+        let mut asker = Self::new(Wire::open(target, options)?, opening, patience);
+        asker.again = Some((target.clone(), options.clone()));
+        asker.greet().await?;
+        Ok(asker)
+    }
+
+    /// Servers of the older era want to be greeted first.
+    async fn greet(&mut self) -> anyhow::Result<()> {
+        let Manner::Legacy { version, session } = &mut self.manner else { return Ok(()) };
+        *session = None;
+        let us = json!({ "name": "attune-check", "version": env!("CARGO_PKG_VERSION") });
+        let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": us });
+        let hello = Ask::new(&self.manner, "initialize", params).without("MCP-Protocol-Version");
+        let seen = self.ask(&hello).await;
+        if seen.result().is_none() {
+            let what = format!("the server does not begin a session: {}", seen.told());
+            return Err(hinted(what, "see whether other clients can connect to it"));
+        }
+        if let Manner::Legacy { session, .. } = &mut self.manner {
+            *session = seen.came.lines("mcp-session-id").next().map(str::to_owned);
+        }
+        let note = Ask::new(&self.manner, "", json!({}));
+        let note = note.body(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        self.wire.send(&note.sent(0), None, self.patience).await;
+        Ok(())
+    }
+
+    pub(super) async fn ask(&mut self, ask: &Ask) -> Seen {
+        self.id += 1;
+        let sent = ask.sent(self.id);
+        let came = self.wire.send(&sent, Some(self.id), self.patience).await;
+        Seen { id: self.id, sent, came }
+    }
+
+    /// A program that ended is started again; a server that does not answer a plain question any more is the end.
+    pub(super) async fn revive(&mut self, question: &Ask) -> anyhow::Result<()> {
+        if let (Wire::Pipe(_), Some((target, options))) = (&self.wire, self.again.clone()) {
+            let wire = Wire::open(&target, &options)?;
+            std::mem::replace(&mut self.wire, wire).close().await;
+            self.greet().await?;
+        }
+        match self.ask(question).await.came.trouble {
+            None => Ok(()),
+            Some(why) => {
+                let what = format!("the server does not answer any more: {why}");
+                Err(hinted(what, "see its log; the request before may have ended it"))
+            }
+        }
+    }
+
+    pub(super) async fn close(self) {
+        self.wire.close().await;
+    }
+}

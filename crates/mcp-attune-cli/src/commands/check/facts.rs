@@ -1,0 +1,97 @@
+//! What is known of a server before it is judged.
+
+use mcp_attune_wire::schema::Declared;
+use serde_json::{Map, Value, json};
+
+use super::ask::{Ask, Manner};
+
+/// What a server is, says and has.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub(super) manner: Manner,
+    /// Whether it is asked over HTTP, and there whether it is on this machine.
+    pub(super) place: Place,
+    /// The method that every scenario can ask: it only reads.
+    pub(super) listing: String,
+    pub(super) tools: Vec<Value>,
+    /// A tool that may be called, and gave a result.
+    pub(super) call: Option<Call>,
+    /// One that mirrors arguments in headers.
+    pub(super) mirrored: Option<Call>,
+    /// One that gives structured content.
+    pub(super) structured: Option<Call>,
+    /// One whose result depends on the caller's time zone.
+    pub(super) zoned: Option<Call>,
+    pub(super) prompt: Option<String>,
+    pub(super) resource: Option<String>,
+    pub(super) languages: Option<Languages>,
+    /// What the server declares of content negotiation.
+    pub(super) negotiation: Option<Value>,
+    /// Whether it was seen to read the caller's context.
+    pub(super) reads_context: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Http { loopback: bool },
+    Pipe,
+}
+
+/// A tool with arguments that it takes, and what it gave for them.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) name: String,
+    pub(super) arguments: Map<String, Value>,
+    pub(super) declared: Option<Declared>,
+    pub(super) result: Value,
+}
+
+/// What a server answers in.
+#[derive(Clone, Debug)]
+pub(super) struct Languages {
+    /// What it reports where nothing matches.
+    pub(super) default: String,
+    /// Another one that it reported.
+    pub(super) other: Option<String>,
+}
+
+impl Facts {
+    /// A request that is right.
+    pub(super) fn ask(&self, method: &str, params: Value) -> Ask {
+        Ask::new(&self.manner, method, params)
+    }
+
+    /// The listing that every server has.
+    pub(super) fn list(&self) -> Ask {
+        self.ask(&self.listing, json!({}))
+    }
+
+    pub(super) fn is_modern(&self) -> bool {
+        matches!(self.manner, Manner::Modern(_))
+    }
+
+    /// A language that is not the default.
+    pub(super) fn other(&self) -> Option<&str> {
+        self.languages.as_ref()?.other.as_deref()
+    }
+
+    /// The default and another language.
+    pub(super) fn two(&self) -> Option<(&str, &str)> {
+        Some((self.languages.as_ref()?.default.as_str(), self.other()?))
+    }
+}
+
+impl Call {
+    /// The call with its headers.
+    pub(super) fn ask(&self, facts: &Facts) -> Ask {
+        let params = json!({ "name": self.name, "arguments": self.arguments });
+        facts.ask("tools/call", params).declared(self.declared.as_ref())
+    }
+
+    /// The value of an argument.
+    pub(super) fn argument<'a>(&self, path: impl Iterator<Item = &'a str>) -> Option<&Value> {
+        let mut path = path;
+        let first = self.arguments.get(path.next()?)?;
+        path.try_fold(first, |value, name| value.get(name))
+    }
+}

@@ -1,0 +1,140 @@
+//! Each scenario proven: a right server passes it, and a server that is right but for one thing fails it.
+//!
+//! A mutant has the name of its scenario, so that a scenario without one shows: its mutant is right, and passes.
+
+mod http;
+mod right;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_attune_rmcp::{Era, Options, Target};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use self::right::{Request, Right};
+use super::asker::{Asker, Opening};
+use super::facts::Place;
+use super::pipe::Pipe;
+use super::report::{Check, Outcome};
+use super::scenario::{self, Need, Scenario};
+use super::wire::Wire;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What comes of scenarios at a server with one flaw, or none.
+async fn judged(flaw: &str, scenarios: &[&'static Scenario]) -> Vec<Check> {
+    let right = Arc::new(Right::new(flaw));
+    let over_pipes = scenarios.iter().any(|scenario| scenario.needs.contains(&Need::Pipe));
+    let opening =
+        Opening { version: right::VERSION.to_owned(), era: Era::Modern, introduction: right.introduction() };
+    let (mut asker, place) = if over_pipes {
+        (Asker::new(Wire::Pipe(Box::new(piped(right))), &opening, PATIENCE), Place::Pipe)
+    } else {
+        let url = http::serve(right).await;
+        let target = Target::new(Some(&url), &[]).unwrap();
+        let asker = Asker::open(&target, &Options::default(), &opening, PATIENCE).await.unwrap();
+        (asker, Place::Http { loopback: true })
+    };
+    let (_, checks) = super::judge(&mut asker, place, &opening, &[], scenarios).await.unwrap();
+    checks.into_iter().map(|(_, check)| check).collect()
+}
+
+/// The right server at the other end of two pipes.
+fn piped(right: Arc<Right>) -> Pipe {
+    let (ours, theirs) = tokio::io::duplex(1 << 20);
+    let (from, mut to) = tokio::io::split(theirs);
+    tokio::spawn(async move {
+        let mut lines = BufReader::new(from).lines();
+        while let Ok(Some(line)) = lines.next_line().await {
+            let request = Request { headers: Vec::new(), body: line.into_bytes(), pipe: true };
+            let answer = right.respond(&request);
+            to.write_all(format!("{}\n", answer.body).as_bytes()).await.unwrap();
+        }
+    });
+    let (from, to) = tokio::io::split(ours);
+    Pipe::between(to, from)
+}
+
+/// Scenarios for HTTP and for pipes apart.
+fn kinds() -> [Vec<&'static Scenario>; 2] {
+    let (pipes, http) =
+        scenario::all().partition(|scenario: &&Scenario| scenario.needs.contains(&Need::Pipe));
+    [http, pipes]
+}
+
+#[tokio::test]
+async fn a_right_server_passes_every_scenario() {
+    for scenarios in kinds() {
+        let checks = judged("nothing", &scenarios).await;
+        let wrong: Vec<_> = checks.iter().filter(|check| check.outcome != Outcome::Passed).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
+}
+
+#[tokio::test]
+async fn every_scenario_fails_a_server_that_is_right_but_for_it() {
+    let mut wrong = Vec::new();
+    for scenario in scenario::all() {
+        let checks = judged(&scenario.id(), &[scenario]).await;
+        if !checks.iter().all(|check| check.outcome == Outcome::Failed) {
+            wrong.push(format!("{}: {:?} {:?}", scenario.id(), checks[0].outcome, checks[0].why));
+        }
+    }
+    assert!(wrong.is_empty(), "their mutants do not fail:\n{}", wrong.join("\n"));
+}
+
+/// A flaw is a small thing: a mutant that failed everything would prove nothing.
+#[tokio::test]
+async fn a_mutant_passes_most_of_the_other_scenarios() {
+    let [http, _] = kinds();
+    for flaw in ["H1/method-differs", "H6/param-differs", "L4/weights-decide", "F5/json", "C1/conflict"] {
+        let checks = judged(flaw, &http).await;
+        let failed: Vec<_> =
+            checks.iter().filter(|check| check.outcome == Outcome::Failed).map(|check| check.title).collect();
+        assert!((1..=8).contains(&failed.len()), "{flaw}: {failed:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_claims_nothing_is_not_judged_by_it() {
+    let [http, _] = kinds();
+    let checks = judged("claims-nothing", &http).await;
+    for (scenario, check) in http.iter().zip(checks) {
+        let about_claims = [Need::Language, Need::Languages, Need::Negotiation, Need::Zoned, Need::Mirrored];
+        if scenario.needs.iter().any(|need| about_claims.contains(need)) {
+            assert_eq!(check.outcome, Outcome::NotApplicable, "{}", scenario.id());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_of_the_older_era_is_judged_by_what_applies_to_it() {
+    let right = Arc::new(Right::new("legacy"));
+    let opening =
+        Opening { version: "2025-11-25".to_owned(), era: Era::Legacy, introduction: right.introduction() };
+    let url = http::serve(right).await;
+    let target = Target::new(Some(&url), &[]).unwrap();
+    let mut asker = Asker::open(&target, &Options::default(), &opening, PATIENCE).await.unwrap();
+    let [http, _] = kinds();
+    let place = Place::Http { loopback: true };
+    let (_, checks) = super::judge(&mut asker, place, &opening, &[], &http).await.unwrap();
+    for (scenario, (_, check)) in http.iter().zip(checks) {
+        let modern = scenario.needs.contains(&Need::Modern);
+        let expected = if modern { Outcome::NotApplicable } else { Outcome::Passed };
+        assert_eq!(check.outcome, expected, "{}: {check:#?}", scenario.id());
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_no_verdict() {
+    let right = Arc::new(Right::new("dies"));
+    let opening =
+        Opening { version: right::VERSION.to_owned(), era: Era::Modern, introduction: right.introduction() };
+    let url = http::serve(right).await;
+    let target = Target::new(Some(&url), &[]).unwrap();
+    let mut asker = Asker::open(&target, &Options::default(), &opening, PATIENCE).await.unwrap();
+    let place = Place::Http { loopback: true };
+    let all: Vec<_> = scenario::all().collect();
+    let error = super::judge(&mut asker, place, &opening, &[], &all).await.err().unwrap();
+    assert!(format!("{error:#}").contains("not answer any more"), "{error:#}");
+}

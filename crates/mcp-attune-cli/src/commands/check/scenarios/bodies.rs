@@ -1,0 +1,237 @@
+//! H: what cannot be read in one way, what lacks its envelope, and who may ask at all.
+
+use mcp_attune_wire::message::meta;
+use serde_json::{Value, json};
+
+use super::super::ask::Ask;
+use super::super::facts::Facts;
+use super::super::judge::{Seen, Verdict, broken, later, refused, served};
+use super::super::scenario::Need::{Http, Loopback, Modern};
+use super::super::scenario::Scenario;
+
+const STRICT: &str = "read the body strictly, once, before anything looks into it";
+
+/// The listing with a spoiled body, and as it should be.
+fn spoiled(facts: &Facts, spoil: impl Fn(String) -> Vec<u8>) -> Option<Vec<Ask>> {
+    Some(vec![facts.list().body(spoil(facts.list().text())), facts.list()])
+}
+
+/// The message with a value in it that nobody knows: in `_meta`, where anything may stand, if it has that.
+fn holding(text: &str, value: &str) -> String {
+    let place = if text.contains("\"_meta\":{") { "\"_meta\":{" } else { "{" };
+    text.replacen(place, &format!("{place}\"x-attune\":{value},"), 1)
+}
+
+/// The first request is refused so, and the others are served.
+fn then_served(facts: &Facts, seen: &[Seen], code: i64) -> Verdict {
+    let Some((first, others)) = seen.split_first() else { return Ok(()) };
+    served(facts, others).map_err(|fault| later(fault, 1))?;
+    refused(std::slice::from_ref(first), 400, code)
+}
+
+fn unreadable(facts: &Facts, seen: &[Seen]) -> Verdict {
+    then_served(facts, seen, -32700)
+}
+
+fn no_request(facts: &Facts, seen: &[Seen]) -> Verdict {
+    then_served(facts, seen, -32600)
+}
+
+fn bad_envelope(facts: &Facts, seen: &[Seen]) -> Verdict {
+    then_served(facts, seen, -32602)
+}
+
+pub(in super::super) const ALL: &[Scenario] = &[
+    Scenario {
+        rule: "H13",
+        name: "no-json",
+        title: "a body that is no JSON is 400 and -32700",
+        own: false,
+        needs: &[Http],
+        send: |facts| spoiled(facts, |text| text.trim_end_matches('}').into()),
+        judge: unreadable,
+        hint: STRICT,
+    },
+    Scenario {
+        rule: "H13",
+        name: "bytes-behind",
+        title: "bytes behind the message are 400 and -32700",
+        own: false,
+        needs: &[Http],
+        send: |facts| spoiled(facts, |text| format!("{text} {{}}").into()),
+        judge: unreadable,
+        hint: STRICT,
+    },
+    Scenario {
+        rule: "H13",
+        name: "no-text",
+        title: "a body that is no UTF-8 is 400 and -32700",
+        own: false,
+        needs: &[Http],
+        send: |facts| {
+            spoiled(facts, |text| {
+                let spoiled = holding(&text, "\"?\"");
+                spoiled.bytes().map(|byte| if byte == b'?' { 0xff } else { byte }).collect()
+            })
+        },
+        judge: unreadable,
+        hint: STRICT,
+    },
+    Scenario {
+        rule: "H13",
+        name: "name-twice",
+        title: "a member name twice in one object is 400 and -32700",
+        own: true,
+        needs: &[Http],
+        send: |facts| {
+            spoiled(facts, |text| {
+                text.replacen("\"method\":", "\"m\\u0065thod\":\"ping\",\"method\":", 1).into()
+            })
+        },
+        judge: unreadable,
+        hint: "two readers may take two different members: refuse it",
+    },
+    Scenario {
+        rule: "H13",
+        name: "too-deep",
+        title: "more than 127 open brackets are 400 and -32700",
+        own: true,
+        needs: &[Http],
+        send: |facts| {
+            spoiled(facts, |text| holding(&text, &format!("{}{}", "[".repeat(200), "]".repeat(200))).into())
+        },
+        judge: unreadable,
+        hint: "bound the depth before anything walks the text",
+    },
+    Scenario {
+        rule: "H13",
+        name: "batch",
+        title: "a batch is 400 and -32600",
+        own: false,
+        needs: &[Http, Modern],
+        send: |facts| spoiled(facts, |text| format!("[{text}]").into()),
+        judge: no_request,
+        hint: "one message a POST since 2025-06-18",
+    },
+    Scenario {
+        rule: "H13",
+        name: "answer",
+        title: "an answer is 400 and -32600",
+        own: false,
+        needs: &[Http, Modern],
+        send: |facts| spoiled(facts, |_| r#"{"jsonrpc":"2.0","id":$ID,"result":{}}"#.into()),
+        judge: no_request,
+        hint: "clients send requests and notifications only",
+    },
+    Scenario {
+        rule: "H13",
+        name: "neither",
+        title: "what is neither request nor notification is 400 and -32600",
+        own: false,
+        needs: &[Http, Modern],
+        send: |facts| spoiled(facts, |text| text.replacen("\"method\":", "\"verb\":", 1).into()),
+        judge: no_request,
+        hint: "a message without a method is no request",
+    },
+    Scenario {
+        rule: "H14",
+        name: "no-capabilities",
+        title: "a request without clientCapabilities in _meta is 400 and -32602",
+        own: false,
+        needs: &[Http, Modern],
+        send: |facts| Some(vec![facts.list().without_meta(meta::CLIENT_CAPABILITIES), facts.list()]),
+        judge: bad_envelope,
+        hint: "every request says what its client can do",
+    },
+    Scenario {
+        rule: "H14",
+        name: "no-version",
+        title: "a request without protocolVersion in _meta is 400 and -32602",
+        own: false,
+        needs: &[Http, Modern],
+        send: |facts| {
+            let right = facts.list().sent(0);
+            let version = right.headers.into_iter().find(|(name, _)| name == "MCP-Protocol-Version")?.1;
+            let without =
+                facts.list().without_meta(meta::PROTOCOL_VERSION).with("MCP-Protocol-Version", version);
+            Some(vec![without, facts.list()])
+        },
+        judge: bad_envelope,
+        hint: "the header does not stand in for the body",
+    },
+    Scenario {
+        rule: "H14",
+        name: "version-no-string",
+        title: "a protocolVersion in _meta that is no string is 400 and -32602",
+        own: true,
+        needs: &[Http, Modern],
+        send: |facts| {
+            let right = facts.list().sent(0);
+            let version = right.headers.into_iter().find(|(name, _)| name == "MCP-Protocol-Version")?.1;
+            let number = facts.list().meta(meta::PROTOCOL_VERSION, json!(20_260_728));
+            Some(vec![number.with("MCP-Protocol-Version", version), facts.list()])
+        },
+        judge: bad_envelope,
+        hint: "a version is a string",
+    },
+    Scenario {
+        rule: "H14",
+        name: "unknown-version",
+        title: "an unknown version is 400 and -32022, with what is asked for and what is spoken",
+        own: false,
+        needs: &[Http, Modern],
+        send: |facts| {
+            let unknown = facts.list().meta(meta::PROTOCOL_VERSION, json!("2099-01-01"));
+            Some(vec![unknown.with("MCP-Protocol-Version", "2099-01-01"), facts.list()])
+        },
+        judge: unknown_version,
+        hint: "clients choose another version from data.supported",
+    },
+    Scenario {
+        rule: "H15",
+        name: "foreign-origin",
+        title: "an Origin that is not allowed is 403",
+        own: false,
+        needs: &[Http],
+        send: |facts| Some(vec![facts.list().with("Origin", "https://evil.example"), facts.list()]),
+        judge: forbidden,
+        hint: "any web page could use a server that does not look at Origin",
+    },
+    Scenario {
+        rule: "H15",
+        name: "foreign-host",
+        title: "a Host that is not allowed is 403, or 421",
+        own: true,
+        needs: &[Http, Loopback],
+        send: |facts| Some(vec![facts.list().with("Host", "evil.example"), facts.list()]),
+        judge: misdirected,
+        hint: "a name that was made to point to this machine (DNS rebinding) shows in Host",
+    },
+];
+
+fn unknown_version(facts: &Facts, seen: &[Seen]) -> Verdict {
+    then_served(facts, seen, -32022)?;
+    let data = seen.first().and_then(Seen::error).and_then(|error| error.get("data"));
+    let names = |list: &Value| list.as_array().is_some_and(|all| all.iter().any(Value::is_string));
+    if !data.is_some_and(|data| names(&data["supported"]) && data["requested"] == "2099-01-01") {
+        let came = data.map_or_else(|| "no data".to_owned(), |data| format!("the data {data}"));
+        return Err(broken(0, "data.supported and data.requested", came));
+    }
+    Ok(())
+}
+
+fn forbidden(facts: &Facts, seen: &[Seen]) -> Verdict {
+    turned_away(facts, seen, &[403])
+}
+
+/// 421 says of a host what 403 says, and some servers prefer it.
+fn misdirected(facts: &Facts, seen: &[Seen]) -> Verdict {
+    turned_away(facts, seen, &[403, 421])
+}
+
+fn turned_away(facts: &Facts, seen: &[Seen], statuses: &[u16]) -> Verdict {
+    let Some((first, others)) = seen.split_first() else { return Ok(()) };
+    served(facts, others).map_err(|fault| later(fault, 1))?;
+    let is = first.came.status.is_some_and(|status| statuses.contains(&status));
+    if is { Ok(()) } else { Err(broken(0, "403", first.told())) }
+}

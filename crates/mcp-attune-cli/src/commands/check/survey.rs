@@ -1,0 +1,224 @@
+//! Looks at a server before it is judged: what it has, what may be called, and what it claims to support.
+
+use mcp_attune_wire::json::Value as Read;
+use mcp_attune_wire::schema::Declared;
+use serde_json::{Value, json};
+
+use super::ask::{Ask, NEGOTIATION};
+use super::asker::Asker;
+use super::facts::{Call, Facts, Languages, Place};
+use super::judge::{Seen, is_error, plain};
+use crate::arguments::{self, Named, choose};
+use crate::exit::hinted;
+use crate::progress;
+use crate::server::{answer, framed};
+use crate::text::quoted;
+use crate::tool::Tool;
+
+/// How many pages of tools are looked at.
+const MOST_PAGES: usize = 100;
+/// How many tools are called to see what they give.
+const MOST_CALLS: usize = 16;
+
+/// A language that no server has, to see what it falls back to.
+const NOBODYS: &str = "tlh";
+/// Languages that are asked for until two are known.
+const ASKED_FOR: [&str; 12] = ["de", "fr", "es", "it", "ja", "zh", "pt", "ar", "ru", "ko", "nl", "en"];
+
+/// One moment, which is another day, month and year in the east than in the west.
+const MOMENT: &str = "2026-01-01T10:30:00Z";
+pub(super) const EAST: &str = "Pacific/Kiritimati";
+pub(super) const WEST: &str = "Pacific/Pago_Pago";
+
+/// A caller's context at that moment.
+pub(super) fn at(zone: &str) -> Value {
+    json!({ "timezone": zone, "currentTimestamp": MOMENT })
+}
+
+/// What is known. Tools are called only where something depends on it.
+pub(super) async fn survey(
+    asker: &mut Asker,
+    place: Place,
+    introduction: &Value,
+    named: &[Named],
+    may_call: bool,
+) -> anyhow::Result<Facts> {
+    let mut facts = Facts {
+        manner: asker.manner.clone(),
+        place,
+        listing: "tools/list".to_owned(),
+        tools: Vec::new(),
+        call: None,
+        mirrored: None,
+        structured: None,
+        zoned: None,
+        prompt: None,
+        resource: None,
+        languages: None,
+        negotiation: introduction
+            .pointer("/capabilities/extensions")
+            .and_then(|all| all.get(NEGOTIATION))
+            .cloned(),
+        reads_context: false,
+    };
+    progress::show("listing");
+    facts.tools = tools(asker, &facts).await?;
+    if facts.tools.is_empty() {
+        facts.listing = listing(asker, &facts).await?;
+    }
+    facts.prompt = first(asker, &facts, "prompts/list", "/prompts/0/name").await;
+    facts.resource = first(asker, &facts, "resources/list", "/resources/0/uri").await;
+    if may_call {
+        calls(asker, &mut facts, named).await?;
+    }
+    progress::show("asking for languages");
+    facts.languages = languages(asker, &facts).await;
+    let conflict = facts.list().beside("clientContext", at(EAST)).context(at(WEST));
+    // Whoever refuses the two together, and not each of them, has read them.
+    let alone = facts.list().beside("clientContext", at(EAST)).context(at(EAST));
+    let reads =
+        asker.ask(&conflict).await.code() == Some(-32602) && asker.ask(&alone).await.result().is_some();
+    facts.reads_context = facts.zoned.is_some() || reads;
+    Ok(facts)
+}
+
+/// All tools.
+async fn tools(asker: &mut Asker, facts: &Facts) -> anyhow::Result<Vec<Value>> {
+    let mut tools = Vec::new();
+    let mut params = json!({});
+    for _ in 0..MOST_PAGES {
+        let seen = asker.ask(&facts.ask("tools/list", params)).await;
+        if let Some(why) = seen.came.trouble {
+            return Err(hinted(format!("the tools are not listed: {why}"), "is the server in order?"));
+        }
+        let Some(result) = seen.result() else { break };
+        tools.extend(result["tools"].as_array().into_iter().flatten().cloned());
+        match &result["nextCursor"] {
+            Value::String(cursor) => params = json!({ "cursor": cursor }),
+            _ => break,
+        }
+    }
+    Ok(tools)
+}
+
+/// A method that only reads, of a server that may have no tools.
+async fn listing(asker: &mut Asker, facts: &Facts) -> anyhow::Result<String> {
+    let introduces = if facts.is_modern() { "server/discover" } else { "ping" };
+    for method in ["tools/list", "resources/list", "prompts/list", introduces] {
+        if asker.ask(&facts.ask(method, json!({}))).await.result().is_some() {
+            return Ok(method.to_owned());
+        }
+    }
+    Err(hinted("the server lists nothing, neither tools nor resources nor prompts", "is it an MCP server?"))
+}
+
+/// The first item of a listing.
+async fn first(asker: &mut Asker, facts: &Facts, method: &str, pointer: &str) -> Option<String> {
+    let seen = asker.ask(&facts.ask(method, json!({}))).await;
+    Some(seen.result()?.pointer(pointer)?.as_str()?.to_owned())
+}
+
+/// Calls what may be called, once, to see what it is good for.
+async fn calls(asker: &mut Asker, facts: &mut Facts, named: &[Named]) -> anyhow::Result<()> {
+    let tools: Vec<Tool> = facts.tools.iter().filter_map(read).collect();
+    for name in named.iter().map(Named::name) {
+        let tool = facts.tools.iter().find(|tool| tool["name"] == name);
+        if tool.is_some_and(|tool| tool.pointer("/annotations/destructiveHint") == Some(&json!(true))) {
+            let what =
+                format!("the tool `{}` says that it may destroy something, and is not called", quoted(name));
+            return Err(hinted(what, "name another one with --call: it is called many times"));
+        }
+    }
+    let (mut chosen, _) = choose(&tools, named)?;
+    // What the user names is what they want to see judged.
+    chosen.sort_by_key(|call| !named.iter().any(|named| named.name() == call.tool.name));
+    for call in chosen.iter().take(MOST_CALLS) {
+        progress::show(&format!("calling {}", quoted(&call.tool.name)));
+        if let Some(call) = tried(asker, facts, call).await {
+            let varies = facts.zoned.is_none() && varies(asker, facts, &call).await;
+            let mirrors = |call: &Call| {
+                call.declared
+                    .as_ref()
+                    .is_some_and(|all| all.iter().any(|one| call.argument(one.path()).is_some()))
+            };
+            let kept = |slot: &mut Option<Call>, fits: bool| {
+                if fits && slot.is_none() {
+                    *slot = Some(call.clone());
+                }
+            };
+            kept(&mut facts.zoned, varies);
+            kept(&mut facts.mirrored, mirrors(&call));
+            kept(&mut facts.structured, call.result.get("structuredContent").is_some());
+            kept(&mut facts.call, true);
+        }
+    }
+    Ok(())
+}
+
+fn read(tool: &Value) -> Option<Tool> {
+    let framed = framed(&tool.to_string());
+    let message = answer("tools/list", &framed).ok()?;
+    message.member("result").and_then(|tool: Read<'_>| Tool::read(tool))
+}
+
+/// A call that gives a result, twice the same where that matters.
+async fn tried(asker: &mut Asker, facts: &Facts, call: &arguments::Call<'_>) -> Option<Call> {
+    let name = call.tool.name.clone();
+    let tool = facts.tools.iter().find(|tool| tool["name"] == name.as_str())?;
+    let declared = Declared::read(tool["inputSchema"].to_string().as_bytes()).ok();
+    let declared = declared.filter(|declared| !declared.is_empty());
+    let call = Call { name, arguments: call.arguments.clone(), declared, result: Value::Null };
+    let seen = asker.ask(&call.ask(facts)).await;
+    let result = seen.result().filter(|result| !is_error(result) && is_complete(result))?;
+    Some(Call { result: plain(result), ..call })
+}
+
+/// Whether a result is one, and not a question.
+fn is_complete(result: &Value) -> bool {
+    result.get("resultType").is_none_or(|kind| kind == "complete")
+}
+
+/// Whether a tool gives another result in the east than in the west, and in the east always the same.
+async fn varies(asker: &mut Asker, facts: &Facts, call: &Call) -> bool {
+    let mut results = Vec::new();
+    for zone in [EAST, WEST, EAST] {
+        let seen = asker.ask(&call.ask(facts).context(at(zone))).await;
+        results.push(seen.result().filter(|result| !is_error(result)).map(plain));
+    }
+    matches!(results.as_slice(), [Some(east), Some(west), Some(again)] if east != west && east == again)
+}
+
+/// The languages that a server reports, if it reports any.
+async fn languages(asker: &mut Asker, facts: &Facts) -> Option<Languages> {
+    let nobodys = reported(&asker.ask(&prefers(facts, NOBODYS)).await);
+    let mut found: Vec<(String, bool)> = Vec::new();
+    for language in ASKED_FOR {
+        if let Some(reported) = reported(&asker.ask(&prefers(facts, language)).await) {
+            let fits = primary(&reported).eq_ignore_ascii_case(language);
+            found.push((reported, fits));
+        }
+        let other = |(language, fits): &&(String, bool)| *fits && Some(language) != nobodys.as_ref();
+        if nobodys.is_some() && found.iter().any(|one| other(&one)) {
+            break;
+        }
+    }
+    let first = found.first().map(|(language, _)| language.clone());
+    let default =
+        nobodys.or_else(|| found.iter().rev().map(|(language, _)| language.clone()).next()).or(first)?;
+    let other = found.into_iter().find(|(language, fits)| *fits && *language != default);
+    Some(Languages { default, other: other.map(|(language, _)| language) })
+}
+
+fn prefers(facts: &Facts, language: &str) -> Ask {
+    facts.list().prefers(language)
+}
+
+fn primary(tag: &str) -> &str {
+    tag.split('-').next().unwrap_or_default()
+}
+
+/// The language that an answer reports, in its body or beside it.
+fn reported(seen: &Seen) -> Option<String> {
+    let beside = || seen.came.lines("content-language").next();
+    seen.language().or_else(beside).map(str::to_owned)
+}

@@ -1,0 +1,226 @@
+//! What goes to a server and what comes back, exactly: no client stands between, which would mend or hide something.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Request, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use mcp_attune_rmcp::{Header, Options, Target};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::pipe::Pipe;
+
+/// How many bytes one answer may have.
+pub(super) const LARGEST: usize = 4 << 20;
+
+/// A request, as it is sent. Over pipes it is its body alone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sent {
+    /// In their order, repetitions and all.
+    pub(super) headers: Vec<(String, Vec<u8>)>,
+    pub(super) body: Vec<u8>,
+    /// Whether the names of headers go out in small letters, and not as the specification writes them.
+    pub(super) small: bool,
+}
+
+/// What came back.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Came {
+    /// None over pipes, and where nothing came.
+    pub(super) status: Option<u16>,
+    pub(super) headers: Vec<(String, String)>,
+    /// The body, or the line.
+    pub(super) text: String,
+    /// The answer in it: alone, or the event on a stream that has the id of the request.
+    pub(super) answer: Option<Value>,
+    /// Its result as it was written.
+    pub(super) result: Option<String>,
+    /// Why nothing came.
+    pub(super) trouble: Option<String>,
+}
+
+impl Came {
+    pub(super) fn nothing(why: impl Into<String>) -> Self {
+        Self { trouble: Some(why.into()), ..Self::default() }
+    }
+
+    /// Takes the answer out of one message, if it is that.
+    pub(super) fn read(&mut self, message: &str, id: Option<u64>) -> bool {
+        #[derive(serde::Deserialize)]
+        struct Parts {
+            result: Option<Box<RawValue>>,
+        }
+        let Ok(value) = serde_json::from_str::<Value>(message) else { return false };
+        let answers = value.get("result").is_some() || value.get("error").is_some();
+        let ours = id.is_none_or(|id| value.get("id").is_none_or(|theirs| theirs.is_null() || *theirs == id));
+        if answers && ours {
+            let parts = serde_json::from_str::<Parts>(message).ok();
+            self.result = parts.and_then(|parts| parts.result).map(|raw| raw.get().to_owned());
+            self.answer = Some(value);
+        }
+        answers && ours
+    }
+
+    /// The lines of a header, whatever the case of its name.
+    pub(super) fn lines<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let named = move |(found, _): &&(String, String)| found.eq_ignore_ascii_case(name);
+        self.headers.iter().filter(named).map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        let media = self.lines("content-type").next().and_then(|value| value.split(';').next());
+        media.is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"))
+    }
+}
+
+/// The way to a server.
+pub(super) enum Wire {
+    Http(Box<Http>),
+    Pipe(Box<Pipe>),
+}
+
+impl Wire {
+    pub(super) fn open(target: &Target, options: &Options) -> anyhow::Result<Self> {
+        Ok(match target {
+            Target::Url(url) => Self::Http(Box::new(Http::new(url, &options.headers)?)),
+            Target::Program { name, arguments } => Self::Pipe(Box::new(Pipe::start(name, arguments)?)),
+            _ => anyhow::bail!("this kind of server cannot be checked"),
+        })
+    }
+
+    /// Sends a request and waits for its answer, or for nothing where it asks nothing.
+    pub(super) async fn send(&mut self, sent: &Sent, id: Option<u64>, patience: Duration) -> Came {
+        let exchange = async {
+            match self {
+                Self::Http(http) => http.send(sent, id).await,
+                Self::Pipe(pipe) => pipe.send(&sent.body, id).await,
+            }
+        };
+        let late = || Came::nothing(format!("nothing came within {} seconds", patience.as_secs()));
+        timeout(patience, exchange).await.unwrap_or_else(|_| late())
+    }
+
+    /// Ends what was started.
+    pub(super) async fn close(self) {
+        if let Self::Pipe(pipe) = self {
+            pipe.close().await;
+        }
+    }
+}
+
+/// HTTP/1.1 with connections that are kept.
+pub(super) struct Http {
+    url: Uri,
+    /// Headers that the user gave: they are sent and never shown.
+    own: Vec<(HeaderName, HeaderValue)>,
+    /// One writes the names of headers as the specification does, the other in small letters.
+    clients: [Client<HttpsConnector<HttpConnector>, Full<Bytes>>; 2],
+}
+
+impl Http {
+    fn new(url: &Uri, own: &[Header]) -> anyhow::Result<Self> {
+        let tls = mcp_attune_rmcp::tls(url).map_err(anyhow::Error::msg)?;
+        let client = |titled| {
+            let mut tcp = HttpConnector::new();
+            tcp.enforce_http(false);
+            tcp.set_nodelay(true);
+            let connector = HttpsConnectorBuilder::new().with_tls_config(tls.clone()).https_or_http();
+            let mut client = Client::builder(TokioExecutor::new());
+            client.http1_title_case_headers(titled).build(connector.enable_http1().wrap_connector(tcp))
+        };
+        let own = own.iter().map(|header| (header.name().clone(), header.value().clone())).collect();
+        Ok(Self { url: url.clone(), own, clients: [client(true), client(false)] })
+    }
+
+    async fn send(&self, sent: &Sent, id: Option<u64>) -> Came {
+        match self.exchange(sent, id).await {
+            Ok(came) => came,
+            Err(why) => Came::nothing(format!("{why:#}")),
+        }
+    }
+
+    async fn exchange(&self, sent: &Sent, id: Option<u64>) -> anyhow::Result<Came> {
+        let mut request = Request::post(self.url.clone()).body(Full::from(sent.body.clone()))?;
+        let lines = sent.headers.iter().map(|(name, value)| {
+            anyhow::Ok((HeaderName::try_from(name.as_str())?, HeaderValue::from_bytes(value)?))
+        });
+        for line in lines.chain(self.own.iter().cloned().map(anyhow::Ok)) {
+            let (name, value) = line?;
+            request.headers_mut().append(name, value);
+        }
+        let [titled, small] = &self.clients;
+        let client = if sent.small { small } else { titled };
+        let response = client.request(request).await.context("the connection broke")?;
+        let (head, body) = response.into_parts();
+        let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let headers = head.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
+        let mut came = Came { status: Some(head.status.as_u16()), headers, ..Came::default() };
+        let streams = came.lines("content-type").any(|value| value.starts_with("text/event-stream"));
+        read(&mut came, body, streams, id).await?;
+        Ok(came)
+    }
+}
+
+/// Reads a body to its end, or a stream up to the answer.
+async fn read(came: &mut Came, mut body: Incoming, streams: bool, id: Option<u64>) -> anyhow::Result<()> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.context("the answer broke off")?.into_data() {
+            bytes.extend_from_slice(&data);
+        }
+        anyhow::ensure!(bytes.len() <= LARGEST, "an answer of more than {LARGEST} bytes");
+        if streams {
+            let text = String::from_utf8_lossy(&bytes);
+            if events(&text).any(|message| came.read(&message, id)) {
+                break;
+            }
+        }
+    }
+    came.text = String::from_utf8_lossy(&bytes).into_owned();
+    if !streams {
+        let text = came.text.clone();
+        came.read(&text, id);
+    }
+    Ok(())
+}
+
+/// The data of the events that are complete.
+fn events(text: &str) -> impl Iterator<Item = String> {
+    let text = text.replace("\r\n", "\n");
+    let whole = text.rfind("\n\n").and_then(|end| text.get(..end)).unwrap_or_default().to_owned();
+    let blocks: Vec<String> = whole.split("\n\n").map(str::to_owned).collect();
+    blocks.into_iter().filter_map(|block| {
+        let data = block.lines().filter_map(|line| line.strip_prefix("data:"));
+        let data: Vec<_> = data.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+        (!data.is_empty()).then(|| data.join("\n"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_read_when_they_are_complete() {
+        let text = "id: 0\ndata:\n\n: alive\r\n\r\nevent: message\ndata: {\"a\":\ndata: 1}\n\ndata: half";
+        assert_eq!(events(text).collect::<Vec<_>>(), ["", "{\"a\":\n1}"]);
+    }
+
+    #[test]
+    fn an_answer_to_another_request_is_not_ours() {
+        let mut came = Came::default();
+        assert!(!came.read(r#"{"id":2,"result":{}}"#, Some(1)));
+        assert!(!came.read(r#"{"method":"notifications/progress"}"#, Some(1)));
+        assert!(came.read(r#"{"id":1,"result":{"b": 1.50}}"#, Some(1)));
+        assert_eq!(came.result.as_deref(), Some(r#"{"b": 1.50}"#));
+        assert!(came.read(r#"{"error":{}}"#, Some(1)), "a refusal may not know the id");
+    }
+}
