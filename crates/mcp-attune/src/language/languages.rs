@@ -130,8 +130,7 @@ impl Languages {
         self.offered().map(|offered| &offered.tag)
     }
 
-    /// The language itself and those of the same language that CLDR knows a common ancestor for, the nearest first; of a
-    /// language that it does not know, those that the tag can be shortened to.
+    /// The language itself and those of the same language that CLDR knows a common ancestor for, the nearest first.
     ///
     /// Rules: L5.
     ///
@@ -141,26 +140,16 @@ impl Languages {
     /// let languages = Languages::new("en", ["zh-Hans", "zh-Hant", "zh-HK", "en-GB"]).unwrap();
     /// let relatives = languages.relatives(&Tag::parse("zh-HK").unwrap());
     /// assert_eq!(relatives.iter().map(|tag| tag.as_str()).collect::<Vec<_>>(), ["zh-HK", "zh-Hant"]);
-    ///
-    /// let languages = Languages::new("en", ["qcd", "qcd-CH-x-a", "qce"]).unwrap();
-    /// let relatives = languages.relatives(&Tag::parse("qcd-CH").unwrap());
-    /// assert_eq!(relatives.iter().map(|tag| tag.as_str()).collect::<Vec<_>>(), ["qcd"]);
     /// ```
     #[must_use]
     pub fn relatives(&self, of: &Tag) -> Vec<&Tag> {
         let from = Offered::new(of.clone());
         let same = |offered: &Offered| offered.form().canonical() == from.form().canonical();
-        let known = |offered: &Offered| {
+        let near = |offered: &Offered| {
             let (here, there) = (from.place.as_ref()?, offered.place.as_ref()?);
             let related = here.full.language == there.full.language && here.meeting(there).is_some();
             related.then(|| nearness(Some(here), Some(there), 0))
         };
-        // Of languages that CLDR does not know, those that are left when the ask is shortened.
-        let shortened = |offered: &Offered| {
-            let rest = from.form().canonical().strip_prefix(offered.form().canonical())?;
-            (!rest.is_empty()).then(|| nearness(None, None, offered.form().canonical().len()))
-        };
-        let near = |offered: &Offered| known(offered).or_else(|| shortened(offered));
         let mut found: Vec<_> = self
             .offered()
             .filter_map(|offered| {
