@@ -1,7 +1,7 @@
 //! `attune check`: a server, judged rule by rule from what it can be seen to do.
 //!
 //! A survey finds out what the server has and claims ([`survey`]). A [`scenario`] says for one part of a rule what it needs,
-//! what is sent ([`ask`]), and who judges ([`judge`]); judges see exchanges and reach nothing. Each is proven in `proof/`: a
+//! what is sent ([`ask`]), and who judges ([`judge()`]); judges see exchanges and reach nothing. Each is proven in `proof/`: a
 //! right server passes it, and a server that is right but for one thing fails it.
 
 mod wire;
