@@ -33,7 +33,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_attune::bundle::{Inside, Locales, Manifest, Refused, Resolve, Resolved, Resource};
+use mcp_attune::bundle::{Inside, Locales, Manifest, Picture, Refused, Resolve, Resolved, Resource};
 use mcp_attune::catalog::{Locale, Sheet};
 use mcp_attune::language::Tag;
 
@@ -73,6 +73,8 @@ pub struct Bundle {
     /// How many files were read.
     reads: AtomicUsize,
     kept: Mutex<Kept>,
+    /// The pictures that were looked at: a large one takes longer than all the rest.
+    seen: Mutex<HashMap<Inside, Result<Picture, NoPicture>>>,
 }
 
 enum Place {
@@ -143,7 +145,8 @@ impl Bundle {
             (Place::Tree(_), None) => Locales::among(&manifest, []),
             (Place::Archive(archive), _) => Locales::among(&manifest, archive.files().map(Inside::as_str)),
         };
-        Ok(Self { place, manifest, bytes, locales, reads: AtomicUsize::new(1), kept: Mutex::default() })
+        let (reads, kept, seen) = (AtomicUsize::new(1), Mutex::default(), Mutex::default());
+        Ok(Self { place, manifest, bytes, locales, reads, kept, seen })
     }
 
     /// What its manifest says.

@@ -10,6 +10,7 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::Cursor;
+use std::sync::PoisonError;
 
 use mcp_attune::bundle::{Inside, Picture, Size};
 use png::{ColorType, Decoder, DecodingError, Limits, Transformations};
@@ -22,6 +23,9 @@ use super::limits::{MOST_PICTURE, MOST_SIDE};
 const LIGHT: u8 = 0xff;
 /// What dark themes have behind icons, most of which are not quite black.
 const DARK: u8 = 0x1e;
+
+/// So many are remembered.
+const MOST_SEEN: usize = 1000;
 
 /// Why a picture cannot be looked at.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,7 +74,17 @@ impl Bundle {
     ///
     /// [`NoPicture`] where it is none, or too large.
     pub fn picture(&self, name: &Inside) -> Result<Picture, NoPicture> {
-        look(&self.read(name, MOST_PICTURE).map_err(NoPicture::Unavailable)?)
+        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = seen().get(name) {
+            return known.clone();
+        }
+        let picture = self.read(name, MOST_PICTURE).map_err(NoPicture::Unavailable);
+        let picture = picture.and_then(|file| look(&file));
+        let mut seen = seen();
+        if seen.len() < MOST_SEEN {
+            seen.insert(name.clone(), picture.clone());
+        }
+        picture
     }
 }
 
