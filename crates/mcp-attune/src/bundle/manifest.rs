@@ -7,6 +7,7 @@ use mcp_attune_wire::message::{Message, Unreadable};
 
 use super::icon::{Icon, Size};
 use super::version::Version;
+use crate::catalog::tell;
 use crate::language::Tag;
 
 /// A `manifest.json`. What is missing, or of another kind than it should be, is none here; its check is another matter. All
@@ -169,7 +170,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge => f.write_str("too large for a manifest; at most 4 MiB are read"),
-            Self::Unreadable(why) => why.fmt(f),
+            Self::Unreadable(why) => tell(why, f),
             Self::NoObject => f.write_str("no JSON object; a manifest begins with { and ends with }"),
         }
     }
@@ -182,6 +183,8 @@ impl Manifest {
     pub const NAME: &str = "manifest.json";
     /// The most bytes that it may have.
     pub const MAX_BYTES: usize = 4 * 1024 * 1024;
+    /// The most icons that are chosen from.
+    pub const MAX_ICONS: usize = 1000;
 
     /// Reads a manifest.
     ///
@@ -214,7 +217,7 @@ impl Manifest {
             tools: listed(root.member("tools")),
             prompts: listed(root.member("prompts")),
             icon: said("icon"),
-            icons: elements(root.member("icons")).flat_map(icons).collect(),
+            icons: elements(root.member("icons")).flat_map(icons).take(Self::MAX_ICONS).collect(),
             screenshots: root.member("screenshots").map(strings).unwrap_or_default(),
             localization: root.member("localization").and_then(localization),
             server: root.member("server").filter(|it| it.kind() == Type::Object).map(server),
@@ -266,6 +269,9 @@ fn listed(value: Option<Value<'_>>) -> Vec<Listed> {
     elements(value).filter_map(read).collect()
 }
 
+/// How many sizes one icon may have. Each is an icon to choose from, with its path.
+const SIZES: usize = 20;
+
 /// One entry of `icons`; several where it has several sizes, as `sizes` may.
 fn icons(entry: Value<'_>) -> Vec<Icon> {
     let Some(src) = entry.member("src").and_then(string) else { return Vec::new() };
@@ -277,7 +283,7 @@ fn icons(entry: Value<'_>) -> Vec<Icon> {
         (None, None) => Vec::new(),
     };
     let mut sizes: Vec<Option<Size>> =
-        sizes.iter().flat_map(|sizes| sizes.split_ascii_whitespace().map(Size::parse)).collect();
+        sizes.iter().flat_map(|sizes| sizes.split_ascii_whitespace().map(Size::parse)).take(SIZES).collect();
     if sizes.is_empty() {
         sizes.push(None);
     }
@@ -339,5 +345,32 @@ fn setting(key: Box<str>, value: Value<'_>) -> Setting {
         default_is_list: default.is_some_and(|it| it.kind() == Type::Array),
         min: value.member("min").and_then(number),
         max: value.member("max").and_then(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_sizes_of_one_icon_take_no_more_room_than_some() {
+        let (path, sizes) = ("x".repeat(1 << 20), "16x16 ".repeat(1 << 18));
+        let text = format!(
+            r#"{{"icons": [{{"src": "{path}", "sizes": "{sizes}"}}, {{"src": "b", "sizes": ["8x8", "any"]}}]}}"#
+        );
+        let icons = Manifest::read(text.as_bytes()).unwrap().icons;
+        assert_eq!(icons.len(), SIZES + 2);
+        assert_eq!((icons[SIZES].size, icons[SIZES + 1].size), (Size::parse("8x8"), None));
+        let many = vec![r#"{"src": "a"}"#; 5000].join(",");
+        let manifest = Manifest::read(format!(r#"{{"icons": [{many}]}}"#).as_bytes()).unwrap();
+        assert_eq!(manifest.icons.len(), Manifest::MAX_ICONS);
+    }
+
+    #[test]
+    fn what_is_no_manifest_is_told_in_words_for_its_author() {
+        let told = |file: &[u8]| Manifest::read(file).unwrap_err().to_string();
+        assert_eq!(told(b""), "empty; write at least {}");
+        assert_eq!(told(b"{\"a\":"), "ends inside a value, at byte 5; close what is open");
+        assert_eq!(told(b"[]"), "no JSON object; a manifest begins with { and ends with }");
     }
 }

@@ -33,26 +33,29 @@ impl fmt::Display for Refused {
             Self::TooLarge => f.write_str(
                 "too large for a locale file; split it, or leave out what is not text (at most 8 MiB)",
             ),
-            Self::Unreadable(Unreadable { fault, at }) => match fault {
-                Fault::Empty => f.write_str("empty; write at least {}"),
-                Fault::Cut => write!(f, "ends inside a value, at byte {at}; close what is open"),
-                Fault::Utf8 => write!(f, "not UTF-8 at byte {at}; save it in that encoding"),
-                Fault::TooDeep => write!(f, "too many brackets inside each other at byte {at}"),
-                Fault::RepeatedName => {
-                    write!(
-                        f,
-                        "a name stands twice in one object, the second time at byte {at}; keep one of the two"
-                    )
-                }
-                Fault::Trailing => write!(f, "something follows the object at byte {at}; take it out"),
-                _ => write!(f, "not JSON at byte {at}"),
-            },
+            Self::Unreadable(why) => tell(why, f),
             Self::NoObject => f.write_str("no JSON object; write sections such as {\"tools\": {…}}"),
         }
     }
 }
 
 impl core::error::Error for Refused {}
+
+/// Says why a file of JSON cannot be read, to whoever wrote it.
+pub(crate) fn tell(why: &Unreadable, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let Unreadable { fault, at } = why;
+    match fault {
+        Fault::Empty => f.write_str("empty; write at least {}"),
+        Fault::Cut => write!(f, "ends inside a value, at byte {at}; close what is open"),
+        Fault::Utf8 => write!(f, "not UTF-8 at byte {at}; save it in that encoding"),
+        Fault::TooDeep => write!(f, "too many brackets inside each other at byte {at}"),
+        Fault::RepeatedName => {
+            write!(f, "a name stands twice in one object, the second time at byte {at}; keep one of the two")
+        }
+        Fault::Trailing => write!(f, "something follows the object at byte {at}; take it out"),
+        _ => write!(f, "not JSON at byte {at}"),
+    }
+}
 
 /// One thing that is wrong with a file; what stands there is ignored.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -102,6 +102,7 @@ pub use chain::{Chain, Said};
 pub use coverage::{Coverage, coverage};
 pub use doubt::{Doubt, Remark};
 pub use draft::{Draft, mark};
+pub(crate) use finding::tell;
 pub use finding::{Finding, Refused, Wrong, place};
 pub use library::{Carried, Library};
 pub use lint::lint;
