@@ -54,6 +54,9 @@ impl Localization {
 }
 
 impl Locales {
+    /// How many relatives of a language are looked at: a bundle may have a thousand, each without what is looked for.
+    pub const RELATIVES: usize = 32;
+
     /// Finds the locale files among the names of all files in the bundle.
     pub fn among<'a>(manifest: &Manifest, names: impl IntoIterator<Item = &'a str>) -> Self {
         let around = manifest.localization.as_ref().and_then(|it| it.around().ok());
@@ -108,7 +111,8 @@ impl Locales {
         self.files.iter().find(|it| it.tag == *tag)
     }
 
-    /// The files where a caller's texts are looked for: the nearest first, and that of the default locale last. Where the
+    /// The files where a caller's texts are looked for: the nearest first, at most [`Locales::RELATIVES`], and that of the
+    /// default locale last. Where the
     /// default locale is a relative itself, nothing follows it, because the manifest's own text is nearer.
     #[must_use]
     pub fn row(&self, locale: &Tag) -> Vec<&Resource> {
@@ -116,6 +120,7 @@ impl Locales {
         let default = languages.default_language();
         let mut row = languages.relatives(locale);
         row.truncate(row.iter().position(|tag| *tag == default).unwrap_or(row.len()));
+        row.truncate(Self::RELATIVES);
         row.push(default);
         row.into_iter().filter_map(|tag| self.of(tag)).collect()
     }
@@ -173,6 +178,16 @@ mod tests {
         let locales = Locales::among(&manifest, names);
         assert_eq!(locales.strange, ["t/es_MX/x.json".into(), Box::<str>::from("t/de-CH/x.json")]);
         assert_eq!(locales.default_locale().unwrap().as_str(), "en-US");
+    }
+
+    #[test]
+    fn a_thousand_relatives_are_not_all_looked_at() {
+        let names: Vec<String> = (0..900).map(|number| format!("de-x-n{number}.json")).collect();
+        let manifest = Manifest::read(br#"{"localization": {"resources": "${locale}.json"}}"#).unwrap();
+        let locales = Locales::among(&manifest, names.iter().map(String::as_str).chain(["en-US.json"]));
+        let row = locales.row(&Tag::parse("de").unwrap());
+        assert_eq!((locales.files.len(), row.len()), (901, Locales::RELATIVES + 1));
+        assert_eq!(row.last().unwrap().name.as_str(), "en-US.json");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The locale files of a bundle, and what their texts come to for users of one locale.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use mcp_attune::bundle::{Field, From, Inside, Listed, Locales, Manifest, Resolve, Resource};
@@ -10,6 +10,9 @@ use mcp_attune::language::{Languages, Tag, own_name};
 use super::shown::{Covered, KEYWORDS, Kept, LISTED, LONG, Origin, Read, SHORT, Text, View, cut};
 use crate::text::quoted;
 
+/// The most bytes of all locale files together.
+const MOST: usize = 64 << 20;
+
 /// The locale files, each read once.
 pub(super) struct Shelf<'a> {
     manifest: &'a Manifest,
@@ -17,11 +20,20 @@ pub(super) struct Shelf<'a> {
     read: Read<'a>,
     kept: RefCell<HashMap<Inside, Option<Locale>>>,
     problems: RefCell<Vec<String>>,
+    /// How many bytes of locale files may still be kept.
+    left: Cell<usize>,
 }
 
 impl<'a> Shelf<'a> {
     pub(super) fn new(manifest: &'a Manifest, locales: &'a Locales, read: Read<'a>) -> Self {
-        Self { manifest, locales, read, kept: RefCell::default(), problems: RefCell::default() }
+        Self {
+            manifest,
+            locales,
+            read,
+            kept: RefCell::default(),
+            problems: RefCell::default(),
+            left: Cell::new(MOST),
+        }
     }
 
     /// What could not be used so far, and why.
@@ -84,11 +96,22 @@ impl<'a> Shelf<'a> {
         }
     }
 
+    /// The bytes, where there is still room for them.
+    fn paid(&self, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+        let left = self
+            .left
+            .get()
+            .checked_sub(bytes.len())
+            .ok_or("the locale files before it have taken all the room")?;
+        self.left.set(left);
+        Ok(bytes)
+    }
+
     /// Goes on with a locale file, or without it where it cannot be used.
     fn put(&self, resolve: &mut Resolve<'_>, wanted: &Resource) {
         let mut kept = self.kept.borrow_mut();
         let locale = kept.entry(wanted.name.clone()).or_insert_with(|| {
-            let bytes = (self.read)(&wanted.name, Sheet::MAX_BYTES);
+            let bytes = (self.read)(&wanted.name, Sheet::MAX_BYTES).and_then(|bytes| self.paid(bytes));
             match bytes
                 .and_then(|bytes| Locale::read(wanted.tag.clone(), &bytes).map_err(|why| why.to_string()))
             {
