@@ -3,7 +3,9 @@
 //! 1. The gateway's own environment holds the gateway's secrets, and other people's: a child gets the few variables
 //!    that programs need to find themselves and their files, speak the operator's language and reach the network.
 //! 2. Whatever else a child needs is named in `env`, and wins.
-//! 3. A value that begins with `()` is a function that a shell exported, and stays behind.
+//! 3. What is meant for us, such as `ATTUNE_TOKEN`, stays with us even where a child gets everything else: it may be a
+//!    secret for another server.
+//! 4. A value that begins with `()` is a function that a shell exported, and stays behind.
 
 use std::ffi::{OsStr, OsString};
 
@@ -43,6 +45,13 @@ pub(crate) fn inherited(
     environment.filter(|(name, value)| is_passed_on(name) && !value.as_encoded_bytes().starts_with(b"()"))
 }
 
+/// The names of what is meant for us.
+pub(crate) fn our_own(
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> impl Iterator<Item = OsString> {
+    environment.map(|(name, _)| name).filter(|name| name.as_encoded_bytes().starts_with(b"ATTUNE_"))
+}
+
 fn is_passed_on(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let same = |known: &&str| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { *known == name };
@@ -52,6 +61,14 @@ fn is_passed_on(name: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_meant_for_us_stays_with_us() {
+        let all = ["PATH", "ATTUNE_TOKEN", "ATTUNE_SETTING_KEY", "MY_ATTUNE_"];
+        let all = all.map(|name| (OsString::from(name), OsString::new()));
+        let kept: Vec<_> = our_own(all.into_iter()).collect();
+        assert_eq!(kept, ["ATTUNE_TOKEN", "ATTUNE_SETTING_KEY"]);
+    }
 
     #[test]
     fn passes_on_what_programs_need_and_nothing_else() {

@@ -44,7 +44,7 @@ pub struct Program {
 /// What a program finds in its environment.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Environment {
-    /// All that we have, and these on top.
+    /// All that we have but what is meant for ourselves (`ATTUNE_…`), and these on top.
     Inherited(Vec<(String, String)>),
     /// What programs need, and these on top.
     Chosen(Vec<(String, String)>),
@@ -119,8 +119,15 @@ pub fn start(program: &Program) -> Result<(Process, Pipes), NotStarted> {
     if let Some(directory) = &program.directory {
         command.current_dir(directory);
     }
-    if let Environment::Chosen(_) = &program.environment {
-        command.env_clear().envs(environment::inherited(std::env::vars_os()));
+    match &program.environment {
+        Environment::Chosen(_) => {
+            command.env_clear().envs(environment::inherited(std::env::vars_os()));
+        }
+        Environment::Inherited(_) => {
+            for name in environment::our_own(std::env::vars_os()) {
+                command.env_remove(name);
+            }
+        }
     }
     let (Environment::Inherited(added) | Environment::Chosen(added)) = &program.environment;
     command.envs(added.iter().map(|(name, value)| (name, value)));
