@@ -171,17 +171,19 @@ impl Http {
 
 /// Reads a body to its end, or a stream up to the answer.
 async fn read(came: &mut Came, mut body: Incoming, streams: bool, id: Option<u64>) -> anyhow::Result<()> {
-    let mut bytes = Vec::new();
+    let (mut bytes, mut seen) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
         if let Ok(data) = frame.context("the answer broke off")?.into_data() {
             bytes.extend_from_slice(&data);
         }
         anyhow::ensure!(bytes.len() <= LARGEST, "an answer of more than {LARGEST} bytes");
-        if streams {
-            let text = String::from_utf8_lossy(&bytes);
+        // Each event is looked at once, when the empty line after it has come.
+        if streams && let Some(end) = whole(bytes.get(seen..).unwrap_or_default()) {
+            let text = String::from_utf8_lossy(bytes.get(seen..seen + end).unwrap_or_default());
             if events(&text).any(|message| came.read(&message, id)) {
                 break;
             }
+            seen += end;
         }
     }
     came.text = String::from_utf8_lossy(&bytes).into_owned();
@@ -190,6 +192,12 @@ async fn read(came: &mut Came, mut body: Incoming, streams: bool, id: Option<u64
         came.read(&text, id);
     }
     Ok(())
+}
+
+/// Where the last event ends that is complete.
+fn whole(bytes: &[u8]) -> Option<usize> {
+    let ends = |end: &[u8]| bytes.windows(end.len()).rposition(|it| it == end).map(|at| at + end.len());
+    ends(b"\n\n").max(ends(b"\r\n\r\n"))
 }
 
 /// The data of the events that are complete.
@@ -212,6 +220,14 @@ mod tests {
     fn events_are_read_when_they_are_complete() {
         let text = "id: 0\ndata:\n\n: alive\r\n\r\nevent: message\ndata: {\"a\":\ndata: 1}\n\ndata: half";
         assert_eq!(events(text).collect::<Vec<_>>(), ["", "{\"a\":\n1}"]);
+    }
+
+    #[test]
+    fn an_event_ends_with_an_empty_line() {
+        assert_eq!(whole(b"data: 1\n\ndata: 2\n"), Some(9));
+        assert_eq!(whole(b"data: 1\r\n\r\ndata"), Some(11));
+        assert_eq!(whole(b"data: 1\r\n\n"), Some(10));
+        assert_eq!(whole(b"data: 1\n"), None);
     }
 
     #[test]
