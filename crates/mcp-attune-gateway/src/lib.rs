@@ -12,6 +12,7 @@
 
 mod admin;
 mod body;
+mod http1;
 mod metrics;
 mod refusal;
 mod request_id;

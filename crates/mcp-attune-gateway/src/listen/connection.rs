@@ -1,16 +1,19 @@
 //! One connection, from its handshake to its end.
 
 use std::future::poll_fn;
+use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::conn::auto::{self, Builder};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep, timeout};
@@ -18,6 +21,7 @@ use tokio_rustls::server::TlsStream;
 use tower_service::Service;
 
 use super::entry::{Entry, TurnedAway};
+use super::plain::{End, Plain};
 use super::pulse::{Counted, Dead, Pulse, Watch};
 use super::{Limits, Peer, Phase, Tls};
 use crate::body::Chain;
@@ -61,14 +65,19 @@ impl Door {
         let pulse = Arc::new(Pulse::default());
         let io = Counted::new(tcp, Arc::clone(&pulse));
         let peer = Peer { address, tls: self.tls.is_some() };
-        let service = TowerToHyperService::new(service);
-        let entry = Entry { service, limits: Arc::clone(&self.limits), peer, pulse: Arc::clone(&pulse) };
+        let visit = Visit {
+            service,
+            peer,
+            pulse,
+            watch: Watch::new(&self.limits, Instant::now()),
+            said_goodbye: false,
+        };
         // Boxed, so that a plain connection does not take the room of one with TLS.
         match self.tls.clone() {
-            None => Box::pin(self.http(io, entry, &pulse)).await,
+            None => Box::pin(self.http(io, visit)).await,
             Some(tls) => {
                 if let Some(io) = Box::pin(self.shake_hands(tls, io)).await {
-                    Box::pin(self.http(io, entry, &pulse)).await;
+                    Box::pin(self.http(io, visit)).await;
                 }
             }
         }
@@ -104,18 +113,49 @@ impl Door {
         }
     }
 
-    async fn http<I, S>(mut self, io: I, entry: Entry<S>, pulse: &Pulse)
+    async fn http<I, S>(mut self, io: I, mut visit: Visit<S>)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
         S::Error: Into<BoxError>,
         S::Future: Send,
     {
-        let mut connection = pin!(self.http.serve_connection(TokioIo::new(io), entry));
-        let mut watch = Watch::new(&self.limits, Instant::now());
-        let mut next_look = pin!(sleep(watch.every()));
-        let mut said_goodbye = false;
-        let mut ear = Ear::default();
+        let mut plain =
+            Plain::new(io, visit.service.clone(), &self.limits, visit.peer, Arc::clone(&visit.pulse));
+        let Some(End::Odd(io, read)) = self.attend(&mut plain, &mut visit).await else { return };
+        drop(plain);
+        // Boxed, because most connections never come here.
+        Box::pin(self.with_hyper(Rewound::new(io, read), visit)).await;
+    }
+
+    async fn with_hyper<I, S>(mut self, io: I, mut visit: Visit<S>)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+        S::Error: Into<BoxError>,
+        S::Future: Send,
+    {
+        let http = Arc::clone(&self.http);
+        let entry = Entry {
+            service: TowerToHyperService::new(visit.service.clone()),
+            limits: Arc::clone(&self.limits),
+            peer: visit.peer,
+            pulse: Arc::clone(&visit.pulse),
+        };
+        let mut hyper =
+            Hyper { connection: pin!(http.serve_connection(TokioIo::new(io), entry)), ear: Ear::default() };
+        self.attend(&mut hyper, &mut visit).await;
+    }
+
+    /// Lets a connection run, and tells it when to end; none where it is over before it says so itself.
+    async fn attend<C, S>(&mut self, connection: &mut C, visit: &mut Visit<S>) -> Option<C::End>
+    where
+        C: Connection,
+    {
+        let mut next_look = pin!(sleep(visit.watch.every()));
+        if *self.told.borrow() == Phase::Finish {
+            connection.finish();
+        }
         loop {
             let beside = Rarely::new(async {
                 tokio::select! {
@@ -126,39 +166,148 @@ impl Door {
             });
             let beside = tokio::select! {
                 biased;
-                ended = poll_fn(|cx| ear.poll(connection.as_mut(), cx)) => {
-                    if let Err(error) = ended {
-                        tracing::debug!(error = %Chain(&*error), "a connection ended");
-                    }
-                    return;
+                ended = poll_fn(|cx| connection.poll(cx)) => {
+                    return ended.inspect_err(|error| tracing::debug!(error = %Chain(&**error), "a connection ended")).ok();
                 }
                 beside = beside => beside,
             };
             match beside {
                 // The sender is gone with the listener's future.
-                Beside::Told(false) => return,
+                Beside::Told(false) => return None,
                 Beside::Told(true) => match *self.told.borrow_and_update() {
-                    Phase::Finish => connection.as_mut().graceful_shutdown(),
-                    Phase::Cut => return,
+                    Phase::Finish => connection.finish(),
+                    Phase::Cut => return None,
                     Phase::Serve => {}
                 },
                 Beside::Look => {
                     let now = Instant::now();
-                    match watch.look(pulse.beat(), now) {
+                    match visit.watch.look(visit.pulse.beat(), now) {
                         None => {}
                         // HTTP/2 says goodbye first; what does not go then is cut at the next look.
-                        Some(Dead::Silent) if !said_goodbye => {
-                            said_goodbye = true;
-                            connection.as_mut().graceful_shutdown();
+                        Some(Dead::Silent) if !visit.said_goodbye => {
+                            visit.said_goodbye = true;
+                            connection.finish();
                         }
                         Some(dead) => {
                             tracing::debug!(?dead, "a connection is cut");
-                            return;
+                            return None;
                         }
                     }
-                    next_look.as_mut().reset(now + watch.every());
+                    next_look.as_mut().reset(now + visit.watch.every());
                 }
             }
         }
+    }
+}
+
+/// A connection, whoever reads it.
+struct Visit<S> {
+    service: S,
+    peer: Peer,
+    pulse: Arc<Pulse>,
+    watch: Watch,
+    said_goodbye: bool,
+}
+
+/// What reads a connection.
+trait Connection {
+    type End;
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Self::End, BoxError>>;
+
+    /// Lets what runs finish, and takes no more.
+    fn finish(&mut self);
+}
+
+impl<I, S> Connection for Plain<I, S>
+where
+    I: AsyncRead + AsyncWrite + Unpin,
+    S: Service<Request<Body>, Response = Response<Body>>,
+    S::Error: Into<BoxError>,
+{
+    type End = End<I>;
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<End<I>, BoxError>> {
+        self.poll(cx)
+    }
+
+    fn finish(&mut self) {
+        self.finish();
+    }
+}
+
+struct Hyper<'a, C> {
+    connection: Pin<&'a mut C>,
+    ear: Ear,
+}
+
+impl<I, S> Connection for Hyper<'_, auto::Connection<'_, TokioIo<I>, Entry<S>, TokioExecutor>>
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+{
+    type End = ();
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.ear.poll(self.connection.as_mut(), cx)
+    }
+
+    fn finish(&mut self) {
+        self.connection.as_mut().graceful_shutdown();
+    }
+}
+
+/// A connection of which something was read already.
+struct Rewound<I> {
+    read: Bytes,
+    io: I,
+}
+
+impl<I> Rewound<I> {
+    fn new(io: I, read: Bytes) -> Self {
+        Self { read, io }
+    }
+}
+
+impl<I: AsyncRead + Unpin> AsyncRead for Rewound<I> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.read.is_empty() {
+            return Pin::new(&mut self.io).poll_read(cx, buf);
+        }
+        let size = self.read.len().min(buf.remaining());
+        buf.put_slice(&self.read.split_to(size));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<I: AsyncWrite + Unpin> AsyncWrite for Rewound<I> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write(cx, buf)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
     }
 }

@@ -32,6 +32,7 @@ use tower_service::Service;
 
 mod connection;
 mod entry;
+mod plain;
 mod pulse;
 mod tls;
 

@@ -5,6 +5,8 @@ use std::fmt;
 use std::io;
 
 use super::connect::TookTooLong;
+use super::lane::Fault;
+use crate::http1::Unsent;
 
 /// Why a server behind gave no answer, or not all of it.
 ///
@@ -89,6 +91,16 @@ impl UpstreamError {
     pub(super) fn sending(error: &hyper::Error) -> Self {
         let broken = || if error.is_user() { Self::Caller } else { Self::Broken };
         Self::cause(error.source()).unwrap_or_else(broken)
+    }
+
+    /// Why a connection that a call drives gave no answer, or not all of it.
+    pub(super) fn driving(fault: &Fault) -> Self {
+        match fault {
+            Fault::Io(error) => Self::cause(Some(error)).unwrap_or(Self::Broken),
+            Fault::Bad(_) | Fault::Unsent(Unsent::Io(_)) => Self::Broken,
+            Fault::Unsent(Unsent::Body(_) | Unsent::Length) => Self::Caller,
+            Fault::Late => Self::FirstByteTimeout,
+        }
     }
 
     fn cause(mut cause: Option<&(dyn Error + 'static)>) -> Option<Self> {

@@ -19,6 +19,7 @@ use http::header::{
 };
 use http::request;
 
+use crate::http1::tokens;
 use crate::listen::Peer;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -133,15 +134,6 @@ fn says(written: &[u8], length: u64) -> bool {
         left /= 10;
     }
     left == 0 && !written.is_empty()
-}
-
-/// The members of a list that may stand in several lines.
-fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a [u8]> {
-    let lines = headers.get_all(name).into_iter();
-    lines
-        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
-        .map(<[u8]>::trim_ascii)
-        .filter(|token| !token.is_empty())
 }
 
 #[cfg(test)]

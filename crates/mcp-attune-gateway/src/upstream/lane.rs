@@ -1,41 +1,50 @@
 //! One HTTP/1.1 connection, driven by the call that uses it.
 //!
-//! hyper's connection is a future, commonly given a task of its own; call and connection then wake each other for
-//! every piece that passes between them. Here whoever waits for the answer polls the connection first, so that all of
-//! a call happens in one task. A connection that nobody uses is polled by nobody: it is looked at when it is taken.
+//! Whoever waits for the answer writes the request and reads what comes, so that all of a call happens in one task. A
+//! connection that nobody uses is looked at by nobody until it is taken: one that its server closed meanwhile is found
+//! out then, before a byte is written, and the request comes back.
 //!
 //! Rules: G2, G5.
 
+use std::error::Error;
+use std::fmt;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::io;
+use std::mem;
+use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Request, Response};
-use http_body::{Body as _, Frame, SizeHint};
+use bytes::{Bytes, BytesMut};
+use http::header::CONTENT_LENGTH;
+use http::{Method, Request, Response};
+use http_body::{Body as _, SizeHint};
 use hyper::body::Incoming;
-use hyper::client::conn::TrySendError;
-use hyper::client::conn::http1::{Builder, Connection, SendRequest};
-use tokio::task::unconstrained;
+use mcp_attune_tower::full;
+use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
-use super::connect::Io;
-use super::error::UpstreamError;
+use super::connect::Stream;
 use super::pool::Pool;
-use crate::Body;
 use crate::body::Idle;
-use crate::wake::next_piece;
+use crate::http1::{Answer, Bad, Frame, Outgoing, Piece, Pieces, Unsent, read_answer, write_request};
+use crate::{Body, BoxError};
 
-/// What is read ahead of a slow caller, and so how long the head of an answer may be.
-const READ_AHEAD: usize = 64 * 1024;
+/// What is read at once, as long as less comes,
+const LITTLE: usize = 8 * 1024;
+/// and at most. It is also what is read ahead of a slow caller.
+const MUCH: usize = 64 * 1024;
 
 /// A connection that is open, as far as anybody looked.
 pub(super) struct Lane {
-    sender: SendRequest<Body>,
-    /// None when it is over.
-    connection: Option<Connection<Io, Body>>,
+    io: Stream,
+    /// What came and was not taken yet.
+    read: BytesMut,
+    /// How much is read at once.
+    appetite: usize,
+    outgoing: Outgoing<Body>,
     /// How long the head of an answer may take. One timer serves all the calls.
     first_byte: Idle,
     /// When it was last used.
@@ -45,133 +54,238 @@ pub(super) struct Lane {
 /// What became of a request.
 pub(super) enum Sent {
     Answered(Response<Driven>),
-    /// It was not answered, and comes back where no byte of it was written.
-    Not(TrySendError<Request<Body>>),
+    /// It was not touched, and can be sent elsewhere.
+    Not(Box<Request<Body>>),
+}
+
+/// Why there is no answer, or not all of it.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The connection broke.
+    Io(io::Error),
+    /// What came is no HTTP/1.1.
+    Bad(Bad),
+    /// Not all of the request was sent.
+    Unsent(Unsent),
+    /// The head of the answer did not come in time.
+    Late,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Bad(bad) => bad.fmt(f),
+            Self::Unsent(unsent) => unsent.fmt(f),
+            Self::Late => f.write_str("the head of the answer did not come in time"),
+        }
+    }
+}
+
+impl Error for Fault {}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<Bad> for Fault {
+    fn from(bad: Bad) -> Self {
+        Self::Bad(bad)
+    }
 }
 
 impl Lane {
-    pub(super) async fn open(io: Io, first_byte: Duration) -> hyper::Result<Box<Self>> {
-        let (sender, connection) = Builder::new().max_buf_size(READ_AHEAD).handshake(io).await?;
-        let first_byte = Idle::new(first_byte);
-        Ok(Box::new(Self { sender, connection: Some(connection), first_byte, used: Instant::now() }))
-    }
-
-    /// Lets the connection do what it can.
-    fn drive(&mut self, cx: &mut Context<'_>) {
-        if let Some(connection) = &mut self.connection
-            && Pin::new(connection).poll(cx).is_ready()
-        {
-            self.connection = None;
-        }
-    }
-
-    /// Lets go of the call before, and says whether another can be taken: the waker of that call is forgotten.
-    pub(super) fn is_free(&mut self) -> bool {
-        self.drive(&mut Context::from_waker(Waker::noop()));
-        self.is_open()
-    }
-
-    /// Whether it was free when it was last looked at. A server that closed it since then is found out before a byte is
-    /// written, and the request comes back.
-    pub(super) fn is_open(&self) -> bool {
-        self.connection.is_some() && self.sender.is_ready()
+    pub(super) fn open(io: Stream, first_byte: Duration) -> Box<Self> {
+        Box::new(Self {
+            io,
+            read: BytesMut::new(),
+            appetite: LITTLE,
+            outgoing: Outgoing::default(),
+            first_byte: Idle::new(first_byte),
+            used: Instant::now(),
+        })
     }
 
     /// Sends a request and waits for the head of its answer.
     pub(super) async fn send(
         mut self: Box<Self>,
-        request: Box<Request<Body>>,
+        mut request: Box<Request<Body>>,
         home: &Arc<Pool>,
-    ) -> Result<Sent, UpstreamError> {
-        // It is ready when the connection made it so, and nobody else wakes it. A budget could make it wait all the same.
-        let mut answer = pin!(unconstrained(self.sender.try_send_request(*request)));
+    ) -> Result<Sent, Fault> {
+        // Closed by its server, or it says what nobody asked for.
+        if poll_fn(|cx| Poll::Ready(self.poll_read(cx).is_ready())).await {
+            return Ok(Sent::Not(request));
+        }
         self.first_byte.touch();
-        let answer = poll_fn(|cx| {
-            self.drive(cx);
-            match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-                Poll::Ready(answer) => Poll::Ready(Ok(answer)),
-                Poll::Pending => self.first_byte.poll_over(cx).map(|()| Err(UpstreamError::FirstByteTimeout)),
+        let told = || request.headers().get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
+        let frame = request.body().size_hint().exact().or_else(told).map_or(Frame::Chunked, Frame::Length);
+        let body = mem::replace(request.body_mut(), full(Bytes::new()));
+        self.outgoing.begin(body, |text| write_request(&request, frame, text));
+        let mut broke = None;
+        let to_head = request.method() == Method::HEAD;
+        let answer = poll_fn(|cx| self.poll_answer(to_head, &mut broke, cx)).await?;
+        Ok(Sent::Answered(Driven::by(answer, self, home)))
+    }
+
+    /// Writes what is left of the request, and reads the head of the answer, which may come before that.
+    fn poll_answer(
+        &mut self,
+        to_head: bool,
+        broke: &mut Option<io::Error>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Answer, Fault>> {
+        if broke.is_none() && !self.outgoing.is_over() {
+            match self.outgoing.poll(&mut self.io, cx) {
+                // A server that does not want all of a request may have said why before it closed.
+                Poll::Ready(Err(Unsent::Io(error))) => *broke = Some(error),
+                Poll::Ready(Err(unsent)) => return Poll::Ready(Err(Fault::Unsent(unsent))),
+                Poll::Ready(Ok(())) | Poll::Pending => {}
             }
-        });
-        Ok(match answer.await? {
-            Ok(answer) => Sent::Answered(answer.map(|incoming| Driven::by(incoming, self, home))),
-            Err(error) => Sent::Not(error),
-        })
+        }
+        loop {
+            let Poll::Ready(size) = self.poll_read(cx) else {
+                return self.first_byte.poll_over(cx).map(|()| Err(Fault::Late));
+            };
+            if size? == 0 {
+                let why = broke.take().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
+                return Poll::Ready(Err(why.into()));
+            }
+            if let Some(answer) = read_answer(&mut self.read, to_head)? {
+                return Poll::Ready(Ok(answer));
+            }
+        }
+    }
+
+    /// Reads what there is; 0 at the end.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let room = |read: &BytesMut| read.capacity() - read.len();
+        if room(&self.read) < self.appetite / 2 {
+            self.read.reserve(self.appetite);
+        }
+        let room = room(&self.read);
+        let size = ready!(pin!(self.io.read_buf(&mut self.read)).poll(cx))?;
+        self.appetite = if size == room { (self.appetite * 2).min(MUCH) } else { LITTLE };
+        Poll::Ready(Ok(size))
     }
 }
 
-/// An answer's body, which drives the connection that it comes from.
-pub(crate) struct Driven {
-    incoming: Incoming,
-    /// The connection and where it goes when the answer is over; none where it has a task of its own.
+/// An answer's body.
+pub(crate) enum Driven {
+    /// It drives the connection that it comes from.
+    Here(Here),
+    /// The connection has a task of its own.
+    There(Incoming),
+}
+
+/// A body that drives its connection.
+pub(crate) struct Here {
+    /// The connection and where it goes when the answer is over.
     lane: Option<(Box<Lane>, Arc<Pool>)>,
+    pieces: Pieces,
+    /// Whether the connection can be used again.
+    keeps: bool,
     /// What broke it, until it is told.
-    broken: Option<hyper::Error>,
+    broken: Option<Fault>,
 }
 
 impl Driven {
-    fn by(incoming: Incoming, lane: Box<Lane>, home: &Arc<Pool>) -> Self {
-        let ended = incoming.is_end_stream();
-        let mut driven = Self { incoming, lane: Some((lane, Arc::clone(home))), broken: None };
-        if ended {
-            driven.release();
+    fn by(answer: Answer, lane: Box<Lane>, home: &Arc<Pool>) -> Response<Self> {
+        let Answer { head, body: pieces, keeps } = answer;
+        let mut here = Here { lane: Some((lane, Arc::clone(home))), pieces, keeps, broken: None };
+        here.settle();
+        head.map(|()| Self::Here(here))
+    }
+}
+
+impl Here {
+    /// Gives the connection back, where all of the answer was taken and all of the request was sent.
+    fn settle(&mut self) {
+        if !self.pieces.is_over() {
+            return;
         }
-        driven
-    }
-
-    /// A body whose connection somebody else drives.
-    pub(super) fn by_itself(incoming: Incoming) -> Self {
-        Self { incoming, lane: None, broken: None }
-    }
-
-    /// Gives the connection back: all of the answer was taken.
-    fn release(&mut self) {
-        if let Some((lane, home)) = self.lane.take() {
+        if let Some((lane, home)) = self.lane.take()
+            && self.keeps
+            && lane.read.is_empty()
+            && lane.outgoing.is_over()
+        {
             home.put(lane);
+        }
+    }
+
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Piece, Fault>> {
+        loop {
+            let Some((lane, _)) = &mut self.lane else { return Poll::Ready(Ok(Piece::Over)) };
+            match self.pieces.next(&mut lane.read)? {
+                Piece::More => {}
+                piece => {
+                    self.settle();
+                    return Poll::Ready(Ok(piece));
+                }
+            }
+            // An answer may come before all of its request was sent.
+            if !lane.outgoing.is_over() && matches!(lane.outgoing.poll(&mut lane.io, cx), Poll::Ready(Err(_)))
+            {
+                self.keeps = false;
+            }
+            let Poll::Ready(size) = lane.poll_read(cx) else {
+                // A stream may be silent for long, and needs no room until it goes on.
+                if lane.read.is_empty() {
+                    lane.read = BytesMut::new();
+                }
+                return Poll::Pending;
+            };
+            if size? == 0 {
+                let ended = self.pieces == Pieces::ToTheEnd;
+                self.lane = None;
+                let broken = || Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+                return Poll::Ready(if ended { Ok(Piece::Over) } else { broken() });
+            }
         }
     }
 }
 
 impl http_body::Body for Driven {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if let Some(broken) = self.broken.take() {
-            return Poll::Ready(Some(Err(broken)));
+    ) -> Poll<Option<Result<http_body::Frame<Bytes>, BoxError>>> {
+        let here = match &mut *self {
+            Self::Here(here) => here,
+            Self::There(incoming) => return Pin::new(incoming).poll_frame(cx).map_err(Into::into),
+        };
+        if let Some(broken) = here.broken.take() {
+            return Poll::Ready(Some(Err(broken.into())));
         }
-        let Self { incoming, lane, .. } = &mut *self;
-        let Some((lane, _)) = lane else { return Pin::new(incoming).poll_frame(cx) };
-        // What comes, comes from the connection, and that has the waker. A short answer came with its head.
-        let mut nobody = Context::from_waker(Waker::noop());
-        let mut frame = next_piece(incoming, &mut nobody);
-        if frame.is_pending() {
-            lane.drive(cx);
-            frame = next_piece(incoming, &mut nobody);
-        }
-        match frame {
+        match ready!(here.poll_piece(cx)) {
+            Ok(Piece::Data(data)) => Poll::Ready(Some(Ok(http_body::Frame::data(data)))),
+            Ok(Piece::Trailers(trailers)) => Poll::Ready(Some(Ok(http_body::Frame::trailers(trailers)))),
+            Ok(Piece::More | Piece::Over) => Poll::Ready(None),
             // Head and end can be seen in one look, and what came before the end is to leave before it.
-            Poll::Ready(Some(Err(broken))) => {
-                self.lane = None;
-                self.broken = Some(broken);
+            Err(broken) => {
+                here.lane = None;
+                here.broken = Some(broken);
                 cx.waker().wake_by_ref();
-                return Poll::Pending;
+                Poll::Pending
             }
-            Poll::Ready(None) => self.release(),
-            Poll::Ready(Some(Ok(_))) if self.incoming.is_end_stream() => self.release(),
-            Poll::Ready(Some(Ok(_))) | Poll::Pending => {}
         }
-        frame
     }
 
     fn is_end_stream(&self) -> bool {
-        self.incoming.is_end_stream()
+        match self {
+            Self::Here(here) => here.lane.is_none() && here.broken.is_none(),
+            Self::There(incoming) => incoming.is_end_stream(),
+        }
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.incoming.size_hint()
+        match self {
+            Self::Here(here) => here.pieces.left().map_or_else(SizeHint::default, SizeHint::with_exact),
+            Self::There(incoming) => incoming.size_hint(),
+        }
     }
 }

@@ -7,6 +7,7 @@
 //! Rules: G5.
 
 use std::fmt;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,7 +23,7 @@ use tower_service::Service;
 
 use super::connect::{Connector, Io};
 use super::error::UpstreamError;
-use super::lane::{Driven, Lane, Sent};
+use super::lane::{Driven, Fault, Lane, Sent};
 use super::{HttpVersion, Options, Setup};
 use crate::Body;
 use crate::body::Chain;
@@ -89,9 +90,9 @@ impl Pool {
         if !self.two.load(Relaxed) {
             request.headers_mut().insert(HOST, self.host.clone());
             while let Some(lane) = self.take() {
-                match lane.send(request, self).await? {
+                match lane.send(request, self).await.map_err(|fault| self.broke(&fault))? {
                     Sent::Answered(answer) => return Ok(answer),
-                    Sent::Not(error) => request = Box::new(self.given_back(error)?),
+                    Sent::Not(back) => request = back,
                 }
             }
         }
@@ -108,10 +109,11 @@ impl Pool {
         if !self.two.load(Relaxed) {
             let io = self.connect().await?;
             if !io.connected().is_negotiated_h2() {
-                let lane = Lane::open(io, self.first_byte).await.map_err(|error| self.failed(&error))?;
-                return match lane.send(request, self).await? {
+                let lane = Lane::open(io.into(), self.first_byte);
+                return match lane.send(request, self).await.map_err(|fault| self.broke(&fault))? {
                     Sent::Answered(answer) => Ok(answer),
-                    Sent::Not(error) => Err(self.failed(error.error())),
+                    // It was closed as soon as it was open.
+                    Sent::Not(_) => Err(self.broke(&io::Error::from(io::ErrorKind::UnexpectedEof).into())),
                 };
             }
             self.two.store(true, Relaxed);
@@ -139,7 +141,7 @@ impl Pool {
                 }
             };
             match sender.try_send_request(request).await {
-                Ok(answer) => return Ok(answer.map(Driven::by_itself)),
+                Ok(answer) => return Ok(answer.map(Driven::There)),
                 Err(error) if fresh => return Err(self.failed(error.error())),
                 Err(error) => request = self.given_back(error)?,
             }
@@ -151,21 +153,18 @@ impl Pool {
         error.take_message().ok_or_else(|| self.failed(error.error()))
     }
 
-    /// A free connection that its server has not closed, as far as anybody looked.
+    /// A connection that nobody uses.
     fn take(&self) -> Option<Box<Lane>> {
         loop {
             let lane = self.lanes().free.pop()?;
-            if lane.used.elapsed() < self.idle && lane.is_open() {
+            if lane.used.elapsed() < self.idle {
                 return Some(lane);
             }
         }
     }
 
-    /// Keeps a connection, if it can be used again.
+    /// Keeps a connection for the next call.
     pub(super) fn put(self: &Arc<Self>, mut lane: Box<Lane>) {
-        if !lane.is_free() {
-            return;
-        }
         lane.used = Instant::now();
         let mut lanes = self.lanes();
         if !lanes.watched {
@@ -206,6 +205,12 @@ impl Pool {
     fn failed(&self, error: &hyper::Error) -> UpstreamError {
         let read = UpstreamError::sending(error);
         tracing::debug!(upstream = self.url.host(), error = %Chain(error), "{read}");
+        read
+    }
+
+    fn broke(&self, fault: &Fault) -> UpstreamError {
+        let read = UpstreamError::driving(fault);
+        tracing::debug!(upstream = self.url.host(), error = %Chain(fault), "{read}");
         read
     }
 
