@@ -28,11 +28,11 @@ impl Media {
     /// Reads it.
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Self {
-        let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let essence = value.split(';').next().unwrap_or_default().trim();
-        if essence.eq_ignore_ascii_case("application/json") {
+        let value = headers.get(CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
+        let essence = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+        if essence.eq_ignore_ascii_case(b"application/json") {
             Self::Json
-        } else if essence.eq_ignore_ascii_case("text/event-stream") {
+        } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
             Self::Events
         } else {
             Self::Other

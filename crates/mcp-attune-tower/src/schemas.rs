@@ -119,15 +119,17 @@ impl Schemas {
 
     /// Who sent a request: their credentials, cookies, query and the headers that the operator named.
     pub(crate) fn identity(&self, parts: &request::Parts) -> Identity {
-        let names =
-            [&header::AUTHORIZATION, &header::COOKIE].into_iter().chain(&self.settings.identity_headers);
+        let (always, named) = ([&header::AUTHORIZATION, &header::COOKIE], &self.settings.identity_headers);
         let query = parts.uri.query().filter(|query| !query.is_empty()).map(|query| (0, query.as_bytes()));
+        let told = |name: &HeaderName| parts.headers.contains_key(name);
+        if query.is_none() && !always.into_iter().any(told) && !named.iter().any(told) {
+            return self.anonymous;
+        }
         // The number parts the values of one header from those of the next.
-        let values = names.enumerate().flat_map(|(number, name)| {
+        let values = always.into_iter().chain(named).enumerate().flat_map(|(number, name)| {
             parts.headers.get_all(name).into_iter().map(move |value| (number + 1, value.as_bytes()))
         });
-        let mut told = query.into_iter().chain(values).peekable();
-        if told.peek().is_none() { self.anonymous } else { identity(&self.keys, told) }
+        identity(&self.keys, query.into_iter().chain(values))
     }
 
     /// What is known about a tool without asking anybody.

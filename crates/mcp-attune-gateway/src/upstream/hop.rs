@@ -17,7 +17,7 @@ use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName,
     HeaderValue, TE,
 };
-use http::request;
+use http::{Uri, request};
 
 use crate::http1::tokens;
 use crate::listen::Peer;
@@ -28,36 +28,35 @@ const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 
 /// Takes off what belongs to the hop that the headers came in on.
 pub(super) fn strip(headers: &mut HeaderMap) {
-    if headers.contains_key(CONNECTION) {
-        let named: Vec<HeaderName> =
-            tokens(headers, &CONNECTION).filter_map(|name| HeaderName::from_bytes(name).ok()).collect();
-        for name in named {
-            headers.remove(name);
-        }
-        headers.remove(CONNECTION);
+    // Most have nothing of that kind, and one look at the names is cheaper than looking for each.
+    if !headers.keys().any(is_of_one_hop) {
+        return;
     }
-    let of_one_hop = |name: &&HeaderName| {
-        let name = name.as_str();
-        // Most names are told apart by how they begin.
-        name.starts_with(['k', 'p', 't', 'u'])
-            && (matches!(name, "keep-alive" | "te" | "trailer" | "transfer-encoding" | "upgrade")
-                || name.starts_with("proxy-"))
-    };
-    // Most have none, and looking is cheaper than taking out.
-    let found: Vec<HeaderName> = headers.keys().filter(of_one_hop).cloned().collect();
+    let mut found: Vec<HeaderName> = headers.keys().filter(|name| is_of_one_hop(name)).cloned().collect();
+    found.extend(tokens(headers, &CONNECTION).filter_map(|name| HeaderName::from_bytes(name).ok()));
     for name in found {
         headers.remove(name);
     }
 }
 
-/// Makes the head of a caller's request one for the server behind, but for its target.
-pub(super) fn onward(head: &mut request::Parts) {
-    let takes_trailers = tokens(&head.headers, &TE).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
-    let host = head.headers.remove(HOST).or_else(|| {
+fn is_of_one_hop(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    // Most names are told apart by how they begin.
+    name.starts_with(['c', 'k', 'p', 't', 'u'])
+        && (matches!(name, "connection" | "keep-alive" | "te" | "trailer" | "transfer-encoding" | "upgrade")
+            || name.starts_with("proxy-"))
+}
+
+/// Makes the head of a caller's request one for the server behind, which is called `behind`, but for its target.
+pub(super) fn onward(head: &mut request::Parts, behind: &HeaderValue) {
+    let takes_trailers = head.headers.contains_key(TE)
+        && tokens(&head.headers, &TE).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
+    let host = head.headers.get(HOST).cloned().or_else(|| {
         head.uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok())
     });
     strip(&mut head.headers);
     head.headers.remove(EXPECT);
+    head.headers.insert(HOST, behind.clone());
     if takes_trailers {
         head.headers.insert(TE, HeaderValue::from_static("trailers"));
         head.headers.insert(CONNECTION, HeaderValue::from_static("te"));
@@ -67,19 +66,42 @@ pub(super) fn onward(head: &mut request::Parts) {
             head.headers.insert(FORWARDED_FOR, value);
         }
         let scheme = HeaderValue::from_static(if peer.tls { "https" } else { "http" });
-        head.headers.entry(FORWARDED_PROTO).or_insert(scheme);
+        add(&mut head.headers, FORWARDED_PROTO, scheme);
     }
     if let Some(host) = host {
-        head.headers.entry(FORWARDED_HOST).or_insert(host);
+        add(&mut head.headers, FORWARDED_HOST, host);
     }
+}
+
+/// Says what nobody further out has said.
+fn add(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
+    if !headers.contains_key(&name) {
+        headers.insert(name, value);
+    }
+}
+
+/// `Host`, without a port that goes without saying.
+pub(super) fn host(url: &Uri) -> Option<HeaderValue> {
+    let authority = url.authority()?;
+    let common = match url.scheme_str() {
+        Some("https") => 443,
+        _ => 80,
+    };
+    let text = match authority.port_u16() {
+        Some(port) if port != common => authority.as_str(),
+        _ => authority.host(),
+    };
+    HeaderValue::from_str(text).ok()
 }
 
 /// All that came, in one line, and the peer.
 fn forwarded_for(headers: &HeaderMap, peer: Peer) -> Option<HeaderValue> {
     let mut line = BytesMut::with_capacity(16);
-    for value in headers.get_all(FORWARDED_FOR) {
-        line.put_slice(value.as_bytes());
-        line.put_slice(b", ");
+    if headers.contains_key(FORWARDED_FOR) {
+        for value in headers.get_all(FORWARDED_FOR) {
+            line.put_slice(value.as_bytes());
+            line.put_slice(b", ");
+        }
     }
     put_address(&mut line, peer.address.ip().to_canonical());
     HeaderValue::from_maybe_shared(line.freeze()).ok()
@@ -154,7 +176,8 @@ mod tests {
         if let Some(peer) = peer {
             head.extensions.insert(peer);
         }
-        onward(&mut head);
+        onward(&mut head, &HeaderValue::from_static("behind"));
+        assert_eq!(head.headers.remove("host").unwrap(), "behind");
         head.headers
     }
 

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::uri::Scheme;
-use http::{Request, Response, StatusCode, Uri, Version};
+use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use mcp_attune_tower::boxed;
 use rustls::pki_types::CertificateDer;
 use tower_service::Service;
@@ -163,6 +163,8 @@ type Answer = Timed<Driven, UpstreamError>;
 struct Shared {
     /// One for each thread that connections live on, so that an answer comes in on the thread that waits for it.
     pools: Vec<Arc<Pool>>,
+    /// What the server is called.
+    host: HeaderValue,
     options: Options,
 }
 
@@ -185,9 +187,9 @@ impl HttpUpstream {
             return Err(Setup::Mount);
         }
         let connector = Connector::new(options)?;
-        let pools = (0..workers::most()).map(|_| Pool::new(connector.clone(), options));
-        let pools = pools.collect::<Result<_, _>>()?;
-        Ok(Self { shared: Arc::new(Shared { pools, options: options.clone() }) })
+        let pools = (0..workers::most()).map(|_| Pool::new(connector.clone(), options)).collect();
+        let host = hop::host(url).ok_or(Setup::Url)?;
+        Ok(Self { shared: Arc::new(Shared { pools, host, options: options.clone() }) })
     }
 }
 
@@ -218,7 +220,7 @@ impl Shared {
         let Options { url, mount, unknown_paths, .. } = &self.options;
         let (mut head, body) = request.into_parts();
         let target = path::target(&head.uri, mount, url, *unknown_paths).ok_or(UpstreamError::NotServed)?;
-        hop::onward(&mut head);
+        hop::onward(&mut head, &self.host);
         hop::settle_length(&mut head.headers, body.size_hint().exact());
         if head.extensions.get::<AskIdentity>().is_some() {
             hop::ask_identity(&mut head.headers);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use http::header::{HOST, HeaderValue};
+use http::header::HOST;
 use http::{Request, Response, Uri};
 use hyper::client::conn::{TrySendError, http2};
 use hyper_util::client::legacy::connect::Connection as _;
@@ -24,7 +24,7 @@ use tower_service::Service;
 use super::connect::{Connector, Io};
 use super::error::UpstreamError;
 use super::lane::{Driven, Fault, Lane, Sent};
-use super::{HttpVersion, Options, Setup};
+use super::{HttpVersion, Options};
 use crate::Body;
 use crate::body::Chain;
 
@@ -42,7 +42,6 @@ const PONG: Duration = Duration::from_secs(10);
 pub(super) struct Pool {
     connector: Connector,
     url: Uri,
-    host: HeaderValue,
     idle: Duration,
     first_byte: Duration,
     lanes: Mutex<Lanes>,
@@ -69,17 +68,16 @@ impl fmt::Debug for Pool {
 
 impl Pool {
     /// Connects to nothing yet.
-    pub(super) fn new(connector: Connector, options: &Options) -> Result<Arc<Self>, Setup> {
-        Ok(Arc::new(Self {
+    pub(super) fn new(connector: Connector, options: &Options) -> Arc<Self> {
+        Arc::new(Self {
             connector,
             url: options.url.clone(),
-            host: host(&options.url).ok_or(Setup::Url)?,
             idle: options.pool_idle,
             first_byte: options.first_byte,
             lanes: Mutex::default(),
             two: AtomicBool::new(options.http == HttpVersion::Http2),
             shared: tokio::sync::Mutex::default(),
-        }))
+        })
     }
 
     /// Sends a request whose target is a path, and waits for the head of its answer.
@@ -88,7 +86,6 @@ impl Pool {
         mut request: Box<Request<Body>>,
     ) -> Result<Response<Driven>, UpstreamError> {
         if !self.two.load(Relaxed) {
-            request.headers_mut().insert(HOST, self.host.clone());
             while let Some(lane) = self.take() {
                 match lane.send(request, self).await.map_err(|fault| self.broke(&fault))? {
                     Sent::Answered(answer) => return Ok(answer),
@@ -236,18 +233,4 @@ async fn close_in_time(pool: Arc<Pool>) {
             }
         }
     }
-}
-
-/// `Host`, without a port that goes without saying.
-fn host(url: &Uri) -> Option<HeaderValue> {
-    let authority = url.authority()?;
-    let common = match url.scheme_str() {
-        Some("https") => 443,
-        _ => 80,
-    };
-    let text = match authority.port_u16() {
-        Some(port) if port != common => authority.as_str(),
-        _ => authority.host(),
-    };
-    HeaderValue::from_str(text).ok()
 }
