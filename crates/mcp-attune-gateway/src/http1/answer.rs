@@ -39,7 +39,8 @@ pub(crate) fn read_answer(read: &mut BytesMut, to_head: bool) -> Result<Option<A
         }
         let mut headers = lines.headers(&text)?;
         let body = pieces(&mut headers, status, to_head, minor)?;
-        let keeps = keeps(&headers, minor) && body != Pieces::ToTheEnd;
+        let other = body == Pieces::ToTheEnd || status == StatusCode::SWITCHING_PROTOCOLS;
+        let keeps = keeps(&headers, minor) && !other;
         let mut head = Response::new(());
         let reason = reason.look(&text);
         if status.canonical_reason().map(str::as_bytes) != Some(reason)
@@ -290,6 +291,7 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nContent-Length: 0", true),
             ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: x, Close", false),
             ("HTTP/1.1 200 OK\r\nConnection: keep-alive", false),
+            ("HTTP/1.1 101 Other\r\nUpgrade: x\r\nConnection: upgrade", false),
             ("HTTP/1.0 200 OK\r\nContent-Length: 0", false),
             ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: Keep-Alive", true),
         ] {

@@ -14,6 +14,8 @@ use crate::BoxError;
 
 /// Pieces of a body below this size are copied together, and what is larger is written from where it is.
 const SMALL: usize = 16 * 1024;
+/// How much room is kept for the next message.
+const KEPT: usize = 4 * 1024;
 
 /// What is yet to be written of a message. One serves all the messages of a connection.
 pub(crate) struct Outgoing<B> {
@@ -28,6 +30,8 @@ pub(crate) struct Outgoing<B> {
     body: Option<B>,
     /// and how much of it there is; none where it goes in chunks.
     left: Option<u64>,
+    /// What broke the body. What came before that leaves before that.
+    broken: Option<Unsent>,
 }
 
 /// Why not all of a message was written.
@@ -61,14 +65,15 @@ impl From<io::Error> for Unsent {
 
 impl<B> Default for Outgoing<B> {
     fn default() -> Self {
-        Self { text: Vec::new(), gone: 0, piece: Bytes::new(), end: b"", body: None, left: None }
+        let piece = Bytes::new();
+        Self { text: Vec::new(), gone: 0, piece, end: b"", body: None, left: None, broken: None }
     }
 }
 
 impl<B: Body<Data = Bytes, Error = BoxError> + Unpin> Outgoing<B> {
     /// Begins a message. `head` writes its head, and says how the body goes.
     pub(crate) fn begin(&mut self, body: B, head: impl FnOnce(&mut Vec<u8>) -> Frame) {
-        (self.gone, self.piece) = (0, Bytes::new());
+        (self.gone, self.piece, self.broken) = (0, Bytes::new(), None);
         self.text.clear();
         self.left = match head(&mut self.text) {
             Frame::Chunked => None,
@@ -79,7 +84,7 @@ impl<B: Body<Data = Bytes, Error = BoxError> + Unpin> Outgoing<B> {
 
     /// Whether all of it was written.
     pub(crate) fn is_over(&self) -> bool {
-        self.body.is_none() && self.is_written()
+        self.body.is_none() && self.broken.is_none() && self.is_written()
     }
 
     fn is_written(&self) -> bool {
@@ -92,7 +97,10 @@ impl<B: Body<Data = Bytes, Error = BoxError> + Unpin> Outgoing<B> {
         W: AsyncWrite + Unpin,
     {
         loop {
-            let waits = self.fill(cx)?;
+            let waits = self.fill(cx).unwrap_or_else(|broken| {
+                (self.body, self.broken) = (None, Some(broken));
+                false
+            });
             while let Some(left) = self.text.get(self.gone..).filter(|left| !left.is_empty()) {
                 self.gone += some(ready!(Pin::new(&mut *io).poll_write(cx, left))?)?;
             }
@@ -110,7 +118,14 @@ impl<B: Body<Data = Bytes, Error = BoxError> + Unpin> Outgoing<B> {
             }
             if waits || self.body.is_none() {
                 ready!(Pin::new(&mut *io).poll_flush(cx))?;
-                return if waits { Poll::Pending } else { Poll::Ready(Ok(())) };
+                if self.text.capacity() > KEPT {
+                    self.text = Vec::new();
+                }
+                return if waits {
+                    Poll::Pending
+                } else {
+                    Poll::Ready(self.broken.take().map_or(Ok(()), Err))
+                };
             }
         }
     }
@@ -170,7 +185,7 @@ mod tests {
     use std::future::poll_fn;
 
     /// What is written of a body in these pieces, a few bytes at a time.
-    async fn written(frame: Frame, pieces: &[&str]) -> Result<String, String> {
+    async fn written(frame: Frame, pieces: &[&str]) -> (String, Option<String>) {
         let pieces: Vec<_> =
             pieces.iter().map(|piece| Ok(http_body::Frame::data(Bytes::from((*piece).to_owned())))).collect();
         let body = StreamBody::new(tokio_stream::iter(pieces)).boxed_unsync();
@@ -186,10 +201,9 @@ mod tests {
             got
         });
         let sent = poll_fn(|cx| outgoing.poll(&mut io, cx)).await;
-        assert_eq!(sent.is_ok(), outgoing.is_over());
+        assert!(outgoing.is_over());
         drop(io);
-        let got = reading.await.unwrap();
-        sent.map(|()| got).map_err(|error| error.to_string())
+        (reading.await.unwrap(), sent.err().map(|error| error.to_string()))
     }
 
     #[tokio::test]
@@ -204,15 +218,16 @@ mod tests {
             (Frame::Chunked, &["a", &long, "b"], format!("1\r\na\r\n4000\r\n{long}\r\n1\r\nb\r\n0\r\n\r\n")),
             (Frame::Chunked, &[&long], format!("4000\r\n{long}\r\n0\r\n\r\n")),
         ] {
-            assert_eq!(written(frame, pieces).await.unwrap(), format!("head\r\n\r\n{expected}"));
+            assert_eq!(written(frame, pieces).await, (format!("head\r\n\r\n{expected}"), None));
         }
     }
 
     #[tokio::test]
     async fn a_body_is_as_long_as_was_said() {
-        for pieces in [&["ab"][..], &["abc", "d"], &[]] {
-            let error = written(Frame::Length(3), pieces).await.unwrap_err();
-            assert_eq!(error, "the body is not as long as its Content-Length says");
+        for (pieces, before) in [(&["ab"][..], "ab"), (&["abc", "d"], "abc"), (&[], "")] {
+            let (got, error) = written(Frame::Length(3), pieces).await;
+            assert_eq!(got, format!("head\r\n\r\n{before}"), "what came before leaves before");
+            assert_eq!(error.unwrap(), "the body is not as long as its Content-Length says");
         }
     }
 }

@@ -17,6 +17,7 @@ mod gone;
 mod limits;
 mod outage;
 mod pass;
+mod plain;
 mod pool;
 mod replicas;
 mod versions;
