@@ -148,7 +148,9 @@ where
 
     fn answer(&mut self, mut answer: Response<Body>) {
         let Some(running) = self.running.take() else { return };
-        self.closes |= tokens(answer.headers(), &CONNECTION).any(|said| said.eq_ignore_ascii_case(b"close"));
+        let says_close = |said: &[u8]| said.eq_ignore_ascii_case(b"close");
+        self.closes |= answer.headers().contains_key(CONNECTION)
+            && tokens(answer.headers(), &CONNECTION).any(says_close);
         let (size, closes) = (answer.body().size_hint().exact(), self.closes);
         let body = Answer::new(mem::replace(answer.body_mut(), full(Bytes::new())), running);
         self.outgoing.begin(body, |text| write_answer(&mut answer, size, closes, text));
