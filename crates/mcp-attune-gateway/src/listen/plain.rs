@@ -97,6 +97,10 @@ where
         loop {
             match self.turn {
                 Turn::Caller => {
+                    // Also where more was sent together with the last: it was told that nobody reads it.
+                    if self.closes {
+                        return self.poll_close(cx);
+                    }
                     if !self.read.is_empty() {
                         ready!(self.service.poll_ready(cx)).map_err(Into::into)?;
                         match take_plain(&mut self.read, self.bounds) {
@@ -104,9 +108,6 @@ where
                             None => return Poll::Ready(Ok(self.give_away())),
                         }
                         continue;
-                    }
-                    if self.closes {
-                        return self.poll_close(cx);
                     }
                     if ready!(self.poll_read(cx))? == 0 {
                         return Poll::Ready(Ok(End::Over));

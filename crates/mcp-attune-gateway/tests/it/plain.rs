@@ -86,6 +86,16 @@ async fn a_stream_that_breaks_does_not_end_as_if_it_were_whole() {
 }
 
 #[tokio::test]
+async fn nothing_is_answered_after_the_last_answer() {
+    let last = |_: Request<Body>| async {
+        Ok::<_, Infallible>(Response::builder().header("connection", "close").body(full("last")).unwrap())
+    };
+    let front = front_of(service_fn(last), Limits::default(), None).await;
+    let said = front.says(&[PLAIN, PLAIN].concat()).await;
+    assert!(said.matches("HTTP/1.1 200 OK").count() == 1 && said.ends_with("last"), "{said}");
+}
+
+#[tokio::test]
 async fn what_is_no_http_is_answered_and_closed() {
     for raw in ["hello\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"] {
         let said = echo().await.says(raw).await;
