@@ -37,6 +37,18 @@ const LITTLE: usize = 8 * 1024;
 /// and at most. It is also what is read ahead of a slow caller.
 const MUCH: usize = 64 * 1024;
 
+/// How much may come before an answer, and with its head.
+const MOST_BEFORE: usize = 4 * MUCH;
+
+/// What a call knows that waits for the head of its answer.
+struct Wait {
+    to_head: bool,
+    /// How much was read.
+    came: usize,
+    /// Why not all of the request could be written.
+    broke: Option<io::Error>,
+}
+
 /// A connection that is open, as far as anybody looked.
 pub(super) struct Lane {
     io: Stream,
@@ -123,23 +135,17 @@ impl Lane {
         let frame = request.body().size_hint().exact().or_else(told).map_or(Frame::Chunked, Frame::Length);
         let body = mem::replace(request.body_mut(), full(Bytes::new()));
         self.outgoing.begin(body, |text| write_request(&request, frame, text));
-        let mut broke = None;
-        let to_head = request.method() == Method::HEAD;
-        let answer = poll_fn(|cx| self.poll_answer(to_head, &mut broke, cx)).await?;
+        let mut wait = Wait { to_head: request.method() == Method::HEAD, came: 0, broke: None };
+        let answer = poll_fn(|cx| self.poll_answer(&mut wait, cx)).await?;
         Ok(Sent::Answered(Driven::by(answer, self, home)))
     }
 
     /// Writes what is left of the request, and reads the head of the answer, which may come before that.
-    fn poll_answer(
-        &mut self,
-        to_head: bool,
-        broke: &mut Option<io::Error>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Result<Answer, Fault>> {
-        if broke.is_none() && !self.outgoing.is_over() {
+    fn poll_answer(&mut self, wait: &mut Wait, cx: &mut Context<'_>) -> Poll<Result<Answer, Fault>> {
+        if wait.broke.is_none() && !self.outgoing.is_over() {
             match self.outgoing.poll(&mut self.io, cx) {
                 // A server that does not want all of a request may have said why before it closed.
-                Poll::Ready(Err(Unsent::Io(error))) => *broke = Some(error),
+                Poll::Ready(Err(Unsent::Io(error))) => wait.broke = Some(error),
                 Poll::Ready(Err(unsent)) => return Poll::Ready(Err(Fault::Unsent(unsent))),
                 Poll::Ready(Ok(())) | Poll::Pending => {}
             }
@@ -148,12 +154,21 @@ impl Lane {
             let Poll::Ready(size) = self.poll_read(cx) else {
                 return self.first_byte.poll_over(cx).map(|()| Err(Fault::Late));
             };
-            if size? == 0 {
-                let why = broke.take().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
+            let size = size?;
+            if size == 0 {
+                let why = wait.broke.take().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
                 return Poll::Ready(Err(why.into()));
             }
-            if let Some(answer) = read_answer(&mut self.read, to_head)? {
+            wait.came += size;
+            // After a first look only when a line ended: to read all of them for every byte would take long.
+            let fresh = self.read.get(self.read.len() - size..).unwrap_or_default();
+            let looks = wait.came == size || fresh.contains(&b'\n') || self.read.len() >= MUCH;
+            if looks && let Some(answer) = read_answer(&mut self.read, wait.to_head)? {
                 return Poll::Ready(Ok(answer));
+            }
+            // Interim answers, one after the other: a server that is always heard would never be late.
+            if wait.came > MOST_BEFORE {
+                return Poll::Ready(Err(Bad::TooLong.into()));
             }
         }
     }

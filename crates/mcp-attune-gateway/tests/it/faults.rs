@@ -106,6 +106,32 @@ async fn no_answer_and_gone() {
 }
 
 #[tokio::test]
+async fn interim_answers_without_end() {
+    let address = behind(|_, mut tcp| async move {
+        message(&mut tcp).await;
+        while tcp.write_all(b"HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n").await.is_ok() {}
+    })
+    .await;
+    assert_eq!(post(&upstream(&options(address)), "{}").await.unwrap_err(), UpstreamError::Broken);
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_byte_by_byte() {
+    let address = behind(|_, mut tcp| async move {
+        message(&mut tcp).await;
+        tcp.set_nodelay(true).unwrap();
+        let chunks = "Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\nX: 1\r\n\r\n";
+        for byte in format!("HTTP/1.1 103 A\r\n\r\nHTTP/1.1 200 OK\r\n{chunks}").bytes() {
+            tcp.write_all(&[byte]).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        rest(&mut tcp).await;
+    })
+    .await;
+    assert_eq!(text(post(&upstream(&options(address)), "{}").await.unwrap()).await.unwrap(), "ab");
+}
+
+#[tokio::test]
 async fn half_an_answer() {
     for answer in [
         "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf",
