@@ -101,10 +101,10 @@ fn pieces(headers: &mut HeaderMap, status: StatusCode, to_head: bool, minor: u8)
     }
     let length = length(headers)?;
     if is_bare(status) || to_head {
-        return Ok(Pieces::length(0));
+        return Ok(Pieces::Length(0));
     }
     if !coded {
-        return Ok(length.map_or(Pieces::ToTheEnd, Pieces::length));
+        return Ok(length.map_or(Pieces::ToTheEnd, Pieces::Length));
     }
     let mut codings = tokens(headers, &TRANSFER_ENCODING);
     match (codings.next(), codings.next()) {
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(lines, expected);
         assert_eq!(
             (head.status(), body, keeps, &came[..]),
-            (StatusCode::OK, Pieces::length(4), true, &b"body"[..])
+            (StatusCode::OK, Pieces::Length(4), true, &b"body"[..])
         );
     }
 
@@ -252,9 +252,9 @@ mod tests {
     #[test]
     fn knows_where_a_body_ends() {
         for (asked, text, body) in [
-            ("POST", "200 OK\r\nContent-Length: 7", Ok(Pieces::length(7))),
-            ("POST", "200 OK\r\nContent-Length: 7\r\nContent-Length: 7", Ok(Pieces::length(7))),
-            ("POST", "200 OK\r\nContent-Length: 7, 7", Ok(Pieces::length(7))),
+            ("POST", "200 OK\r\nContent-Length: 7", Ok(Pieces::Length(7))),
+            ("POST", "200 OK\r\nContent-Length: 7\r\nContent-Length: 7", Ok(Pieces::Length(7))),
+            ("POST", "200 OK\r\nContent-Length: 7, 7", Ok(Pieces::Length(7))),
             ("POST", "200 OK\r\nContent-Length: 7, 8", Err(Bad::Length)),
             ("POST", "200 OK\r\nContent-Length: 7\r\nContent-Length: 8", Err(Bad::Length)),
             ("POST", "200 OK\r\nContent-Length: +7", Err(Bad::Length)),
@@ -267,11 +267,11 @@ mod tests {
             ("POST", "200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x", Err(Bad::Coding)),
             ("POST", "200 OK\r\nTransfer-Encoding: ", Err(Bad::Coding)),
             ("POST", "200 OK\r\nX: 1", Ok(Pieces::ToTheEnd)),
-            ("HEAD", "200 OK\r\nContent-Length: 7", Ok(Pieces::length(0))),
-            ("HEAD", "200 OK\r\nTransfer-Encoding: chunked", Ok(Pieces::length(0))),
-            ("GET", "204 None\r\nContent-Length: 7", Ok(Pieces::length(0))),
-            ("GET", "304 Same\r\nContent-Length: 7", Ok(Pieces::length(0))),
-            ("GET", "101 Other\r\nUpgrade: x", Ok(Pieces::length(0))),
+            ("HEAD", "200 OK\r\nContent-Length: 7", Ok(Pieces::Length(0))),
+            ("HEAD", "200 OK\r\nTransfer-Encoding: chunked", Ok(Pieces::Length(0))),
+            ("GET", "204 None\r\nContent-Length: 7", Ok(Pieces::Length(0))),
+            ("GET", "304 Same\r\nContent-Length: 7", Ok(Pieces::Length(0))),
+            ("GET", "101 Other\r\nUpgrade: x", Ok(Pieces::Length(0))),
         ] {
             let asked = asked.parse().unwrap();
             let read = read(&format!("HTTP/1.1 {text}\r\n\r\n"), &asked).map(|answer| answer.unwrap());

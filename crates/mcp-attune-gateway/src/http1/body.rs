@@ -49,10 +49,6 @@ pub(crate) enum Piece {
 }
 
 impl Pieces {
-    pub(crate) fn length(length: u64) -> Self {
-        Self::Length(length)
-    }
-
     pub(crate) fn chunked() -> Self {
         Self::Chunked(Chunk::Size)
     }
@@ -114,7 +110,7 @@ impl Chunk {
                     // The end of the chunk came with it as a rule, and then the end of all of them may be known, too.
                     if *left == 0 {
                         *self = Self::End;
-                        self.pass_ends(read)?;
+                        self.pass_ends(read);
                     }
                     return Ok(data);
                 }
@@ -137,12 +133,11 @@ impl Chunk {
     }
 
     /// Goes over the end of the last chunk, where it is there and brings no trailers.
-    fn pass_ends(&mut self, read: &mut BytesMut) -> Result<(), Bad> {
+    fn pass_ends(&mut self, read: &mut BytesMut) {
         if read.starts_with(b"\r\n0\r\n\r\n") {
             read.advance(7);
             *self = Self::Over;
         }
-        Ok(())
     }
 }
 
@@ -226,10 +221,10 @@ mod tests {
 
     #[test]
     fn reads_bodies_however_they_are_cut() {
-        check(Pieces::length(3), "abc", Ok(("abc", true, "")));
-        check(Pieces::length(3), "abcHTTP", Ok(("abc", true, "HTTP")));
-        check(Pieces::length(3), "ab", Ok(("ab", false, "")));
-        check(Pieces::length(0), "ab", Ok(("", true, "ab")));
+        check(Pieces::Length(3), "abc", Ok(("abc", true, "")));
+        check(Pieces::Length(3), "abcHTTP", Ok(("abc", true, "HTTP")));
+        check(Pieces::Length(3), "ab", Ok(("ab", false, "")));
+        check(Pieces::Length(0), "ab", Ok(("", true, "ab")));
         check(Pieces::ToTheEnd, "abc", Ok(("abc", false, "")));
         check(Pieces::chunked(), "3\r\nabc\r\n0\r\n\r\n", Ok(("abc", true, "")));
         check(
