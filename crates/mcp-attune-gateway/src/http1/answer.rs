@@ -1,16 +1,14 @@
 //! Answers: as they are read from a server, and as they are written to a caller.
 
 use std::cell::RefCell;
-use std::mem::MaybeUninit;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use http::header::{CONNECTION, CONTENT_LENGTH, DATE, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use http::{Response, StatusCode};
-use httparse::{ParserConfig, Status};
 use hyper::ext::ReasonPhrase;
 
-use super::head::{Lines, Place, digits, tokens, write_lines};
+use super::head::{Extent, digits, first_line, headers, tokens, write_lines};
 use super::{Bad, Frame, MOST_HEAD, MOST_LINES, Pieces};
 
 /// The head of an answer.
@@ -30,19 +28,25 @@ pub(crate) struct Answer {
 /// [`Bad`], where it is no answer, or too long a one.
 pub(crate) fn read_answer(read: &mut BytesMut, to_head: bool) -> Result<Option<Answer>, Bad> {
     loop {
-        let Some(Found { status, reason, minor, lines, size }) = find(read)? else {
+        if !begins(read) {
+            return Err(Bad::Head);
+        }
+        let Some(Extent { size, lines }) = Extent::of(read) else {
             return if read.len() < MOST_HEAD { Ok(None) } else { Err(Bad::TooLong) };
         };
+        // The first line is none of those that are counted.
+        if size > MOST_HEAD || lines > 1 + MOST_LINES {
+            return Err(Bad::TooLong);
+        }
         let text = read.split_to(size).freeze();
+        let Found { status, reason, minor, mut headers } = find(&text, lines).ok_or(Bad::Head)?;
         if status.is_informational() && status != StatusCode::SWITCHING_PROTOCOLS {
             continue;
         }
-        let mut headers = lines.headers(&text)?;
         let body = pieces(&mut headers, status, to_head, minor)?;
         let other = body == Pieces::ToTheEnd || status == StatusCode::SWITCHING_PROTOCOLS;
         let keeps = keeps(&headers, minor) && !other;
         let mut head = Response::new(());
-        let reason = reason.look(&text);
         if status.canonical_reason().map(str::as_bytes) != Some(reason)
             && let Ok(reason) = ReasonPhrase::try_from(reason)
         {
@@ -54,30 +58,38 @@ pub(crate) fn read_answer(read: &mut BytesMut, to_head: bool) -> Result<Option<A
     }
 }
 
-struct Found {
-    status: StatusCode,
-    /// The words after the status: nobody reads them, and they go on as they came.
-    reason: Place,
-    minor: u8,
-    lines: Lines,
-    size: usize,
+/// How an answer begins.
+const BEGINNING: &[u8] = b"HTTP/1.";
+
+/// Whether this can become an answer.
+fn begins(text: &[u8]) -> bool {
+    text.iter().zip(BEGINNING).all(|(came, byte)| came == byte)
 }
 
-/// Finds the parts of a head.
-fn find(read: &[u8]) -> Result<Option<Found>, Bad> {
-    let mut room = [const { MaybeUninit::uninit() }; MOST_LINES];
-    let mut parsed = httparse::Response::new(&mut []);
-    let size = match ParserConfig::default().parse_response_with_uninit_headers(&mut parsed, read, &mut room)
-    {
-        Ok(Status::Complete(size)) if size <= MOST_HEAD => size,
-        Ok(Status::Partial) => return Ok(None),
-        Ok(Status::Complete(_)) | Err(httparse::Error::TooManyHeaders) => return Err(Bad::TooLong),
-        Err(_) => return Err(Bad::Head),
+struct Found<'t> {
+    status: StatusCode,
+    /// The words after the status: nobody reads them, and they go on as they came.
+    reason: &'t [u8],
+    minor: u8,
+    headers: HeaderMap,
+}
+
+/// Finds the parts of a head: `HTTP/1.1 200 OK`, and lines.
+fn find(text: &Bytes, lines: usize) -> Option<Found<'_>> {
+    let (line, rest) = first_line(text)?;
+    let (minor, line) = match line.strip_prefix(BEGINNING)? {
+        [b'0', b' ', line @ ..] => (0, line),
+        [b'1', b' ', line @ ..] => (1, line),
+        _ => return None,
     };
-    let status = parsed.code.and_then(|code| StatusCode::from_u16(code).ok()).ok_or(Bad::Head)?;
-    let minor = parsed.version.ok_or(Bad::Head)?;
-    let reason = Place::of(parsed.reason.unwrap_or_default().as_bytes(), read);
-    Ok(Some(Found { status, reason, minor, lines: Lines::of(parsed.headers, read), size }))
+    let (status, reason) = line.split_at_checked(3)?;
+    let reason = match reason {
+        [] => reason,
+        [b' ', reason @ ..] => reason,
+        _ => return None,
+    };
+    let status = StatusCode::from_bytes(status).ok()?;
+    Some(Found { status, reason, minor, headers: headers(text, rest, lines, |_, _| true)? })
 }
 
 fn keeps(headers: &HeaderMap, minor: u8) -> bool {
@@ -199,6 +211,7 @@ fn write_date(out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::head::tests::{as_httparse, as_map};
     use super::*;
     use http::Method;
     use proptest::prelude::*;
@@ -407,6 +420,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn reads_as_httparse_does(text in "HTTP/1\\.[0-2] {1,2}[0-9]{2,4} ?[a-c\t\u{e9}]{0,3} ?\r?\n([A-Ca-c -]{1,3}: ?[a-c\t\u{e9} ]{0,3}\r?\n){0,3}\r?\n") {
+            if let Some(found) = find(&Bytes::from(text.clone()), 3) {
+                let mut room = [httparse::EMPTY_HEADER; 8];
+                let mut theirs = httparse::Response::new(&mut room);
+                prop_assert_eq!(theirs.parse(text.as_bytes()), Ok(httparse::Status::Complete(text.len())));
+                prop_assert_eq!((theirs.code, theirs.version), (Some(found.status.as_u16()), Some(found.minor)));
+                let (mut ours, mut theirs) = (as_map(&found.headers), as_httparse(theirs.headers));
+                ours.sort();
+                theirs.sort();
+                prop_assert_eq!(ours, theirs);
+            }
+        }
+
         #[test]
         fn ends_whatever_comes(text in "(HTTP/1\\.[01] [0-9]{3} ?[a-z]{0,3}\r?\n)?([A-Za-z -]{0,9}:?[a-z0-9, ]{0,5}\r?\n){0,3}(\r\n)?.{0,9}", to_head: bool) {
             let mut came = BytesMut::from(text.as_bytes());

@@ -2,8 +2,8 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::HeaderMap;
-use http::header::{HeaderName, HeaderValue};
 
+use super::head::{Extent, headers};
 use super::{Bad, MOST_LINES};
 
 /// How long the line before a chunk may be.
@@ -166,24 +166,20 @@ fn size(line: &[u8]) -> Option<u64> {
 
 /// The trailers, where all of them have come.
 fn trailers(read: &mut BytesMut) -> Result<Option<HeaderMap>, Bad> {
-    let mut lines = [httparse::EMPTY_HEADER; MOST_LINES];
-    let (size, found) = match httparse::parse_headers(read, &mut lines) {
-        Ok(httparse::Status::Complete(found)) if found.0 <= MOST_TRAILERS => found,
-        Ok(httparse::Status::Partial) if read.len() < MOST_TRAILERS => return Ok(None),
-        _ => return Err(Bad::Chunk),
+    let Some(Extent { size, lines }) = Extent::of(read) else {
+        return if read.len() < MOST_TRAILERS { Ok(None) } else { Err(Bad::Chunk) };
     };
-    let mut trailers = HeaderMap::new();
-    for line in found {
-        let name = HeaderName::from_bytes(line.name.as_bytes()).map_err(|_| Bad::Chunk)?;
-        trailers.append(name, HeaderValue::from_bytes(line.value).map_err(|_| Bad::Chunk)?);
+    if size > MOST_TRAILERS || lines > MOST_LINES {
+        return Err(Bad::Chunk);
     }
-    read.advance(size);
-    Ok(Some(trailers))
+    let text = read.split_to(size).freeze();
+    headers(&text, &text, lines, |_, _| true).map(Some).ok_or(Bad::Chunk)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::HeaderValue;
     use proptest::prelude::*;
 
     /// All pieces of a body that comes in two parts, the trailers, and what is left.

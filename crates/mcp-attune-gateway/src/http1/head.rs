@@ -3,71 +3,75 @@
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
-
-use super::{Bad, MOST_LINES};
+use memchr::memchr;
 
 /// Room for lines that are added later: growing a map costs as much as making it.
 const MORE_LINES: usize = 6;
 
-/// Where in a head something is: its first byte, and how many there are.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Place {
-    start: u16,
-    size: u16,
+/// How far a head goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Extent {
+    /// In bytes, with the empty line at its end.
+    pub(super) size: usize,
+    /// In lines, without that one.
+    pub(super) lines: usize,
 }
 
-impl Place {
-    /// Where a part of a text is in it. What is empty may be nowhere in it.
-    pub(super) fn of(part: &[u8], text: &[u8]) -> Self {
-        let start = part.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
-        match (u16::try_from(start), u16::try_from(part.len())) {
-            (Ok(start), Ok(size)) if size > 0 => Self { start, size },
-            _ => Self::default(),
+impl Extent {
+    /// None where the empty line has not come.
+    pub(super) fn of(text: &[u8]) -> Option<Self> {
+        let (mut size, mut lines) = (0, 0);
+        loop {
+            let rest = text.get(size..)?;
+            let end = memchr(b'\n', rest)?;
+            size += end + 1;
+            if end == 0 || (end == 1 && rest.starts_with(b"\r")) {
+                return Some(Self { size, lines });
+            }
+            lines += 1;
         }
-    }
-
-    /// What is there, sharing the memory of the text.
-    pub(super) fn take(self, text: &Bytes) -> Bytes {
-        let start = usize::from(self.start);
-        let end = start + usize::from(self.size);
-        if end <= text.len() { text.slice(start..end) } else { Bytes::new() }
-    }
-
-    pub(super) fn look(self, text: &[u8]) -> &[u8] {
-        let start = usize::from(self.start);
-        text.get(start..start + usize::from(self.size)).unwrap_or_default()
     }
 }
 
-/// Where the lines of a head are.
-pub(super) struct Lines {
-    count: usize,
-    /// Names and values.
-    places: [(Place, Place); MOST_LINES],
+/// The first line of a text without its end, and what follows it; none where it does not end.
+pub(super) fn first_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = memchr(b'\n', text)?;
+    let (line, rest) = (text.get(..end)?, text.get(end + 1..)?);
+    Some((line.strip_suffix(b"\r").unwrap_or(line), rest))
 }
 
-impl Lines {
-    pub(super) fn of(lines: &[httparse::Header<'_>], text: &[u8]) -> Self {
-        let mut places = [Default::default(); MOST_LINES];
-        for (place, line) in places.iter_mut().zip(lines) {
-            *place = (Place::of(line.name.as_bytes(), text), Place::of(line.value, text));
+/// The lines as headers, in their order; none where one is none, or `takes` does not take it. `text` is a part of `head`,
+/// whose memory they share.
+pub(super) fn headers(
+    head: &Bytes,
+    mut text: &[u8],
+    lines: usize,
+    mut takes: impl FnMut(&[u8], &[u8]) -> bool,
+) -> Option<HeaderMap> {
+    let mut headers = HeaderMap::with_capacity(lines + MORE_LINES);
+    loop {
+        let (line, rest) = first_line(text)?;
+        text = rest;
+        if line.is_empty() {
+            return Some(headers);
         }
-        Self { count: lines.len().min(MOST_LINES), places }
+        let colon = memchr(b':', line)?;
+        let (name, value) = (line.get(..colon)?, trimmed(line.get(colon + 1..)?));
+        if !takes(name, value) {
+            return None;
+        }
+        // Both are looked at to the letter here: a line that is folded, or has a space before its colon, has no name.
+        let name = HeaderName::from_bytes(name).ok()?;
+        headers.append(name, HeaderValue::from_maybe_shared(head.slice_ref(value)).ok()?);
     }
+}
 
-    /// The lines as headers, in their order.
-    ///
-    /// # Errors
-    ///
-    /// [`Bad::Head`], where a line is none after all.
-    pub(super) fn headers(&self, text: &Bytes) -> Result<HeaderMap, Bad> {
-        let mut headers = HeaderMap::with_capacity(self.count + MORE_LINES);
-        for (name, value) in self.places.iter().take(self.count) {
-            let name = HeaderName::from_bytes(name.look(text)).map_err(|_| Bad::Head)?;
-            headers.append(name, HeaderValue::from_maybe_shared(value.take(text)).map_err(|_| Bad::Head)?);
-        }
-        Ok(headers)
+/// A value without the spaces around it.
+fn trimmed(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
     }
+    value
 }
 
 /// Writes the lines of a head.
@@ -99,4 +103,78 @@ pub(crate) fn tokens<'h>(
         .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
         .map(<[u8]>::trim_ascii)
         .filter(|token| !token.is_empty())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All lines that httparse finds, names in small letters.
+    pub(crate) fn as_httparse(lines: &[httparse::Header<'_>]) -> Vec<(String, Vec<u8>)> {
+        lines.iter().map(|line| (line.name.to_ascii_lowercase(), line.value.to_vec())).collect()
+    }
+
+    /// All lines of a map, sorted, because lines of one name stand together in it.
+    pub(crate) fn as_map(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
+        headers.iter().map(|(name, value)| (name.to_string(), value.as_bytes().to_vec())).collect()
+    }
+
+    fn ours(text: &[u8]) -> Option<(usize, Vec<(String, Vec<u8>)>)> {
+        let Extent { size, lines } = Extent::of(text)?;
+        let head = Bytes::copy_from_slice(&text[..size]);
+        let headers = headers(&head, &head, lines, |_, _| true)?;
+        assert_eq!(headers.len(), lines);
+        Some((size, as_map(&headers)))
+    }
+
+    #[test]
+    fn reads_lines() {
+        for (text, expected) in [
+            ("\r\n", Some((2, vec![]))),
+            ("\nrest", Some((1, vec![]))),
+            ("A:1\r\nb: \t2 3 \r\n\r\nrest", Some((17, vec![("a", "1"), ("b", "2 3")]))),
+            ("a:\n\n", Some((4, vec![("a", "")]))),
+            ("a::\r\n\r\n", Some((7, vec![("a", ":")]))),
+            ("a: caf\u{e9}\r\n\r\n", Some((12, vec![("a", "caf\u{e9}")]))),
+            ("", None),
+            ("a: 1\r\n", None),
+            ("a: 1\r\n\r", None),
+            ("a\r\n\r\n", None),
+            (": 1\r\n\r\n", None),
+            ("a : 1\r\n\r\n", None),
+            (" a: 1\r\n\r\n", None),
+            ("a: 1\r\n b\r\n\r\n", None),
+            ("a: 1\r\r\n\r\n", None),
+            ("a: \u{c}1\r\n\r\n", None),
+            ("a: 1\0\r\n\r\n", None),
+            ("caf\u{e9}: 1\r\n\r\n", None),
+        ] {
+            let expected = expected.map(|(size, lines): (usize, Vec<(&str, &str)>)| {
+                (
+                    size,
+                    lines
+                        .iter()
+                        .map(|(name, value)| ((*name).to_owned(), value.as_bytes().to_vec()))
+                        .collect(),
+                )
+            });
+            assert_eq!(ours(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn reads_as_httparse_does(text in "(([a-cA-C-]{1,3}|[a-c!\"(:\t \u{7f}\0\u{e9}]{0,2}): ?[a-c:\t \r\u{c}\u{e9}]{0,4}\r?\n){0,4}\r?\n[a-c]{0,3}") {
+            let mut room = [httparse::EMPTY_HEADER; 8];
+            let theirs = match httparse::parse_headers(text.as_bytes(), &mut room) {
+                Ok(httparse::Status::Complete((size, lines))) => Some((size, as_httparse(lines))),
+                _ => None,
+            };
+            let sorted = |found: Option<(usize, Vec<(String, Vec<u8>)>)>| {
+                found.map(|(size, mut lines)| { lines.sort(); (size, lines) })
+            };
+            prop_assert_eq!(sorted(ours(text.as_bytes())), sorted(theirs));
+        }
+    }
 }

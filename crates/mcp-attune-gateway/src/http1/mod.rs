@@ -33,8 +33,8 @@ pub(crate) enum Frame {
     Chunked,
 }
 
-/// How long a head may be: places in it are told in 16 bits.
-const MOST_HEAD: usize = 65_535;
+/// How long a head may be.
+const MOST_HEAD: usize = 64 * 1024;
 /// How many lines it may have, and trailers too.
 const MOST_LINES: usize = 128;
 

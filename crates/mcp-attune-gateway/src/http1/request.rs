@@ -1,13 +1,10 @@
 //! Requests: as they are written to a server, and as they are read from a caller where they are plain.
 
-use std::mem::MaybeUninit;
-
 use bytes::{Bytes, BytesMut};
 use http::header::CONTENT_LENGTH;
 use http::{Method, Request, Uri};
-use httparse::{ParserConfig, Status};
 
-use super::head::{Lines, Place, digits, write_lines};
+use super::head::{Extent, digits, first_line, headers, write_lines};
 use super::{Frame, MOST_HEAD, MOST_LINES};
 
 /// Writes the head of a request. Its target is a path, and its headers are those of this hop.
@@ -43,53 +40,60 @@ pub(crate) struct Bounds {
 /// or one of a length that is told once, and nothing that is about the connection. Everything else stays where it is: it
 /// may be in order, it may be HTTP/2, or half a request, or an attack.
 pub(crate) fn take_plain(read: &mut BytesMut, bounds: Bounds) -> Option<Request<Bytes>> {
-    let Found { method, target, lines, size, length } = find(read, bounds)?;
-    let text = read.split_to(size).freeze();
-    let body = read.split_to(length).freeze();
-    let mut request = Request::new(body);
-    *request.method_mut() = method;
-    // Both were looked at when they were found.
-    *request.uri_mut() = Uri::from_maybe_shared(target.take(&text)).ok()?;
-    *request.headers_mut() = lines.headers(&text).ok()?;
-    Some(request)
+    let Extent { size, lines } = Extent::of(read)?;
+    // The first line is none of those that are counted.
+    if size > MOST_HEAD.min(bounds.head) || lines > 1 + MOST_LINES.min(bounds.lines) {
+        return None;
+    }
+    let head = read.split_to(size).freeze();
+    if let Some(Plain { head, length }) = Plain::read(&head, lines)
+        && read.len() >= length
+    {
+        return Some(head.map(|()| read.split_to(length).freeze()));
+    }
+    let mut back = BytesMut::with_capacity(head.len() + read.len());
+    back.extend_from_slice(&head);
+    back.extend_from_slice(read);
+    *read = back;
+    None
 }
 
-struct Found {
-    method: Method,
-    target: Place,
-    lines: Lines,
-    size: usize,
+struct Plain {
+    head: Request<()>,
+    /// How long its body is.
     length: usize,
 }
 
-fn find(read: &[u8], bounds: Bounds) -> Option<Found> {
-    let mut room = [const { MaybeUninit::uninit() }; MOST_LINES];
-    let mut parsed = httparse::Request::new(&mut []);
-    let parse = ParserConfig::default().parse_request_with_uninit_headers(&mut parsed, read, &mut room);
-    let Ok(Status::Complete(size)) = parse else { return None };
-    if size > MOST_HEAD.min(bounds.head) || parsed.headers.len() > bounds.lines || parsed.version != Some(1) {
-        return None;
-    }
-    let method = parsed.method.and_then(|method| Method::from_bytes(method.as_bytes()).ok())?;
-    let target = parsed.path.filter(|path| path.starts_with('/') && path.parse::<Uri>().is_ok())?;
-    if method == Method::HEAD || method == Method::CONNECT {
-        return None;
-    }
-    let mut length = None;
-    for line in &*parsed.headers {
-        match says(line.name) {
-            Says::Other => {}
-            Says::Length if length.is_none() => length = Some(digits(line.value)?),
-            Says::Keep if line.value.eq_ignore_ascii_case(b"keep-alive") => {}
-            Says::Length | Says::Keep | Says::Odd => return None,
+impl Plain {
+    fn read(head: &Bytes, lines: usize) -> Option<Self> {
+        let (line, rest) = first_line(head)?;
+        let mut parts = line.split(|byte| *byte == b' ');
+        let method = Method::from_bytes(parts.next()?).ok()?;
+        let target = parts.next().filter(|target| target.starts_with(b"/"))?;
+        let version = parts.next()?;
+        if version != b"HTTP/1.1"
+            || parts.next().is_some()
+            || [Method::HEAD, Method::CONNECT].contains(&method)
+        {
+            return None;
         }
+        let mut length = None;
+        let takes = |name: &[u8], value: &[u8]| match says(name) {
+            Says::Other => true,
+            Says::Length if length.is_none() => {
+                length = digits(value);
+                length.is_some()
+            }
+            Says::Keep => value.eq_ignore_ascii_case(b"keep-alive"),
+            Says::Length | Says::Odd => false,
+        };
+        let headers = headers(head, rest, lines, takes)?;
+        let mut request = Request::new(());
+        *request.method_mut() = method;
+        *request.uri_mut() = Uri::from_maybe_shared(head.slice_ref(target)).ok()?;
+        *request.headers_mut() = headers;
+        Some(Self { head: request, length: usize::try_from(length.unwrap_or(0)).ok()? })
     }
-    let length = usize::try_from(length.unwrap_or(0)).ok()?;
-    if read.len() - size < length {
-        return None;
-    }
-    let target = Place::of(target.as_bytes(), read);
-    Some(Found { method, target, lines: Lines::of(parsed.headers, read), size, length })
 }
 
 /// What a line is about.
@@ -102,8 +106,8 @@ enum Says {
     Other,
 }
 
-fn says(name: &str) -> Says {
-    let is = |other: &str| name.eq_ignore_ascii_case(other);
+fn says(name: &[u8]) -> Says {
+    let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
     // Most names are told apart by how long they are.
     match name.len() {
         2 if is("te") => Says::Odd,
@@ -119,6 +123,7 @@ fn says(name: &str) -> Says {
 
 #[cfg(test)]
 mod tests {
+    use super::super::head::tests::{as_httparse, as_map};
     use super::*;
     use proptest::prelude::*;
 
@@ -187,6 +192,22 @@ mod tests {
         #[test]
         fn takes_a_request_as_a_whole_or_not_at_all(text in "(GET|POST) /[a-z]{0,3} HTTP/1\\.1\r\n([A-Za-z-]{1,9}: ?[a-z0-9 ]{0,5}\r?\n){0,3}(Content-Length: [0-9]\r\n)?\r\n[a-z]{0,9}") {
             plain(&text);
+        }
+
+        #[test]
+        fn reads_as_httparse_does(text in "(GET|POST|G\\(T|get|) {0,2}/?[a-c?#%\u{e9}\"\t]{0,3} {1,2}HTTP/1\\.[01] ?\r?\n([A-Ca-c -]{1,3}: ?[a-c\t\u{e9} ]{0,3}\r?\n){0,3}\r?\n") {
+            if let Some(request) = plain(&text) {
+                let mut room = [httparse::EMPTY_HEADER; 8];
+                let mut theirs = httparse::Request::new(&mut room);
+                prop_assert_eq!(theirs.parse(text.as_bytes()), Ok(httparse::Status::Complete(text.len())));
+                prop_assert_eq!((theirs.method, theirs.version), (Some(request.method().as_str()), Some(1)));
+                let target = theirs.path.unwrap();
+                prop_assert_eq!(target.split('#').next(), request.uri().path_and_query().map(|target| target.as_str()));
+                let (mut ours, mut theirs) = (as_map(request.headers()), as_httparse(theirs.headers));
+                ours.sort();
+                theirs.sort();
+                prop_assert_eq!(ours, theirs);
+            }
         }
     }
 
