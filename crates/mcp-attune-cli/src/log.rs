@@ -4,23 +4,25 @@
 //!    [`WHILE`]: whoever sends a million bad requests fills no disk.
 //! 2. What was left out is counted, and told in one line when that time is over.
 //! 3. `debug` and `trace` are not limited: whoever asks for them wants all of them.
+//! 4. A line that is about a request ends with the request's name. No span is made for that: every request would have one,
+//!    and few write a line.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use mcp_attune_gateway::request_id;
 use tokio::time::{Instant, sleep};
 use tracing::callsite::Identifier;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::field::RecordFields;
+use tracing_subscriber::filter::{LevelFilter, filter_fn};
+use tracing_subscriber::fmt::FormatFields;
+use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
-
-mod fields;
-
-use fields::Fields;
 
 /// How many lines of one kind are written in [`WHILE`].
 const MOST: u32 = 20;
@@ -50,9 +52,12 @@ impl Log {
     pub(crate) fn start(level: &str) -> Self {
         let log = Self::default();
         let level = level.parse().unwrap_or(LevelFilter::INFO);
-        let lines = tracing_subscriber::fmt::layer().fmt_fields(Fields).with_writer(std::io::stderr);
+        let lines =
+            tracing_subscriber::fmt::layer().fmt_fields(Fields::default()).with_writer(std::io::stderr);
+        let spans = filter_fn(|about| about.target() != request_id::SPANS);
         // A second log, as in a test, changes nothing.
-        let _ = tracing_subscriber::registry().with(level).with(log.clone()).with(lines).try_init();
+        let _ =
+            tracing_subscriber::registry().with(level).with(spans).with(log.clone()).with(lines).try_init();
         log
     }
 
@@ -114,6 +119,17 @@ impl<S: Subscriber> Layer<S> for Log {
     }
 }
 
+/// The fields of a line, and the name of the request that it is about.
+#[derive(Debug, Default)]
+struct Fields(DefaultFields);
+
+impl<'w> FormatFields<'w> for Fields {
+    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> fmt::Result {
+        self.0.format_fields(writer.by_ref(), fields)?;
+        request_id::current(|name| write!(writer, " {name}")).unwrap_or(Ok(()))
+    }
+}
+
 /// Takes the words of an event, without its other fields, and not too many of them.
 struct Said<'s>(&'s mut String);
 
@@ -126,16 +142,16 @@ impl Visit for Said<'_> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
     use tokio::time::advance;
 
     /// What is written on this thread.
     #[derive(Clone, Default)]
-    pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
+    struct Lines(Arc<Mutex<Vec<u8>>>);
 
     impl Lines {
-        pub(crate) fn take(&self) -> Vec<String> {
+        fn take(&self) -> Vec<String> {
             let all = std::mem::take(&mut *self.0.lock().unwrap());
             String::from_utf8(all).unwrap().lines().map(|line| line.trim().to_owned()).collect()
         }

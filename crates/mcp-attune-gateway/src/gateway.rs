@@ -25,9 +25,11 @@ use tower_service::Service;
 use crate::Body;
 use crate::admin::Admin;
 use crate::config::Config;
+use crate::guard::Guarded;
 use crate::listen::{Drained, Limits, Tls, Traffic, serve, serve_on};
 use crate::listening::Listening;
-use crate::stack::{Lasting, Stack, Unservable, stack};
+use crate::request_id::Naming;
+use crate::stack::{Answer, Lasting, Stack, Unservable, stack};
 use crate::workers::Workers;
 
 /// How often the file is looked at.
@@ -254,7 +256,7 @@ impl Current {
 impl Service<Request<Body>> for Current {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = <Stack as Service<Request<Body>>>::Future;
+    type Future = Naming<Guarded<Answer>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         // The stack is always ready: it answers instead of waiting.
@@ -262,7 +264,6 @@ impl Service<Request<Body>> for Current {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let mut stack = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
-        stack.call(request)
+        self.0.read().unwrap_or_else(PoisonError::into_inner).answer(request)
     }
 }

@@ -15,7 +15,6 @@ mod body;
 mod http1;
 mod metrics;
 mod refusal;
-mod request_id;
 mod tally;
 mod wake;
 
@@ -25,6 +24,7 @@ pub mod config;
 
 pub mod guard;
 pub mod listen;
+pub mod request_id;
 pub mod upstream;
 
 mod child;

@@ -3,19 +3,24 @@
 //!
 //! Rules: G12.
 
+use std::cell::RefCell;
+use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::mem;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use http::{HeaderName, HeaderValue, Request, Response};
-use tower_service::Service;
 use tracing::Instrument;
 use tracing::instrument::Instrumented;
 
+/// The target of the span that each request has. A log that writes [`current`] by itself can do without the spans, which cost
+/// more than all the rest of a name.
+pub const SPANS: &str = "mcp_attune_gateway::request";
+
 /// The header that names a request.
-pub(crate) const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
+const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The header of a trace.
 const TRACE_HEADER: HeaderName = HeaderName::from_static("traceparent");
@@ -23,17 +28,76 @@ const TRACE_HEADER: HeaderName = HeaderName::from_static("traceparent");
 /// The longest name that a caller can give.
 const LONGEST: usize = 128;
 
-/// Names each request of a service.
+thread_local! {
+    static CURRENT: RefCell<Option<Name>> = const { RefCell::new(None) };
+}
+
+/// Tells which request this thread works on; none where it works on none.
+pub fn current<T>(tell: impl FnOnce(&Name) -> T) -> Option<T> {
+    CURRENT.with_borrow(|name| name.as_ref().map(tell))
+}
+
+/// What a request is called: `request="9b0c…" trace="4bf9…"`.
 #[derive(Clone, Debug)]
-pub(crate) struct Named<S> {
-    inner: S,
-    count: Arc<AtomicU64>,
+pub struct Name {
+    id: HeaderValue,
+    /// The header of its trace, as it came.
+    parent: Option<HeaderValue>,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "request={:?}", self.id.to_str().unwrap_or_default())?;
+        match self.parent.as_ref().and_then(trace) {
+            Some(trace) => write!(f, " trace={trace:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Makes a name the current one until it is dropped.
+struct Working<'n> {
+    name: &'n mut Option<Name>,
+}
+
+impl<'n> Working<'n> {
+    fn on(name: &'n mut Option<Name>) -> Self {
+        CURRENT.with_borrow_mut(|current| mem::swap(current, name));
+        Self { name }
+    }
+}
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        CURRENT.with_borrow_mut(|current| mem::swap(current, self.name));
+    }
+}
+
+/// Names requests.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    count: AtomicU64,
     key: RandomState,
 }
 
-impl<S> Named<S> {
-    pub(crate) fn new(inner: S) -> Self {
-        Self { inner, count: Arc::default(), key: RandomState::new() }
+impl Names {
+    /// Begins to answer a request under its name.
+    pub(crate) fn begin<B, F>(
+        &self,
+        mut request: Request<B>,
+        answer: impl FnOnce(Request<B>) -> F,
+    ) -> Naming<F> {
+        let id = self.name(request.headers().get(ID_HEADER));
+        let parent = request.headers().get(TRACE_HEADER).cloned();
+        let trace = parent.as_ref().and_then(trace);
+        let span = tracing::info_span!(target: SPANS, "request", id = id.to_str().unwrap_or_default(), trace);
+        request.headers_mut().insert(ID_HEADER, id.clone());
+        let mut name = Some(Name { id, parent });
+        // Also for what is done before the first wait.
+        let working = Working::on(&mut name);
+        let answer = span.in_scope(|| answer(request));
+        drop(working);
+        Naming { answer: answer.instrument(span), name }
     }
 
     /// The caller's name where it is short and plain, else one that this process has not given before.
@@ -74,35 +138,12 @@ fn trace(parent: &HeaderValue) -> Option<&str> {
     (known && (version != "00" || parts.next().is_none())).then_some(trace)
 }
 
-impl<S, B, R> Service<Request<B>> for Named<S>
-where
-    S: Service<Request<B>, Response = Response<R>>,
-{
-    type Response = Response<R>;
-    type Error = S::Error;
-    type Future = Naming<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        let name = self.name(request.headers().get(ID_HEADER));
-        let trace = request.headers().get(TRACE_HEADER).and_then(trace);
-        let span = tracing::info_span!("request", id = name.to_str().unwrap_or_default(), trace);
-        request.headers_mut().insert(ID_HEADER, name.clone());
-        // The span is also there for what is done before the first wait.
-        let answer = span.in_scope(|| self.inner.call(request));
-        Naming { answer: answer.instrument(span), name: Some(name) }
-    }
-}
-
 pin_project_lite::pin_project! {
     /// A request that is being answered.
     pub(crate) struct Naming<F> {
         #[pin]
         answer: Instrumented<F>,
-        name: Option<HeaderValue>,
+        name: Option<Name>,
     }
 }
 
@@ -114,9 +155,12 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let mut answer = ready!(this.answer.poll(cx));
+        let working = Working::on(this.name);
+        let answer = this.answer.poll(cx);
+        drop(working);
+        let mut answer = ready!(answer);
         if let (Ok(answer), Some(name)) = (&mut answer, this.name.take()) {
-            answer.headers_mut().insert(ID_HEADER, name);
+            answer.headers_mut().insert(ID_HEADER, name.id);
         }
         Poll::Ready(answer)
     }
@@ -128,7 +172,7 @@ mod tests {
 
     #[test]
     fn keeps_a_plain_name_and_gives_new_ones() {
-        let named = Named::new(());
+        let named = Names::default();
         let name = |given: &str| named.name(Some(&HeaderValue::from_bytes(given.as_bytes()).unwrap()));
         assert_eq!(name("abc-123"), "abc-123");
         for given in ["", "a b", "caf\u{e9}", &"x".repeat(129)] {

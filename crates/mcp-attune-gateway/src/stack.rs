@@ -30,12 +30,12 @@ use tower_service::Service;
 
 use crate::child::{self, ChildUpstream, Children};
 use crate::config::{self, Agreement, Config, OnUnknown, Target};
-use crate::guard::{Allowed, BadEntry, Guard, GuardLayer, Guarded};
+use crate::guard::{Allowed, BadEntry, GuardLayer, Guarded};
 use crate::listen::RequestError;
 use crate::look::look;
 use crate::metrics::{Meter, Metrics};
 use crate::refusal;
-use crate::request_id::{Named, Naming};
+use crate::request_id::{Names, Naming};
 use crate::tally::Tally;
 use crate::upstream::{HttpUpstream, Options, Setup, UnknownPaths, UpstreamError};
 use crate::{Body, BoxError};
@@ -114,44 +114,35 @@ pub(crate) fn stack(config: &Config, lasting: &Lasting) -> Result<Stack, Unserva
     let origins = config.server.allowed_origins.iter().map(config::Origin::as_str);
     let allowed = Allowed::new(hosts, origins).map_err(Unservable::Allowed)?;
     let guard = GuardLayer::new(allowed).counting(door.refusals("H15"));
-    let behind = mounts.clone();
-    Ok(Stack { door: Named::new(guard.layer(Calls { mounts, calls, door })), mounts: behind })
+    Ok(Stack { names: Names::default(), guard, calls: Calls { mounts, calls, door } })
 }
 
-/// A stack that is ready to serve. A clone is the same stack.
-#[derive(Clone, Debug)]
+/// A stack that is ready to serve.
+#[derive(Debug)]
 pub(crate) struct Stack {
-    door: Named<Guard<Calls>>,
-    mounts: Arc<[Arc<Mounted>]>,
+    names: Names,
+    guard: GuardLayer,
+    calls: Calls,
 }
 
 impl Stack {
     /// Begins to look at the servers that something is said of; it ends with what is returned.
     #[must_use]
     pub(crate) fn look(&self) -> JoinSet<()> {
-        let bound = self.mounts.iter().filter(|mount| mount.bound.is_some());
+        let bound = self.calls.mounts.iter().filter(|mount| mount.bound.is_some());
         bound.map(|mount| Arc::clone(mount).look()).collect()
     }
-}
 
-type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
-
-impl Service<Request<Body>> for Stack {
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Naming<Guarded<Answer>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.door.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        self.door.call(request)
+    /// Answers a request: the module's page has the order.
+    pub(crate) fn answer(&self, request: Request<Body>) -> Naming<Guarded<Answer>> {
+        self.names.begin(request, |request| self.guard.admit(request, |request| self.calls.begin(request)))
     }
 }
+
+pub(crate) type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
 /// Bounds the calls that run at a time, streams included, and finds the server that a call is meant for.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Calls {
     mounts: Arc<[Arc<Mounted>]>,
     calls: Arc<Semaphore>,
@@ -159,16 +150,8 @@ struct Calls {
     door: Meter,
 }
 
-impl Service<Request<Body>> for Calls {
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Answer;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Answer {
+impl Calls {
+    fn begin(&self, request: Request<Body>) -> Answer {
         let Ok(place) = Arc::clone(&self.calls).try_acquire_owned() else {
             self.door.broke("G4", true);
             let what = "too many calls are running; try again in a moment";

@@ -107,6 +107,38 @@ fn the_demo_starts_says_what_to_try_and_stops_when_asked() {
     assert_eq!(demo.stop(), Some(0));
 }
 
+#[test]
+fn a_line_of_the_log_names_the_request_that_it_is_about() {
+    let mut demo = Command::new(env!("CARGO_BIN_EXE_attune"))
+        .args([&["demo"], &FREE[..]].concat())
+        .env("NO_COLOR", "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("attune starts");
+    let log = BufReader::new(demo.stderr.take().expect("a pipe"));
+    let out = BufReader::new(demo.stdout.take().expect("a pipe"));
+    let mut demo = Served { child: demo, out };
+    let address = demo.address("is at");
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    for (name, more) in
+        [("mine", String::new()), ("hers", format!("-H 'traceparent: 00-{trace}-00f067aa0ba902b7-01'"))]
+    {
+        paste(&address, &format!("-H 'X-Request-Id: {name}' {more} -d '{{'"));
+    }
+    let refused: Vec<_> = log
+        .lines()
+        .map(|line| line.expect("a line"))
+        .filter(|line| line.contains("refused"))
+        .take(2)
+        .collect();
+    assert!(refused[0].ends_with(" enforced=true request=\"mine\""), "{refused:?}");
+    assert!(
+        refused[1].ends_with(&format!(" enforced=true request=\"hers\" trace=\"{trace}\"")),
+        "{refused:?}"
+    );
+}
+
 /// Does what the printed curl command would do.
 fn paste(address: &str, curl: &str) -> String {
     let quoted: Vec<&str> = curl.split('\'').skip(1).step_by(2).collect();

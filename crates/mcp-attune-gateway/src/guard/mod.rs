@@ -62,13 +62,33 @@ impl GuardLayer {
     pub fn counting(self, refused: Counter) -> Self {
         Self { refused, ..self }
     }
+
+    /// Lets a request in, or answers it.
+    pub(crate) fn admit<B, F>(
+        &self,
+        request: Request<B>,
+        inside: impl FnOnce(Request<B>) -> F,
+    ) -> Guarded<F> {
+        if let Err(foreign) = self.allowed.check(&request) {
+            tracing::debug!(%foreign, "a request is refused");
+            self.refused.inc();
+            let reply = Reply::not_taken(foreign.status().as_u16(), "H15", &foreign);
+            let answer = refusal::answer_to(&reply, request.headers());
+            return Guarded { state: State::Answered { answer: Some(answer) } };
+        }
+        if let Some(answer) = cors::preflight(&self.allowed, &request) {
+            return Guarded { state: State::Answered { answer: Some(answer) } };
+        }
+        let readable = cors::readable_by(&self.allowed, request.headers());
+        Guarded { state: State::Runs { future: inside(request), readable } }
+    }
 }
 
 impl<S> Layer<S> for GuardLayer {
     type Service = Guard<S>;
 
     fn layer(&self, inner: S) -> Guard<S> {
-        Guard { inner, allowed: Arc::clone(&self.allowed), refused: self.refused.clone() }
+        Guard { inner, layer: self.clone() }
     }
 }
 
@@ -76,8 +96,7 @@ impl<S> Layer<S> for GuardLayer {
 #[derive(Clone, Debug)]
 pub struct Guard<S> {
     inner: S,
-    allowed: Arc<Allowed>,
-    refused: Counter,
+    layer: GuardLayer,
 }
 
 impl<S, B> Service<Request<B>> for Guard<S>
@@ -93,18 +112,8 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Guarded<S::Future> {
-        if let Err(foreign) = self.allowed.check(&request) {
-            tracing::debug!(%foreign, "a request is refused");
-            self.refused.inc();
-            let reply = Reply::not_taken(foreign.status().as_u16(), "H15", &foreign);
-            let answer = refusal::answer_to(&reply, request.headers());
-            return Guarded { state: State::Answered { answer: Some(answer) } };
-        }
-        if let Some(answer) = cors::preflight(&self.allowed, &request) {
-            return Guarded { state: State::Answered { answer: Some(answer) } };
-        }
-        let readable = cors::readable_by(&self.allowed, request.headers());
-        Guarded { state: State::Runs { future: self.inner.call(request), readable } }
+        let Self { inner, layer } = self;
+        layer.admit(request, |request| inner.call(request))
     }
 }
 
