@@ -9,7 +9,7 @@
 //! Rules: C9, F13, H10, H11.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -63,6 +63,24 @@ const MAX_IDENTITIES: usize = 10_000;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Identity(u64, u64);
 
+/// The hash of what is a hash already.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = self.0.rotate_left(5) ^ number;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// What is known about the called tool.
 #[derive(Debug)]
 pub(crate) enum Known {
@@ -98,7 +116,7 @@ pub(crate) struct Schemas {
 
 #[derive(Debug, Default)]
 struct State {
-    entries: HashMap<Identity, Entry>,
+    entries: HashMap<Identity, Entry, BuildHasherDefault<Hashed>>,
     public: Option<(Arc<Listing>, Instant)>,
 }
 
