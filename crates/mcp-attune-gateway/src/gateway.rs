@@ -26,7 +26,7 @@ use crate::Body;
 use crate::admin::Admin;
 use crate::config::Config;
 use crate::guard::Guarded;
-use crate::listen::{Drained, Limits, Tls, Traffic, serve, serve_on};
+use crate::listen::{Drained, Limits, Peer, Tls, Traffic, serve, serve_on};
 use crate::listening::Listening;
 use crate::request_id::Naming;
 use crate::stack::{Answer, Lasting, Stack, Unservable, stack};
@@ -135,9 +135,13 @@ impl Gateway {
         };
         let answers = Admin::new(self.lasting.metrics.clone());
         let admin = answers.clone();
+        let admin = move |_| admin.clone();
         let admin =
             serve(self.admin, admin, Limits::default(), None, Traffic::default(), wait(stopped.clone()));
-        let current = Listening::new(self.current.clone(), stopped.clone());
+        let current = {
+            let (current, stopped) = (self.current.clone(), stopped.clone());
+            move |peer| Listening::new(Calling { current: current.clone(), peer }, stopped.clone())
+        };
         let traffic = self.lasting.metrics.traffic.clone();
         let wait = wait(stopped);
         let callers = serve_on(&self.workers, self.callers, current, limits, self.tls, traffic, wait);
@@ -253,7 +257,14 @@ impl Current {
     }
 }
 
-impl Service<Request<Body>> for Current {
+/// The stack that serves now, for one caller.
+#[derive(Clone, Debug)]
+struct Calling {
+    current: Current,
+    peer: Peer,
+}
+
+impl Service<Request<Body>> for Calling {
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = Naming<Guarded<Answer>>;
@@ -264,6 +275,6 @@ impl Service<Request<Body>> for Current {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).answer(request)
+        self.current.0.read().unwrap_or_else(PoisonError::into_inner).answer(request, self.peer)
     }
 }

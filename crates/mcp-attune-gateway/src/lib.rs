@@ -14,6 +14,7 @@ mod admin;
 mod body;
 mod http1;
 mod metrics;
+mod places;
 mod refusal;
 mod tally;
 mod wake;

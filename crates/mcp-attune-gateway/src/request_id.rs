@@ -74,10 +74,16 @@ impl Drop for Working<'_> {
 }
 
 /// Names requests.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Names {
+    /// Begins anywhere, so that two processes do not give the same names.
     count: AtomicU64,
-    key: RandomState,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { count: AtomicU64::new(RandomState::new().hash_one(())) }
+    }
 }
 
 impl Names {
@@ -107,10 +113,17 @@ impl Names {
         };
         given.filter(plain).cloned().unwrap_or_else(|| {
             let number = self.count.fetch_add(1, Ordering::Relaxed);
-            let name = hex(self.key.hash_one(number));
+            let name = hex(mixed(number));
             HeaderValue::from_bytes(&name).unwrap_or(HeaderValue::from_static("unnamed"))
         })
     }
+}
+
+/// Another number for each number, so that names which follow each other do not look alike: the last step of SplitMix64.
+fn mixed(mut number: u64) -> u64 {
+    number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }
 
 /// A number in sixteen digits.

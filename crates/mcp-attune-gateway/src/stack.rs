@@ -21,9 +21,8 @@ use std::time::Instant;
 use http::header::ACCEPT_LANGUAGE;
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune_tower::{Attune, AttuneLayer, Failed, Keys, NoRandomness, Seal, Settings, boxed};
+use mcp_attune_tower::{Attune, AttuneLayer, Failed, Keys, NoRandomness, Seal, Settings, boxed, full};
 use mcp_attune_wire::reply::Reply;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -31,13 +30,14 @@ use tower_service::Service;
 use crate::child::{self, ChildUpstream, Children};
 use crate::config::{self, Agreement, Config, OnUnknown, Target};
 use crate::guard::{Allowed, BadEntry, GuardLayer, Guarded};
-use crate::listen::RequestError;
+use crate::listen::{Peer, RequestError};
 use crate::look::look;
 use crate::metrics::{Meter, Metrics};
+use crate::places::Places;
 use crate::refusal;
 use crate::request_id::{Names, Naming};
 use crate::tally::Tally;
-use crate::upstream::{HttpUpstream, Options, Setup, UnknownPaths, UpstreamError};
+use crate::upstream::{Coming, HttpUpstream, Options, Setup, UnknownPaths, UpstreamError};
 use crate::{Body, BoxError};
 
 /// Why a configuration cannot be served.
@@ -109,7 +109,7 @@ pub(crate) fn stack(config: &Config, lasting: &Lasting) -> Result<Stack, Unserva
     let mounted = |mount| Mounted::new(config, mount, lasting, &keys).map(Arc::new);
     let mounts: Arc<[_]> = config.mounts.iter().map(mounted).collect::<Result<_, _>>()?;
     let door = metrics.meter("");
-    let calls = Arc::new(Semaphore::new(config.limits.calls.min(Semaphore::MAX_PERMITS)));
+    let calls = Places::new(config.limits.calls);
     let hosts = config.server.allowed_hosts.iter().map(http::uri::Authority::as_str);
     let origins = config.server.allowed_origins.iter().map(config::Origin::as_str);
     let allowed = Allowed::new(hosts, origins).map_err(Unservable::Allowed)?;
@@ -129,13 +129,14 @@ impl Stack {
     /// Begins to look at the servers that something is said of; it ends with what is returned.
     #[must_use]
     pub(crate) fn look(&self) -> JoinSet<()> {
-        let bound = self.calls.mounts.iter().filter(|mount| mount.bound.is_some());
-        bound.map(|mount| Arc::clone(mount).look()).collect()
+        let asking = self.calls.mounts.iter().filter(|mount| mount.layer.asks());
+        asking.map(|mount| Arc::clone(mount).look()).collect()
     }
 
     /// Answers a request: the module's page has the order.
-    pub(crate) fn answer(&self, request: Request<Body>) -> Naming<Guarded<Answer>> {
-        self.names.begin(request, |request| self.guard.admit(request, |request| self.calls.begin(request)))
+    pub(crate) fn answer(&self, request: Request<Body>, peer: Peer) -> Naming<Guarded<Answer>> {
+        let call = |request| self.calls.begin(request, peer);
+        self.names.begin(request, |request| self.guard.admit(request, call))
     }
 }
 
@@ -145,14 +146,14 @@ pub(crate) type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infa
 #[derive(Debug)]
 struct Calls {
     mounts: Arc<[Arc<Mounted>]>,
-    calls: Arc<Semaphore>,
+    calls: Arc<Places>,
     /// Counts what no mount does.
     door: Meter,
 }
 
 impl Calls {
-    fn begin(&self, request: Request<Body>) -> Answer {
-        let Ok(place) = Arc::clone(&self.calls).try_acquire_owned() else {
+    fn begin(&self, request: Request<Body>, peer: Peer) -> Answer {
+        let Some(place) = self.calls.take() else {
             self.door.broke("G4", true);
             let what = "too many calls are running; try again in a moment";
             return ready(failed(503, &what, request.headers()));
@@ -170,7 +171,7 @@ impl Calls {
             }
             if endpoint {
                 let request = request.map(|body| body.map_err(from_caller as fn(BoxError) -> BoxError));
-                let (answer, account) = mount.attuned.answer(request).await;
+                let (answer, account) = mount.attuned(peer).answer(request).await;
                 tally.account(account);
                 return Ok(tally.answered(answer));
             }
@@ -178,7 +179,7 @@ impl Calls {
             heard
                 .extend(request.headers().get(ACCEPT_LANGUAGE).map(|value| (ACCEPT_LANGUAGE, value.clone())));
             // Boxed, so that the calls do not carry its room.
-            let answer = Box::pin(mount.behind.beside(request)).await.unwrap_or_else(|error| {
+            let answer = Box::pin(mount.behind.beside(request, peer)).await.unwrap_or_else(|error| {
                 tally.fail();
                 failed(error.status(), &error, &heard)
             });
@@ -208,9 +209,7 @@ struct Mounted {
     path: String,
     meter: Meter,
     behind: Behind,
-    attuned: Attune<Behind>,
-    /// What is around the server, where it is yet to be held against it.
-    bound: Option<AttuneLayer>,
+    layer: AttuneLayer,
     most: usize,
 }
 
@@ -238,19 +237,21 @@ impl Mounted {
         let mut settings = settings(config, mount);
         settings.seal = Some(Seal::new(keys.clone(), &mount.name));
         let layer = AttuneLayer::new(settings);
-        let asks = layer.asks();
         let meter = lasting.metrics.meter(&mount.name);
-        let behind = Behind { server, meter: meter.clone() };
+        let behind = Behind { server, meter: meter.clone(), peer: None };
         let path = mount.path.as_str().to_owned();
-        let attuned = layer.layer(behind.clone());
-        let (bound, most) = (asks.then_some(layer), config.limits.answer);
-        Ok(Self { path, attuned, meter, behind, bound, most })
+        Ok(Self { path, layer, meter, behind, most: config.limits.answer })
+    }
+
+    /// The server behind as it is for one caller, with the rules around it.
+    fn attuned(&self, peer: Peer) -> Attune<Behind> {
+        self.layer.layer(Behind { peer: Some(peer), ..self.behind.clone() })
     }
 
     /// Holds what is around the server against it, where there is something to hold.
     async fn look(self: Arc<Self>) {
-        if let Some(layer) = &self.bound {
-            look(self.behind.clone(), self.path.clone(), self.most, layer.clone()).await;
+        if self.layer.asks() {
+            look(self.behind.clone(), self.path.clone(), self.most, self.layer.clone()).await;
         }
     }
 }
@@ -282,6 +283,7 @@ fn keys(config: &Config, made: &Keys) -> Keys {
 fn settings(config: &Config, mount: &config::Mount) -> Settings {
     let mut settings = Settings::default();
     settings.policy = mount.headers.policy();
+    settings.introduce = false;
     settings.report_only = mount.headers.agree == Agreement::Report;
     settings.offer = config.offer(Some(mount));
     settings.limits.body = config.limits.body;
@@ -300,6 +302,8 @@ fn settings(config: &Config, mount: &config::Mount) -> Settings {
 struct Behind {
     server: Server,
     meter: Meter,
+    /// Who asks; none where we do.
+    peer: Option<Peer>,
 }
 
 /// How the server behind is reached.
@@ -318,9 +322,11 @@ impl Behind {
     }
 
     /// A path beside the endpoint: no rule applies to it.
-    async fn beside(&self, request: Request<Body>) -> Result<Response<Body>, UpstreamError> {
+    async fn beside(&self, request: Request<Body>, peer: Peer) -> Result<Response<Body>, UpstreamError> {
         let answer = match &self.server {
-            Server::Http(upstream) => upstream.answer(request).await.map(|answer| answer.map(boxed)),
+            Server::Http(upstream) => {
+                upstream.answer(request, Some(peer)).await.map(|answer| answer.map(Coming::body))
+            }
             // A program has one door.
             Server::Child(_) => Err(UpstreamError::NotServed),
         };
@@ -340,8 +346,14 @@ impl Service<Request<Body>> for Behind {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let meter = self.meter.clone();
         match &mut self.server {
-            Server::Http(upstream) => Box::pin(Metered::new(upstream.answer(request), meter)),
-            Server::Child(child) => Box::pin(Metered::new(child.call(request), meter)),
+            Server::Http(upstream) => {
+                let answer = upstream.answer(request, self.peer);
+                Box::pin(Metered { answer, meter, began: Instant::now(), body: coming })
+            }
+            Server::Child(child) => {
+                let answer = child.call(request);
+                Box::pin(Metered { answer, meter, began: Instant::now(), body: counted })
+            }
         }
     }
 }
@@ -349,24 +361,19 @@ impl Service<Request<Body>> for Behind {
 pin_project_lite::pin_project! {
     /// Waits for an answer, and counts how long that takes and what fails. By hand, because an async function holds what
     /// it waits for twice.
-    struct Metered<F> {
+    struct Metered<F, B> {
         #[pin]
         answer: F,
         meter: Meter,
         began: Instant,
+        // Counts what fails in a body, too.
+        body: fn(B, &Meter) -> Body,
     }
 }
 
-impl<F> Metered<F> {
-    fn new(answer: F, meter: Meter) -> Self {
-        Self { answer, meter, began: Instant::now() }
-    }
-}
-
-impl<F, B> Future for Metered<F>
+impl<F, B> Future for Metered<F, B>
 where
     F: Future<Output = Result<Response<B>, UpstreamError>>,
-    B: http_body::Body<Data = bytes::Bytes, Error = BoxError> + Send + 'static,
 {
     type Output = Result<Response<Body>, Failed>;
 
@@ -374,12 +381,27 @@ where
         let this = self.project();
         let answer = ready!(this.answer.poll(cx));
         this.meter.upstream_took(this.began.elapsed());
-        let meter = this.meter.clone();
         Poll::Ready(match answer {
-            Ok(answer) => Ok(answer.map(|body| boxed(body.map_err(move |error| in_stream(&meter, error))))),
-            Err(error) => Err(failure(&meter, error)),
+            Ok(answer) => Ok(answer.map(|body| (this.body)(body, this.meter))),
+            Err(error) => Err(failure(this.meter, error)),
         })
     }
+}
+
+/// A body that has come cannot fail any more.
+fn coming(body: Coming, meter: &Meter) -> Body {
+    match body {
+        Coming::Whole(bytes) => full(bytes),
+        Coming::Driven(driven) => counted(driven, meter),
+    }
+}
+
+fn counted<B>(body: B, meter: &Meter) -> Body
+where
+    B: http_body::Body<Data = bytes::Bytes, Error = BoxError> + Send + 'static,
+{
+    let meter = meter.clone();
+    boxed(body.map_err(move |error| in_stream(&meter, error)))
 }
 
 fn failure(meter: &Meter, error: UpstreamError) -> Failed {

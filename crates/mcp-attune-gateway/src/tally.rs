@@ -9,9 +9,9 @@ use http::{Method, Request, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 
 use mcp_attune_tower::{Account, boxed};
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::metrics::Meter;
+use crate::places::Place;
 use crate::{Body, BoxError};
 
 /// A request that runs. It is counted when this is dropped, whichever way that comes about, and its place among the
@@ -26,17 +26,12 @@ pub(crate) struct Tally {
     failed: bool,
     /// Whether all of the answer was taken.
     whole: bool,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Tally {
     /// `endpoint`: whether the request is for the endpoint, and not for a path beside it.
-    pub(crate) fn new<B>(
-        meter: Meter,
-        place: OwnedSemaphorePermit,
-        request: &Request<B>,
-        endpoint: bool,
-    ) -> Self {
+    pub(crate) fn new<B>(meter: Meter, place: Place, request: &Request<B>, endpoint: bool) -> Self {
         meter.began();
         let method = match *request.method() {
             _ if !endpoint => "beside",

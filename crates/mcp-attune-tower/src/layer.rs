@@ -258,7 +258,9 @@ where
     let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE) && caller.origin() == Origin::Stated;
     let reads = preferred || watch.learns != Learns::Nothing || plan.reads();
     forward.apply(&mut parts.headers, reads);
-    parts.extensions.insert(caller);
+    if settings.introduce {
+        parts.extensions.insert(caller);
+    }
     if let Some(spoken) = plan.spoken() {
         parts.extensions.insert(spoken.clone());
     }
@@ -340,7 +342,9 @@ where
         ask_identity(&mut parts.headers);
     }
     let watch = Watch::of(mount, &parts);
-    parts.extensions.insert(caller);
+    if settings.introduce {
+        parts.extensions.insert(caller);
+    }
 
     let failed = |failed: Failed| Reply::failed(failed.status, None, &failed);
     ready(&mut inner).await.map_err(failed)?;

@@ -24,6 +24,9 @@ pub struct Settings {
     /// What seals the ids of legacy sessions and events. Without it they pass as they are: features that were
     /// declared are known to the first request of a session only, and a resumed stream is not adapted. Rules: G8.
     pub seal: Option<Seal>,
+    /// Put the [`Caller`](mcp_attune::caller::Caller) into the extensions of each request, which reach handlers of the same
+    /// process only. What stands in front of another process turns it off.
+    pub introduce: bool,
 }
 
 impl Default for Settings {
@@ -35,6 +38,7 @@ impl Default for Settings {
             limits: Limits::default(),
             schemas: SchemaSettings::default(),
             seal: None,
+            introduce: true,
         }
     }
 }

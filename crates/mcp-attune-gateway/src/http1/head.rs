@@ -110,17 +110,20 @@ pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Names and values.
+    type Lines = Vec<(String, Vec<u8>)>;
+
     /// All lines that httparse finds, names in small letters.
-    pub(crate) fn as_httparse(lines: &[httparse::Header<'_>]) -> Vec<(String, Vec<u8>)> {
+    pub(crate) fn as_httparse(lines: &[httparse::Header<'_>]) -> Lines {
         lines.iter().map(|line| (line.name.to_ascii_lowercase(), line.value.to_vec())).collect()
     }
 
-    /// All lines of a map, sorted, because lines of one name stand together in it.
-    pub(crate) fn as_map(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
+    /// All lines of a map, in which lines of one name stand together.
+    pub(crate) fn as_map(headers: &HeaderMap) -> Lines {
         headers.iter().map(|(name, value)| (name.to_string(), value.as_bytes().to_vec())).collect()
     }
 
-    fn ours(text: &[u8]) -> Option<(usize, Vec<(String, Vec<u8>)>)> {
+    fn ours(text: &[u8]) -> Option<(usize, Lines)> {
         let Extent { size, lines } = Extent::of(text)?;
         let head = Bytes::copy_from_slice(&text[..size]);
         let headers = headers(&head, &head, lines, |_, _| true)?;
@@ -171,7 +174,7 @@ pub(super) mod tests {
                 Ok(httparse::Status::Complete((size, lines))) => Some((size, as_httparse(lines))),
                 _ => None,
             };
-            let sorted = |found: Option<(usize, Vec<(String, Vec<u8>)>)>| {
+            let sorted = |found: Option<(usize, Lines)>| {
                 found.map(|(size, mut lines)| { lines.sort(); (size, lines) })
             };
             prop_assert_eq!(sorted(ours(text.as_bytes())), sorted(theirs));

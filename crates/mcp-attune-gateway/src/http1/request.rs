@@ -202,7 +202,7 @@ mod tests {
                 prop_assert_eq!(theirs.parse(text.as_bytes()), Ok(httparse::Status::Complete(text.len())));
                 prop_assert_eq!((theirs.method, theirs.version), (Some(request.method().as_str()), Some(1)));
                 let target = theirs.path.unwrap();
-                prop_assert_eq!(target.split('#').next(), request.uri().path_and_query().map(|target| target.as_str()));
+                prop_assert_eq!(target.split('#').next(), request.uri().path_and_query().map(http::uri::PathAndQuery::as_str));
                 let (mut ours, mut theirs) = (as_map(request.headers()), as_httparse(theirs.headers));
                 ours.sort();
                 theirs.sort();

@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -23,7 +22,7 @@ use tower_service::Service;
 use super::entry::{Entry, TurnedAway};
 use super::plain::{End, Plain};
 use super::pulse::{Counted, Dead, Pulse, Watch};
-use super::{Limits, Peer, Phase, Tls};
+use super::{Limits, Phase, Tls};
 use crate::body::Chain;
 use crate::wake::{Ear, Rarely};
 use crate::{Body, BoxError};
@@ -50,13 +49,8 @@ pub(super) struct Door {
 
 impl Door {
     /// Serves a connection until one of the two ends hangs up, or it is dead, or all is over.
-    pub(super) async fn run<S>(
-        mut self,
-        tcp: TcpStream,
-        address: SocketAddr,
-        service: S,
-        seat: OwnedSemaphorePermit,
-    ) where
+    pub(super) async fn run<S>(mut self, tcp: TcpStream, service: S, seat: OwnedSemaphorePermit)
+    where
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
         S::Error: Into<BoxError>,
         S::Future: Send,
@@ -64,14 +58,8 @@ impl Door {
         let _seat = seat;
         let pulse = Arc::new(Pulse::default());
         let io = Counted::new(tcp, Arc::clone(&pulse));
-        let peer = Peer { address, tls: self.tls.is_some() };
-        let visit = Visit {
-            service,
-            peer,
-            pulse,
-            watch: Watch::new(&self.limits, Instant::now()),
-            said_goodbye: false,
-        };
+        let visit =
+            Visit { service, pulse, watch: Watch::new(&self.limits, Instant::now()), said_goodbye: false };
         // Boxed, so that a plain connection does not take the room of one with TLS.
         match self.tls.clone() {
             None => Box::pin(self.http(io, visit)).await,
@@ -100,15 +88,9 @@ impl Door {
     }
 
     /// Says that there is no seat. HTTP and TLS are spoken in full, so that a caller can read it.
-    pub(super) async fn turn_away(
-        self,
-        tcp: TcpStream,
-        address: SocketAddr,
-        answer: TurnedAway,
-        step: OwnedSemaphorePermit,
-    ) {
+    pub(super) async fn turn_away(self, tcp: TcpStream, answer: TurnedAway, step: OwnedSemaphorePermit) {
         tracing::debug!("a connection is turned away, there are too many");
-        if timeout(TURNING_AWAY, self.run(tcp, address, answer, step)).await.is_err() {
+        if timeout(TURNING_AWAY, self.run(tcp, answer, step)).await.is_err() {
             tracing::debug!("a connection that was turned away did not go");
         }
     }
@@ -120,8 +102,7 @@ impl Door {
         S::Error: Into<BoxError>,
         S::Future: Send,
     {
-        let mut plain =
-            Plain::new(io, visit.service.clone(), &self.limits, visit.peer, Arc::clone(&visit.pulse));
+        let mut plain = Plain::new(io, visit.service.clone(), &self.limits, Arc::clone(&visit.pulse));
         let Some(End::Odd(io, read)) = self.attend(&mut plain, &mut visit).await else { return };
         drop(plain);
         // Boxed, because most connections never come here.
@@ -139,7 +120,6 @@ impl Door {
         let entry = Entry {
             service: TowerToHyperService::new(visit.service.clone()),
             limits: Arc::clone(&self.limits),
-            peer: visit.peer,
             pulse: Arc::clone(&visit.pulse),
         };
         let mut hyper =
@@ -203,7 +183,6 @@ impl Door {
 /// A connection, whoever reads it.
 struct Visit<S> {
     service: S,
-    peer: Peer,
     pulse: Arc<Pulse>,
     watch: Watch,
     said_goodbye: bool,

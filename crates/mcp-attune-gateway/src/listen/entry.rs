@@ -18,7 +18,7 @@ use mcp_attune_wire::reply::Reply;
 use tower_service::Service;
 
 use super::pulse::{Answer, Pulse, Running};
-use super::{Limits, Peer, RequestError};
+use super::{Limits, RequestError};
 use crate::Body;
 use crate::body::Timed;
 use crate::refusal;
@@ -29,7 +29,6 @@ use crate::wake::next_piece;
 pub(super) struct Entry<S> {
     pub(super) service: TowerToHyperService<S>,
     pub(super) limits: Arc<Limits>,
-    pub(super) peer: Peer,
     pub(super) pulse: Arc<Pulse>,
 }
 
@@ -49,10 +48,9 @@ where
         }
         let pause = self.limits.body_pause;
         let streams = request.version() == Version::HTTP_2;
-        let mut request = request.map(|body| {
+        let request = request.map(|body| {
             boxed(Timed::new(Received { body, streams }, pause, RequestError::Stalled, RequestError::Broken))
         });
-        request.extensions_mut().insert(self.peer);
         Entered { inner: Inner::Runs { future: self.service.call(request) }, running }
     }
 }

@@ -153,12 +153,11 @@ enum Phase {
     Cut,
 }
 
-/// Takes connections and gives their requests to the service, until `shutdown`; returns when the last is gone.
-///
-/// Every request has its [`Peer`] in its extensions. When the returned future is dropped, all connections are cut.
+/// Takes connections and gives their requests to the service that `service` makes for each of them, until `shutdown`; returns
+/// when the last is gone. When the returned future is dropped, all connections are cut.
 pub async fn serve<S>(
     listener: TcpListener,
-    service: S,
+    service: impl Fn(Peer) -> S + Send,
     limits: Limits,
     tls: Option<Tls>,
     traffic: Traffic,
@@ -176,7 +175,7 @@ where
 pub async fn serve_on<S>(
     workers: &Workers,
     listener: TcpListener,
-    service: S,
+    service: impl Fn(Peer) -> S + Send,
     limits: Limits,
     tls: Option<Tls>,
     traffic: Traffic,
@@ -197,18 +196,19 @@ where
         loop {
             let (tcp, address) = accept(&listener).await;
             if let Some(seat) = free(&seats) {
-                let (door, service) = (door.clone(), service.clone());
+                let service = service(Peer { address, tls: door.tls.is_some() });
+                let door = door.clone();
                 let open = Open::new(&traffic.open);
                 workers.give(tcp, move |tcp| async move {
                     let _open = open;
-                    door.run(tcp, address, service, seat).await;
+                    door.run(tcp, service, seat).await;
                 });
                 continue;
             }
             traffic.turned_away.inc();
             if let Some(step) = free(&steps) {
                 let door = door.clone();
-                tokio::spawn(async move { door.turn_away(tcp, address, TurnedAway, step).await });
+                tokio::spawn(async move { door.turn_away(tcp, TurnedAway, step).await });
             }
         }
     };

@@ -21,8 +21,8 @@ use mcp_attune_tower::full;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tower_service::Service;
 
+use super::Limits;
 use super::pulse::{Answer, Pulse, Running};
-use super::{Limits, Peer};
 use crate::http1::{Bounds, Outgoing, take_plain, tokens, write_answer};
 use crate::{Body, BoxError};
 
@@ -43,7 +43,6 @@ pub(super) struct Plain<I, S: Service<Request<Body>>> {
     io: Option<I>,
     service: S,
     bounds: Bounds,
-    peer: Peer,
     pulse: Arc<Pulse>,
     read: BytesMut,
     turn: Turn,
@@ -72,12 +71,11 @@ where
     S: Service<Request<Body>, Response = Response<Body>>,
     S::Error: Into<BoxError>,
 {
-    pub(super) fn new(io: I, service: S, limits: &Limits, peer: Peer, pulse: Arc<Pulse>) -> Self {
+    pub(super) fn new(io: I, service: S, limits: &Limits, pulse: Arc<Pulse>) -> Self {
         Self {
             io: Some(io),
             service,
             bounds: Bounds { lines: limits.headers, head: limits.header_bytes },
-            peer,
             pulse,
             read: BytesMut::new(),
             turn: Turn::Caller,
@@ -141,9 +139,7 @@ where
 
     fn begin(&mut self, request: Request<Bytes>) {
         self.running = Some(Running::new(&self.pulse));
-        let mut request = request.map(full);
-        request.extensions_mut().insert(self.peer);
-        self.call.set(Some(self.service.call(request)));
+        self.call.set(Some(self.service.call(request.map(full))));
         self.turn = Turn::Service;
     }
 

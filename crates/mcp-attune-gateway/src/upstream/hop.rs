@@ -13,10 +13,7 @@
 use std::net::IpAddr;
 
 use bytes::{BufMut, BytesMut};
-use http::header::{
-    ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName,
-    HeaderValue, TE,
-};
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE};
 use http::{Uri, request};
 
 use crate::http1::tokens;
@@ -48,35 +45,64 @@ fn is_of_one_hop(name: &HeaderName) -> bool {
 }
 
 /// Makes the head of a caller's request one for the server behind, which is called `behind`, but for its target.
-pub(super) fn onward(head: &mut request::Parts, behind: &HeaderValue) {
-    let takes_trailers = head.headers.contains_key(TE)
-        && tokens(&head.headers, &TE).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
-    let host = head.headers.get(HOST).cloned().or_else(|| {
+pub(super) fn onward(head: &mut request::Parts, behind: &HeaderValue, peer: Option<Peer>) {
+    let headers = &mut head.headers;
+    let came = Came::in_names(headers);
+    let takes_trailers =
+        came.te && tokens(headers, &TE).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
+    if came.of_one_hop {
+        strip(headers);
+    }
+    if came.expect {
+        headers.remove(EXPECT);
+    }
+    let host = headers.insert(HOST, behind.clone()).or_else(|| {
         head.uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok())
     });
-    strip(&mut head.headers);
-    head.headers.remove(EXPECT);
-    head.headers.insert(HOST, behind.clone());
     if takes_trailers {
-        head.headers.insert(TE, HeaderValue::from_static("trailers"));
-        head.headers.insert(CONNECTION, HeaderValue::from_static("te"));
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+        headers.insert(CONNECTION, HeaderValue::from_static("te"));
     }
-    if let Some(peer) = head.extensions.get::<Peer>() {
-        if let Some(value) = forwarded_for(&head.headers, *peer) {
-            head.headers.insert(FORWARDED_FOR, value);
+    if let Some(peer) = peer {
+        if let Some(value) = forwarded_for(headers, came.forwarded_for, peer) {
+            headers.insert(FORWARDED_FOR, value);
         }
-        let scheme = HeaderValue::from_static(if peer.tls { "https" } else { "http" });
-        add(&mut head.headers, FORWARDED_PROTO, scheme);
+        if !came.forwarded_proto {
+            let scheme = HeaderValue::from_static(if peer.tls { "https" } else { "http" });
+            headers.insert(FORWARDED_PROTO, scheme);
+        }
     }
-    if let Some(host) = host {
-        add(&mut head.headers, FORWARDED_HOST, host);
+    if let Some(host) = host.filter(|_| !came.forwarded_host) {
+        headers.insert(FORWARDED_HOST, host);
     }
 }
 
-/// Says what nobody further out has said.
-fn add(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
-    if !headers.contains_key(&name) {
-        headers.insert(name, value);
+/// What there is of interest, in one look at the names: to look for each costs more.
+#[derive(Default)]
+struct Came {
+    of_one_hop: bool,
+    te: bool,
+    expect: bool,
+    forwarded_for: bool,
+    forwarded_proto: bool,
+    forwarded_host: bool,
+}
+
+impl Came {
+    fn in_names(headers: &HeaderMap) -> Self {
+        let mut came = Self::default();
+        for name in headers.keys() {
+            came.of_one_hop |= is_of_one_hop(name);
+            match name.as_str() {
+                "te" => came.te = true,
+                "expect" => came.expect = true,
+                "x-forwarded-for" => came.forwarded_for = true,
+                "x-forwarded-proto" => came.forwarded_proto = true,
+                "x-forwarded-host" => came.forwarded_host = true,
+                _ => {}
+            }
+        }
+        came
     }
 }
 
@@ -95,9 +121,9 @@ pub(super) fn host(url: &Uri) -> Option<HeaderValue> {
 }
 
 /// All that came, in one line, and the peer.
-fn forwarded_for(headers: &HeaderMap, peer: Peer) -> Option<HeaderValue> {
+fn forwarded_for(headers: &HeaderMap, came: bool, peer: Peer) -> Option<HeaderValue> {
     let mut line = BytesMut::with_capacity(16);
-    if headers.contains_key(FORWARDED_FOR) {
+    if came {
         for value in headers.get_all(FORWARDED_FOR) {
             line.put_slice(value.as_bytes());
             line.put_slice(b", ");
@@ -125,16 +151,6 @@ fn put_address(line: &mut BytesMut, address: IpAddr) {
         }
         line.put_u8(b'0' + octet % 10);
     }
-}
-
-/// Asks for an answer that can be read.
-pub(super) fn ask_identity(headers: &mut HeaderMap) {
-    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-}
-
-/// Whether an answer is encoded all the same.
-pub(super) fn is_encoded(headers: &HeaderMap) -> bool {
-    tokens(headers, &CONTENT_ENCODING).any(|coding| !coding.eq_ignore_ascii_case(b"identity"))
 }
 
 /// A length that is known corrects one that was written down: two lengths are two readings of one message.
@@ -173,10 +189,7 @@ mod tests {
     fn sent_on(uri: &str, lines: &[(&str, &str)], peer: Option<Peer>) -> HeaderMap {
         let (mut head, ()) = http::Request::builder().uri(uri).body(()).unwrap().into_parts();
         head.headers = headers(lines);
-        if let Some(peer) = peer {
-            head.extensions.insert(peer);
-        }
-        onward(&mut head, &HeaderValue::from_static("behind"));
+        onward(&mut head, &HeaderValue::from_static("behind"), peer);
         assert_eq!(head.headers.remove("host").unwrap(), "behind");
         head.headers
     }
@@ -278,14 +291,6 @@ mod tests {
         let sent =
             sent_on("/mcp", &[("connection", "x-forwarded-for"), ("x-forwarded-for", "a")], peer(false));
         assert_eq!(sent.get("x-forwarded-for").unwrap(), "203.0.113.7");
-    }
-
-    #[test]
-    fn knows_an_encoded_answer() {
-        for (line, encoded) in [("gzip", true), ("identity", false), ("Identity, br", true), ("", false)] {
-            assert_eq!(is_encoded(&headers(&[("content-encoding", line)])), encoded, "{line}");
-        }
-        assert!(!is_encoded(&HeaderMap::new()));
     }
 
     #[test]

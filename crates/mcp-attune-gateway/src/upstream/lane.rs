@@ -65,7 +65,7 @@ pub(super) struct Lane {
 
 /// What became of a request.
 pub(super) enum Sent {
-    Answered(Response<Driven>),
+    Answered(Response<Came>),
     /// It was not touched, and can be sent elsewhere.
     Not(Box<Request<Body>>),
 }
@@ -173,6 +173,13 @@ impl Lane {
         }
     }
 
+    /// Goes back to where it waits for the next call, where nothing is left of this one.
+    fn settle(self: Box<Self>, home: &Arc<Pool>) {
+        if self.read.is_empty() && self.outgoing.is_over() {
+            home.put(self);
+        }
+    }
+
     /// Reads what there is; 0 at the end.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let room = |read: &BytesMut| read.capacity() - read.len();
@@ -184,6 +191,14 @@ impl Lane {
         self.appetite = if size == room { (self.appetite * 2).min(MUCH) } else { LITTLE };
         Poll::Ready(Ok(size))
     }
+}
+
+/// What has come of an answer's body with its head.
+pub(super) enum Came {
+    /// All of it.
+    Whole(Bytes),
+    /// Not all: more is asked for as it is taken.
+    Driven(Driven),
 }
 
 /// An answer's body.
@@ -206,11 +221,19 @@ pub(crate) struct Here {
 }
 
 impl Driven {
-    fn by(answer: Answer, lane: Box<Lane>, home: &Arc<Pool>) -> Response<Self> {
+    fn by(answer: Answer, mut lane: Box<Lane>, home: &Arc<Pool>) -> Response<Came> {
         let Answer { head, body: pieces, keeps } = answer;
-        let mut here = Here { lane: Some((lane, Arc::clone(home))), pieces, keeps, broken: None };
-        here.settle();
-        head.map(|()| Self::Here(here))
+        if let Some(length) = pieces.left().and_then(|left| usize::try_from(left).ok())
+            && lane.read.len() >= length
+        {
+            let whole = lane.read.split_to(length).freeze();
+            if keeps {
+                lane.settle(home);
+            }
+            return head.map(|()| Came::Whole(whole));
+        }
+        let here = Here { lane: Some((lane, Arc::clone(home))), pieces, keeps, broken: None };
+        head.map(|()| Came::Driven(Self::Here(here)))
     }
 }
 
@@ -222,10 +245,8 @@ impl Here {
         }
         if let Some((lane, home)) = self.lane.take()
             && self.keeps
-            && lane.read.is_empty()
-            && lane.outgoing.is_over()
         {
-            home.put(lane);
+            lane.settle(&home);
         }
     }
 

@@ -32,7 +32,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::uri::Scheme;
 use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
-use mcp_attune_tower::boxed;
+use mcp_attune_tower::{boxed, full};
 use rustls::pki_types::CertificateDer;
 use tower_service::Service;
 
@@ -47,9 +47,10 @@ pub use error::UpstreamError;
 pub use path::UnknownPaths;
 
 use crate::body::Timed;
+use crate::listen::Peer;
 use crate::{Body, BoxError, workers};
 use connect::Connector;
-use lane::Driven;
+use lane::{Came, Driven};
 use pool::Pool;
 
 /// How to reach one server.
@@ -139,14 +140,6 @@ impl fmt::Display for Setup {
 
 impl Error for Setup {}
 
-/// In the extensions of a request: its answer may be changed, so ask for one that is not encoded. Rules: G10.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct AskIdentity;
-
-/// In the extensions of an answer: [`AskIdentity`] was there, and it is encoded all the same. Rules: G10.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct StillEncoded;
-
 /// A server behind, as a service. A clone is the same server with the same connections.
 ///
 /// `Host` is set for it. [`Peer`](crate::listen::Peer), where the request's extensions have it, goes into
@@ -157,7 +150,20 @@ pub struct HttpUpstream {
 }
 
 /// The body of an answer.
-type Answer = Timed<Driven, UpstreamError>;
+pub(crate) enum Coming {
+    /// All of it came with the head, as it does with most.
+    Whole(Bytes),
+    Driven(Timed<Driven, UpstreamError>),
+}
+
+impl Coming {
+    pub(crate) fn body(self) -> Body {
+        match self {
+            Self::Whole(bytes) => full(bytes),
+            Self::Driven(driven) => boxed(driven),
+        }
+    }
+}
 
 #[derive(Debug)]
 struct Shared {
@@ -198,21 +204,22 @@ impl HttpUpstream {
     pub(crate) fn answer<B>(
         &self,
         request: Request<B>,
-    ) -> impl Future<Output = Result<Response<Answer>, UpstreamError>> + Send + use<B>
+        peer: Option<Peer>,
+    ) -> impl Future<Output = Result<Response<Coming>, UpstreamError>> + Send + use<B>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
         let shared = Arc::clone(&self.shared);
         // Boxed, because it goes from hand to hand, and each would have room for all of it.
-        let request = shared.onward(request).map(Box::new);
+        let request = shared.onward(request, peer).map(Box::new);
         async move { shared.send(request?).await }
     }
 }
 
 impl Shared {
     /// The request as the server behind gets it.
-    fn onward<B>(&self, request: Request<B>) -> Result<Request<Body>, UpstreamError>
+    fn onward<B>(&self, request: Request<B>, peer: Option<Peer>) -> Result<Request<Body>, UpstreamError>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
@@ -220,11 +227,8 @@ impl Shared {
         let Options { url, mount, unknown_paths, .. } = &self.options;
         let (mut head, body) = request.into_parts();
         let target = path::target(&head.uri, mount, url, *unknown_paths).ok_or(UpstreamError::NotServed)?;
-        hop::onward(&mut head, &self.host);
+        hop::onward(&mut head, &self.host, peer);
         hop::settle_length(&mut head.headers, body.size_hint().exact());
-        if head.extensions.get::<AskIdentity>().is_some() {
-            hop::ask_identity(&mut head.headers);
-        }
         head.uri = target.into();
         // The version of this hop is settled by its connection.
         head.version = Version::HTTP_11;
@@ -232,31 +236,28 @@ impl Shared {
     }
 
     /// The answer as the caller gets it.
-    fn back(
-        &self,
-        answer: Response<Driven>,
-        asked_identity: bool,
-    ) -> Result<Response<Answer>, UpstreamError> {
+    fn back(&self, answer: Response<Came>) -> Result<Response<Coming>, UpstreamError> {
         let (mut head, body) = answer.into_parts();
         // Nobody asked for another protocol, and nobody here speaks it.
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
             return Err(UpstreamError::Broken);
         }
         hop::strip(&mut head.headers);
-        if asked_identity && hop::is_encoded(&head.headers) {
-            head.extensions.insert(StillEncoded);
-        }
         head.version = Version::HTTP_11;
-        let idle = self.options.stream_idle;
-        let body = Timed::new(body, idle, UpstreamError::Stalled, UpstreamError::Broken);
+        let body = match body {
+            Came::Whole(bytes) => Coming::Whole(bytes),
+            Came::Driven(driven) => {
+                let idle = self.options.stream_idle;
+                Coming::Driven(Timed::new(driven, idle, UpstreamError::Stalled, UpstreamError::Broken))
+            }
+        };
         Ok(Response::from_parts(head, body))
     }
 
-    async fn send(&self, request: Box<Request<Body>>) -> Result<Response<Answer>, UpstreamError> {
-        let asked_identity = request.extensions().get::<AskIdentity>().is_some();
+    async fn send(&self, request: Box<Request<Body>>) -> Result<Response<Coming>, UpstreamError> {
         // There is one for every number.
         let Some(pool) = self.pools.get(workers::number()) else { return Err(UpstreamError::Broken) };
-        self.back(pool.send(request).await?, asked_identity)
+        self.back(pool.send(request).await?)
     }
 }
 
@@ -274,8 +275,9 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let answer = self.answer(request);
-        Box::pin(async move { Ok(answer.await?.map(boxed)) })
+        let peer = request.extensions().get().copied();
+        let answer = self.answer(request, peer);
+        Box::pin(async move { Ok(answer.await?.map(Coming::body)) })
     }
 }
 

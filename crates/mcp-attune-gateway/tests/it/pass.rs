@@ -3,15 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use http::{Request, Response};
-use http_body_util::BodyExt;
 use mcp_attune_gateway::Body;
 use mcp_attune_gateway::guard::Allowed;
-use mcp_attune_gateway::upstream::{AskIdentity, StillEncoded, UnknownPaths, UpstreamError};
+use mcp_attune_gateway::upstream::{UnknownPaths, UpstreamError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tower::ServiceExt;
 
-use crate::support::{always, behind, front, lines, message, options, rest, soon, upstream};
+use crate::support::{behind, front, lines, message, options, rest, soon, upstream};
 
 /// Says `raw` to a gateway before a server that answers `answer`: what the server got, and what the caller got.
 async fn pass(raw: &str, answer: &'static str) -> (String, String) {
@@ -215,48 +214,4 @@ async fn sends_paths_beside_the_endpoint_to_the_same_place() {
 async fn refuses_paths_beside_the_endpoint_when_told_so() {
     assert_eq!(get("/weather", UnknownPaths::Refuse).await.unwrap().status(), 200);
     assert_eq!(get("/favicon.ico", UnknownPaths::Refuse).await.unwrap_err(), UpstreamError::NotServed);
-}
-
-#[tokio::test]
-async fn asks_for_an_answer_that_can_be_read_and_says_when_it_cannot() {
-    let answers = [
-        ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x0b", true),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false),
-    ];
-    for (answer, encoded) in answers {
-        for asked in [true, false] {
-            let address = always(answer).await;
-            let mut request = Request::get("/mcp")
-                .header("accept-encoding", "gzip")
-                .body(http_body_util::Empty::new())
-                .unwrap();
-            if asked {
-                request.extensions_mut().insert(AskIdentity);
-            }
-            let got = soon(upstream(&options(address)).oneshot(request)).await.unwrap();
-            assert_eq!(got.extensions().get::<StillEncoded>().is_some(), asked && encoded);
-            assert_eq!(got.into_body().collect().await.unwrap().to_bytes().len(), 2);
-        }
-    }
-}
-
-#[tokio::test]
-async fn asks_for_identity_only_when_told_so() {
-    for (asked, expected) in [(true, "accept-encoding: identity\r\n"), (false, "accept-encoding: gzip\r\n")] {
-        let address = behind(move |_, mut tcp| async move {
-            let status = if message(&mut tcp).await.contains(expected) { 200 } else { 500 };
-            tcp.write_all(format!("HTTP/1.1 {status} \r\nContent-Length: 0\r\n\r\n").as_bytes())
-                .await
-                .unwrap();
-        })
-        .await;
-        let mut request = Request::get("/mcp")
-            .header("accept-encoding", "gzip")
-            .body(http_body_util::Empty::new())
-            .unwrap();
-        if asked {
-            request.extensions_mut().insert(AskIdentity);
-        }
-        assert_eq!(soon(upstream(&options(address)).oneshot(request)).await.unwrap().status(), 200);
-    }
 }

@@ -13,7 +13,7 @@ use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
 use mcp_attune_gateway::guard::{Allowed, GuardLayer};
-use mcp_attune_gateway::listen::{Drained, Limits, Tls, Traffic, serve};
+use mcp_attune_gateway::listen::{Drained, Limits, Peer, Tls, Traffic, serve};
 use mcp_attune_gateway::upstream::{HttpUpstream, Options, UpstreamError};
 use mcp_attune_gateway::{Body, BoxError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -161,6 +161,13 @@ where
     let (stop, stopped) = oneshot::channel::<()>();
     let shutdown = async {
         let _ = stopped.await;
+    };
+    let service = move |peer: Peer| {
+        let tell = move |mut request: Request<Body>| {
+            request.extensions_mut().insert(peer);
+            request
+        };
+        ServiceBuilder::new().map_request(tell).service(service.clone())
     };
     let ended = tokio::spawn(serve(listener, service, limits, tls, Traffic::default(), shutdown));
     Front { address, stop, ended }
