@@ -43,6 +43,24 @@ pub(crate) struct Asked {
     pub(crate) wish: Option<AcceptLanguage>,
 }
 
+impl Asked {
+    /// Nothing is known of the request but what becomes of its answer.
+    pub(crate) fn new(plan: Plan, watch: Watch, account: Account) -> Self {
+        Self {
+            plan,
+            id: None,
+            events: None,
+            preferred: false,
+            reads: false,
+            told: false,
+            bound: false,
+            watch,
+            account,
+            wish: None,
+        }
+    }
+}
+
 pub(crate) async fn adapt<R>(
     response: Response<R>,
     asked: Asked,

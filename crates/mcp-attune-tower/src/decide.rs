@@ -23,13 +23,14 @@ use memchr::memmem;
 use tower_service::Service;
 
 use crate::account::Account;
+use crate::answer::Asked;
 use crate::body::{Body, BoxError, collect, full};
 use crate::forward::Forward;
 use crate::layer::{Mount, ready};
 use crate::library;
 use crate::listing::{self, Interest, Listing, Page, Tool};
 use crate::media::Media;
-use crate::schemas::{Identity, Known, MAX_PAGES, Schemas};
+use crate::schemas::{Identity, Known, MAX_PAGES};
 use crate::settings::{Limits, Settings};
 use crate::sse::{Piece, Splitter, data};
 use crate::told;
@@ -37,31 +38,26 @@ use crate::words;
 
 /// What is decided.
 pub(crate) struct Decided {
-    pub(crate) plan: Plan,
+    /// What is known of the request when it is answered, as far as it is known now.
+    pub(crate) asked: Asked,
     pub(crate) caller: Caller,
     pub(crate) forward: Forward,
     /// The message as it goes on, where it is not the bytes that came.
     pub(crate) changed: Option<String>,
-    /// Whether the caller's context filled arguments.
-    pub(crate) bound: bool,
     /// None where the message could not be read, and passes for being reported only.
     pub(crate) kind: Option<Kind>,
-    pub(crate) id: Option<String>,
-    pub(crate) watch: Watch,
     pub(crate) era: Era,
     /// What it declares, where it begins a legacy session.
     pub(crate) begins: Option<Features>,
     /// What is asked for, and what the operator wrote, where the answer may have to be shaped.
-    pub(crate) asked: Option<(shape::Request, Arc<Content>)>,
+    pub(crate) shapes: Option<(shape::Request, Arc<Content>)>,
 }
 
 /// What is looked for in the answer on its way back.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
-    schemas: Arc<Schemas>,
+    mount: Arc<Mount>,
     identity: Identity,
-    /// Whether the server negotiates content itself.
-    negotiates: Arc<AtomicBool>,
     /// What the answer is of interest for.
     pub(crate) learns: Learns,
 }
@@ -91,32 +87,32 @@ pub(crate) enum Learns {
 
 impl Watch {
     /// What is looked for on a stream that answers no request of its own.
-    pub(crate) fn of(mount: &Mount, parts: &request::Parts) -> Self {
+    pub(crate) fn of(mount: &Arc<Mount>, parts: &request::Parts) -> Self {
         Self::new(mount, mount.schemas.identity(parts), Learns::Nothing)
     }
 
-    fn new(mount: &Mount, identity: Identity, learns: Learns) -> Self {
-        Self { schemas: mount.schemas.clone(), identity, negotiates: mount.negotiates.clone(), learns }
+    fn new(mount: &Arc<Mount>, identity: Identity, learns: Learns) -> Self {
+        Self { mount: Arc::clone(mount), identity, learns }
     }
 
     /// Looks at one message of the answer.
     pub(crate) fn see(&self, message: &[u8]) {
         const CHANGED: &[u8] = b"notifications/tools/list_changed";
         match self.learns {
-            Learns::Tools => return self.schemas.learn(self.identity, message),
-            Learns::Server => greeted(&self.negotiates, message),
+            Learns::Tools => return self.mount.schemas.learn(self.identity, message),
+            Learns::Server => greeted(&self.mount.negotiates, message),
             Learns::Nothing => {}
         }
         if message.len() < 4096 && memmem::find(message, CHANGED).is_some() {
-            self.schemas.forget(self.identity);
+            self.mount.schemas.forget(self.identity);
         }
     }
 }
 
 /// Decides, or says what to answer instead. In report mode what would be refused passes as it came.
 pub(crate) async fn decide<S, R>(
-    inner: S,
-    mount: &Mount,
+    inner: &mut S,
+    mount: &Arc<Mount>,
     parts: &request::Parts,
     body: &Bytes,
     account: &mut Account,
@@ -160,7 +156,6 @@ where
         (_, true) => Learns::Server,
         _ => Learns::Nothing,
     };
-    let spare = (!bindings.is_empty()).then(|| inner.clone());
     let headers = Headers::new(parts.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
     let era = agree::era(&headers, &message);
     let agreed = match agree::begin(&headers, message, &settings.policy) {
@@ -196,12 +191,12 @@ where
     let concerned = bindings.concern(agreed.message());
     if concerned {
         filled = fill(bindings, &agreed, &caller)?;
-        if let (None, Era::Modern, Some(inner)) = (&declared, era, spare) {
+        if declared.is_none() && era == Era::Modern {
             // A call that has no arguments yet was not checked against a schema; now it may have some.
-            declared = own_headers(inner, mount, parts, identity, agreed.message()).await;
+            declared = own_headers(inner.clone(), mount, parts, identity, agreed.message()).await;
         }
     }
-    let asked =
+    let shapes =
         content.map(|content| (shape::Request::of(agreed.message(), era == Era::Modern, &content), content));
     let onward = plan.forward_filled(agreed.message(), &filled);
     let own = declared.as_ref().map(|tool| &*tool.own);
@@ -209,24 +204,17 @@ where
     let again = own.filter(|_| concerned).and_then(|_| Message::parse(onward.as_bytes()).ok());
     let sent = again.as_ref().unwrap_or_else(|| agreed.message());
     let forward = Forward::new(&agreed, sent, own, &parts.headers, concerned);
-    let bound = !filled.is_empty();
     let changed = match onward {
         Cow::Borrowed(_) => None,
         Cow::Owned(changed) => Some(changed),
     };
-    Ok(Decided {
-        plan,
-        caller,
-        forward,
-        changed,
-        bound,
-        kind: Some(kind),
+    let asked = Asked {
         id,
-        watch: watch(learns),
-        era,
-        begins,
-        asked,
-    })
+        bound: !filled.is_empty(),
+        wish: wish.clone(),
+        ..Asked::new(plan, watch(learns), account.clone())
+    };
+    Ok(Decided { asked, caller, forward, changed, kind: Some(kind), era, begins, shapes })
 }
 
 /// Fills the arguments that are bound, or says what to answer instead.
@@ -316,7 +304,7 @@ type WithSchema<'a> = Result<(Agreed<'a>, Option<Tool>), Reply>;
 
 /// Finishes a check that depends on the called tool's schema. A refusal rests on a recent listing only.
 async fn with_schema<'a, S, R>(
-    inner: S,
+    inner: &mut S,
     mount: &Mount,
     parts: &request::Parts,
     identity: Identity,
@@ -340,11 +328,10 @@ where
     // The service may not be shared between threads, so everyone who lists has one of their own. Boxed, so that every
     // call does not carry the room for a listing, which few need.
     let (limits, interest) = (mount.settings.limits, schemas.interest());
-    let again = inner.clone();
     let known = match schemas.fresh(identity, &tool) {
         Some(declared) => Known::Listed(declared),
         None => {
-            let message = open.message();
+            let (message, inner) = (open.message(), inner.clone());
             let listing = move || list(inner.clone(), parts, message, limits, interest);
             Box::pin(schemas.of(identity, &tool, listing)).await
         }
@@ -365,8 +352,8 @@ where
         Ok(agreed) => return Ok((agreed, declared)),
         Err(refused) => *refused,
     };
-    let message = open.message();
-    let listing = move || list(again.clone(), parts, message, limits, interest);
+    let (message, inner) = (open.message(), inner.clone());
+    let listing = move || list(inner.clone(), parts, message, limits, interest);
     match Box::pin(schemas.recheck(identity, &tool, listing)).await {
         Known::Listed(declared) => finish(open, declared),
         Known::Unknown => Err(Reply::from(&refusal)),
@@ -394,20 +381,9 @@ fn report_or(
     account.broken = refused.rules;
     let caller = Caller::default();
     let plan = negotiate(&caller, &settings.offer);
-    let (forward, changed, bound) = (Forward::default(), None, false);
-    Ok(Decided {
-        plan,
-        caller,
-        forward,
-        changed,
-        bound,
-        kind: None,
-        id: None,
-        watch,
-        era,
-        begins: None,
-        asked: None,
-    })
+    let asked = Asked::new(plan, watch, account.clone());
+    let forward = Forward::default();
+    Ok(Decided { asked, caller, forward, changed: None, kind: None, era, begins: None, shapes: None })
 }
 
 /// Lists the tools in the name of a caller, page by page; none where that cannot be done.

@@ -57,9 +57,9 @@ pub struct AttuneLayer {
 #[derive(Debug)]
 pub(crate) struct Mount {
     pub(crate) settings: Settings,
-    pub(crate) schemas: Arc<Schemas>,
+    pub(crate) schemas: Schemas,
     /// Whether the server negotiates content itself, as far as it has said.
-    pub(crate) negotiates: Arc<AtomicBool>,
+    pub(crate) negotiates: AtomicBool,
 }
 
 impl Mount {
@@ -84,8 +84,8 @@ impl AttuneLayer {
     pub fn new(settings: Settings) -> Self {
         let offer = &settings.offer;
         let interest = Interest { bindings: offer.bindings.clone(), content: offer.content.clone() };
-        let schemas = Arc::new(Schemas::new(settings.schemas.clone(), interest));
-        Self { mount: Arc::new(Mount { settings, schemas, negotiates: Arc::default() }) }
+        let schemas = Schemas::new(settings.schemas.clone(), interest);
+        Self { mount: Arc::new(Mount { settings, schemas, negotiates: AtomicBool::default() }) }
     }
 
     /// Holds bindings and templates against all pages of what the server lists, and logs what does not fit. Whoever does not
@@ -146,7 +146,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let answer = self.answer(request);
+        let answer = self.clone().answer(request);
         Box::pin(async move {
             let (mut response, account) = answer.await;
             response.extensions_mut().insert(account);
@@ -159,7 +159,7 @@ impl<S> Attune<S> {
     /// Answers a request: what the service does, without a box, and with the account beside the answer instead of in its
     /// extensions.
     pub fn answer<B, R>(
-        &self,
+        self,
         request: Request<B>,
     ) -> impl Future<Output = (Response<Body>, Account)> + Send + use<S, B, R>
     where
@@ -171,7 +171,7 @@ impl<S> Attune<S> {
         R: http_body::Body<Data = Bytes> + Send + 'static,
         R::Error: Into<BoxError>,
     {
-        let (inner, mount) = (self.inner.clone(), self.mount.clone());
+        let Self { inner, mount } = self;
         async move {
             let mut account = Account::default();
             let mut wish = None;
@@ -190,7 +190,7 @@ impl<S> Attune<S> {
 
 async fn handle<S, B, R>(
     mut inner: S,
-    mount: &Mount,
+    mount: &Arc<Mount>,
     request: Request<B>,
     account: &mut Account,
     wish: &mut Option<AcceptLanguage>,
@@ -233,35 +233,38 @@ where
             return Err(Reply::not_taken(failed.map_or(400, |failed| failed.status), "G4", &what));
         }
     };
-    let decided = decide::decide(inner.clone(), mount, &parts, &body, account, wish).await?;
-    let Decided { mut plan, caller, forward, changed, bound, kind, id, watch, era, begins, asked } = decided;
-    account.language = plan.chosen().map(|(language, _)| language.clone());
+    let decided = decide::decide(&mut inner, mount, &parts, &body, account, wish).await?;
+    let Decided { mut asked, caller, forward, changed, kind, era, begins, shapes } = decided;
+    account.language = asked.plan.chosen().map(|(language, _)| language.clone());
     let mut parts = parts;
     let seal = settings.seal.as_ref().filter(|_| era == Era::Legacy);
-    let visit =
-        Visit::enter(seal, &mut parts.headers, begins).map_err(|_| Reply::unknown_session(id.as_deref()))?;
+    let visit = Visit::enter(seal, &mut parts.headers, begins)
+        .map_err(|_| Reply::unknown_session(asked.id.as_deref()))?;
     let caller = caller.in_session(visit.features());
     told::features(&caller);
-    if let Some((asked, content)) = asked
-        && let Some(shape) = plan.shape(asked, content, &caller, &settings.offer, Timestamp::now())
+    if let Some((request, content)) = shapes
+        && let Some(shape) = asked.plan.shape(request, content, &caller, &settings.offer, Timestamp::now())
     {
         let schema = match shape.tool() {
-            Some(tool) => Box::pin(decide::output(inner.clone(), mount, &parts, &watch, &body, tool)).await,
+            Some(tool) => {
+                Box::pin(decide::output(inner.clone(), mount, &parts, &asked.watch, &body, tool)).await
+            }
             None => Schema::None,
         };
         account.format = shape.wanted().format();
-        plan = plan.shaping(shape.with_schema(schema));
+        asked.plan = asked.plan.shaping(shape.with_schema(schema));
     }
-    let events = visit.events(caller.preference().filter(|_| plan.changes()).map(AcceptLanguage::as_str));
-    let preferred = caller.preference().is_some();
+    let changes = asked.plan.changes();
+    asked.events = visit.events(caller.preference().filter(|_| changes).map(AcceptLanguage::as_str));
+    asked.preferred = caller.preference().is_some();
     // A preference that is the locale of the context stands in no header that a cache sees.
-    let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE) && caller.origin() == Origin::Stated;
-    let reads = preferred || watch.learns != Learns::Nothing || plan.reads();
-    forward.apply(&mut parts.headers, reads);
+    asked.told = parts.headers.contains_key(header::ACCEPT_LANGUAGE) && caller.origin() == Origin::Stated;
+    asked.reads = asked.preferred || asked.watch.learns != Learns::Nothing || asked.plan.reads();
+    forward.apply(&mut parts.headers, asked.reads);
     if settings.introduce {
         parts.extensions.insert(caller);
     }
-    if let Some(spoken) = plan.spoken() {
+    if let Some(spoken) = asked.plan.spoken() {
         parts.extensions.insert(spoken.clone());
     }
     let body = match changed {
@@ -274,7 +277,7 @@ where
         }
     };
 
-    let failed = |failed: Failed| Reply::failed(failed.status, id.as_deref(), &failed);
+    let failed = |failed: Failed| Reply::failed(failed.status, asked.id.as_deref(), &failed);
     ready(&mut inner).await.map_err(failed)?;
     let response = inner.call(Request::from_parts(parts, full(body))).await;
     let mut response = response.map_err(|error| failed(Failed::of(&error.into())))?;
@@ -282,25 +285,13 @@ where
     if kind != Some(Kind::Request) {
         return Ok(response.map(boxed));
     }
-    let asked = Asked {
-        plan,
-        id,
-        events,
-        preferred,
-        reads,
-        told,
-        bound,
-        watch,
-        account: account.clone(),
-        wish: wish.clone(),
-    };
     answers::adapt(response, asked, settings.limits).await
 }
 
 /// What is no POST: a stream of a legacy session, opened or resumed, the end of one, or nothing that we know.
 async fn relay<S, R>(
     mut inner: S,
-    mount: &Mount,
+    mount: &Arc<Mount>,
     mut parts: request::Parts,
     body: Body,
     account: &mut Account,
@@ -355,18 +346,7 @@ where
     if !streams || (events.is_none() && !plan.reads()) {
         return Ok(response.map(boxed));
     }
-    let asked = Asked {
-        plan,
-        id: None,
-        events,
-        preferred,
-        reads,
-        told,
-        bound: false,
-        watch,
-        account: account.clone(),
-        wish: None,
-    };
+    let asked = Asked { events, preferred, reads, told, ..Asked::new(plan, watch, account.clone()) };
     answers::adapt(response, asked, settings.limits).await
 }
 
