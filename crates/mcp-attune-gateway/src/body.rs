@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use http_body::{Frame, SizeHint};
@@ -18,11 +18,13 @@ pub(crate) struct Idle {
     /// Since when nothing came; `None` right after something did.
     since: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
+    /// Who is woken when it rings.
+    waits: Option<Waker>,
 }
 
 impl Idle {
     pub(crate) fn new(limit: Duration) -> Self {
-        Self { limit, since: None, timer: None }
+        Self { limit, since: None, timer: None, waits: None }
     }
 
     /// Something came.
@@ -36,6 +38,11 @@ impl Idle {
         let since = *self.since.get_or_insert_with(Instant::now);
         let end = since + self.limit;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
+        // It is set and known to who waits, as it is for every call but the first on a connection.
+        if self.waits.as_ref().is_some_and(|waits| waits.will_wake(cx.waker())) && !timer.is_elapsed() {
+            return Poll::Pending;
+        }
+        self.waits = Some(cx.waker().clone());
         while timer.deadline() < end {
             ready!(timer.as_mut().poll(cx));
             timer.as_mut().reset(end);

@@ -20,7 +20,8 @@ pub(crate) struct Tally {
     meter: Meter,
     began: Instant,
     method: &'static str,
-    account: Account,
+    /// None where nobody gives one.
+    account: Option<Account>,
     /// None until there is an answer.
     status: Option<StatusCode>,
     failed: bool,
@@ -43,7 +44,7 @@ impl Tally {
             meter,
             began: Instant::now(),
             method,
-            account: Account::default(),
+            account: None,
             status: None,
             failed: false,
             whole: false,
@@ -58,7 +59,7 @@ impl Tally {
 
     /// What became of it.
     pub(crate) fn account(&mut self, account: Account) {
-        self.account = account;
+        self.account = Some(account);
     }
 
     /// There is an answer: it is counted when its body is over.
@@ -67,9 +68,9 @@ impl Tally {
         B: http_body::Body<Data = Bytes, Error = BoxError> + Send + 'static,
     {
         if let Some(account) = answer.extensions_mut().remove() {
-            self.account = account;
+            self.account = Some(account);
         }
-        self.method = self.account.method.unwrap_or(self.method);
+        self.method = self.account.as_ref().and_then(|account| account.method).unwrap_or(self.method);
         self.status = Some(answer.status());
         let time = self.began.elapsed();
         self.meter.answered_in(self.method, time);
@@ -80,10 +81,10 @@ impl Tally {
         })
     }
 
-    fn outcome(&self) -> &'static str {
+    fn outcome(&self, account: &Account) -> &'static str {
         match self.status {
-            _ if self.account.refused => "refused",
-            _ if self.failed || self.account.failed() => "failed",
+            _ if account.refused => "refused",
+            _ if self.failed || account.failed() => "failed",
             Some(status) if self.whole && status.as_u16() >= 400 => "error",
             Some(_) if self.whole => "answered",
             _ => "gone",
@@ -93,21 +94,22 @@ impl Tally {
 
 impl Drop for Tally {
     fn drop(&mut self) {
-        for rule in &self.account.broken {
-            self.meter.broke(rule, self.account.refused);
+        let mut account = self.account.take().unwrap_or_default();
+        for rule in &account.broken {
+            self.meter.broke(rule, account.refused);
         }
-        if self.account.unchecked {
+        if account.unchecked {
             self.meter.unchecked();
         }
-        if let Some(format) = self.account.format {
+        if let Some(format) = account.format {
             self.meter.shaped(format.name());
-            self.meter.left_out(self.account.left_out());
+            self.meter.left_out(account.left_out());
         }
-        if self.account.template_faults() > 0 {
-            self.meter.templates_failed(self.account.template_faults());
+        if account.template_faults() > 0 {
+            self.meter.templates_failed(account.template_faults());
         }
-        let language = self.account.language.take().map(|language| language.to_string());
-        self.meter.over(self.method, self.outcome(), language.unwrap_or_default());
+        let language = account.language.take().map(|language| language.to_string());
+        self.meter.over(self.method, self.outcome(&account), language.unwrap_or_default());
     }
 }
 

@@ -137,19 +137,26 @@ impl Door {
             connection.finish();
         }
         loop {
-            let beside = Rarely::new(async {
+            let mut rarely = Rarely::new(async {
                 tokio::select! {
                     biased;
                     told = self.told.changed() => Beside::Told(told.is_ok()),
                     () = next_look.as_mut() => Beside::Look,
                 }
             });
-            let beside = tokio::select! {
-                biased;
-                ended = poll_fn(|cx| connection.poll(cx)) => {
-                    return ended.inspect_err(|error| tracing::debug!(error = %Chain(&**error), "a connection ended")).ok();
+            let next = poll_fn(|cx| match connection.poll(cx) {
+                Poll::Ready(ended) => Poll::Ready(Err(ended)),
+                Poll::Pending => Pin::new(&mut rarely).poll(cx).map(Ok),
+            });
+            let next = next.await;
+            drop(rarely);
+            let beside = match next {
+                Ok(beside) => beside,
+                Err(Ok(end)) => return Some(end),
+                Err(Err(error)) => {
+                    tracing::debug!(error = %Chain(&*error), "a connection ended");
+                    return None;
                 }
-                beside = beside => beside,
             };
             match beside {
                 // The sender is gone with the listener's future.
