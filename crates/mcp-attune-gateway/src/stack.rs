@@ -170,7 +170,10 @@ impl Calls {
                 return Ok(tally.answered(refused));
             }
             if endpoint {
-                let request = request.map(|body| body.map_err(from_caller as fn(BoxError) -> BoxError));
+                let request = match request.body().is_whole() {
+                    true => request,
+                    false => request.map(|body| boxed(body.map_err(from_caller))),
+                };
                 let (answer, account) = mount.attuned(peer).answer(request).await;
                 tally.account(account);
                 return Ok(tally.answered(answer));
@@ -188,6 +191,7 @@ impl Calls {
     }
 }
 
+#[cold]
 fn ready(answer: Response<Body>) -> Answer {
     Box::pin(std::future::ready(Ok(answer)))
 }
@@ -404,6 +408,7 @@ where
     boxed(body.map_err(move |error| in_stream(&meter, error)))
 }
 
+#[cold]
 fn failure(meter: &Meter, error: UpstreamError) -> Failed {
     meter.upstream_failed(error);
     Failed { status: error.status(), what: error.to_string() }
@@ -425,6 +430,7 @@ fn from_caller(error: BoxError) -> BoxError {
 }
 
 /// An answer of the gateway's own, to a request whose id is not known.
+#[cold]
 fn failed(status: u16, what: &dyn fmt::Display, headers: &HeaderMap) -> Response<Body> {
     refusal::answer_to(&Reply::failed(status, None, what), headers)
 }

@@ -81,6 +81,24 @@ impl Tally {
         })
     }
 
+    /// Counts what most requests have nothing of.
+    #[cold]
+    fn count(&self, account: &Account) {
+        for rule in &account.broken {
+            self.meter.broke(rule, account.refused);
+        }
+        if account.unchecked {
+            self.meter.unchecked();
+        }
+        if let Some(format) = account.format {
+            self.meter.shaped(format.name());
+            self.meter.left_out(account.left_out());
+        }
+        if account.template_faults() > 0 {
+            self.meter.templates_failed(account.template_faults());
+        }
+    }
+
     fn outcome(&self, account: &Account) -> &'static str {
         match self.status {
             _ if account.refused => "refused",
@@ -95,18 +113,12 @@ impl Tally {
 impl Drop for Tally {
     fn drop(&mut self) {
         let mut account = self.account.take().unwrap_or_default();
-        for rule in &account.broken {
-            self.meter.broke(rule, account.refused);
-        }
-        if account.unchecked {
-            self.meter.unchecked();
-        }
-        if let Some(format) = account.format {
-            self.meter.shaped(format.name());
-            self.meter.left_out(account.left_out());
-        }
-        if account.template_faults() > 0 {
-            self.meter.templates_failed(account.template_faults());
+        if !account.broken.is_empty()
+            || account.unchecked
+            || account.format.is_some()
+            || account.template_faults() > 0
+        {
+            self.count(&account);
         }
         let language = account.language.take().map(|language| language.to_string());
         self.meter.over(self.method, self.outcome(&account), language.unwrap_or_default());

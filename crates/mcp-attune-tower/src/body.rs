@@ -22,6 +22,14 @@ enum Kind {
     Any(UnsyncBoxBody<Bytes, BoxError>),
 }
 
+impl Body {
+    /// Whether all of it is there, so that nothing can go wrong with it.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        matches!(self.0, Kind::Whole(_))
+    }
+}
+
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Body").field("size", &self.size_hint()).finish_non_exhaustive()
@@ -150,7 +158,7 @@ mod tests {
     #[tokio::test]
     async fn boxes_once() {
         let whole = boxed(boxed(full("abc")));
-        assert!(matches!(whole.0, Kind::Whole(_)), "{whole:?}");
+        assert!(whole.is_whole(), "{whole:?}");
         assert_eq!(whole.size_hint().exact(), Some(3));
         assert_eq!(collect(whole, 3).await.unwrap(), "abc");
         assert!(full("").is_end_stream());

@@ -3,6 +3,7 @@
 //! Rules: C1, C7, C9, C10, H1–H11, H13, H14, H16, H17, L2, L7, L14.
 
 use std::borrow::Cow;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +15,7 @@ use mcp_attune::caller::Caller;
 use mcp_attune::language::{AcceptLanguage, Languages, Tag};
 use mcp_attune::plan::{Plan, negotiate};
 use mcp_attune::session::Features;
-use mcp_attune::shape::{self, Content, Schema};
+use mcp_attune::shape::{self, Content, Schema, Shape};
 use mcp_attune_wire::agree::{self, Agree, Agreed, Era, Open};
 use mcp_attune_wire::header::Headers;
 use mcp_attune_wire::message::{Kind, Message};
@@ -184,7 +185,7 @@ where
     }
     if plan.wants().is_some() && kind == Kind::Request {
         let asked = Plan::asked(agreed.message(), &settings.offer);
-        plan = library::translating(plan, asked, &caller, &settings.offer).await;
+        plan = library::translated(plan, asked, &caller, &settings.offer).await;
     }
     let mut filled = Filled::default();
     let mut declared = declared;
@@ -233,33 +234,63 @@ fn fill(bindings: &Bindings, agreed: &Agreed<'_>, caller: &Caller) -> Result<Fil
     }
 }
 
-/// The headers of a tool that is called without arguments; none where they are not known.
-async fn own_headers<S, R>(
+/// The headers of a tool that is called without arguments; none where they are not known. Boxed as a whole, so that other
+/// calls carry neither its room nor its code.
+#[cold]
+fn own_headers<'a, S, R>(
     inner: S,
-    mount: &Mount,
-    parts: &request::Parts,
+    mount: &'a Mount,
+    parts: &'a request::Parts,
     identity: Identity,
-    message: &Message<'_>,
-) -> Option<Tool>
+    message: &'a Message<'_>,
+) -> Pin<Box<dyn Future<Output = Option<Tool>> + Send + 'a>>
 where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'a,
     S::Error: Into<BoxError>,
     S::Future: Send,
-    R: http_body::Body<Data = Bytes> + Send,
+    R: http_body::Body<Data = Bytes> + Send + 'a,
     R::Error: Into<BoxError>,
 {
     let (schemas, limits) = (&mount.schemas, mount.settings.limits);
-    let tool = message.param("name")?.text()?.decode()?;
     let interest = schemas.interest();
-    let list = move || Box::pin(list(inner.clone(), parts, message, limits, interest));
-    match schemas.of(identity, &tool, list).await {
-        Known::Listed(declared) => declared,
-        Known::Unknown => None,
-    }
+    Box::pin(async move {
+        let tool = message.param("name")?.text()?.decode()?;
+        let list = move || Box::pin(list(inner.clone(), parts, message, limits, interest));
+        match schemas.of(identity, &tool, list).await {
+            Known::Listed(declared) => declared,
+            Known::Unknown => None,
+        }
+    })
+}
+
+/// A shape with what the results of its tool are like. Boxed as a whole, as above.
+#[cold]
+pub(crate) fn with_output<'a, S, R>(
+    shape: Shape,
+    inner: S,
+    mount: &'a Mount,
+    parts: &'a request::Parts,
+    watch: &'a Watch,
+    body: &'a Bytes,
+) -> Pin<Box<dyn Future<Output = Shape> + Send + 'a>>
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'a,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    R: http_body::Body<Data = Bytes> + Send + 'a,
+    R::Error: Into<BoxError>,
+{
+    Box::pin(async move {
+        let schema = match shape.tool() {
+            Some(tool) => output(inner, mount, parts, watch, body, tool).await,
+            None => Schema::None,
+        };
+        shape.with_schema(schema)
+    })
 }
 
 /// What the results of a tool are like. The message is read a second time where nobody knows yet.
-pub(crate) async fn output<S, R>(
+async fn output<S, R>(
     inner: S,
     mount: &Mount,
     parts: &request::Parts,
@@ -367,6 +398,7 @@ fn finish<'a>(open: Open<'a, '_>, declared: Option<Tool>) -> WithSchema<'a> {
     }
 }
 
+#[cold]
 fn report_or(
     settings: &Settings,
     refused: Reply,

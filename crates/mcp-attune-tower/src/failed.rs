@@ -26,6 +26,7 @@ impl std::error::Error for Failed {}
 
 impl Failed {
     /// What a service failed with, if it is one of these; the words of other errors stay in the log.
+    #[cold]
     pub(crate) fn of(error: &BoxError) -> Self {
         tracing::warn!(%error, "the server behind failed");
         error.downcast_ref::<Self>().cloned().unwrap_or_else(|| Self {

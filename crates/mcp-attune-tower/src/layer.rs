@@ -26,7 +26,7 @@ use mcp_attune::language::AcceptLanguage;
 use mcp_attune::localize;
 use mcp_attune::plan::{Offer, negotiate};
 use mcp_attune::session::Event;
-use mcp_attune::shape::{self, Content, Schema};
+use mcp_attune::shape::{self, Content};
 use mcp_attune_wire::agree::Era;
 use mcp_attune_wire::message::Kind;
 use mcp_attune_wire::reply::Reply;
@@ -196,7 +196,7 @@ async fn handle<S, B, R>(
     wish: &mut Option<AcceptLanguage>,
 ) -> Result<Response<Body>, Reply>
 where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send,
     B: http_body::Body<Data = Bytes> + Send + 'static,
@@ -209,8 +209,7 @@ where
         *wish = Some(words::mirrored(&parts.headers));
     }
     if parts.method != Method::POST {
-        // Boxed, so that calls do not carry its room.
-        return Box::pin(relay(inner, mount, parts, boxed(body), account)).await;
+        return relayed(inner, mount, parts, boxed(body), account).await;
     }
     if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity") {
         return Err(Reply::not_taken(415, "G10", &"the body is encoded; send it without Content-Encoding"));
@@ -219,19 +218,7 @@ where
     let limit = settings.limits.body;
     let body = match collect(body, limit).await {
         Ok(body) => body,
-        Err(Incomplete::TooLarge) => {
-            return Err(Reply::not_taken(
-                413,
-                "G4",
-                &format_args!("the body is over {limit} bytes, the limit `body`; send a smaller one"),
-            ));
-        }
-        Err(Incomplete::Broken(error)) => {
-            tracing::debug!(%error, "the caller's body broke off");
-            let failed = error.downcast_ref::<Failed>();
-            let what = failed.map_or("the body broke off; send it again", |failed| failed.what.as_str());
-            return Err(Reply::not_taken(failed.map_or(400, |failed| failed.status), "G4", &what));
-        }
+        Err(incomplete) => return Err(not_whole(incomplete, limit)),
     };
     let decided = decide::decide(&mut inner, mount, &parts, &body, account, wish).await?;
     let Decided { mut asked, caller, forward, changed, kind, era, begins, shapes } = decided;
@@ -245,14 +232,9 @@ where
     if let Some((request, content)) = shapes
         && let Some(shape) = asked.plan.shape(request, content, &caller, &settings.offer, Timestamp::now())
     {
-        let schema = match shape.tool() {
-            Some(tool) => {
-                Box::pin(decide::output(inner.clone(), mount, &parts, &asked.watch, &body, tool)).await
-            }
-            None => Schema::None,
-        };
         account.format = shape.wanted().format();
-        asked.plan = asked.plan.shaping(shape.with_schema(schema));
+        let shape = decide::with_output(shape, inner.clone(), mount, &parts, &asked.watch, &body).await;
+        asked.plan = asked.plan.shaping(shape);
     }
     let changes = asked.plan.changes();
     asked.events = visit.events(caller.preference().filter(|_| changes).map(AcceptLanguage::as_str));
@@ -286,6 +268,41 @@ where
         return Ok(response.map(boxed));
     }
     answers::adapt(response, asked, settings.limits).await
+}
+
+/// What is answered where a body could not be had whole.
+#[cold]
+fn not_whole(incomplete: Incomplete, limit: usize) -> Reply {
+    let error = match incomplete {
+        Incomplete::TooLarge => {
+            let what = format_args!("the body is over {limit} bytes, the limit `body`; send a smaller one");
+            return Reply::not_taken(413, "G4", &what);
+        }
+        Incomplete::Broken(error) => error,
+    };
+    tracing::debug!(%error, "the caller's body broke off");
+    let failed = error.downcast_ref::<Failed>();
+    let what = failed.map_or("the body broke off; send it again", |failed| failed.what.as_str());
+    Reply::not_taken(failed.map_or(400, |failed| failed.status), "G4", &what)
+}
+
+/// [`relay`], so that calls carry neither its room nor its code.
+#[cold]
+fn relayed<'a, S, R>(
+    inner: S,
+    mount: &'a Arc<Mount>,
+    parts: request::Parts,
+    body: Body,
+    account: &'a mut Account,
+) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Reply>> + Send + 'a>>
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'a,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
+    R::Error: Into<BoxError>,
+{
+    Box::pin(relay(inner, mount, parts, body, account))
 }
 
 /// What is no POST: a stream of a legacy session, opened or resumed, the end of one, or nothing that we know.
@@ -361,6 +378,7 @@ where
 
 /// An answer of our own, as HTTP, with its [`Account`] in its extensions.
 #[must_use]
+#[cold]
 pub fn answer(reply: &Reply) -> Response<Body> {
     let mut response = Response::new(full(reply.body.clone()));
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_GATEWAY);

@@ -2,6 +2,8 @@
 //!
 //! Rules: F6, L7, L8, L13.
 
+use std::pin::Pin;
+
 use jiff::Timestamp;
 use mcp_attune::caller::Caller;
 use mcp_attune::localize::Asked;
@@ -18,6 +20,17 @@ pub(crate) fn follow(offer: &Offer) {
         let content = content.clone();
         drop(spawn_blocking(move || content.look()));
     }
+}
+
+/// [`translating`], so that calls that are not translated carry neither its room nor its code.
+#[cold]
+pub(crate) fn translated<'a>(
+    plan: Plan,
+    asked: Asked,
+    caller: &'a Caller,
+    offer: &'a Offer,
+) -> Pin<Box<dyn Future<Output = Plan> + Send + 'a>> {
+    Box::pin(translating(plan, asked, caller, offer))
 }
 
 /// The plan with the files that it wants.

@@ -65,6 +65,7 @@ pub(crate) fn reword(mut response: Response<Body>, wish: &AcceptLanguage) -> Res
 
 /// An answer of our own to a request whose message was not read, in the language that its headers mirror.
 #[must_use]
+#[cold]
 pub fn answer_to(reply: &Reply, headers: &HeaderMap) -> Response<Body> {
     reword(answer(reply), &mirrored(headers))
 }

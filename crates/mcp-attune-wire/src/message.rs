@@ -381,7 +381,7 @@ fn read_message(
     known: &mut Known,
 ) -> Result<(), Unreadable> {
     let wanted = Wanted::new("params");
-    scanner.object(|scanner, name| {
+    scanner.object(&mut |scanner, name| {
         let is_params = name.is(&wanted, scanner.text()) && scanner.peek()? == b'{';
         let value = if is_params { read_params(scanner, members, within)? } else { scanner.value()? };
         known.note(name.text(scanner.text()), value);
@@ -397,7 +397,7 @@ fn read_params(
     within: &mut Within,
 ) -> Result<Span, Unreadable> {
     let (meta, arguments) = (Wanted::new("_meta"), Wanted::new("arguments"));
-    scanner.object(|scanner, name| {
+    scanner.object(&mut |scanner, name| {
         let text = scanner.text();
         let inside = match () {
             () if name.is(&meta, text) => Some(Place::Meta),
@@ -407,7 +407,7 @@ fn read_params(
         let value = match inside {
             Some(place) if scanner.peek()? == b'{' => {
                 let first = members.len();
-                let value = scanner.object(|scanner, name| {
+                let value = scanner.object(&mut |scanner, name| {
                     let value = scanner.value()?;
                     members.push(Member { name, value, place });
                     Ok(())

@@ -327,7 +327,7 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let (mut annotation, mut kind) = (None, None);
-        scanner.object(|scanner, name| {
+        scanner.object(&mut |scanner, name| {
             let keyword = name.text(scanner.text());
             let first = scanner.peek()?;
             match (holds(keyword), first) {
@@ -378,7 +378,7 @@ impl<'a> Walk<'a> {
         wrong: &mut Option<Invalid>,
     ) -> Step {
         self.place.push(keyword);
-        scanner.object(|scanner, name: Name| {
+        scanner.object(&mut |scanner, name: Name| {
             self.place.push(name.text(scanner.text()));
             self.schema(scanner, reached, wrong)?;
             self.place.pop();

@@ -51,11 +51,16 @@ pub(crate) fn take_plain(read: &mut BytesMut, bounds: Bounds) -> Option<Request<
     {
         return Some(head.map(|()| read.split_to(length).freeze()));
     }
+    put_back(&head, read);
+    None
+}
+
+#[cold]
+fn put_back(head: &[u8], read: &mut BytesMut) {
     let mut back = BytesMut::with_capacity(head.len() + read.len());
-    back.extend_from_slice(&head);
+    back.extend_from_slice(head);
     back.extend_from_slice(read);
     *read = back;
-    None
 }
 
 struct Plain {

@@ -180,6 +180,7 @@ where
         std::pin::pin!(io.read_buf(&mut self.read)).poll(cx)
     }
 
+    #[cold]
     fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<End<I>, BoxError>> {
         if let Some(io) = &mut self.io {
             ready!(Pin::new(io).poll_shutdown(cx))?;
@@ -187,6 +188,7 @@ where
         Poll::Ready(Ok(End::Over))
     }
 
+    #[cold]
     fn give_away(&mut self) -> End<I> {
         let read = mem::take(&mut self.read).freeze();
         self.io.take().map_or(End::Over, |io| End::Odd(io, read))

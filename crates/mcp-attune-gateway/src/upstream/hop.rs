@@ -26,9 +26,13 @@ const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 /// Takes off what belongs to the hop that the headers came in on.
 pub(super) fn strip(headers: &mut HeaderMap) {
     // Most have nothing of that kind, and one look at the names is cheaper than looking for each.
-    if !headers.keys().any(is_of_one_hop) {
-        return;
+    if headers.keys().any(is_of_one_hop) {
+        take_off(headers);
     }
+}
+
+#[cold]
+fn take_off(headers: &mut HeaderMap) {
     let mut found: Vec<HeaderName> = headers.keys().filter(|name| is_of_one_hop(name)).cloned().collect();
     found.extend(tokens(headers, &CONNECTION).filter_map(|name| HeaderName::from_bytes(name).ok()));
     for name in found {
@@ -51,7 +55,7 @@ pub(super) fn onward(head: &mut request::Parts, behind: &HeaderValue, peer: Opti
     let takes_trailers =
         came.te && tokens(headers, &TE).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
     if came.of_one_hop {
-        strip(headers);
+        take_off(headers);
     }
     if came.expect {
         headers.remove(EXPECT);

@@ -205,6 +205,7 @@ impl Pool {
         read
     }
 
+    #[cold]
     fn broke(&self, fault: &Fault) -> UpstreamError {
         let read = UpstreamError::driving(fault);
         tracing::debug!(upstream = self.url.host(), error = %Chain(fault), "{read}");

@@ -351,18 +351,20 @@ fn refuse_repeated(headers: &Headers<'_>, message: &Message<'_>, era: Era) -> Re
         Era::Modern => [version.len() > 1, headers.method().len() > 1, headers.name().len() > 1],
         Era::Legacy => [differ, false, false],
     };
+    if !repeated.contains(&true) {
+        return Ok(());
+    }
     let names = [header::PROTOCOL_VERSION, header::METHOD, header::NAME];
     let found = names.iter().zip(repeated).filter(|(_, repeated)| *repeated);
     let mismatches: Vec<_> = found.map(|(name, _)| Mismatch::new(*name, None, Wrong::Repeated)).collect();
-    if mismatches.is_empty() { Ok(()) } else { Err(Refusal::new(message, Refused::Mismatch(mismatches))) }
+    Err(Refusal::new(message, Refused::Mismatch(mismatches)))
 }
 
 fn require_envelope(message: &Message<'_>) -> Result<(), Refusal> {
-    let missing: Vec<_> = [meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES]
-        .into_iter()
-        .filter(|key| message.meta(key).is_none())
-        .collect();
-    if !missing.is_empty() {
+    let required = [meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES];
+    let is_missing = |key: &&str| message.meta(key).is_none();
+    if required.iter().any(is_missing) {
+        let missing = required.into_iter().filter(is_missing).collect();
         return Err(Refusal::new(message, Refused::EnvelopeMissing(missing)));
     }
     if body_version(message).is_none() {

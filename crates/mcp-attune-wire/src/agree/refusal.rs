@@ -63,6 +63,7 @@ impl Wrong {
 }
 
 impl Mismatch {
+    #[cold]
     pub(crate) fn new(header: impl Into<Cow<'static, str>>, argument: Option<String>, wrong: Wrong) -> Self {
         Self { header: header.into(), argument, wrong, values: None }
     }
@@ -191,6 +192,7 @@ impl Refused {
 }
 
 impl Refusal {
+    #[cold]
     pub(crate) fn new(message: &Message<'_>, refused: Refused) -> Self {
         let id = if message.kind() == Kind::Request { message.id() } else { None };
         Self { id: id.map(|id| id.raw().into()), refused }

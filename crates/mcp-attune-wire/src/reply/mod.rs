@@ -72,6 +72,7 @@ impl Reply {
     ///
     /// Rules: G4, G5.
     #[must_use]
+    #[cold]
     pub fn failed(status: u16, id: Option<&str>, message: &dyn fmt::Display) -> Self {
         Self { status, ..Self::error(INTERNAL_ERROR, id, message, &"") }
     }
@@ -81,12 +82,14 @@ impl Reply {
     ///
     /// Rules: G4, G10, H15.
     #[must_use]
+    #[cold]
     pub fn not_taken(status: u16, rule: &'static str, message: &dyn fmt::Display) -> Self {
         Self { status, rules: vec![rule], ..Self::error(INVALID_REQUEST, None, message, &"") }
     }
 
     /// A request that can be read, and is none that the server knows what to do with. `id` is the request's, as written.
     #[must_use]
+    #[cold]
     pub fn invalid(id: &str, message: &dyn fmt::Display) -> Self {
         Self { status: 400, ..Self::error(INVALID_REQUEST, Some(id), message, &"") }
     }
@@ -95,6 +98,7 @@ impl Reply {
     ///
     /// Rules: G8.
     #[must_use]
+    #[cold]
     pub fn unknown_session(id: Option<&str>) -> Self {
         let what = "Mcp-Session-Id names no session that is known here; send initialize again, without it";
         Self { status: 404, rules: vec!["G8"], ..Self::error(INVALID_REQUEST, id, &what, &"") }
@@ -104,6 +108,7 @@ impl Reply {
     ///
     /// Rules: G8.
     #[must_use]
+    #[cold]
     pub fn unknown_event() -> Self {
         let what = "Last-Event-ID names no event that is known here; the stream it was on cannot be resumed";
         Self { status: 400, rules: vec!["G8"], ..Self::error(INVALID_REQUEST, None, &what, &"") }
@@ -122,6 +127,7 @@ impl Reply {
     ///
     /// Rules: C9.
     #[must_use]
+    #[cold]
     pub fn tool_failed(id: Option<&str>, modern: bool, message: &dyn fmt::Display) -> Self {
         let (mut text, mut body) = (String::new(), String::from("{\"jsonrpc\":\"2.0\""));
         let kind = if modern { "\"resultType\":\"complete\"," } else { "" };
