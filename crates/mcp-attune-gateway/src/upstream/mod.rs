@@ -142,7 +142,7 @@ impl Error for Setup {}
 
 /// A server behind, as a service. A clone is the same server with the same connections.
 ///
-/// `Host` is set for it. [`Peer`](crate::listen::Peer), where the request's extensions have it, goes into
+/// `Host` is set for it. [`Peer`], where the request's extensions have it, goes into
 /// `X-Forwarded-For` and `X-Forwarded-Proto`. An answer's body fails with an [`UpstreamError`].
 #[derive(Clone, Debug)]
 pub struct HttpUpstream {
