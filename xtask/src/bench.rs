@@ -26,7 +26,7 @@ use page::{Block, Bound, Table, Targets};
 use servers::{Bench, Server, workers};
 use spread::Spread;
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 const CONNECTIONS: [usize; 3] = [1, 16, 64];
 /// At how many connections the smaller questions are asked.
 const USUAL: usize = 16;
