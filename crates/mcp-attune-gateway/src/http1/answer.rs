@@ -31,11 +31,11 @@ pub(crate) fn read_answer(read: &mut BytesMut, to_head: bool) -> Result<Option<A
         if !begins(read) {
             return Err(Bad::Head);
         }
-        let Some(Extent { size, lines }) = Extent::of(read) else {
+        // The first line is none of those that are counted.
+        let Some(Extent { size, lines }) = Extent::of(read, 1 + MOST_LINES)? else {
             return if read.len() < MOST_HEAD { Ok(None) } else { Err(Bad::TooLong) };
         };
-        // The first line is none of those that are counted.
-        if size > MOST_HEAD || lines > 1 + MOST_LINES {
+        if size > MOST_HEAD {
             return Err(Bad::TooLong);
         }
         let text = read.split_to(size).freeze();
@@ -340,6 +340,8 @@ mod tests {
         let lines = |count| format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: 1\r\n".repeat(count));
         assert!(read(&lines(MOST_LINES), &Method::GET).unwrap().is_some());
         assert_eq!(read(&lines(MOST_LINES + 1), &Method::GET).unwrap_err(), Bad::TooLong);
+        let unfinished = lines(MOST_LINES + 1);
+        assert_eq!(read(unfinished.strip_suffix("\r\n").unwrap(), &Method::GET).unwrap_err(), Bad::TooLong);
         let long = |size| format!("HTTP/1.1 200 OK\r\nA: {}", "x".repeat(size));
         assert!(read(&long(MOST_HEAD / 2), &Method::GET).unwrap().is_none());
         assert_eq!(read(&long(MOST_HEAD), &Method::GET).unwrap_err(), Bad::TooLong);

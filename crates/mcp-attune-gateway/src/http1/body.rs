@@ -166,10 +166,10 @@ fn size(line: &[u8]) -> Option<u64> {
 
 /// The trailers, where all of them have come.
 fn trailers(read: &mut BytesMut) -> Result<Option<HeaderMap>, Bad> {
-    let Some(Extent { size, lines }) = Extent::of(read) else {
+    let Some(Extent { size, lines }) = Extent::of(read, MOST_LINES).map_err(|_| Bad::Chunk)? else {
         return if read.len() < MOST_TRAILERS { Ok(None) } else { Err(Bad::Chunk) };
     };
-    if size > MOST_TRAILERS || lines > MOST_LINES {
+    if size > MOST_TRAILERS {
         return Err(Bad::Chunk);
     }
     let text = read.split_to(size).freeze();

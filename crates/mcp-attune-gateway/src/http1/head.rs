@@ -5,6 +5,8 @@ use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 use memchr::memchr;
 
+use super::Bad;
+
 /// Room for lines that are added later: growing a map costs as much as making it.
 const MORE_LINES: usize = 6;
 
@@ -19,17 +21,25 @@ pub(super) struct Extent {
 
 impl Extent {
     /// None where the empty line has not come.
-    pub(super) fn of(text: &[u8]) -> Option<Self> {
+    ///
+    /// # Errors
+    ///
+    /// [`Bad::TooLong`], as soon as there are more than `most` lines: what never ends would be read again and again.
+    pub(super) fn of(text: &[u8], most: usize) -> Result<Option<Self>, Bad> {
         let (mut size, mut lines) = (0, 0);
-        loop {
-            let rest = text.get(size..)?;
-            let end = memchr(b'\n', rest)?;
+        while let Some(rest) = text.get(size..)
+            && let Some(end) = memchr(b'\n', rest)
+        {
             size += end + 1;
             if end == 0 || (end == 1 && rest.starts_with(b"\r")) {
-                return Some(Self { size, lines });
+                return Ok(Some(Self { size, lines }));
             }
             lines += 1;
+            if lines > most {
+                return Err(Bad::TooLong);
+            }
         }
+        Ok(None)
     }
 }
 
@@ -124,7 +134,7 @@ pub(super) mod tests {
     }
 
     fn ours(text: &[u8]) -> Option<(usize, Lines)> {
-        let Extent { size, lines } = Extent::of(text)?;
+        let Extent { size, lines } = Extent::of(text, 8).unwrap()?;
         let head = Bytes::copy_from_slice(&text[..size]);
         let headers = headers(&head, &head, lines, |_, _| true)?;
         assert_eq!(headers.len(), lines);

@@ -40,9 +40,9 @@ pub(crate) struct Bounds {
 /// or one of a length that is told once, and nothing that is about the connection. Everything else stays where it is: it
 /// may be in order, it may be HTTP/2, or half a request, or an attack.
 pub(crate) fn take_plain(read: &mut BytesMut, bounds: Bounds) -> Option<Request<Bytes>> {
-    let Extent { size, lines } = Extent::of(read)?;
     // The first line is none of those that are counted.
-    if size > MOST_HEAD.min(bounds.head) || lines > 1 + MOST_LINES.min(bounds.lines) {
+    let Extent { size, lines } = Extent::of(read, 1 + MOST_LINES.min(bounds.lines)).ok()??;
+    if size > MOST_HEAD.min(bounds.head) {
         return None;
     }
     let head = read.split_to(size).freeze();
