@@ -185,7 +185,7 @@ where
     }
     if plan.wants().is_some() && kind == Kind::Request {
         let asked = Plan::asked(agreed.message(), &settings.offer);
-        plan = library::translated(plan, asked, &caller, &settings.offer).await;
+        plan = library::translating(plan, asked, &caller, &settings.offer).await;
     }
     let mut filled = Filled::default();
     let mut declared = declared;
@@ -263,7 +263,8 @@ where
     })
 }
 
-/// A shape with what the results of its tool are like. Boxed as a whole, as above.
+/// A shape with what the results of its tool are like. The message is read a second time where nobody knows yet. Boxed as a
+/// whole, as above.
 #[cold]
 pub(crate) fn with_output<'a, S, R>(
     shape: Shape,
@@ -280,39 +281,20 @@ where
     R: http_body::Body<Data = Bytes> + Send + 'a,
     R::Error: Into<BoxError>,
 {
+    let (schemas, limits) = (&mount.schemas, mount.settings.limits);
     Box::pin(async move {
-        let schema = match shape.tool() {
-            Some(tool) => output(inner, mount, parts, watch, body, tool).await,
-            None => Schema::None,
+        let Some(tool) = shape.tool() else { return shape.with_schema(Schema::None) };
+        let schema = if let Some(schema) = schemas.fresh_output(watch.identity, tool) {
+            schema
+        } else if let Ok(message) = Message::parse(body) {
+            let (message, interest) = (&message, schemas.interest());
+            let list = move || Box::pin(list(inner.clone(), parts, message, limits, interest));
+            schemas.output(watch.identity, tool, list).await
+        } else {
+            Schema::Unknown
         };
         shape.with_schema(schema)
     })
-}
-
-/// What the results of a tool are like. The message is read a second time where nobody knows yet.
-async fn output<S, R>(
-    inner: S,
-    mount: &Mount,
-    parts: &request::Parts,
-    watch: &Watch,
-    body: &Bytes,
-    tool: &str,
-) -> Schema
-where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    R: http_body::Body<Data = Bytes> + Send,
-    R::Error: Into<BoxError>,
-{
-    let (schemas, limits) = (&mount.schemas, mount.settings.limits);
-    if let Some(schema) = schemas.fresh_output(watch.identity, tool) {
-        return schema;
-    }
-    let Ok(message) = Message::parse(body) else { return Schema::Unknown };
-    let (message, interest) = (&message, schemas.interest());
-    let list = move || Box::pin(list(inner.clone(), parts, message, limits, interest));
-    schemas.output(watch.identity, tool, list).await
 }
 
 /// What a message declares, where it is the one that begins a session.

@@ -4,7 +4,8 @@
 //!    that it began in.
 //! 2. The body is read up to its bound and parsed once; it is forwarded as it came, but for what the plan takes out.
 //! 3. Headers and body must agree; a refusal never reaches the service.
-//! 4. The caller goes into the request's extensions, and the mirrored headers are written anew.
+//! 4. The caller goes into the request's extensions, where somebody can see it there, and the mirrored headers are written
+//!    anew.
 //! 5. The server sees its own ids of sessions and events; the caller sees sealed ones where they carry something.
 //! 6. A JSON answer to a request with a preference is held back, because its header depends on it. Events of a
 //!    stream are adapted one by one and never wait for each other.
@@ -209,7 +210,7 @@ where
         *wish = Some(words::mirrored(&parts.headers));
     }
     if parts.method != Method::POST {
-        return relayed(inner, mount, parts, boxed(body), account).await;
+        return relay(inner, mount, parts, boxed(body), account).await;
     }
     if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity") {
         return Err(Reply::not_taken(415, "G10", &"the body is encoded; send it without Content-Encoding"));
@@ -286,12 +287,13 @@ fn not_whole(incomplete: Incomplete, limit: usize) -> Reply {
     Reply::not_taken(failed.map_or(400, |failed| failed.status), "G4", &what)
 }
 
-/// [`relay`], so that calls carry neither its room nor its code.
+/// What is no POST: a stream of a legacy session, opened or resumed, the end of one, or nothing that we know. Boxed as a
+/// whole, so that calls carry neither its room nor its code.
 #[cold]
-fn relayed<'a, S, R>(
-    inner: S,
+fn relay<'a, S, R>(
+    mut inner: S,
     mount: &'a Arc<Mount>,
-    parts: request::Parts,
+    mut parts: request::Parts,
     body: Body,
     account: &'a mut Account,
 ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Reply>> + Send + 'a>>
@@ -302,69 +304,53 @@ where
     R: http_body::Body<Data = Bytes> + Send + 'static,
     R::Error: Into<BoxError>,
 {
-    Box::pin(relay(inner, mount, parts, body, account))
-}
+    Box::pin(async move {
+        let settings = &mount.settings;
+        let visit = Visit::enter(settings.seal.as_ref(), &mut parts.headers, None)
+            .map_err(|_| Reply::unknown_session(None))?;
+        let streams = parts.method == Method::GET;
+        let resumed = if streams { visit.resume(&mut parts.headers) } else { Ok(None) };
+        let resumed = resumed.map_err(|_| Reply::unknown_event())?;
+        let preference = resumed.as_ref().and_then(Event::preference);
+        // Without a preference a stream is tied to no request whose language it could have.
+        // What the server said its languages were is gone with the request that it said them to.
+        let offer = settings.offer.clone();
+        let offer = preference.filter(|_| !offer.speaks).map_or_else(Offer::default, |_| offer);
+        let caller = Caller::resumed(preference).in_session(visit.features());
+        // A stream that goes on may bring the listing that was asked for when it began.
+        let plan = negotiate(&caller, &offer).showing(&settings.offer.bindings);
+        let mut plan = library::translating(plan, localize::Asked::new(""), &caller, &offer).await;
+        if let Some(content) = mount.content().filter(|_| streams)
+            && let Some(shape) =
+                plan.shape(shape::Request::resumed(), content, &caller, &settings.offer, Timestamp::now())
+        {
+            // Whoever goes on with a stream was shown a schema before, which nobody here knows.
+            plan = plan.shaping(shape);
+        }
+        account.language = plan.chosen().map(|(language, _)| language.clone());
+        let preferred = preference.is_some() && plan.changes();
+        let reads = plan.changes();
+        let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
+        if reads {
+            ask_identity(&mut parts.headers);
+        }
+        let watch = Watch::of(mount, &parts);
+        if settings.introduce {
+            parts.extensions.insert(caller);
+        }
 
-/// What is no POST: a stream of a legacy session, opened or resumed, the end of one, or nothing that we know.
-async fn relay<S, R>(
-    mut inner: S,
-    mount: &Arc<Mount>,
-    mut parts: request::Parts,
-    body: Body,
-    account: &mut Account,
-) -> Result<Response<Body>, Reply>
-where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    R: http_body::Body<Data = Bytes> + Send + 'static,
-    R::Error: Into<BoxError>,
-{
-    let settings = &mount.settings;
-    let visit = Visit::enter(settings.seal.as_ref(), &mut parts.headers, None)
-        .map_err(|_| Reply::unknown_session(None))?;
-    let streams = parts.method == Method::GET;
-    let resumed = if streams { visit.resume(&mut parts.headers) } else { Ok(None) };
-    let resumed = resumed.map_err(|_| Reply::unknown_event())?;
-    let preference = resumed.as_ref().and_then(Event::preference);
-    // Without a preference a stream is tied to no request whose language it could have.
-    // What the server said its languages were is gone with the request that it said them to.
-    let offer = settings.offer.clone();
-    let offer = preference.filter(|_| !offer.speaks).map_or_else(Offer::default, |_| offer);
-    let caller = Caller::resumed(preference).in_session(visit.features());
-    // A stream that goes on may bring the listing that was asked for when it began.
-    let plan = negotiate(&caller, &offer).showing(&settings.offer.bindings);
-    let mut plan = library::translating(plan, localize::Asked::new(""), &caller, &offer).await;
-    if let Some(content) = mount.content().filter(|_| streams)
-        && let Some(shape) =
-            plan.shape(shape::Request::resumed(), content, &caller, &settings.offer, Timestamp::now())
-    {
-        // Whoever goes on with a stream was shown a schema before, which nobody here knows.
-        plan = plan.shaping(shape);
-    }
-    account.language = plan.chosen().map(|(language, _)| language.clone());
-    let preferred = preference.is_some() && plan.changes();
-    let reads = plan.changes();
-    let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
-    if reads {
-        ask_identity(&mut parts.headers);
-    }
-    let watch = Watch::of(mount, &parts);
-    if settings.introduce {
-        parts.extensions.insert(caller);
-    }
-
-    let failed = |failed: Failed| Reply::failed(failed.status, None, &failed);
-    ready(&mut inner).await.map_err(failed)?;
-    let response = inner.call(Request::from_parts(parts, body)).await;
-    let mut response = response.map_err(|error| failed(Failed::of(&error.into())))?;
-    visit.leave(&mut response);
-    let events = visit.events(preference);
-    if !streams || (events.is_none() && !plan.reads()) {
-        return Ok(response.map(boxed));
-    }
-    let asked = Asked { events, preferred, reads, told, ..Asked::new(plan, watch, account.clone()) };
-    answers::adapt(response, asked, settings.limits).await
+        let failed = |failed: Failed| Reply::failed(failed.status, None, &failed);
+        ready(&mut inner).await.map_err(failed)?;
+        let response = inner.call(Request::from_parts(parts, body)).await;
+        let mut response = response.map_err(|error| failed(Failed::of(&error.into())))?;
+        visit.leave(&mut response);
+        let events = visit.events(preference);
+        if !streams || (events.is_none() && !plan.reads()) {
+            return Ok(response.map(boxed));
+        }
+        let asked = Asked { events, preferred, reads, told, ..Asked::new(plan, watch, account.clone()) };
+        answers::adapt(response, asked, settings.limits).await
+    })
 }
 
 /// Waits until the service inside can be called. Apart from the call, so that what waits does not hold the request twice.

@@ -1,7 +1,7 @@
 //! The rules of Attune as a tower layer, around any service that speaks MCP over HTTP.
 //!
 //! 1. A POST is read once, up to its bound, and must agree with its headers; a refusal never reaches the service.
-//! 2. The [`Caller`](mcp_attune::caller::Caller) is in the request's extensions.
+//! 2. The [`Caller`](mcp_attune::caller::Caller) is in the request's extensions, unless [`Settings::introduce`] is off.
 //! 3. Answers are adapted message by message, JSON and events alike, and say their language where one is claimed.
 //! 4. What is no POST passes as it came.
 //! 5. With [`Settings::seal`], the ids of legacy sessions and events carry what any replica needs to serve them.

@@ -22,26 +22,24 @@ pub(crate) fn follow(offer: &Offer) {
     }
 }
 
-/// [`translating`], so that calls that are not translated carry neither its room nor its code.
+/// The plan with the files that it wants. Boxed as a whole, so that calls that are not translated carry neither its room nor
+/// its code.
 #[cold]
-pub(crate) fn translated<'a>(
+pub(crate) fn translating<'a>(
     plan: Plan,
     asked: Asked,
     caller: &'a Caller,
     offer: &'a Offer,
 ) -> Pin<Box<dyn Future<Output = Plan> + Send + 'a>> {
-    Box::pin(translating(plan, asked, caller, offer))
-}
-
-/// The plan with the files that it wants.
-pub(crate) async fn translating(plan: Plan, asked: Asked, caller: &Caller, offer: &Offer) -> Plan {
-    let (Some(library), Some(chosen)) = (&offer.library, plan.wants()) else { return plan };
-    let locales = match library.at_hand(chosen) {
-        Some(locales) => locales,
-        None => {
-            let (library, chosen) = (library.clone(), chosen.clone());
-            spawn_blocking(move || library.load(&chosen)).await.unwrap_or_default()
-        }
-    };
-    plan.translating(asked, caller, offer, locales, Timestamp::now())
+    Box::pin(async move {
+        let (Some(library), Some(chosen)) = (&offer.library, plan.wants()) else { return plan };
+        let locales = match library.at_hand(chosen) {
+            Some(locales) => locales,
+            None => {
+                let (library, chosen) = (library.clone(), chosen.clone());
+                spawn_blocking(move || library.load(&chosen)).await.unwrap_or_default()
+            }
+        };
+        plan.translating(asked, caller, offer, locales, Timestamp::now())
+    })
 }
