@@ -14,7 +14,7 @@ use hyper_util::server::conn::auto::{self, Builder};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::server::TlsStream;
 use tower_service::Service;
@@ -24,6 +24,7 @@ use super::plain::{End, Plain};
 use super::pulse::{Counted, Dead, Pulse, Watch};
 use super::{Limits, Phase, Tls};
 use crate::body::Chain;
+use crate::places::Place;
 use crate::wake::{Ear, Rarely};
 use crate::{Body, BoxError};
 
@@ -49,7 +50,7 @@ pub(super) struct Door {
 
 impl Door {
     /// Serves a connection until one of the two ends hangs up, or it is dead, or all is over.
-    pub(super) async fn run<S>(mut self, tcp: TcpStream, service: S, seat: OwnedSemaphorePermit)
+    pub(super) async fn run<S>(mut self, tcp: TcpStream, service: S, seat: Place)
     where
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
         S::Error: Into<BoxError>,
@@ -88,7 +89,7 @@ impl Door {
     }
 
     /// Says that there is no seat. HTTP and TLS are spoken in full, so that a caller can read it.
-    pub(super) async fn turn_away(self, tcp: TcpStream, answer: TurnedAway, step: OwnedSemaphorePermit) {
+    pub(super) async fn turn_away(self, tcp: TcpStream, answer: TurnedAway, step: Place) {
         tracing::debug!("a connection is turned away, there are too many");
         if timeout(TURNING_AWAY, self.run(tcp, answer, step)).await.is_err() {
             tracing::debug!("a connection that was turned away did not go");

@@ -26,7 +26,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use prometheus_client::metrics::{counter::Counter, gauge::Gauge};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
 
@@ -38,6 +38,7 @@ mod tls;
 
 pub use tls::{BadPem, Tls, certificates};
 
+use crate::places::Places;
 use crate::workers::Workers;
 use crate::{Body, BoxError};
 use connection::Door;
@@ -97,7 +98,7 @@ pub struct Traffic {
     pub turned_away: Counter,
 }
 
-/// In the extensions of a request: where it came from.
+/// Where a connection comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Peer {
     /// The other end of the connection: the caller, or a proxy in front.
@@ -188,14 +189,14 @@ where
 {
     let (phase, told) = watch::channel(Phase::Serve);
     let limits = Arc::new(limits);
-    let seats = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
-    let steps = Arc::new(Semaphore::new(TURNED_AWAY));
+    let seats = Places::new(limits.connections);
+    let steps = Places::new(TURNED_AWAY);
     let door = Door { http: Arc::new(http(&limits)), tls, limits: Arc::clone(&limits), told };
 
     let taking = async move {
         loop {
             let (tcp, address) = accept(&listener).await;
-            if let Some(seat) = free(&seats) {
+            if let Some(seat) = seats.take() {
                 let service = service(Peer { address, tls: door.tls.is_some() });
                 let door = door.clone();
                 let open = Open::new(&traffic.open);
@@ -206,7 +207,7 @@ where
                 continue;
             }
             traffic.turned_away.inc();
-            if let Some(step) = free(&steps) {
+            if let Some(step) = steps.take() {
                 let door = door.clone();
                 tokio::spawn(async move { door.turn_away(tcp, TurnedAway, step).await });
             }
@@ -244,10 +245,6 @@ impl Drop for Open {
     fn drop(&mut self) {
         self.0.dec();
     }
-}
-
-fn free(places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
-    Arc::clone(places).try_acquire_owned().ok()
 }
 
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
