@@ -107,6 +107,15 @@ async fn the_caller_is_in_the_extensions() {
 }
 
 #[tokio::test]
+async fn the_caller_is_not_told_to_who_cannot_see_it() {
+    let mut settings = Settings::default();
+    settings.introduce = false;
+    let (_, seen) = send(settings, listing(&preference("gsw, de;q=0.5"), &[]), json(OK)).await;
+    assert!(seen[0].0.extensions.get::<Caller>().is_none());
+    assert_eq!(seen[0].0.headers["accept-language"], "gsw, de;q=0.5");
+}
+
+#[tokio::test]
 async fn what_is_no_post_is_relayed() {
     for method in ["GET", "DELETE", "OPTIONS", "PUT"] {
         let mut request = http::Request::new(full("odd body"));
