@@ -32,9 +32,9 @@ thread_local! {
     static CURRENT: RefCell<Option<Name>> = const { RefCell::new(None) };
 }
 
-/// Tells which request this thread works on; none where it works on none.
+/// Tells which request this thread works on; none where it works on none. A thread that ends can ask, too.
 pub fn current<T>(tell: impl FnOnce(&Name) -> T) -> Option<T> {
-    CURRENT.with_borrow(|name| name.as_ref().map(tell))
+    CURRENT.try_with(|name| name.try_borrow().ok()?.as_ref().map(tell)).ok()?
 }
 
 /// What a request is called: `request="9b0c…" trace="4bf9…"`.

@@ -37,7 +37,7 @@ use crate::places::Places;
 use crate::refusal;
 use crate::request_id::{Names, Naming};
 use crate::tally::Tally;
-use crate::upstream::{Coming, HttpUpstream, Options, Setup, UnknownPaths, UpstreamError};
+use crate::upstream::{self, Coming, HttpUpstream, Options, Setup, UnknownPaths, UpstreamError};
 use crate::{Body, BoxError};
 
 /// Why a configuration cannot be served.
@@ -329,7 +329,7 @@ impl Behind {
     async fn beside(&self, request: Request<Body>, peer: Peer) -> Result<Response<Body>, UpstreamError> {
         let answer = match &self.server {
             Server::Http(upstream) => {
-                upstream.answer(request, Some(peer)).await.map(|answer| answer.map(Coming::body))
+                upstream.answer(request, Some(peer)).await.map(|answer| answer.map(upstream::Answer::body))
             }
             // A program has one door.
             Server::Child(_) => Err(UpstreamError::NotServed),
@@ -393,7 +393,7 @@ where
 }
 
 /// A body that has come cannot fail any more.
-fn coming(body: Coming, meter: &Meter) -> Body {
+fn coming(body: upstream::Answer, meter: &Meter) -> Body {
     match body {
         Coming::Whole(bytes) => full(bytes),
         Coming::Driven(driven) => counted(driven, meter),

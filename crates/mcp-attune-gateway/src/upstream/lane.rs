@@ -65,7 +65,7 @@ pub(super) struct Lane {
 
 /// What became of a request.
 pub(super) enum Sent {
-    Answered(Response<Came>),
+    Answered(Response<Coming<Driven>>),
     /// It was not touched, and can be sent elsewhere.
     Not(Box<Request<Body>>),
 }
@@ -194,11 +194,11 @@ impl Lane {
 }
 
 /// What has come of an answer's body with its head.
-pub(super) enum Came {
-    /// All of it.
+pub(crate) enum Coming<D> {
+    /// All of it, as with most.
     Whole(Bytes),
     /// Not all: more is asked for as it is taken.
-    Driven(Driven),
+    Driven(D),
 }
 
 /// An answer's body.
@@ -221,7 +221,7 @@ pub(crate) struct Here {
 }
 
 impl Driven {
-    fn by(answer: Answer, mut lane: Box<Lane>, home: &Arc<Pool>) -> Response<Came> {
+    fn by(answer: Answer, mut lane: Box<Lane>, home: &Arc<Pool>) -> Response<Coming<Driven>> {
         let Answer { head, body: pieces, keeps } = answer;
         if let Some(length) = pieces.left().and_then(|left| usize::try_from(left).ok())
             && lane.read.len() >= length
@@ -230,10 +230,10 @@ impl Driven {
             if keeps {
                 lane.settle(home);
             }
-            return head.map(|()| Came::Whole(whole));
+            return head.map(|()| Coming::Whole(whole));
         }
         let here = Here { lane: Some((lane, Arc::clone(home))), pieces, keeps, broken: None };
-        head.map(|()| Came::Driven(Self::Here(here)))
+        head.map(|()| Coming::Driven(Self::Here(here)))
     }
 }
 

@@ -50,7 +50,8 @@ use crate::body::Timed;
 use crate::listen::Peer;
 use crate::{Body, BoxError, workers};
 use connect::Connector;
-use lane::{Came, Driven};
+pub(crate) use lane::Coming;
+use lane::Driven;
 use pool::Pool;
 
 /// How to reach one server.
@@ -150,13 +151,9 @@ pub struct HttpUpstream {
 }
 
 /// The body of an answer.
-pub(crate) enum Coming {
-    /// All of it came with the head, as it does with most.
-    Whole(Bytes),
-    Driven(Timed<Driven, UpstreamError>),
-}
+pub(crate) type Answer = Coming<Timed<Driven, UpstreamError>>;
 
-impl Coming {
+impl Answer {
     pub(crate) fn body(self) -> Body {
         match self {
             Self::Whole(bytes) => full(bytes),
@@ -205,7 +202,7 @@ impl HttpUpstream {
         &self,
         request: Request<B>,
         peer: Option<Peer>,
-    ) -> impl Future<Output = Result<Response<Coming>, UpstreamError>> + Send + use<B>
+    ) -> impl Future<Output = Result<Response<Answer>, UpstreamError>> + Send + use<B>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
@@ -236,7 +233,7 @@ impl Shared {
     }
 
     /// The answer as the caller gets it.
-    fn back(&self, answer: Response<Came>) -> Result<Response<Coming>, UpstreamError> {
+    fn back(&self, answer: Response<Coming<Driven>>) -> Result<Response<Answer>, UpstreamError> {
         let (mut head, body) = answer.into_parts();
         // Nobody asked for another protocol, and nobody here speaks it.
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
@@ -245,8 +242,8 @@ impl Shared {
         hop::strip(&mut head.headers);
         head.version = Version::HTTP_11;
         let body = match body {
-            Came::Whole(bytes) => Coming::Whole(bytes),
-            Came::Driven(driven) => {
+            Coming::Whole(bytes) => Coming::Whole(bytes),
+            Coming::Driven(driven) => {
                 let idle = self.options.stream_idle;
                 Coming::Driven(Timed::new(driven, idle, UpstreamError::Stalled, UpstreamError::Broken))
             }
@@ -254,7 +251,7 @@ impl Shared {
         Ok(Response::from_parts(head, body))
     }
 
-    async fn send(&self, request: Box<Request<Body>>) -> Result<Response<Coming>, UpstreamError> {
+    async fn send(&self, request: Box<Request<Body>>) -> Result<Response<Answer>, UpstreamError> {
         // There is one for every number.
         let Some(pool) = self.pools.get(workers::number()) else { return Err(UpstreamError::Broken) };
         self.back(pool.send(request).await?)
@@ -277,7 +274,7 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let peer = request.extensions().get().copied();
         let answer = self.answer(request, peer);
-        Box::pin(async move { Ok(answer.await?.map(Coming::body)) })
+        Box::pin(async move { Ok(answer.await?.map(Answer::body)) })
     }
 }
 

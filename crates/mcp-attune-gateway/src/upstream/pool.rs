@@ -23,7 +23,7 @@ use tower_service::Service;
 
 use super::connect::{Connector, Io};
 use super::error::UpstreamError;
-use super::lane::{Came, Driven, Fault, Lane, Sent};
+use super::lane::{Coming, Driven, Fault, Lane, Sent};
 use super::{HttpVersion, Options};
 use crate::Body;
 use crate::body::Chain;
@@ -84,7 +84,7 @@ impl Pool {
     pub(super) async fn send(
         self: &Arc<Self>,
         mut request: Box<Request<Body>>,
-    ) -> Result<Response<Came>, UpstreamError> {
+    ) -> Result<Response<Coming<Driven>>, UpstreamError> {
         if !self.two.load(Relaxed) {
             while let Some(lane) = self.take() {
                 match lane.send(request, self).await.map_err(|fault| self.broke(&fault))? {
@@ -102,7 +102,7 @@ impl Pool {
     async fn send_anew(
         self: &Arc<Self>,
         request: Box<Request<Body>>,
-    ) -> Result<Response<Came>, UpstreamError> {
+    ) -> Result<Response<Coming<Driven>>, UpstreamError> {
         if !self.two.load(Relaxed) {
             let io = self.connect().await?;
             if !io.connected().is_negotiated_h2() {
@@ -119,7 +119,10 @@ impl Pool {
         self.send_shared(*request).await
     }
 
-    async fn send_shared(&self, mut request: Request<Body>) -> Result<Response<Came>, UpstreamError> {
+    async fn send_shared(
+        &self,
+        mut request: Request<Body>,
+    ) -> Result<Response<Coming<Driven>>, UpstreamError> {
         // HTTP/2 has it in the target.
         request.headers_mut().remove(HOST);
         let mut target = self.url.clone().into_parts();
@@ -138,7 +141,7 @@ impl Pool {
                 }
             };
             match sender.try_send_request(request).await {
-                Ok(answer) => return Ok(answer.map(|body| Came::Driven(Driven::There(body)))),
+                Ok(answer) => return Ok(answer.map(|body| Coming::Driven(Driven::There(body)))),
                 Err(error) if fresh => return Err(self.failed(error.error())),
                 Err(error) => request = self.given_back(error)?,
             }
