@@ -5,14 +5,15 @@
 //! compared within its round, so that a machine that has other work to do troubles all of them alike. Nothing is
 //! asserted: a missed target is marked in the table.
 
-mod http;
+pub(crate) mod http;
 mod load;
 mod page;
+pub(crate) mod pipe;
 mod process;
-mod servers;
+pub(crate) mod servers;
 mod spread;
 mod stdio;
-mod streams;
+pub(crate) mod streams;
 
 use std::net::SocketAddr;
 
@@ -93,7 +94,7 @@ fn raise_limit() -> Result<()> {
 }
 
 /// The call that is measured: `execute_sql` with three declared arguments.
-fn call() -> Call {
+pub(crate) fn call() -> Call {
     let arguments = r#""query":"SELECT * FROM bookings","region":"eu-west1","shard":7,"dry_run":false"#;
     Call::modern("tools/call", &format!(r#""name":"execute_sql","arguments":{{{arguments}}}"#))
         .with("Mcp-Name", "execute_sql")
@@ -106,7 +107,7 @@ fn call() -> Call {
 fn check(address: SocketAddr, call: &Call, lie: u16) -> Result<()> {
     for (call, expected) in [(call.clone(), 200), (call.clone().with("Mcp-Param-Region", "us-west1"), lie)] {
         let answer = send(address, &call)?;
-        let status = answer.status;
+        let status = answer.head.status;
         let body = String::from_utf8_lossy(&answer.whole()?).into_owned();
         if status != expected || (status == 400 && !body.contains("-32020")) {
             bail!("{address} answered {status} where {expected} was expected: {body}");
@@ -115,23 +116,26 @@ fn check(address: SocketAddr, call: &Call, lie: u16) -> Result<()> {
     Ok(())
 }
 
+/// Who is compared: what cargo builds by itself comes last.
+const SUBJECTS: [&str; 4] = ["directly", "nginx", "Attune", "Attune, plain build"];
+
 /// Directly, through nginx, through Attune.
 fn through(bench: &Bench, targets: &mut Targets) -> Result<String> {
     let demo = bench.demo()?;
-    let (nginx, attune) = (bench.nginx(&demo)?, bench.attune(&demo)?);
+    let (nginx, attune, plain) = (bench.nginx(&demo)?, bench.attune(&demo)?, bench.plain(&demo)?);
     let call = call();
     // Attune checks what nobody else does.
-    for (server, lie) in [(&demo, 200), (&nginx, 200), (&attune, 400)] {
+    for (server, lie) in [(&demo, 200), (&nginx, 200), (&attune, 400), (&plain, 400)] {
         check(server.address, &call, lie)?;
     }
     let load = Load::new(&bench.folder, "call", &call)?;
-    let subjects = [demo.subject(), workers(&nginx)?, attune.subject()];
+    let subjects = [demo.subject(), workers(&nginx)?, attune.subject(), plain.subject()];
     let mut table =
         Table::new(&["connections", "", "requests/s", "of direct", "CPU a request", "latency (median)"]);
     for connections in CONNECTIONS {
-        println!("{connections} connections: directly, through nginx, through Attune");
+        println!("{connections} connections: {}", SUBJECTS.join("; "));
         let rounds = rounds(&load, &subjects, connections)?;
-        for (index, name) in ["directly", "nginx", "Attune"].into_iter().enumerate() {
+        for (index, name) in SUBJECTS.into_iter().enumerate() {
             let of =
                 |figure: fn(&Slice) -> f64| Spread::of(column(&rounds, index).map(|slice| figure(&slice)));
             table.row(&[
@@ -143,7 +147,9 @@ fn through(bench: &Bench, targets: &mut Targets) -> Result<String> {
                 format!("{:.0} µs", of(|slice| slice.latency).median()),
             ]);
         }
-        aim(targets, connections, &rounds);
+        for (index, whose) in [(2, ""), (3, " (plain build)")] {
+            aim(targets, connections, &rounds, index, whose);
+        }
     }
     let used = process::memory(attune.pid())?;
     let shown = format!("{:.0} MiB", used.peak);
@@ -151,20 +157,21 @@ fn through(bench: &Bench, targets: &mut Targets) -> Result<String> {
     Ok(table.text())
 }
 
-fn aim(targets: &mut Targets, connections: usize, rounds: &[Vec<Slice>]) {
+/// What is wanted of one of the subjects, beside nginx.
+fn aim(targets: &mut Targets, connections: usize, rounds: &[Vec<Slice>], index: usize, whose: &str) {
     if connections == 1 {
         let added = Spread::of(rounds.iter().filter_map(|round| {
-            let [direct, nginx, attune] = round.as_slice() else { return None };
-            Some((attune.latency - direct.latency) / (nginx.latency - direct.latency))
+            let [direct, nginx, ..] = round.as_slice() else { return None };
+            Some((round.get(index)?.latency - direct.latency) / (nginx.latency - direct.latency))
         }));
-        let what = "latency added at 1 connection, of what nginx adds";
-        return targets.add(what, Bound::AtMost(1.4), added.median(), added.to_string());
+        let what = format!("latency added at 1 connection, of what nginx adds{whose}");
+        return targets.add(&what, Bound::AtMost(1.4), added.median(), added.to_string());
     }
-    let rate = compared(rounds, 2, 1, |slice| slice.rate);
-    let what = format!("requests/s at {connections} connections, of nginx");
+    let rate = compared(rounds, index, 1, |slice| slice.rate);
+    let what = format!("requests/s at {connections} connections, of nginx{whose}");
     targets.add(&what, Bound::AtLeast(0.9), rate.median(), rate.to_string());
-    let cpu = compared(rounds, 2, 1, |slice| slice.cpu);
-    let what = format!("CPU a request at {connections} connections, of nginx");
+    let cpu = compared(rounds, index, 1, |slice| slice.cpu);
+    let what = format!("CPU a request at {connections} connections, of nginx{whose}");
     targets.add(&what, Bound::AtMost(1.4), cpu.median(), cpu.to_string());
 }
 
@@ -277,8 +284,8 @@ fn memory(bench: &Bench, targets: &mut Targets) -> Result<String> {
     let list = Call::modern("tools/list", "");
     for number in 0..IDENTITIES {
         let answer = send(attune.address, &list.clone().with("Authorization", format!("Bearer {number}")))?;
-        if answer.status != 200 {
-            bail!("the tools were not listed: {}", answer.status);
+        if answer.head.status != 200 {
+            bail!("the tools were not listed: {}", answer.head.status);
         }
         answer.whole().context("the listing broke off")?;
         if let done @ (1 | 10 | 100 | IDENTITIES) = number + 1 {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::shell::{self, cargo, program};
-use crate::{spec, tidy};
+use crate::{release, spec, tidy};
 
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -36,6 +36,7 @@ const STEPS: &[(&str, Step)] = &[
     ("ledger", || spec::run(true).map(|()| Passed)),
     ("tidy", || tidy::run().map(|()| Passed)),
     ("benches", benches),
+    ("training", || release::check().map(|()| Passed)),
     ("fuzz targets", fuzz),
     ("wasm", wasm),
     ("purity", || purity::run().map(|()| Passed)),

@@ -5,6 +5,7 @@ mod ci;
 mod cldr;
 mod count;
 mod interop;
+mod release;
 mod report;
 mod shell;
 mod spec;
@@ -23,6 +24,9 @@ Usage: cargo xtask COMMAND
   bench           measure the gateway beside nginx, and write the figures into docs/performance.md
                   (needs wrk and nginx)
   bench stdio     the part of it that is about servers which are programs (needs wrk)
+  release [--check]
+                  build attune as it is handed out, trained with callers of all kinds (needs rustup's
+                  llvm-tools); or see that what is built for tests answers these callers
   interop [--quick] [--if-possible]
                   let other people's software talk to ours directly and through the gateway (needs npm
                   and Python); quick is what CI runs, and what cannot be installed can be a notice instead of a
@@ -58,6 +62,8 @@ fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
         ["cldr", "--check"] => || cldr::run(true),
         ["tidy"] => tidy::run,
         ["count"] => count::run,
+        ["release"] => release::run,
+        ["release", "--check"] => release::check,
         ["interop"] => || interop::run(false, false),
         ["interop", "check"] => interop::check,
         ["interop", "--quick"] => || interop::run(true, false),

@@ -61,12 +61,17 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
 
 /// Builds something with cargo and returns where its executable is.
 pub(crate) fn built(arguments: &str) -> Result<PathBuf> {
-    executables(arguments)?.pop().context("cargo built no executable")
+    built_by(&mut cargo(arguments))
+}
+
+/// The same, by a cargo that was told more.
+pub(crate) fn built_by(cargo: &mut Command) -> Result<PathBuf> {
+    executables(cargo)?.pop().context("cargo built no executable")
 }
 
 /// Builds programs of the workspace in one go, so that they share one set of artefacts, and returns where they are.
 pub(crate) fn programs<const N: usize>(packages: &str, names: [&str; N]) -> Result<[PathBuf; N]> {
-    let built = executables(&format!("build --bins {packages}"))?;
+    let built = executables(&mut cargo(&format!("build --bins {packages}")))?;
     let named = |name: &str| built.iter().find(|path| path.file_stem().is_some_and(|stem| stem == name));
     let found = names.map(|name| named(name).cloned());
     match found.iter().position(Option::is_none) {
@@ -77,17 +82,17 @@ pub(crate) fn programs<const N: usize>(packages: &str, names: [&str; N]) -> Resu
 
 /// Builds an example of a crate, and returns where it is.
 pub(crate) fn example(package: &str, name: &str) -> Result<PathBuf> {
-    let built = executables(&format!("build -p {package} --example {name}"))?;
+    let built = executables(&mut cargo(&format!("build -p {package} --example {name}")))?;
     let is_it = |path: &PathBuf| path.file_stem().is_some_and(|stem| stem == name);
     built.into_iter().find(is_it).with_context(|| format!("cargo built no example `{name}`"))
 }
 
-fn executables(arguments: &str) -> Result<Vec<PathBuf>> {
+fn executables(cargo: &mut Command) -> Result<Vec<PathBuf>> {
     #[derive(Deserialize)]
     struct Artifact {
         executable: Option<PathBuf>,
     }
-    let messages = output(cargo(arguments).arg("--message-format=json-render-diagnostics"))?;
+    let messages = output(cargo.arg("--message-format=json-render-diagnostics"))?;
     let artifacts = messages.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
     Ok(artifacts.filter_map(|artifact| artifact.executable).collect())
 }

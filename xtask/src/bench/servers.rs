@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use super::load::Subject;
 use super::process;
+use crate::release;
 use crate::shell::{self, program};
 
 /// A running server.
@@ -55,6 +56,16 @@ impl Server {
         self.child.id()
     }
 
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn end(mut self) -> Result<()> {
+        shell::output(&mut program("kill", &format!("-TERM {}", self.pid())))?;
+        let status = self.child.wait()?;
+        if !status.success() {
+            bail!("a server ended when it was asked to, but not well ({status})");
+        }
+        Ok(())
+    }
+
     /// Itself as what is measured.
     pub(crate) fn subject(&self) -> Subject {
         Subject { address: self.address, pids: vec![self.pid()] }
@@ -78,23 +89,42 @@ impl Drop for Server {
 
 /// What is built, and where files go.
 pub(crate) struct Bench {
+    /// What is measured.
     pub(crate) attune: PathBuf,
+    /// The same as cargo builds it for anybody, which also is the server behind.
+    pub(crate) plain: PathBuf,
     upstream: PathBuf,
     pub(crate) folder: PathBuf,
 }
 
 impl Bench {
+    /// Attune as it is released, beside what cargo builds by itself.
     pub(crate) fn build() -> Result<Self> {
+        let plain = release::plain()?;
+        let attune = release::trained(&plain)?;
+        Ok(Self { attune, ..Self::of(plain)? })
+    }
+
+    /// One build of it for everything.
+    pub(crate) fn of(attune: PathBuf) -> Result<Self> {
+        Self::with(attune, shell::built("build --release -p benches --bin upstream")?)
+    }
+
+    /// What tests are built with, where nothing is measured.
+    pub(crate) fn unoptimized() -> Result<Self> {
+        let built = |what| shell::built(&format!("build -p {what}"));
+        Self::with(built("mcp-attune-cli --bin attune")?, built("benches --bin upstream")?)
+    }
+
+    fn with(attune: PathBuf, upstream: PathBuf) -> Result<Self> {
         let folder = shell::root().join("target/bench");
         fs::create_dir_all(&folder)?;
-        let attune = shell::built("build --release -p mcp-attune-cli --bin attune")?;
-        let upstream = shell::built("build --release -p benches --bin upstream")?;
-        Ok(Self { attune, upstream, folder })
+        Ok(Self { plain: attune.clone(), attune, upstream, folder })
     }
 
     /// The demo without Attune.
     pub(crate) fn demo(&self) -> Result<Server> {
-        let mut demo = Command::new(&self.attune);
+        let mut demo = Command::new(&self.plain);
         // It complains of every call that the load leaves unfinished.
         Server::telling(demo.args(["demo", "--bare", "--listen", "127.0.0.1:0"]).stderr(Stdio::null()))
     }
@@ -104,22 +134,38 @@ impl Bench {
         Server::telling(Command::new(&self.upstream).arg(tools.to_string()))
     }
 
+    /// The demo with Attune and everything that it can do for it.
+    pub(crate) fn whole_demo(&self) -> Result<Server> {
+        let mut demo = Command::new(&self.attune);
+        demo.args(["demo", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"]).stderr(Stdio::null());
+        Server::telling(&mut demo)
+    }
+
     /// Attune in front of a server, with everything as it comes but for the calls at a time.
     pub(crate) fn attune(&self, behind: &Server) -> Result<Server> {
-        let mut attune = self.serve()?;
+        self.before(&self.attune, behind)
+    }
+
+    /// The same, as cargo builds it by itself.
+    pub(crate) fn plain(&self, behind: &Server) -> Result<Server> {
+        self.before(&self.plain, behind)
+    }
+
+    fn before(&self, attune: &Path, behind: &Server) -> Result<Server> {
+        let mut attune = self.serve(attune)?;
         Server::telling(attune.arg("--upstream").arg(format!("http://{}/mcp", behind.address)))
     }
 
     /// Attune in front of the demo as a program.
     pub(crate) fn attune_before_program(&self) -> Result<Server> {
-        let mut attune = self.serve()?;
-        Server::telling(attune.arg("--").arg(&self.attune).args(["demo", "--bare", "--stdio"]))
+        let mut attune = self.serve(&self.attune)?;
+        Server::telling(attune.arg("--").arg(&self.plain).args(["demo", "--bare", "--stdio"]))
     }
 
-    fn serve(&self) -> Result<Command> {
+    fn serve(&self, attune: &Path) -> Result<Command> {
         let config = self.folder.join("attune.toml");
         fs::write(&config, "[limits]\ncalls = 10000\n")?;
-        let mut attune = Command::new(&self.attune);
+        let mut attune = Command::new(attune);
         attune.args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config"]).arg(config);
         attune.stderr(Stdio::null());
         Ok(attune)

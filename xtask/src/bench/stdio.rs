@@ -1,15 +1,12 @@
 //! `cargo xtask bench stdio`: servers that are programs, behind `attune serve` and behind `attune stdio`.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use super::http::Call;
 use super::load::{Load, Slice, Subject};
 use super::page::{Bound, Table, Targets};
+use super::pipe::Pipe;
 use super::servers::{Bench, Server};
 use super::spread::Spread;
 use super::{ROUNDS, USUAL, call, check, column, compared, process, rounds};
@@ -106,10 +103,8 @@ fn with_children(server: &Server) -> Result<Subject> {
 /// What `attune stdio` adds to the pipes of a program.
 fn between(bench: &Bench, targets: &mut Targets) -> Result<String> {
     println!("Over a pipe: directly, through Attune");
-    let attune = bench.attune.as_path();
-    let this = attune.to_str().context("the path of the build is not UTF-8")?;
-    let open_direct = || Pipe::open(attune, &["demo", "--bare", "--stdio"]);
-    let open_through = || Pipe::open(attune, &["stdio", "--", this, "demo", "--bare", "--stdio"]);
+    let open_direct = || Pipe::direct(bench);
+    let open_through = || Pipe::through(bench);
     starting(&open_direct, &open_through, targets)?;
     let (mut direct, mut through) = (open_direct()?, open_through()?);
     let call = call();
@@ -137,7 +132,7 @@ fn between(bench: &Bench, targets: &mut Targets) -> Result<String> {
             targets.add(what, Bound::AtMost(100.0), added.median(), shown);
         }
     }
-    let used = process::memory(through.child.id())?;
+    let used = process::memory(through.pid())?;
     let what = "memory of `attune stdio` (MiB, the peak)";
     targets.add(what, Bound::AtMost(15.0), used.peak, format!("{:.1} MiB", used.peak));
     Ok(table.text())
@@ -169,55 +164,4 @@ fn starting(
         shown,
     );
     Ok(())
-}
-
-/// A program, spoken to over its pipes.
-struct Pipe {
-    child: Child,
-    to: ChildStdin,
-    from: BufReader<ChildStdout>,
-}
-
-impl Pipe {
-    fn open(program: &Path, arguments: &[&str]) -> Result<Self> {
-        let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().context("a program does not start")?;
-        let to = child.stdin.take().context("a program has no input")?;
-        let from = BufReader::new(child.stdout.take().context("a program has no output")?);
-        let mut pipe = Self { child, to, from };
-        let said = pipe.ask(&Call::modern("server/discover", ""))?;
-        if !said.contains("supportedVersions") {
-            bail!("a program does not introduce itself: {said}");
-        }
-        Ok(pipe)
-    }
-
-    fn ask(&mut self, call: &Call) -> Result<String> {
-        self.to.write_all(format!("{}\n", call.body).as_bytes())?;
-        let mut line = String::new();
-        self.from.read_line(&mut line)?;
-        Ok(line)
-    }
-
-    /// Microseconds from calls to their answers.
-    fn times(&mut self, calls: usize, call: &Call) -> Result<Spread> {
-        let mut times = Vec::with_capacity(calls);
-        for _ in 0..calls {
-            let began = Instant::now();
-            let said = self.ask(call)?;
-            times.push(began.elapsed().as_secs_f64() * 1e6);
-            if !said.contains("\"result\"") {
-                bail!("a call over a pipe failed: {said}");
-            }
-        }
-        Ok(Spread::of(times))
-    }
-}
-
-impl Drop for Pipe {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

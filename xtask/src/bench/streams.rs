@@ -23,7 +23,7 @@ pub(crate) fn times(address: SocketAddr) -> Result<Spread> {
     let (mut times, mut line) = (Vec::new(), String::new());
     while times.len() < EVENTS {
         line.clear();
-        if answer.body.read_line(&mut line)? == 0 {
+        if answer.connection.tcp.read_line(&mut line)? == 0 {
             bail!("the stream of {address} ended");
         }
         let Some(sent) = sent(&line) else { continue };
@@ -50,7 +50,7 @@ pub(crate) fn idle(address: SocketAddr, count: usize) -> Result<Vec<Answer>> {
             let mut line = String::new();
             while !line.starts_with("data:") {
                 line.clear();
-                answer.body.read_line(&mut line)?;
+                answer.connection.tcp.read_line(&mut line)?;
             }
             Ok(answer)
         })
@@ -59,8 +59,8 @@ pub(crate) fn idle(address: SocketAddr, count: usize) -> Result<Vec<Answer>> {
 
 fn open(address: SocketAddr, call: &Call) -> Result<Answer> {
     let answer = send(address, call)?;
-    if answer.status != 200 {
-        bail!("{address} opens no stream: {}", answer.status);
+    if answer.head.status != 200 {
+        bail!("{address} opens no stream: {}", answer.head.status);
     }
     Ok(answer)
 }
