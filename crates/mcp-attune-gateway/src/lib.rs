@@ -38,4 +38,8 @@ mod listening;
 
 pub mod gateway;
 
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzzed;
+
 pub use mcp_attune_tower::{Body, BoxError};

@@ -85,11 +85,16 @@ fn find(text: &Bytes, lines: usize) -> Option<Found<'_>> {
     let (status, reason) = line.split_at_checked(3)?;
     let reason = match reason {
         [] => reason,
-        [b' ', reason @ ..] => reason,
+        [b' ', reason @ ..] if reason.iter().all(|byte| is_text(*byte)) => reason,
         _ => return None,
     };
     let status = StatusCode::from_bytes(status).ok()?;
     Some(Found { status, reason, minor, headers: headers(text, rest, lines, |_, _| true)? })
+}
+
+/// What may stand in a line: everything but control characters.
+fn is_text(byte: u8) -> bool {
+    byte == b'\t' || !byte.is_ascii_control()
 }
 
 fn keeps(headers: &HeaderMap, minor: u8) -> bool {
@@ -330,6 +335,8 @@ mod tests {
             "HTTP/1.1 200 OK\r\nA: 1\r\n folded\r\n\r\n",
             "HTTP/1.1 200 OK\r\nA\r\n\r\n",
             "HTTP/1.1 200 OK\r\nA: \u{1}\r\n\r\n",
+            "HTTP/1.1 200 O\rK\r\n\r\n",
+            "HTTP/1.1 103 Early\u{c}\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
         ] {
             assert_eq!(read(text, &Method::GET).unwrap_err(), Bad::Head, "{text:?}");
         }

@@ -74,7 +74,8 @@ impl Plain {
         let (line, rest) = first_line(head)?;
         let mut parts = line.split(|byte| *byte == b' ');
         let method = Method::from_bytes(parts.next()?).ok()?;
-        let target = parts.next().filter(|target| target.starts_with(b"/"))?;
+        // No request has a fragment, and `http` would drop it without a look.
+        let target = parts.next().filter(|target| target.starts_with(b"/") && !target.contains(&b'#'))?;
         let version = parts.next()?;
         if version != b"HTTP/1.1"
             || parts.next().is_some()
@@ -166,6 +167,7 @@ mod tests {
             "GET / HTTP/1.0\r\n\r\n",
             "GET http://x/ HTTP/1.1\r\n\r\n",
             "OPTIONS * HTTP/1.1\r\n\r\n",
+            "GET /a#b HTTP/1.1\r\n\r\n",
             "HEAD / HTTP/1.1\r\n\r\n",
             "CONNECT x:1 HTTP/1.1\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: x\r\n",
@@ -206,8 +208,7 @@ mod tests {
                 let mut theirs = httparse::Request::new(&mut room);
                 prop_assert_eq!(theirs.parse(text.as_bytes()), Ok(httparse::Status::Complete(text.len())));
                 prop_assert_eq!((theirs.method, theirs.version), (Some(request.method().as_str()), Some(1)));
-                let target = theirs.path.unwrap();
-                prop_assert_eq!(target.split('#').next(), request.uri().path_and_query().map(http::uri::PathAndQuery::as_str));
+                prop_assert_eq!(theirs.path, request.uri().path_and_query().map(http::uri::PathAndQuery::as_str));
                 let (mut ours, mut theirs) = (as_map(request.headers()), as_httparse(theirs.headers));
                 ours.sort();
                 theirs.sort();
