@@ -22,8 +22,8 @@ Usage: cargo xtask COMMAND
   tidy            check what the compiler does not: style, links, paths and commands in documents
   count           count the instructions of what docs/performance.md lists
   bench           measure the gateway beside nginx, and write the figures into docs/performance.md
-                  (needs wrk and nginx)
-  bench stdio     the part of it that is about servers which are programs (needs wrk)
+                  (needs wrk, nginx and rustup's llvm-tools)
+  bench stdio     the part of it that is about servers which are programs (needs wrk and llvm-tools)
   release [--check]
                   build attune as it is handed out, trained with callers of all kinds (needs rustup's
                   llvm-tools); or see that what is built for tests answers these callers

@@ -100,9 +100,8 @@ pub(crate) struct Bench {
 impl Bench {
     /// Attune as it is released, beside what cargo builds by itself.
     pub(crate) fn build() -> Result<Self> {
-        let plain = release::plain()?;
-        let attune = release::trained(&plain)?;
-        Ok(Self { attune, ..Self::of(plain)? })
+        let release::Built { plain, trained } = release::build()?;
+        Ok(Self { attune: trained, ..Self::of(plain)? })
     }
 
     /// One build of it for everything.
