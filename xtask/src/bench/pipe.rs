@@ -8,6 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use super::http::Call;
+use super::process;
 use super::servers::Bench;
 use super::spread::Spread;
 
@@ -56,14 +57,14 @@ impl Pipe {
         self.child.id()
     }
 
-    /// Closes the pipe and waits for the program to end.
+    /// Closes the pipe, with which the program ends, and well.
     pub(crate) fn end(mut self) -> Result<()> {
         drop(self.to.take());
-        let status = self.child.wait()?;
-        if !status.success() {
-            bail!("a program ended with its pipe, but not well ({status})");
+        match process::ended(&mut self.child)? {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => bail!("a program ended with its pipe, but not well ({status})"),
+            None => bail!("a program does not end with its pipe"),
         }
-        Ok(())
     }
 
     /// Microseconds from calls to their answers.

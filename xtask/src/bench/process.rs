@@ -1,12 +1,25 @@
 //! What processes used, as the kernel counts it.
 
 use std::fs;
+use std::process::{Child, ExitStatus};
+use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
 /// The kernel tells times in these, on every Linux that we know of.
 const TICK: Duration = Duration::from_millis(10);
+
+/// How a process ended; none where it has not after ten seconds.
+pub(crate) fn ended(child: &mut Child) -> Result<Option<ExitStatus>> {
+    for _ in 0..100 {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        sleep(Duration::from_millis(100));
+    }
+    Ok(None)
+}
 
 /// The processor time of processes together, their threads included.
 pub(crate) fn cpu(pids: &[u32]) -> Result<Duration> {

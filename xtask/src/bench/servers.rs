@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -56,14 +56,23 @@ impl Server {
         self.child.id()
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Asks it to end, which it does well.
     pub(crate) fn end(mut self) -> Result<()> {
-        shell::output(&mut program("kill", &format!("-TERM {}", self.pid())))?;
-        let status = self.child.wait()?;
-        if !status.success() {
-            bail!("a server ended when it was asked to, but not well ({status})");
+        match self.ended()? {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => bail!("a server ended when it was asked to, but not well ({status})"),
+            None => bail!("a server does not end when it is asked to"),
         }
-        Ok(())
+    }
+
+    /// How it ended, now or before; none where it does not within some seconds.
+    fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        // Once it has ended, its number may be another's.
+        if let Some(status) = self.child.try_wait()? {
+            return Ok(Some(status));
+        }
+        shell::output(&mut program("kill", &format!("-TERM {}", self.pid())))?;
+        process::ended(&mut self.child)
     }
 
     /// Itself as what is measured.
@@ -75,15 +84,10 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // nginx leaves its workers behind when it is killed, so it is asked first.
-        let asked = shell::succeeds(&mut program("kill", &format!("-TERM {}", self.pid())));
-        for _ in 0..50 {
-            if !asked || !matches!(self.child.try_wait(), Ok(None)) {
-                break;
-            }
-            sleep(Duration::from_millis(100));
+        if !matches!(self.ended(), Ok(Some(_))) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
         }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
