@@ -30,6 +30,7 @@ pub mod upstream;
 
 mod child;
 mod look;
+mod route;
 
 pub mod stack;
 pub mod stdio;

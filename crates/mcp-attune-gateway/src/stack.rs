@@ -3,8 +3,8 @@
 //! ```text
 //! request id   a name for logs, answers and refusals   first, because everything after it may refuse
 //! guard        who may knock: Host, Origin, CORS       so that nothing else is done for a stranger
+//! route        which server is meant                   by path and method
 //! calls        how many run at a time, and counting    before anything that costs
-//! mount        which server is meant                   by path
 //! attune       the rules                               around the endpoint only
 //! upstream     the server behind                       paths beside the endpoint come straight here
 //! ```
@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use http::header::ACCEPT_LANGUAGE;
-use http::{HeaderMap, Method, Request, Response};
+use http::header::{ACCEPT_LANGUAGE, ALLOW};
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::BodyExt;
 use mcp_attune_tower::{Attune, AttuneLayer, Failed, Keys, NoRandomness, Seal, Settings, boxed, full};
 use mcp_attune_wire::reply::Reply;
@@ -36,8 +36,9 @@ use crate::metrics::{Meter, Metrics};
 use crate::places::Places;
 use crate::refusal;
 use crate::request_id::{Names, Naming};
+use crate::route::{Destination, MountRoute, NoRoute, Router};
 use crate::tally::Tally;
-use crate::upstream::{self, Coming, HttpUpstream, Options, Setup, UnknownPaths, UpstreamError};
+use crate::upstream::{self, Coming, HttpUpstream, Options, Setup, UpstreamError};
 use crate::{Body, BoxError};
 
 /// Why a configuration cannot be served.
@@ -108,13 +109,14 @@ pub(crate) fn stack(config: &Config, lasting: &Lasting) -> Result<Stack, Unserva
     let keys = keys(config, &lasting.made);
     let mounted = |mount| Mounted::new(config, mount, lasting, &keys).map(Arc::new);
     let mounts: Arc<[_]> = config.mounts.iter().map(mounted).collect::<Result<_, _>>()?;
+    let router = Router::new(config.mounts.iter().map(mount_route).collect());
     let door = metrics.meter("");
     let calls = Places::new(config.limits.calls);
     let hosts = config.server.allowed_hosts.iter().map(http::uri::Authority::as_str);
     let origins = config.server.allowed_origins.iter().map(config::Origin::as_str);
     let allowed = Allowed::new(hosts, origins).map_err(Unservable::Allowed)?;
     let guard = GuardLayer::new(allowed).counting(door.refusals("H15"));
-    Ok(Stack { names: Names::default(), guard, calls: Calls { mounts, calls, door } })
+    Ok(Stack { names: Names::default(), guard, calls: Calls { router, mounts, calls, door } })
 }
 
 /// A stack that is ready to serve.
@@ -145,6 +147,7 @@ pub(crate) type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infa
 /// Bounds the calls that run at a time, streams included, and finds the server that a call is meant for.
 #[derive(Debug)]
 struct Calls {
+    router: Router,
     mounts: Arc<[Arc<Mounted>]>,
     calls: Arc<Places>,
     /// Counts what no mount does.
@@ -153,17 +156,19 @@ struct Calls {
 
 impl Calls {
     fn begin(&self, request: Request<Body>, peer: Peer) -> Answer {
+        let (number, endpoint) = match self.router.route(request.method(), request.uri()) {
+            Ok(Destination::Endpoint(number)) => (number, true),
+            Ok(Destination::OffEndpoint(number)) => (number, false),
+            Err(no_route) => return ready(self.no_route(no_route, request.headers())),
+        };
+        let Some(mount) = self.mounts.get(number).map(Arc::clone) else {
+            return ready(self.no_route(NoRoute::NotFound, request.headers()));
+        };
         let Some(place) = self.calls.take() else {
             self.door.broke("G4", true);
             let what = "too many calls are running; try again in a moment";
             return ready(failed(503, &what, request.headers()));
         };
-        let path = request.uri().path();
-        let Some(mount) = mount_of(&self.mounts, path) else {
-            return ready(failed(404, &"nothing is served at this path", request.headers()));
-        };
-        let mount = Arc::clone(mount);
-        let endpoint = path == mount.path;
         let mut tally = Tally::new(mount.meter.clone(), place, &request, endpoint);
         Box::pin(async move {
             if let Some(refused) = mount.behind.refuses(&request).filter(|_| endpoint) {
@@ -189,22 +194,24 @@ impl Calls {
             Ok(tally.answered(answer))
         })
     }
+
+    #[cold]
+    fn no_route(&self, no_route: NoRoute<'_>, headers: &HeaderMap) -> Response<Body> {
+        if no_route == NoRoute::NotFound {
+            return failed(404, &no_route, headers);
+        }
+        self.door.broke("H19", true);
+        let mut answer = refusal::answer_to(&Reply::not_taken(no_route.status(), "H19", &no_route), headers);
+        if let NoRoute::Method(allowed) = no_route {
+            answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+        }
+        answer
+    }
 }
 
 #[cold]
 fn ready(answer: Response<Body>) -> Answer {
     Box::pin(std::future::ready(Ok(answer)))
-}
-
-/// The mount whose path it is, or that a path beside it speaks of: `/.well-known/…` with the mount's path at its
-/// end (RFC 9728). Where there is one mount only, every path is beside it.
-fn mount_of<'m>(mounts: &'m [Arc<Mounted>], path: &str) -> Option<&'m Arc<Mounted>> {
-    let beside = |mount: &&Arc<Mounted>| {
-        path.strip_suffix(mount.path.as_str()).is_some_and(|start| start.starts_with("/.well-known/"))
-            || path.strip_prefix(mount.path.as_str()).is_some_and(|rest| rest.starts_with('/'))
-    };
-    let only = || mounts.first().filter(|_| mounts.len() == 1);
-    mounts.iter().find(|mount| mount.path == path).or_else(|| mounts.iter().find(beside)).or_else(only)
 }
 
 /// One server behind, and the rules around its endpoint.
@@ -228,7 +235,7 @@ impl Mounted {
         let Some(upstream) = &mount.upstream else { return Err(Unservable::NoUpstream { mount: name() }) };
         let server = match &upstream.target {
             Target::Http(url) => {
-                let options = http_options(config, mount, upstream, url);
+                let options = http_options(config, mount, url);
                 let upstream = HttpUpstream::new(&options);
                 Server::Http(upstream.map_err(|why| Unservable::Upstream { mount: name(), why })?)
             }
@@ -260,19 +267,21 @@ impl Mounted {
     }
 }
 
-fn http_options(
-    config: &Config,
-    mount: &config::Mount,
-    upstream: &config::Upstream,
-    url: &http::Uri,
-) -> Options {
+/// What the router knows of a mount.
+fn mount_route(mount: &config::Mount) -> MountRoute {
+    let upstream = mount.upstream.as_ref();
+    let endpoint = upstream.and_then(|upstream| match &upstream.target {
+        Target::Http(url) => Some(url.path().to_owned()),
+        Target::Stdio(_) => None,
+    });
+    let unknown_paths = upstream.map_or_else(Default::default, |upstream| upstream.unknown_paths);
+    MountRoute { path: mount.path.as_str().to_owned(), endpoint, unknown_paths }
+}
+
+fn http_options(config: &Config, mount: &config::Mount, url: &http::Uri) -> Options {
     let mut options = Options::new(url.clone(), mount.path.as_str());
     options.first_byte = config.limits.upstream_first_byte;
     options.stream_idle = config.limits.stream_idle;
-    options.unknown_paths = match upstream.unknown_paths {
-        config::UnknownPaths::Pass => UnknownPaths::Pass,
-        config::UnknownPaths::Refuse => UnknownPaths::Refuse,
-    };
     options
 }
 

@@ -30,5 +30,6 @@ pub mod schema;
 pub mod mirror;
 
 pub mod agree;
+pub mod endpoint;
 
 pub mod reply;

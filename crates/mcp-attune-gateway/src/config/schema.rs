@@ -144,7 +144,13 @@ fn upstream() -> Value {
             ("env", env),
             ("children", children.default(16)),
             ("child_idle", duration("How long a command without work is kept.").default("10 min")),
-            ("unknown_paths", choice::<UnknownPaths>("Paths beside the endpoint.").default("pass")),
+            (
+                "unknown_paths",
+                choice::<UnknownPaths>(
+                    "Paths beside the endpoint: those of /.well-known pass (GET and HEAD), all, or none.",
+                )
+                .default("well-known"),
+            ),
         ],
     );
     upstream.join(rule);

@@ -74,9 +74,11 @@ impl fmt::Debug for Env {
 }
 
 choices! {
-    /// What happens to paths beside the endpoint, `/.well-known` and the like. Rules: G1.
+    /// What happens to paths beside the endpoint. Rules: G1, H19.
     pub UnknownPaths {
-        /// They go to the server behind.
+        /// `GET` and `HEAD` of `/.well-known/…` go to the server behind; all else is not found.
+        WellKnown = "well-known",
+        /// They go to the server behind, with any method, unchecked.
         Pass = "pass",
         /// They are not found.
         Refuse = "refuse",

@@ -1,6 +1,6 @@
 //! A server behind, over HTTP.
 //!
-//! 1. The mount's path is the server's endpoint; paths beside it are passed on to the same place, or refused.
+//! 1. The mount's path is the server's endpoint; paths beside it go to the same place on the server.
 //! 2. Headers of one hop end here, both ways; what tells of the caller is added (see [`HttpUpstream`]).
 //! 3. Everything else goes on as it came: method, query, headers, body, status, trailers aside.
 //! 4. Streams stay streams: nothing is held back, and a caller that goes away closes the call behind.
@@ -44,7 +44,7 @@ mod path;
 mod pool;
 
 pub use error::UpstreamError;
-pub use path::UnknownPaths;
+pub(crate) use path::path_behind;
 
 use crate::body::Timed;
 use crate::listen::Peer;
@@ -62,8 +62,6 @@ pub struct Options {
     pub url: Uri,
     /// The public path that stands for it.
     pub mount: String,
-    /// What happens to other paths.
-    pub unknown_paths: UnknownPaths,
     /// Which version of HTTP is spoken.
     pub http: HttpVersion,
     /// Certificates to trust besides the system's, for servers with one of their own making.
@@ -85,7 +83,6 @@ impl Options {
         Self {
             url,
             mount: mount.into(),
-            unknown_paths: UnknownPaths::default(),
             http: HttpVersion::default(),
             trust: Vec::new(),
             connect: Duration::from_secs(10),
@@ -221,9 +218,9 @@ impl Shared {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let Options { url, mount, unknown_paths, .. } = &self.options;
+        let Options { url, mount, .. } = &self.options;
         let (mut head, body) = request.into_parts();
-        let target = path::target(&head.uri, mount, url, *unknown_paths).ok_or(UpstreamError::NotServed)?;
+        let target = path::target(&head.uri, mount, url).ok_or(UpstreamError::NotServed)?;
         hop::onward(&mut head, &self.host, peer);
         hop::settle_length(&mut head.headers, body.size_hint().exact());
         head.uri = target.into();

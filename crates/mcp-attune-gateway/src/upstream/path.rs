@@ -6,7 +6,7 @@
 //!    for the endpoint.
 //! 4. Any other path is the same path on the server's origin.
 //!
-//! 2 to 4 are beside the endpoint, and passed on only where the operator lets them. A target that is no path
+//! 2 to 4 are beside the endpoint; whether they are passed on is decided before (`route`). A target that is no path
 //! (`*`, or the authority of a CONNECT) is never passed on. The query is kept; one in the endpoint's own URL
 //! comes before it.
 //!
@@ -17,29 +17,14 @@ use std::borrow::Cow;
 use http::Uri;
 use http::uri::PathAndQuery;
 
-/// What happens to paths beside the endpoint.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum UnknownPaths {
-    /// They go to the server behind, so that its `/.well-known/…` is found.
-    #[default]
-    Pass,
-    /// They are not served.
-    Refuse,
-}
-
 const WELL_KNOWN: &str = "/.well-known/";
 
 /// The path on the server behind, or `None` where there is none.
-pub(super) fn route<'a>(
-    path: &'a str,
-    mount: &str,
-    endpoint: &'a str,
-    unknown: UnknownPaths,
-) -> Option<Cow<'a, str>> {
+pub(crate) fn path_behind<'a>(path: &'a str, mount: &str, endpoint: &'a str) -> Option<Cow<'a, str>> {
     if path == mount {
         return Some(Cow::Borrowed(endpoint));
     }
-    if unknown == UnknownPaths::Refuse || !path.starts_with('/') {
+    if !path.starts_with('/') {
         return None;
     }
     let (mount, base) = (mount.trim_end_matches('/'), endpoint.trim_end_matches('/'));
@@ -61,16 +46,11 @@ fn is_well_known(path: &str) -> bool {
 }
 
 /// The whole target: the path with the endpoint's own query, where it has one, and the caller's.
-pub(super) fn target(
-    public: &Uri,
-    mount: &str,
-    endpoint: &Uri,
-    unknown: UnknownPaths,
-) -> Option<PathAndQuery> {
+pub(super) fn target(public: &Uri, mount: &str, endpoint: &Uri) -> Option<PathAndQuery> {
     if public.path() == mount && public.query().is_none() {
         return Some(endpoint.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/")));
     }
-    let path = route(public.path(), mount, endpoint.path(), unknown)?;
+    let path = path_behind(public.path(), mount, endpoint.path())?;
     let own = endpoint.query().filter(|_| public.path() == mount);
     let text = match (own, public.query()) {
         (None, None) => path.into_owned(),
@@ -87,7 +67,7 @@ mod tests {
     #[track_caller]
     fn check(public: &str, mount: &str, endpoint: &str, expected: Option<&str>) {
         let endpoint: Uri = format!("http://behind{endpoint}").parse().unwrap();
-        let target = target(&public.parse().unwrap(), mount, &endpoint, UnknownPaths::Pass);
+        let target = target(&public.parse().unwrap(), mount, &endpoint);
         assert_eq!(target.as_ref().map(PathAndQuery::as_str), expected, "{public} on {mount}");
     }
 
@@ -142,14 +122,5 @@ mod tests {
     fn sends_nothing_where_there_is_no_path() {
         check("*", "/mcp", "/mcp", None);
         check("behind:80", "/mcp", "/mcp", None);
-    }
-
-    #[test]
-    fn refuses_all_but_the_endpoint_when_told_so() {
-        let routed = |path| route(path, "/mcp", "/mcp", UnknownPaths::Refuse);
-        assert_eq!(routed("/mcp").as_deref(), Some("/mcp"));
-        for path in ["/", "/mcp/", "/mcp/x", "/.well-known/oauth-protected-resource", "/MCP"] {
-            assert_eq!(routed(path), None, "{path}");
-        }
     }
 }

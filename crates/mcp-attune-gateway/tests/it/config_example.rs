@@ -24,7 +24,7 @@ fn the_example_says_what_the_defaults_are() {
     let lines = Config::example().lines().filter(|line| !line.trim_end().ends_with(EXAMPLE));
     let mut text: String = lines.map(|line| format!("{line}\n")).collect();
     // With neither a URL nor a command there is no server behind.
-    let upstream = "[upstream]\nunknown_paths = \"pass\"";
+    let upstream = "[upstream]\nunknown_paths = \"well-known\"";
     assert!(text.contains(upstream));
     text = text.replace(upstream, "");
     assert_eq!(Config::parse(&text, "attune.toml").unwrap(), Config::default());

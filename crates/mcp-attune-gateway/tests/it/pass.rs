@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use http::{Request, Response};
 use mcp_attune_gateway::Body;
 use mcp_attune_gateway::guard::Allowed;
-use mcp_attune_gateway::upstream::{UnknownPaths, UpstreamError};
+use mcp_attune_gateway::upstream::UpstreamError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tower::ServiceExt;
@@ -184,7 +184,7 @@ async fn a_caller_that_goes_away_closes_the_call_behind() {
     soon(is_gone.recv()).await.unwrap();
 }
 
-async fn get(path: &str, unknown_paths: UnknownPaths) -> Result<Response<Body>, UpstreamError> {
+async fn get(path: &str) -> Result<Response<Body>, UpstreamError> {
     let address = behind(|_, mut tcp| async move {
         let got = message(&mut tcp).await;
         let path = got.split(' ').nth(1).unwrap().to_owned();
@@ -195,7 +195,6 @@ async fn get(path: &str, unknown_paths: UnknownPaths) -> Result<Response<Body>, 
     .await;
     let mut options = options(address);
     options.mount = "/weather".to_owned();
-    options.unknown_paths = unknown_paths;
     let request = Request::get(path).body(http_body_util::Empty::new()).unwrap();
     soon(upstream(&options).oneshot(request)).await
 }
@@ -206,12 +205,6 @@ async fn sends_paths_beside_the_endpoint_to_the_same_place() {
         ("/weather?a=1", "/mcp?a=1"),
         ("/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource"),
     ] {
-        assert_eq!(get(path, UnknownPaths::Pass).await.unwrap().headers()["x-path"], expected);
+        assert_eq!(get(path).await.unwrap().headers()["x-path"], expected);
     }
-}
-
-#[tokio::test]
-async fn refuses_paths_beside_the_endpoint_when_told_so() {
-    assert_eq!(get("/weather", UnknownPaths::Refuse).await.unwrap().status(), 200);
-    assert_eq!(get("/favicon.ico", UnknownPaths::Refuse).await.unwrap_err(), UpstreamError::NotServed);
 }

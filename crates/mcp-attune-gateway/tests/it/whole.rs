@@ -307,7 +307,7 @@ async fn several_servers_are_told_apart_by_their_paths() {
     };
     let (one, two) = (answers("one").await, answers("two").await);
     let toml = format!(
-        "[mounts.a]\npath = '/a'\nupstream = {{ url = 'http://{one}/mcp' }}\n[mounts.b]\npath = '/b/mcp'\nupstream = {{ url = 'http://{two}/mcp' }}\n"
+        "[mounts.a]\npath = '/a'\nupstream = {{ url = 'http://{one}/mcp', unknown_paths = 'pass' }}\n[mounts.b]\npath = '/b/mcp'\nupstream = {{ url = 'http://{two}/mcp' }}\n"
     );
     let gateway = gateway(&toml, None).await;
     for (path, expected) in [

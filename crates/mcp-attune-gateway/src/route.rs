@@ -1,0 +1,251 @@
+//! Which server a request is meant for, by its path and method.
+//!
+//! 1. A mount's path is its endpoint, to the letter, and takes the methods of MCP, to the letter: all others are 405.
+//! 2. Another spelling of any mount's path is 400, whatever the settings: the server behind may take it for the endpoint.
+//!    So is a path that comes to the endpoint's own path on the server behind.
+//! 3. Beside the endpoint lies what is below it, `/.well-known/NAME/…mount` (RFC 8414, RFC 9728) and, where there is one
+//!    mount only, every other path. `unknown_paths` says what of it is passed on: by default `GET` and `HEAD` of
+//!    `/.well-known/…` ([`UnknownPaths`]).
+//! 4. Everything else is 404.
+//!
+//! Rules: G1, H19.
+
+use std::fmt;
+
+use http::{Method, Uri};
+use mcp_attune_wire::endpoint;
+
+use crate::config::UnknownPaths;
+use crate::upstream::path_behind;
+
+const WELL_KNOWN: &str = "/.well-known/";
+
+/// What the router knows of a mount.
+#[derive(Clone, Debug)]
+pub(crate) struct MountRoute {
+    /// The public path.
+    pub(crate) path: String,
+    /// The path of the endpoint on the server behind, where it is reached over HTTP.
+    pub(crate) endpoint: Option<String>,
+    pub(crate) unknown_paths: UnknownPaths,
+}
+
+/// The paths of all mounts.
+#[derive(Debug)]
+pub(crate) struct Router {
+    mounts: Vec<MountRoute>,
+    /// What another spelling is recognized by.
+    canonical_paths: Vec<String>,
+    canonical_endpoints: Vec<String>,
+}
+
+/// Where a request goes: the number is the mount's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Destination {
+    /// To the endpoint, through all rules.
+    Endpoint(usize),
+    /// To a path beside it, as it came.
+    OffEndpoint(usize),
+}
+
+/// Why a request goes nowhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NoRoute<'r> {
+    /// It is another spelling of this mount's path.
+    Alias(&'r str),
+    /// Its method is none of these.
+    Method(&'static str),
+    /// There is nothing at its path.
+    NotFound,
+}
+
+impl NoRoute<'_> {
+    pub(crate) fn status(self) -> u16 {
+        match self {
+            Self::Alias(_) => 400,
+            Self::Method(_) => 405,
+            Self::NotFound => 404,
+        }
+    }
+}
+
+impl fmt::Display for NoRoute<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Alias(path) => write!(f, "the path is another spelling of {path}; write it exactly so"),
+            Self::Method(allowed) => {
+                write!(f, "the method is not served at this path; use one of {allowed}, in capital letters")
+            }
+            Self::NotFound => f.write_str("nothing is served at this path"),
+        }
+    }
+}
+
+impl Router {
+    pub(crate) fn new(mounts: Vec<MountRoute>) -> Self {
+        let canonical_paths = mounts.iter().map(|mount| endpoint::canonical(&mount.path)).collect();
+        let endpoints = mounts.iter().filter_map(|mount| mount.endpoint.as_deref());
+        let canonical_endpoints = endpoints.map(endpoint::canonical).collect();
+        Self { mounts, canonical_paths, canonical_endpoints }
+    }
+
+    /// Finds where a request goes.
+    pub(crate) fn route(&self, method: &Method, uri: &Uri) -> Result<Destination, NoRoute<'_>> {
+        let path = uri.path();
+        let found = self.mounts.iter().enumerate().find(|(_, mount)| mount.path == path);
+        let Some((number, mount)) = found else { return self.off_endpoint(method, path) };
+        // A program gets no methods, and what stands in its place says which it takes.
+        if mount.endpoint.is_some() && !endpoint::is_method(method.as_str()) {
+            return Err(NoRoute::Method(endpoint::ALLOW));
+        }
+        Ok(Destination::Endpoint(number))
+    }
+
+    #[cold]
+    fn off_endpoint(&self, method: &Method, path: &str) -> Result<Destination, NoRoute<'_>> {
+        let canonical = endpoint::canonical(path);
+        let alias = self.canonical_paths.iter().position(|mount| *mount == canonical);
+        if let Some(mount) = alias.and_then(|mount| self.mounts.get(mount)) {
+            return Err(NoRoute::Alias(&mount.path));
+        }
+        let number = self.beside(path).ok_or(NoRoute::NotFound)?;
+        let mount = self.mounts.get(number).ok_or(NoRoute::NotFound)?;
+        // A program has one endpoint and nothing beside it.
+        let behind = mount.endpoint.as_deref().ok_or(NoRoute::NotFound)?;
+        match mount.unknown_paths {
+            UnknownPaths::Refuse => return Err(NoRoute::NotFound),
+            // Dot segments would lead out of it again.
+            UnknownPaths::WellKnown
+                if !path.starts_with(WELL_KNOWN) || !canonical.starts_with(WELL_KNOWN) =>
+            {
+                return Err(NoRoute::NotFound);
+            }
+            UnknownPaths::WellKnown if ![Method::GET, Method::HEAD].contains(method) => {
+                return Err(NoRoute::Method("GET, HEAD"));
+            }
+            UnknownPaths::WellKnown | UnknownPaths::Pass => {}
+        }
+        let target = path_behind(path, &mount.path, behind).ok_or(NoRoute::NotFound)?;
+        if self.canonical_endpoints.contains(&endpoint::canonical(&target)) {
+            return Err(NoRoute::Alias(&mount.path));
+        }
+        Ok(Destination::OffEndpoint(number))
+    }
+
+    /// The mount that a path lies beside.
+    fn beside(&self, path: &str) -> Option<usize> {
+        let belongs = |mount: &MountRoute| {
+            path.strip_suffix(mount.path.as_str()).is_some_and(|start| start.starts_with(WELL_KNOWN))
+                || path.strip_prefix(mount.path.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.mounts.iter().position(belongs).or((self.mounts.len() == 1).then_some(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn router(unknown_paths: UnknownPaths, mounts: &[(&str, Option<&str>)]) -> Router {
+        let mount = |(path, endpoint): &(&str, Option<&str>)| MountRoute {
+            path: (*path).to_owned(),
+            endpoint: endpoint.map(str::to_owned),
+            unknown_paths,
+        };
+        Router::new(mounts.iter().map(mount).collect())
+    }
+
+    #[track_caller]
+    fn check(router: &Router, method: &str, path: &str, expected: Result<Destination, NoRoute<'_>>) {
+        let uri = path.parse().unwrap();
+        assert_eq!(router.route(&method.parse().unwrap(), &uri), expected, "{method} {path}");
+    }
+
+    const ALL: [UnknownPaths; 3] = [UnknownPaths::WellKnown, UnknownPaths::Pass, UnknownPaths::Refuse];
+    const MCP: &[(&str, Option<&str>)] = &[("/mcp", Some("/mcp"))];
+
+    #[test]
+    fn the_endpoint_takes_its_methods_to_the_letter() {
+        for router in ALL.map(|unknown_paths| router(unknown_paths, MCP)) {
+            for method in endpoint::METHODS {
+                check(&router, method, "/mcp?a=/MCP", Ok(Destination::Endpoint(0)));
+            }
+            for method in ["post", "PUT", "PATCH", "TRACE", "CONNECT", "Get", "FOO"] {
+                check(&router, method, "/mcp", Err(NoRoute::Method(endpoint::ALLOW)));
+            }
+        }
+    }
+
+    #[test]
+    fn another_spelling_of_a_mount_is_refused_in_every_setting() {
+        for router in ALL.map(|unknown_paths| router(unknown_paths, MCP)) {
+            for path in ["/%6dcp", "/MCP", "/mcp/", "//mcp", "/x/../mcp", "/mcp;a", "/.well-known/../mcp"] {
+                for method in ["POST", "GET", "post"] {
+                    check(&router, method, path, Err(NoRoute::Alias("/mcp")));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_that_comes_to_an_endpoint_behind_is_refused() {
+        let mounts = [("/a", Some("/x/mcp")), ("/b", Some("/y/mcp"))];
+        let two = router(UnknownPaths::Pass, &mounts);
+        check(&two, "POST", "/a/../../y/mcp", Err(NoRoute::Alias("/a")));
+        check(&two, "POST", "/a/../../y/%4dCP", Err(NoRoute::Alias("/a")));
+        check(&two, "POST", "/a/%2e%2e/x", Ok(Destination::OffEndpoint(0)));
+        let one = router(UnknownPaths::Pass, &mounts[..1]);
+        for path in ["/x/mcp", "/X/mcp/", "/x/%6dcp", "/a/../../x/mcp", "/a/../mcp"] {
+            check(&one, "POST", path, Err(NoRoute::Alias("/a")));
+        }
+        check(&one, "POST", "/x/other", Ok(Destination::OffEndpoint(0)));
+    }
+
+    #[test]
+    fn only_well_known_addresses_pass_by_default() {
+        let router = router(UnknownPaths::default(), MCP);
+        for path in ["/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource/mcp"] {
+            check(&router, "GET", path, Ok(Destination::OffEndpoint(0)));
+            check(&router, "HEAD", path, Ok(Destination::OffEndpoint(0)));
+            check(&router, "POST", path, Err(NoRoute::Method("GET, HEAD")));
+        }
+        for path in [
+            "/",
+            "/admin",
+            "/mcp/messages",
+            "/.well-known/../admin",
+            "/.well-known",
+            "/.well-known/%2e%2e/a",
+            "*",
+        ] {
+            check(&router, "GET", path, Err(NoRoute::NotFound));
+        }
+    }
+
+    #[test]
+    fn passes_or_refuses_all_else_when_told_so() {
+        let pass = router(UnknownPaths::Pass, MCP);
+        let refuse = router(UnknownPaths::Refuse, MCP);
+        for path in ["/", "/admin", "/mcp/messages", "/.well-known/oauth-authorization-server"] {
+            check(&pass, "PUT", path, Ok(Destination::OffEndpoint(0)));
+            check(&refuse, "GET", path, Err(NoRoute::NotFound));
+        }
+        check(&pass, "OPTIONS", "*", Err(NoRoute::NotFound));
+    }
+
+    #[test]
+    fn a_program_has_nothing_beside_its_endpoint() {
+        let router = router(UnknownPaths::Pass, &[("/mcp", None)]);
+        check(&router, "GET", "/.well-known/oauth-authorization-server", Err(NoRoute::NotFound));
+        check(&router, "POST", "/mcp", Ok(Destination::Endpoint(0)));
+    }
+
+    #[test]
+    fn with_several_mounts_a_path_must_belong_to_one() {
+        let router = router(UnknownPaths::Pass, &[("/a", Some("/mcp")), ("/b", Some("/mcp"))]);
+        check(&router, "GET", "/.well-known/oauth-protected-resource/b", Ok(Destination::OffEndpoint(1)));
+        check(&router, "GET", "/b/x", Ok(Destination::OffEndpoint(1)));
+        check(&router, "GET", "/.well-known/oauth-authorization-server", Err(NoRoute::NotFound));
+        check(&router, "POST", "/mcp", Err(NoRoute::NotFound));
+    }
+}
