@@ -392,7 +392,7 @@ fn report_or(
     if !settings.report_only {
         return Err(refused);
     }
-    account.broken = refused.rules;
+    account.broken.extend(refused.rules);
     let caller = Caller::default();
     let plan = negotiate(&caller, &settings.offer);
     let asked = Asked::new(plan, watch, account.clone());

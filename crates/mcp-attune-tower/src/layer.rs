@@ -1,5 +1,6 @@
 //! The layer: one request in, one answer out, in the order of the rules.
 //!
+//! 0. Headers that would not all reach the service as they are checked are refused.
 //! 1. What is no POST is relayed: GET streams, DELETE, whatever else. A stream that is resumed goes on in the language
 //!    that it began in.
 //! 2. The body is read up to its bound and parsed once; it is forwarded as it came, but for what the plan takes out.
@@ -10,7 +11,7 @@
 //! 6. A JSON answer to a request with a preference is held back, because its header depends on it. Events of a
 //!    stream are adapted one by one and never wait for each other.
 //!
-//! Rules: F1, G1, G2, G4, G5, G6, G8, G10, L7, L13, L15, L17, L21.
+//! Rules: F1, G1, G2, G4, G5, G6, G8, G10, H20, L7, L13, L15, L17, L21.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -20,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode, header, request};
+use http::{HeaderMap, Method, Request, Response, StatusCode, header, request};
 use jiff::Timestamp;
 use mcp_attune::caller::{Caller, Origin};
 use mcp_attune::language::AcceptLanguage;
@@ -29,6 +30,7 @@ use mcp_attune::plan::{Offer, negotiate};
 use mcp_attune::session::Event;
 use mcp_attune::shape::{self, Content};
 use mcp_attune_wire::agree::Era;
+use mcp_attune_wire::hop;
 use mcp_attune_wire::message::Kind;
 use mcp_attune_wire::reply::Reply;
 use tower_layer::Layer;
@@ -209,6 +211,7 @@ where
     if parts.headers.contains_key(header::ACCEPT_LANGUAGE) {
         *wish = Some(words::mirrored(&parts.headers));
     }
+    refuse_unfit(mount, &parts.headers, account)?;
     if parts.method != Method::POST {
         return relay(inner, mount, parts, boxed(body), account).await;
     }
@@ -269,6 +272,21 @@ where
         return Ok(response.map(boxed));
     }
     answers::adapt(response, asked, settings.limits).await
+}
+
+/// Refuses headers of which not all would reach the server as they were checked.
+///
+/// Rules: H20.
+fn refuse_unfit(mount: &Mount, headers: &HeaderMap, account: &mut Account) -> Result<(), Reply> {
+    let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let Err(unfit) = hop::check(lines, |name| mount.schemas.is_identity(name)) else { return Ok(()) };
+    let enforced = !mount.settings.report_only;
+    tracing::warn!(rule = "H20", enforced, "refused");
+    if enforced {
+        return Err(Reply::not_taken(400, "H20", &unfit));
+    }
+    account.broken.push("H20");
+    Ok(())
 }
 
 /// What is answered where a body could not be had whole.

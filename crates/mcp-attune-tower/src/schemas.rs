@@ -135,6 +135,11 @@ impl Schemas {
         self.settings.refuse_unknown
     }
 
+    /// Whether a header, named in lower case, tells callers apart because the operator says so.
+    pub(crate) fn is_identity(&self, name: &str) -> bool {
+        self.settings.identity_headers.iter().any(|header| header == name)
+    }
+
     /// Who sent a request: their credentials, cookies, query and the headers that the operator named.
     pub(crate) fn identity(&self, parts: &request::Parts) -> Identity {
         let (always, named) = ([&header::AUTHORIZATION, &header::COOKIE], &self.settings.identity_headers);

@@ -22,6 +22,7 @@ mod number;
 mod scan;
 
 pub mod header;
+pub mod hop;
 pub mod message;
 
 pub mod context;

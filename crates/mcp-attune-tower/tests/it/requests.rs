@@ -146,3 +146,29 @@ async fn the_context_beside_params_does_not_go_on() {
     assert_eq!(sent, bare);
     assert_eq!(parts.headers["content-length"], bare.len().to_string());
 }
+
+#[tokio::test]
+async fn what_would_be_taken_away_or_read_otherwise_further_on_is_refused_for_every_method() {
+    for (name, value) in [
+        ("connection", "Mcp-Method"),
+        ("connection", "close, authorization"),
+        ("connection", "x-api-key"),
+        ("mcp_name", "x"),
+        ("mcp_session_id", "x"),
+    ] {
+        for method in ["POST", "GET", "DELETE"] {
+            let mut request = listing("", &[(name, value)]);
+            *request.method_mut() = method.parse().unwrap();
+            let (response, seen) = send(Settings::default(), request, json(OK)).await;
+            let (status, code, _) = error(response).await;
+            assert_eq!((status, code, seen.len()), (400, -32600, 0), "{method} {name}: {value}");
+        }
+        let mut settings = Settings::default();
+        settings.report_only = true;
+        let (response, seen) = send(settings, listing("", &[(name, value)]), json(OK)).await;
+        assert_eq!((text(response).await.as_str(), seen.len()), (OK, 1), "{name}: {value}");
+    }
+    let (response, _) =
+        send(Settings::default(), listing("", &[("connection", "keep-alive, x-hop")]), json(OK)).await;
+    assert_eq!(text(response).await, OK);
+}

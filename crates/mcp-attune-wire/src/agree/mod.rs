@@ -5,7 +5,7 @@
 //! 1. A modern body is one request or one notification.
 //! 2. `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` come once (H2).
 //! 3. A modern request has its envelope in `_meta` (H14).
-//! 4. Every header agrees with the body; what does not is told all at once (H1, H4–H7, H16, L14).
+//! 4. Every header agrees with the body; what does not is told all at once (H1, H4–H7, H16, H20, L14).
 //! 5. The version is one that is spoken here, where Attune is the one to say so (H14).
 //! 6. A request has one context, in whichever of its two places (C1).
 //!
@@ -32,7 +32,7 @@
 //! # Ok::<(), mcp_attune_wire::message::Unreadable>(())
 //! ```
 //!
-//! Rules: C1, H1–H9, H14, H16, L14.
+//! Rules: C1, H1–H9, H14, H16, H20, L14.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -229,6 +229,7 @@ impl<'a> Open<'a, '_> {
         let mirrored = declared.filter(|declared| !declared.is_empty()).is_none_or(|declared| {
             params::check(declared, &self.agreed.message, &self.params, self.policy, &mut mismatches)
         });
+        refuse_underscores(&self.params, declared, &mut mismatches);
         finish(&self.agreed, mismatches, self.policy)?;
         Ok(mirrored)
     }
@@ -270,7 +271,21 @@ pub fn begin<'a, 'p>(
             let params = headers.params().to_vec();
             Ok(Agree::NeedsSchema(Open { agreed, tool, params, mismatches, policy }))
         }
-        None => finish(&agreed, mismatches, policy).map(|()| Agree::Done(agreed)),
+        None => {
+            if era == Era::Modern {
+                refuse_underscores(headers.params(), None, &mut mismatches);
+            }
+            finish(&agreed, mismatches, policy).map(|()| Agree::Done(agreed))
+        }
+    }
+}
+
+/// Refuses the header of a parameter that has an underscore in its name and is not declared so: a server that takes `_` for
+/// `-` would take it for one that is.
+fn refuse_underscores(params: &[(&str, &[u8])], declared: Option<&Declared>, mismatches: &mut Vec<Mismatch>) {
+    let is_declared = |token: &str| declared.is_some_and(|declared| declared.find(token).is_some());
+    if params.iter().any(|(token, _)| token.contains('_') && !is_declared(token)) {
+        mismatches.push(Mismatch::new("Mcp-Param-*", None, Wrong::Underscore));
     }
 }
 

@@ -41,6 +41,8 @@ pub enum Wrong {
     UnsafeInteger,
     /// A routing header on a request that names no modern version (`strict`).
     Unchecked,
+    /// A parameter's header with an underscore that no declaration has.
+    Underscore,
 }
 
 impl Wrong {
@@ -55,6 +57,7 @@ impl Wrong {
             Self::Undecodable(_) => "H4",
             Self::UnsafeInteger => "H7",
             Self::Unchecked => "H16",
+            Self::Underscore => "H20",
             Self::Missing | Self::Unexpected | Self::Different if param => "H6",
             Self::Different if header == header::PROTOCOL_VERSION => "H16",
             Self::Missing | Self::Unexpected | Self::Different | Self::NotHere => "H1",
@@ -133,6 +136,11 @@ impl fmt::Display for Mismatch {
                 f,
                 "{header} is there, but the request names no protocol version that has it; \
                  send MCP-Protocol-Version: 2026-07-28 and the same in _meta, or leave the header out"
+            ),
+            Wrong::Underscore => write!(
+                f,
+                "{header} is there with an underscore in its name that the tool does not declare, and some servers take it \
+                 for a hyphen; write the name as the tool declares it, or leave the header out"
             ),
         }
     }
