@@ -63,7 +63,7 @@ pin_project_lite::pin_project! {
 }
 
 impl<B, E> Timed<B, E> {
-    /// `stalled` is what a pause above the limit means, `broken` any error of the body itself.
+    /// `stalled` is what a pause above the limit means, `broken` any error of the body itself that is not of their type.
     pub(crate) fn new(inner: B, limit: Duration, stalled: E, broken: E) -> Self {
         Self { inner, idle: Idle::new(limit), stalled, broken }
     }
@@ -84,10 +84,13 @@ where
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let this = self.project();
         match this.inner.poll_frame(cx) {
-            Poll::Ready(Some(Err(error))) => {
-                tracing::debug!(error = %Chain(&*error.into()), "{}", this.broken);
-                Poll::Ready(Some(Err(Box::new(*this.broken))))
-            }
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(match error.into().downcast::<E>() {
+                Ok(known) => known,
+                Err(error) => {
+                    tracing::debug!(error = %Chain(&*error), "{}", this.broken);
+                    Box::new(*this.broken)
+                }
+            }))),
             Poll::Ready(frame) => {
                 this.idle.touch();
                 Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))

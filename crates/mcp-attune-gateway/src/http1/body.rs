@@ -173,6 +173,10 @@ fn trailers(read: &mut BytesMut) -> Result<Option<HeaderMap>, Bad> {
         return Err(Bad::Chunk);
     }
     let text = read.split_to(size).freeze();
+    let mut ends = memchr::memchr_iter(b'\n', &text);
+    if ends.any(|end| end.checked_sub(1).and_then(|before| text.get(before)) != Some(&b'\r')) {
+        return Err(Bad::Chunk);
+    }
     headers(&text, &text, lines, |_, _| true).map(Some).ok_or(Bad::Chunk)
 }
 
@@ -247,6 +251,9 @@ mod tests {
             "0x3\r\nabc\r\n",
             "0\r\nA\r\n\r\n",
             "0\r\nA : 1\r\n\r\n",
+            "0\r\n\n",
+            "0\r\nA: 1\n\r\n",
+            "0\r\nA: 1\r\n\n",
         ] {
             check(Pieces::chunked(), text, Err(Bad::Chunk));
         }

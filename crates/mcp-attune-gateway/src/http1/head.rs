@@ -12,11 +12,11 @@ const MORE_LINES: usize = 6;
 
 /// How far a head goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Extent {
+pub(crate) struct Extent {
     /// In bytes, with the empty line at its end.
-    pub(super) size: usize,
+    pub(crate) size: usize,
     /// In lines, without that one.
-    pub(super) lines: usize,
+    pub(crate) lines: usize,
 }
 
 impl Extent {
@@ -25,7 +25,7 @@ impl Extent {
     /// # Errors
     ///
     /// [`Bad::TooLong`], as soon as there are more than `most` lines: what never ends would be read again and again.
-    pub(super) fn of(text: &[u8], most: usize) -> Result<Option<Self>, Bad> {
+    pub(crate) fn of(text: &[u8], most: usize) -> Result<Option<Self>, Bad> {
         let (mut size, mut lines) = (0, 0);
         while let Some(rest) = text.get(size..)
             && let Some(end) = memchr(b'\n', rest)
@@ -44,7 +44,7 @@ impl Extent {
 }
 
 /// The first line of a text without its end, and what follows it; none where it does not end.
-pub(super) fn first_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn first_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr(b'\n', text)?;
     let (line, rest) = (text.get(..end)?, text.get(end + 1..)?);
     Some((line.strip_suffix(b"\r").unwrap_or(line), rest))
@@ -95,7 +95,7 @@ pub(super) fn write_lines(headers: &HeaderMap, out: &mut Vec<u8>) {
 }
 
 /// A number in digits and nothing else.
-pub(super) fn digits(text: &[u8]) -> Option<u64> {
+pub(crate) fn digits(text: &[u8]) -> Option<u64> {
     let digit = |so_far: u64, byte: &u8| {
         let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
         so_far.checked_mul(10)?.checked_add(digit)

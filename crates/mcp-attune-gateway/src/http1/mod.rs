@@ -20,7 +20,7 @@ mod request;
 
 pub(crate) use answer::{Answer, read_answer, write_answer};
 pub(crate) use body::{Piece, Pieces};
-pub(crate) use head::tokens;
+pub(crate) use head::{Extent, digits, first_line, tokens};
 pub(crate) use outgoing::{Outgoing, Unsent};
 pub(crate) use request::{Bounds, take_plain, write_request};
 

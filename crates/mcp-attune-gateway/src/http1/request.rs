@@ -83,7 +83,7 @@ impl Plain {
         {
             return None;
         }
-        let mut length = None;
+        let (mut length, mut named) = (None, false);
         let takes = |name: &[u8], value: &[u8]| match says(name) {
             Says::Other => true,
             Says::Length if length.is_none() => {
@@ -91,6 +91,7 @@ impl Plain {
                 length.is_some()
             }
             Says::Keep => value.eq_ignore_ascii_case(b"keep-alive"),
+            Says::Host => !std::mem::replace(&mut named, true),
             Says::Length | Says::Odd => false,
         };
         let headers = headers(head, rest, lines, takes)?;
@@ -105,6 +106,8 @@ impl Plain {
 /// What a line is about.
 enum Says {
     Length,
+    /// Whom it is for, which is said once.
+    Host,
     /// Whether the connection is kept.
     Keep,
     /// The connection in another way.
@@ -117,6 +120,7 @@ fn says(name: &[u8]) -> Says {
     // Most names are told apart by how long they are.
     match name.len() {
         2 if is("te") => Says::Odd,
+        4 if is("host") => Says::Host,
         6 if is("expect") => Says::Odd,
         7 if is("upgrade") || is("trailer") => Says::Odd,
         10 if is("connection") => Says::Keep,

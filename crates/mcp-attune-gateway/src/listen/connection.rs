@@ -1,18 +1,16 @@
 //! One connection, from its handshake to its end.
 
 use std::future::poll_fn;
-use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::{self, Builder};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
@@ -20,6 +18,7 @@ use tokio_rustls::server::TlsStream;
 use tower_service::Service;
 
 use super::entry::{Entry, TurnedAway};
+use super::framing::{Framed, Verdicts};
 use super::plain::{End, Plain};
 use super::pulse::{Counted, Dead, Pulse, Watch};
 use super::{Limits, Phase, Tls};
@@ -107,10 +106,14 @@ impl Door {
         let Some(End::Odd(io, read)) = self.attend(&mut plain, &mut visit).await else { return };
         drop(plain);
         // Boxed, because most connections never come here.
-        Box::pin(self.with_hyper(Rewound::new(io, read), visit)).await;
+        let verdicts = Arc::new(Verdicts::default());
+        match Framed::new(io, read, &self.limits, Arc::clone(&verdicts)) {
+            Ok(io) => Box::pin(self.with_hyper(io, verdicts, visit)).await,
+            Err(error) => tracing::debug!(%error, "a connection is cut"),
+        }
     }
 
-    async fn with_hyper<I, S>(mut self, io: I, mut visit: Visit<S>)
+    async fn with_hyper<I, S>(mut self, io: Framed<I>, verdicts: Arc<Verdicts>, mut visit: Visit<S>)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
@@ -122,6 +125,7 @@ impl Door {
             service: TowerToHyperService::new(visit.service.clone()),
             limits: Arc::clone(&self.limits),
             pulse: Arc::clone(&visit.pulse),
+            verdicts,
         };
         let mut hyper =
             Hyper { connection: pin!(http.serve_connection(TokioIo::new(io), entry)), ear: Ear::default() };
@@ -243,58 +247,5 @@ where
 
     fn finish(&mut self) {
         self.connection.as_mut().graceful_shutdown();
-    }
-}
-
-/// A connection of which something was read already.
-struct Rewound<I> {
-    read: Bytes,
-    io: I,
-}
-
-impl<I> Rewound<I> {
-    fn new(io: I, read: Bytes) -> Self {
-        Self { read, io }
-    }
-}
-
-impl<I: AsyncRead + Unpin> AsyncRead for Rewound<I> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.read.is_empty() {
-            return Pin::new(&mut self.io).poll_read(cx, buf);
-        }
-        let size = self.read.len().min(buf.remaining());
-        buf.put_slice(&self.read.split_to(size));
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<I: AsyncWrite + Unpin> AsyncWrite for Rewound<I> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, buf)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
     }
 }

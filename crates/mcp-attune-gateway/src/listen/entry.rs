@@ -1,12 +1,13 @@
 //! What every request meets first.
 
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::future::{Ready, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use http::header::{CONNECTION, HeaderValue, RETRY_AFTER};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Request, Response, Version};
 
 use bytes::Bytes;
@@ -17,12 +18,13 @@ use mcp_attune_tower::boxed;
 use mcp_attune_wire::reply::Reply;
 use tower_service::Service;
 
+use super::framing::Verdicts;
 use super::pulse::{Answer, Pulse, Running};
-use super::{Limits, RequestError};
-use crate::Body;
+use super::{Limits, Misframed, RequestError};
 use crate::body::Timed;
 use crate::refusal;
 use crate::wake::next_piece;
+use crate::{Body, BoxError};
 
 /// The service, as a connection calls it.
 #[derive(Debug)]
@@ -30,6 +32,7 @@ pub(super) struct Entry<S> {
     pub(super) service: TowerToHyperService<S>,
     pub(super) limits: Arc<Limits>,
     pub(super) pulse: Arc<Pulse>,
+    pub(super) verdicts: Arc<Verdicts>,
 }
 
 impl<S> hyper::service::Service<Request<Incoming>> for Entry<S>
@@ -42,16 +45,59 @@ where
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let running = Some(Running::new(&self.pulse));
-        // HTTP/1.1 has counted already; HTTP/2 counts bytes only.
-        if request.headers().len() > self.limits.headers {
-            return Entered { inner: Inner::Refused, running };
+        let number = self.verdicts.begin();
+        if let Some(refusal) = self.refuses(number, request.headers()) {
+            return Entered { inner: Inner::Refused { refusal }, running, number, verdicts: None };
         }
         let pause = self.limits.body_pause;
         let streams = request.version() == Version::HTTP_2;
         let request = request.map(|body| {
-            boxed(Timed::new(Received { body, streams }, pause, RequestError::Stalled, RequestError::Broken))
+            let body = Received { body, streams, number, verdicts: Arc::clone(&self.verdicts) };
+            boxed(Timed::new(body, pause, RequestError::Stalled, RequestError::Broken))
         });
-        Entered { inner: Inner::Runs { future: self.service.call(request) }, running }
+        let verdicts = Some(Arc::clone(&self.verdicts));
+        Entered { inner: Inner::Runs { future: self.service.call(request) }, running, number, verdicts }
+    }
+}
+
+/// Why a request is refused before it is looked at.
+#[derive(Clone, Copy, Debug)]
+enum Refusal {
+    TooManyHeaders,
+    Misframed(Misframed),
+}
+
+impl<S> Entry<S> {
+    fn refuses(&self, number: usize, headers: &HeaderMap) -> Option<Refusal> {
+        if let Some(misframed) = self.verdicts.of(number).filter(|why| *why != Misframed::Trailer) {
+            return Some(Refusal::Misframed(misframed));
+        }
+        // HTTP/1.1 has looked at these already; HTTP/2 counts bytes only.
+        let repeated = |name: HeaderName| headers.get_all(name).iter().nth(1).is_some();
+        if headers.len() > self.limits.headers {
+            Some(Refusal::TooManyHeaders)
+        } else if repeated(CONTENT_LENGTH) {
+            Some(Refusal::Misframed(Misframed::Length))
+        } else if repeated(HOST) {
+            Some(Refusal::Misframed(Misframed::Host))
+        } else {
+            None
+        }
+    }
+}
+
+impl Refusal {
+    #[cold]
+    fn answer(self) -> Response<Body> {
+        let (status, rule, what): (_, _, &dyn Display) = match &self {
+            Self::TooManyHeaders => (431, "G4", &"the request has too many headers; send fewer"),
+            Self::Misframed(misframed) => (misframed.status(), "H20", misframed),
+        };
+        let mut answer = refusal::answer(&Reply::not_taken(status, rule, what));
+        if matches!(self, Self::Misframed(_)) {
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        answer
     }
 }
 
@@ -60,24 +106,35 @@ struct Received {
     body: Incoming,
     /// Whether it is one of several streams of its connection, which is woken for more than one of them.
     streams: bool,
+    /// Which request of its connection it belongs to,
+    number: usize,
+    /// and what was found on the connection.
+    verdicts: Arc<Verdicts>,
 }
 
 impl http_body::Body for Received {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = BoxError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        if self.streams {
-            return Pin::new(&mut self.body).poll_frame(cx);
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let piece = if self.streams {
+            Pin::new(&mut self.body).poll_frame(cx)
+        } else {
+            next_piece(&mut self.body, cx)
+        };
+        match ready!(piece) {
+            None if self.verdicts.of(self.number).is_some() => {
+                Poll::Ready(Some(Err(RequestError::Misframed.into())))
+            }
+            piece => Poll::Ready(piece.map(|piece| piece.map_err(Into::into))),
         }
-        next_piece(&mut self.body, cx)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body.is_end_stream() && self.verdicts.of(self.number).is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -91,6 +148,9 @@ pin_project_lite::pin_project! {
         #[pin]
         inner: Inner<F>,
         running: Option<Running>,
+        number: usize,
+        // None where the request is refused.
+        verdicts: Option<Arc<Verdicts>>,
     }
 }
 
@@ -98,7 +158,7 @@ pin_project_lite::pin_project! {
     #[project = InnerProjected]
     enum Inner<F> {
         Runs { #[pin] future: F },
-        Refused,
+        Refused { refusal: Refusal },
     }
 }
 
@@ -110,17 +170,17 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let answer = match this.inner.project() {
+        let mut answer = match this.inner.project() {
             InnerProjected::Runs { future } => ready!(future.poll(cx))?,
-            InnerProjected::Refused => too_many_headers(),
+            InnerProjected::Refused { refusal } => refusal.answer(),
         };
+        if this.verdicts.as_ref().is_some_and(|verdicts| verdicts.of(*this.number).is_some()) {
+            // Nothing is read after it.
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         let Some(running) = this.running.take() else { return Poll::Pending };
         Poll::Ready(Ok(answer.map(|body| Answer::new(body, running))))
     }
-}
-
-fn too_many_headers() -> Response<Body> {
-    refusal::answer(&Reply::not_taken(431, "G4", &"the request has too many headers; send fewer"))
 }
 
 /// Tells everyone that there are too many connections.

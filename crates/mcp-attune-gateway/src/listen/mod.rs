@@ -5,16 +5,18 @@
 //! 2. A TLS handshake, and the head of each request, must come in time ([`Limits::head`]). This is also how long
 //!    a connection may be without a request.
 //! 3. A request has at most so many headers, and so many bytes of them: else 431.
-//! 4. A body must not pause for long: reading it then fails with [`RequestError::Stalled`].
-//! 5. A caller that does not read what waits for it is cut off.
-//! 6. At the end no new connection is taken, running requests have [`Limits::drain`] to finish, and what then
+//! 4. What frames a request can be read in one way only, or it is refused ([`Misframed`]), and HTTP/2 connections are cut
+//!    that send control frames and little else.
+//! 5. A body must not pause for long: reading it then fails with [`RequestError::Stalled`].
+//! 6. A caller that does not read what waits for it is cut off.
+//! 7. At the end no new connection is taken, running requests have [`Limits::drain`] to finish, and what then
 //!    still runs is cut.
 //!
-//! Caveat: the time-outs of 2 and 5 are looked at from time to time, so they may come up to half as late again. On
-//! HTTP/2 rule 5 holds for a connection, not for one stream of it: a stream that is not read while others
+//! Caveat: the time-outs of 2 and 6 are looked at from time to time, so they may come up to half as late again. On
+//! HTTP/2 rule 6 holds for a connection, not for one stream of it: a stream that is not read while others
 //! move is only bounded in what is kept for it.
 //!
-//! Rules: G4.
+//! Rules: G4, H20.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -32,10 +34,12 @@ use tower_service::Service;
 
 mod connection;
 mod entry;
+mod framing;
 mod plain;
 mod pulse;
 mod tls;
 
+pub use framing::Misframed;
 pub use tls::{BadPem, Tls, certificates};
 
 use crate::places::Places;
@@ -115,6 +119,8 @@ pub enum RequestError {
     Stalled,
     /// The caller went away, or sent what is no HTTP.
     Broken,
+    /// What ends it is not written as HTTP says.
+    Misframed,
 }
 
 impl RequestError {
@@ -123,7 +129,7 @@ impl RequestError {
     pub fn status(self) -> u16 {
         match self {
             Self::Stalled => 408,
-            Self::Broken => 400,
+            Self::Broken | Self::Misframed => 400,
         }
     }
 }
@@ -133,6 +139,7 @@ impl fmt::Display for RequestError {
         f.write_str(match self {
             Self::Stalled => "the request's body did not come in time; send it without pauses",
             Self::Broken => "the request broke off before it was whole",
+            Self::Misframed => return Misframed::Trailer.fmt(f),
         })
     }
 }

@@ -29,7 +29,7 @@ async fn refuses_foreign_hosts_and_origins_for_every_method() {
             (&["Host: localhost:8808"][..], 200),
             (&["Host: MCP.example:443"], 200),
             (&["Host: evil.example"], 403),
-            (&["Host: localhost", "Host: evil.example"], 403),
+            (&["Host: localhost", "Host: evil.example"], 400),
             (&["Host: localhost", "Origin: http://localhost:3000"], 200),
             (&["Host: localhost", "Origin: http://evil.example"], 403),
             (&["Host: localhost", "Origin: null"], 403),

@@ -13,6 +13,7 @@ mod child;
 mod counted;
 mod drain;
 mod faults;
+mod framing;
 mod gone;
 mod limits;
 mod outage;

@@ -1,0 +1,450 @@
+//! The framing of HTTP, checked before hyper reads it: hyper takes what can be read in two ways, and tells nobody.
+//!
+//! 1. Over HTTP/1.1, the head of a request is held back until it is whole. One whose lengths, codings or hosts are repeated
+//!    or odd ([`Misframed`]) never reaches hyper: a request that stands for it does, and is refused with the reason.
+//! 2. Chunks are followed to their end, and trailers are read strictly and go no further. Trailers that are none make the
+//!    body fail, and nothing after them is read.
+//! 3. Over HTTP/2, control frames are counted. A connection that sends many of them and little else is cut.
+//!
+//! Only connections that hyper reads come here: requests that are plain were read without it.
+//!
+//! Rules: G4, H20.
+
+use std::fmt;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+
+mod chunks;
+mod frames;
+mod head;
+
+use super::Limits;
+use chunks::{Chunks, Followed};
+use frames::ControlFrames;
+use head::{Framing, Head};
+
+/// How much is read at once.
+const READ_SIZE: usize = 16 * 1024;
+
+/// What hyper reads in the place of a request that is refused for its framing.
+const STAND_IN: &[u8] =
+    b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+
+/// Why the framing of a request is refused.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Misframed {
+    /// A line of the head is no header line: `Name : value`, a folded line, a control character.
+    Line,
+    /// `Content-Length` comes twice, or is no number.
+    Length,
+    /// `Content-Length` stands beside `Transfer-Encoding`.
+    LengthAndCoding,
+    /// `Transfer-Encoding` is not exactly `chunked`.
+    Coding,
+    /// `Host` comes twice.
+    Host,
+    /// A trailer is no header line, or there are too many.
+    Trailer,
+}
+
+impl Misframed {
+    /// The HTTP status that the caller gets.
+    #[must_use]
+    pub fn status(self) -> u16 {
+        match self {
+            Self::Coding => 501,
+            _ => 400,
+        }
+    }
+}
+
+impl fmt::Display for Misframed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Line => "a line of the request's head is no header line; write `Name: value`, each on a line of its own",
+            Self::Length => "Content-Length comes more than once or is no number; send it once, in digits",
+            Self::LengthAndCoding => "Content-Length stands beside Transfer-Encoding; send one of the two",
+            Self::Coding => "Transfer-Encoding is not `chunked`; send the body with Content-Length, or in chunks alone",
+            Self::Host => "Host comes more than once; send it once",
+            Self::Trailer => "what follows the last chunk is no trailer; end the body with an empty line",
+        })
+    }
+}
+
+impl std::error::Error for Misframed {}
+
+/// What was found on one connection, for whoever answers its requests.
+#[derive(Debug, Default)]
+pub(super) struct Verdicts {
+    /// How many requests were handed out so far.
+    begun: AtomicUsize,
+    /// The request that is refused, by its number on the connection. None after it is read.
+    misframed: OnceLock<(usize, Misframed)>,
+}
+
+impl Verdicts {
+    /// The number of the request that begins now.
+    pub(super) fn begin(&self) -> usize {
+        self.begun.fetch_add(1, Relaxed)
+    }
+
+    /// Why a request is refused, if it is.
+    pub(super) fn of(&self, number: usize) -> Option<Misframed> {
+        self.misframed.get().filter(|(refused, _)| *refused == number).map(|(_, why)| *why)
+    }
+}
+
+/// A connection whose framing is checked on the way to hyper.
+pub(super) struct Framed<I> {
+    io: I,
+    /// Checked, and not taken yet.
+    checked: BytesMut,
+    state: State,
+    /// How many requests began on it.
+    requests: usize,
+    verdicts: Arc<Verdicts>,
+    max_lines: usize,
+    max_head: usize,
+}
+
+/// What comes next.
+enum State {
+    /// A head, of which so much is there.
+    Head(BytesMut),
+    /// A body with so many bytes left.
+    Length(u64),
+    /// A body in chunks.
+    Chunked(Chunks),
+    /// Frames of HTTP/2.
+    Frames(ControlFrames),
+    /// Nothing that is read. The connection ends with the answer to what was.
+    Unread,
+    /// Nothing: the caller sends no more.
+    Closed,
+}
+
+impl<I> Framed<I> {
+    /// `read` is what was read of the connection before.
+    ///
+    /// # Errors
+    ///
+    /// Where that is cut already.
+    pub(super) fn new(io: I, read: Bytes, limits: &Limits, verdicts: Arc<Verdicts>) -> io::Result<Self> {
+        let mut framed = Self {
+            io,
+            checked: BytesMut::new(),
+            state: State::Head(BytesMut::new()),
+            requests: 0,
+            verdicts,
+            max_lines: limits.headers,
+            max_head: limits.header_bytes.max(super::LEAST_BUFFER),
+        };
+        framed.take(read)?;
+        Ok(framed)
+    }
+
+    /// Checks what was read, and puts what may go on to the rest of it.
+    fn take(&mut self, read: Bytes) -> io::Result<()> {
+        let mut rest = read;
+        while !rest.is_empty() {
+            match &mut self.state {
+                State::Head(held) => {
+                    // A head that comes byte by byte is looked at with each of its lines, and not with each byte.
+                    let line_ends = rest.contains(&b'\n');
+                    held.extend_from_slice(&rest);
+                    let looks = line_ends || held.len() > self.max_head;
+                    rest = if looks { self.take_head() } else { Bytes::new() };
+                }
+                State::Length(left) => {
+                    let size = usize::try_from(*left).map_or(rest.len(), |left| left.min(rest.len()));
+                    *left -= size as u64;
+                    let body_ends = *left == 0;
+                    self.checked.extend_from_slice(&rest.split_to(size));
+                    if body_ends {
+                        self.state = State::Head(BytesMut::new());
+                    }
+                }
+                State::Chunked(chunks) => match chunks.follow(&mut rest, &mut self.checked) {
+                    Followed::More => {}
+                    Followed::End => self.state = State::Head(BytesMut::new()),
+                    Followed::Refused => self.refuse(Misframed::Trailer),
+                    // hyper refuses it by itself.
+                    Followed::NoChunk => self.state = State::Unread,
+                },
+                State::Frames(frames) => {
+                    frames.count(&rest)?;
+                    self.checked.extend_from_slice(&rest);
+                    return Ok(());
+                }
+                State::Unread | State::Closed => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a head out of what is held, where it is whole, and returns what follows it.
+    fn take_head(&mut self) -> Bytes {
+        let State::Head(held) = &mut self.state else { return Bytes::new() };
+        // Empty lines before a request mean nothing (RFC 9112 §2.2).
+        while let [b'\n', ..] | [b'\r', b'\n', ..] = held.as_ref() {
+            held.advance(if held.starts_with(b"\n") { 1 } else { 2 });
+        }
+        let Head { size, framing } = match head::find(held, self.max_lines) {
+            Ok(Some(head)) => head,
+            Ok(None) if held.len() <= self.max_head => return Bytes::new(),
+            // hyper says that it is too large.
+            Ok(None) | Err(_) => {
+                self.checked.unsplit(held.split());
+                self.state = State::Unread;
+                return Bytes::new();
+            }
+        };
+        let (head, rest) = (held.split_to(size), held.split().freeze());
+        self.requests += 1;
+        let framing = match framing {
+            Ok(framing) => framing,
+            Err(misframed) => {
+                self.refuse(misframed);
+                self.checked.extend_from_slice(STAND_IN);
+                return Bytes::new();
+            }
+        };
+        self.checked.unsplit(head);
+        self.state = match framing {
+            Framing::Length(0) => State::Head(BytesMut::new()),
+            Framing::Length(length) => State::Length(length),
+            Framing::Chunked => State::Chunked(Chunks::default()),
+            Framing::Http2 if self.requests == 1 => State::Frames(ControlFrames::after_preface()),
+            Framing::Http2 => State::Unread,
+        };
+        rest
+    }
+
+    /// Refuses the request that is being read, and reads nothing after it.
+    fn refuse(&mut self, why: Misframed) {
+        tracing::debug!(%why, "a request is refused for its framing");
+        // The first is the last: nothing is read after it.
+        let _ = self.verdicts.misframed.set((self.requests.saturating_sub(1), why));
+        self.state = State::Unread;
+    }
+}
+
+impl<I: AsyncRead + Unpin> AsyncRead for Framed<I> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        loop {
+            if !this.checked.is_empty() {
+                let size = this.checked.len().min(buf.remaining());
+                buf.put_slice(&this.checked.split_to(size));
+                return Poll::Ready(Ok(()));
+            }
+            match this.state {
+                // hyper would take an end for one of the caller's, and not answer any more.
+                State::Unread => return Poll::Pending,
+                State::Closed => return Poll::Ready(Ok(())),
+                _ => {}
+            }
+            let mut read = BytesMut::with_capacity(READ_SIZE);
+            if ready!(pin!(this.io.read_buf(&mut read)).poll(cx))? == 0 {
+                // Half a head is for hyper to be done with.
+                if let State::Head(held) = &mut this.state {
+                    this.checked.unsplit(held.split());
+                }
+                this.state = State::Closed;
+                continue;
+            }
+            this.take(read.freeze())?;
+        }
+    }
+}
+
+impl<I: AsyncWrite + Unpin> AsyncWrite for Framed<I> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.io).poll_write(cx, buf))?;
+        self.wrote(written);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.io).poll_write_vectored(cx, bufs))?;
+        self.wrote(written);
+        Poll::Ready(Ok(written))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
+
+impl<I> Framed<I> {
+    fn wrote(&mut self, bytes: usize) {
+        if let State::Frames(frames) = &mut self.state {
+            frames.wrote(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What hyper reads of a connection that sends `text` in pieces of `size` bytes, and what is refused.
+    fn read(text: &str, size: usize) -> (String, Option<(usize, Misframed)>) {
+        let verdicts = Arc::new(Verdicts::default());
+        let limits = Limits { headers: 30, header_bytes: 0, ..Limits::default() };
+        let mut io = tokio_test_io(text.as_bytes(), size);
+        let (first, rest) = (io.remove(0), io);
+        let chained = rest
+            .into_iter()
+            .fold(Box::new(tokio::io::empty()) as Box<dyn AsyncRead + Unpin>, |all, piece| {
+                Box::new(all.chain(io::Cursor::new(piece)))
+            });
+        let mut framed = Framed::new(chained, first.into(), &limits, Arc::clone(&verdicts)).unwrap();
+        let mut got = Vec::new();
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        while let Poll::Ready(size) = pin!(framed.read_buf(&mut got)).poll(&mut cx) {
+            if size.unwrap() == 0 {
+                break;
+            }
+        }
+        (String::from_utf8(got).unwrap(), verdicts.misframed.get().copied())
+    }
+
+    fn tokio_test_io(text: &[u8], size: usize) -> Vec<Vec<u8>> {
+        let mut pieces: Vec<_> = text.chunks(size).map(<[u8]>::to_vec).collect();
+        if pieces.is_empty() {
+            pieces.push(Vec::new());
+        }
+        pieces
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str, refused: Option<(usize, Misframed)>) {
+        for size in 1..=text.len().max(1) {
+            assert_eq!(read(text, size), (expected.to_owned(), refused), "{text:?} in pieces of {size}");
+        }
+    }
+
+    fn stand_in() -> String {
+        String::from_utf8(STAND_IN.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn passes_what_can_be_read_in_one_way() {
+        for text in [
+            "",
+            "GET / HTTP/1.1\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n",
+            "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcPOST / HTTP/1.0\r\ncontent-length:0\r\n\r\n",
+            "POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n00a ;x=y\r\n0123456789\r\n0\r\n\r\n",
+            "GET / HTTP/1.1\nHost: a\n\n",
+            "GET / HTTP/1.1\r\nHost: a",
+            "rubbish",
+        ] {
+            check(text, text, None);
+        }
+        check("\r\n\n\r\nGET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", None);
+    }
+
+    #[test]
+    fn puts_a_request_that_is_refused_in_the_place_of_one_that_is_odd() {
+        for (lines, why) in [
+            ("Content-Length: 1\r\nContent-Length: 1", Misframed::Length),
+            ("Content-Length: 1, 1", Misframed::Length),
+            ("Content-Length: +1", Misframed::Length),
+            ("Content-Length:", Misframed::Length),
+            ("Content-Length: 1\r\ntransfer-encoding: chunked", Misframed::LengthAndCoding),
+            ("Transfer-Encoding: chunked\r\ncontent-length: 1", Misframed::LengthAndCoding),
+            ("Transfer-Encoding: gzip, chunked", Misframed::Coding),
+            ("Transfer-Encoding: chunked, chunked", Misframed::Coding),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", Misframed::Coding),
+            ("Transfer-Encoding: identity", Misframed::Coding),
+            ("Transfer-Encoding:", Misframed::Coding),
+            ("Host: a\r\nHost: a", Misframed::Host),
+            ("A : b", Misframed::Line),
+            ("A: b\r\n c", Misframed::Line),
+        ] {
+            let odd = format!("POST / HTTP/1.1\r\n{lines}\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n");
+            check(&odd, &stand_in(), Some((0, why)));
+            let good = "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nab";
+            check(&format!("{good}{odd}"), &format!("{good}{}", stand_in()), Some((1, why)));
+        }
+        let coded = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+        check(coded, &stand_in(), Some((0, Misframed::Coding)));
+    }
+
+    #[test]
+    fn reads_trailers_strictly_and_keeps_them() {
+        let head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+        for trailers in ["A: b\r\n\r\n", "A:\r\nb: c\r\n\r\n"] {
+            let next = "GET / HTTP/1.1\r\n\r\n";
+            check(&format!("{head}0\r\n{trailers}{next}"), &format!("{head}0\r\n\r\n{next}"), None);
+        }
+        for trailers in [
+            "\nGET / HTTP/1.1\r\n\r\n",
+            "A: b\n\r\n",
+            "A\r\n\r\n",
+            "A : b\r\n\r\n",
+            "A: \u{1}\r\n\r\n",
+            " A: b\r\n\r\n",
+        ] {
+            check(
+                &format!("{head}0\r\n{trailers}"),
+                &format!("{head}0\r\n\r\n"),
+                Some((0, Misframed::Trailer)),
+            );
+        }
+        let many = format!("{head}0\r\n{}\r\n", "A: b\r\n".repeat(200));
+        assert_eq!(read(&many, 99), (format!("{head}0\r\n\r\n"), Some((0, Misframed::Trailer))));
+    }
+
+    #[test]
+    fn leaves_what_is_too_large_to_hyper_and_reads_no_further() {
+        let long = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(20_000));
+        assert_eq!(read(&long, 1000).1, None);
+        assert!(read(&long, 1000).0.len() > super::super::LEAST_BUFFER);
+        let many = format!("GET / HTTP/1.1\r\n{}\r\nGET / HTTP/1.1\r\n\r\n", "A: b\r\n".repeat(40));
+        assert!(read(&many, 7).0.len() < many.len() && read(&many, 7).1.is_none());
+    }
+
+    proptest! {
+        /// Whatever comes, in whatever pieces, the same is made of it.
+        #[test]
+        fn the_pieces_make_no_difference(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "GET / HTTP/1.1\r\n", "POST / HTTP/1.1\r\n", "Host: a\r\n", "Content-Length: 3\r\n", "Content-Length: 4\r\n",
+                "Transfer-Encoding: chunked\r\n", "\r\n", "abc", "0\r\n", "3\r\n", "\n", "A: b\r\n", "PRI * HTTP/2.0\r\n", " ", ":",
+            ]), 0..14),
+            size in 1usize..9,
+        ) {
+            let text = parts.concat();
+            let whole = read(&text, text.len().max(1));
+            prop_assert_eq!(read(&text, size), whole);
+        }
+    }
+}
