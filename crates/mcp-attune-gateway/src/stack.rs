@@ -306,6 +306,7 @@ fn settings(config: &Config, mount: &config::Mount) -> Settings {
     settings.schemas.recheck = mount.headers.schema_recheck;
     settings.schemas.budget = mount.headers.schema_budget;
     settings.schemas.identity_headers.clone_from(&mount.headers.identity_headers);
+    settings.schemas.identity_query = mount.headers.identity_query;
     settings.schemas.refuse_unknown = mount.headers.on_unknown == OnUnknown::Refuse;
     settings
 }

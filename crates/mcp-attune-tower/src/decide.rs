@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use http::{Request, Response, request};
+use http::{Request, Response, StatusCode, request};
 use jiff::Timestamp;
 use mcp_attune::bind::{Bindings, Filled};
 use mcp_attune::caller::Caller;
@@ -25,13 +25,13 @@ use tower_service::Service;
 
 use crate::account::Account;
 use crate::answer::Asked;
-use crate::body::{Body, BoxError, collect, full};
+use crate::body::{Body, BoxError, Incomplete, collect, full};
 use crate::forward::Forward;
 use crate::layer::{Mount, ready};
 use crate::library;
 use crate::listing::{self, Interest, Listing, Page, Tool};
 use crate::media::Media;
-use crate::schemas::{Identity, Known, MAX_PAGES};
+use crate::schemas::{Identity, Known, Listed, MAX_PAGES};
 use crate::settings::{Limits, Settings};
 use crate::sse::{Piece, Splitter, data};
 use crate::told;
@@ -98,13 +98,21 @@ impl Watch {
 
     /// Looks at one message of the answer.
     pub(crate) fn see(&self, message: &[u8]) {
-        const CHANGED: &[u8] = b"notifications/tools/list_changed";
+        const CHANGED: &str = "notifications/tools/list_changed";
         match self.learns {
             Learns::Tools => return self.mount.schemas.learn(self.identity, message),
             Learns::Server => greeted(&self.mount.negotiates, message),
             Learns::Nothing => {}
         }
-        if message.len() < 4096 && memmem::find(message, CHANGED).is_some() {
+        // A result may well speak of it: only the notification itself says it.
+        let says = |message: &Message<'_>| {
+            message.kind() == Kind::Notification
+                && message.known_method().is_some_and(|method| method == CHANGED)
+        };
+        if message.len() < 4096
+            && memmem::find(message, CHANGED.as_bytes()).is_some()
+            && Message::parse(message).is_ok_and(|message| says(&message))
+        {
             self.mount.schemas.forget(self.identity);
         }
     }
@@ -120,10 +128,10 @@ pub(crate) async fn decide<S, R>(
     wish: &mut Option<AcceptLanguage>,
 ) -> Result<Decided, Reply>
 where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send,
-    R: http_body::Body<Data = Bytes> + Send,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
     R::Error: Into<BoxError>,
 {
     let settings = &mount.settings;
@@ -245,20 +253,18 @@ fn own_headers<'a, S, R>(
     message: &'a Message<'_>,
 ) -> Pin<Box<dyn Future<Output = Option<Tool>> + Send + 'a>>
 where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'a,
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send,
-    R: http_body::Body<Data = Bytes> + Send + 'a,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
     R::Error: Into<BoxError>,
 {
-    let (schemas, limits) = (&mount.schemas, mount.settings.limits);
-    let interest = schemas.interest();
     Box::pin(async move {
         let tool = message.param("name")?.text()?.decode()?;
-        let list = move || Box::pin(list(inner.clone(), parts, message, limits, interest));
-        match schemas.of(identity, &tool, list).await {
+        let list = move || Lister::new(inner, mount, parts, message).list();
+        match mount.schemas.of(identity, &tool, list).await {
             Known::Listed(declared) => declared,
-            Known::Unknown => None,
+            Known::Never | Known::NotNow => None,
         }
     })
 }
@@ -275,20 +281,20 @@ pub(crate) fn with_output<'a, S, R>(
     body: &'a Bytes,
 ) -> Pin<Box<dyn Future<Output = Shape> + Send + 'a>>
 where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'a,
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send,
-    R: http_body::Body<Data = Bytes> + Send + 'a,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
     R::Error: Into<BoxError>,
 {
-    let (schemas, limits) = (&mount.schemas, mount.settings.limits);
+    let schemas = &mount.schemas;
     Box::pin(async move {
         let Some(tool) = shape.tool() else { return shape.with_schema(Schema::None) };
         let schema = if let Some(schema) = schemas.fresh_output(watch.identity, tool) {
             schema
         } else if let Ok(message) = Message::parse(body) {
-            let (message, interest) = (&message, schemas.interest());
-            let list = move || Box::pin(list(inner.clone(), parts, message, limits, interest));
+            let message = &message;
+            let list = move || Lister::new(inner, mount, parts, message).list();
             schemas.output(watch.identity, tool, list).await
         } else {
             Schema::Unknown
@@ -325,10 +331,10 @@ async fn with_schema<'a, S, R>(
     account: &mut Account,
 ) -> WithSchema<'a>
 where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send,
-    R: http_body::Body<Data = Bytes> + Send,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
     R::Error: Into<BoxError>,
 {
     let schemas = &mount.schemas;
@@ -338,25 +344,21 @@ where
         let declared = schemas.cached(identity, &tool);
         return finish(open, declared);
     }
-    // The service may not be shared between threads, so everyone who lists has one of their own. Boxed, so that every
-    // call does not carry the room for a listing, which few need.
-    let (limits, interest) = (mount.settings.limits, schemas.interest());
+    // Boxed, so that every call does not carry the room for a listing, which few need.
     let known = match schemas.fresh(identity, &tool) {
         Some(declared) => Known::Listed(declared),
         None => {
-            let (message, inner) = (open.message(), inner.clone());
-            let listing = move || list(inner.clone(), parts, message, limits, interest);
-            Box::pin(schemas.of(identity, &tool, listing)).await
+            let (inner, message) = (inner.clone(), open.message());
+            let list = move || Lister::new(inner, mount, parts, message).list();
+            Box::pin(schemas.of(identity, &tool, list)).await
         }
     };
     let declared = match known {
         Known::Listed(declared) => declared,
-        Known::Unknown if schemas.refuses_unknown() => {
-            let id = open.message().id().map(mcp_attune_wire::json::Value::raw);
-            let what = "the tools could not be listed, so the headers of this call cannot be checked; try again later";
-            return Err(Reply { rules: vec!["H10"], ..Reply::failed(503, id, &what) });
-        }
-        Known::Unknown => {
+        // Its caller may have made the listing slow, so that what is wrong with it is not found.
+        Known::NotNow if open.has_params() || schemas.ever_declared(&tool) => return Err(not_now(&open)),
+        Known::Never | Known::NotNow if schemas.refuses_unknown() => return Err(not_now(&open)),
+        Known::Never | Known::NotNow => {
             account.unchecked = true;
             None
         }
@@ -365,12 +367,20 @@ where
         Ok(agreed) => return Ok((agreed, declared)),
         Err(refused) => *refused,
     };
-    let (message, inner) = (open.message(), inner.clone());
-    let listing = move || list(inner.clone(), parts, message, limits, interest);
-    match Box::pin(schemas.recheck(identity, &tool, listing)).await {
+    let (inner, message) = (inner.clone(), open.message());
+    let list = move || Lister::new(inner, mount, parts, message).list();
+    match Box::pin(schemas.recheck(identity, &tool, list)).await {
         Known::Listed(declared) => finish(open, declared),
-        Known::Unknown => Err(Reply::from(&refusal)),
+        Known::Never | Known::NotNow => Err(Reply::from(&refusal)),
     }
+}
+
+#[cold]
+fn not_now(open: &Open<'_, '_>) -> Reply {
+    let id = open.message().id().map(mcp_attune_wire::json::Value::raw);
+    let what =
+        "the tools could not be listed, so the headers of this call cannot be checked; try again later";
+    Reply { rules: vec!["H10"], ..Reply::failed(503, id, &what) }
 }
 
 fn finish<'a>(open: Open<'a, '_>, declared: Option<Tool>) -> WithSchema<'a> {
@@ -400,47 +410,76 @@ fn report_or(
     Ok(Decided { asked, caller, forward, changed: None, kind: None, era, begins: None, shapes: None })
 }
 
-/// Lists the tools in the name of a caller, page by page; none where that cannot be done.
-async fn list<S, R>(
+/// Lists the tools in the name of a caller, page by page. It owns what it needs, because it may outlive the call that wants
+/// the listing.
+struct Lister<S> {
     inner: S,
-    parts: &request::Parts,
-    message: &Message<'_>,
+    /// Every page is asked for with these.
+    head: request::Parts,
+    envelope: listing::Envelope,
     limits: Limits,
-    interest: &Interest,
-) -> Option<(Listing, bool)>
+    interest: Interest,
+}
+
+impl<S, R> Lister<S>
 where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send,
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send,
-    R: http_body::Body<Data = Bytes> + Send,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
     R::Error: Into<BoxError>,
 {
-    let mut listing = Listing::default();
-    let mut cursors: Vec<String> = Vec::new();
-    for _ in 0..MAX_PAGES {
-        let mut request = Request::new(full(listing::request(message, cursors.last().map(String::as_str))));
-        *request.method_mut() = parts.method.clone();
-        *request.uri_mut() = parts.uri.clone();
-        *request.headers_mut() = listing::headers(&parts.headers);
-        *request.extensions_mut() = parts.extensions.clone();
-        let mut inner = inner.clone();
-        ready(&mut inner).await.ok()?;
-        let response = inner.call(request).await.ok()?;
-        let stream = Media::of(response.headers()) == Media::Events;
-        let body = collect(response.into_body(), limits.answer).await.ok()?;
-        let page = if stream { page_of_stream(&body, interest)? } else { Page::read(&body, interest)? };
-        listing.add(&page);
-        match page.next {
-            None => return Some((listing, page.public)),
-            Some(cursor) if cursors.contains(&cursor) => {
-                tracing::warn!("the server repeats a cursor of its listing");
-                return None;
-            }
-            Some(cursor) => cursors.push(cursor),
-        }
+    fn new(inner: S, mount: &Mount, parts: &request::Parts, message: &Message<'_>) -> Self {
+        let mut head = parts.clone();
+        head.headers = listing::headers(&parts.headers);
+        let (limits, interest) = (mount.settings.limits, mount.schemas.interest().clone());
+        Self { inner, head, envelope: listing::Envelope::of(message), limits, interest }
     }
-    tracing::warn!("the server's listing has more than {MAX_PAGES} pages");
-    None
+
+    async fn list(mut self) -> Listed {
+        let mut listing = Listing::default();
+        let mut cursors: Vec<String> = Vec::new();
+        for _ in 0..MAX_PAGES {
+            let page = match self.page(cursors.last().map(String::as_str)).await {
+                Ok(page) => page,
+                Err(listed) => return listed,
+            };
+            listing.add(&page);
+            match page.next {
+                None => return Listed::Whole(listing, page.public),
+                Some(cursor) if cursors.contains(&cursor) => {
+                    tracing::warn!("the server repeats a cursor of its listing");
+                    return Listed::Never;
+                }
+                Some(cursor) => cursors.push(cursor),
+            }
+        }
+        tracing::warn!("the server's listing has more than {MAX_PAGES} pages");
+        Listed::Never
+    }
+
+    /// Asks for one page, or says what else came of it.
+    /// The service may not be shared between threads, so neither is this.
+    async fn page(&mut self, cursor: Option<&str>) -> Result<Page, Listed> {
+        let body = full(self.envelope.request(cursor));
+        let mut inner = self.inner.clone();
+        ready(&mut inner).await.map_err(|_| Listed::Failed)?;
+        let answered = inner.call(Request::from_parts(self.head.clone(), body)).await;
+        let response = answered.map_err(|_| Listed::Failed)?;
+        let status = response.status();
+        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+            return Err(Listed::Failed);
+        }
+        let stream = Media::of(response.headers()) == Media::Events;
+        let body = match collect(response.into_body(), self.limits.answer).await {
+            Ok(body) => body,
+            Err(Incomplete::TooLarge) => return Err(Listed::Never),
+            Err(Incomplete::Broken(_)) => return Err(Listed::Failed),
+        };
+        let page =
+            if stream { page_of_stream(&body, &self.interest) } else { Page::read(&body, &self.interest) };
+        page.ok_or_else(|| if listing::is_internal_error(&body) { Listed::Failed } else { Listed::Never })
+    }
 }
 
 fn page_of_stream(body: &[u8], interest: &Interest) -> Option<Page> {

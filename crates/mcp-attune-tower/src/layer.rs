@@ -60,7 +60,7 @@ pub struct AttuneLayer {
 #[derive(Debug)]
 pub(crate) struct Mount {
     pub(crate) settings: Settings,
-    pub(crate) schemas: Schemas,
+    pub(crate) schemas: Arc<Schemas>,
     /// Whether the server negotiates content itself, as far as it has said.
     pub(crate) negotiates: AtomicBool,
 }
@@ -87,7 +87,7 @@ impl AttuneLayer {
     pub fn new(settings: Settings) -> Self {
         let offer = &settings.offer;
         let interest = Interest { bindings: offer.bindings.clone(), content: offer.content.clone() };
-        let schemas = Schemas::new(settings.schemas.clone(), interest);
+        let schemas = Arc::new(Schemas::new(settings.schemas.clone(), interest));
         Self { mount: Arc::new(Mount { settings, schemas, negotiates: AtomicBool::default() }) }
     }
 

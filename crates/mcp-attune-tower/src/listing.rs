@@ -3,7 +3,8 @@
 //! Rules: F13, H5, H10, H11.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, OnceLock};
 
 use http::header::{self, HeaderMap, HeaderValue};
@@ -48,6 +49,10 @@ impl Interest {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Listing {
     tools: HashMap<String, Tool>,
+    /// The same tools by their names regardless of case: a server may take another spelling for one of them.
+    folded: HashMap<String, String>,
+    /// All names that are listed, as hashes: one of them means the tool of that very name.
+    names: HashSet<u64>,
     outputs: HashMap<String, Arc<Kept>>,
     weight: usize,
 }
@@ -92,9 +97,20 @@ impl Tool {
 }
 
 impl Listing {
-    /// What a tool declares; none where it is not listed or declares nothing, which come to the same.
+    /// What a tool declares; none where it is not listed or declares nothing, which come to the same. A name that is not
+    /// listed stands for one that differs from it in case only.
     pub(crate) fn declared(&self, tool: &str) -> Option<Tool> {
-        self.tools.get(tool).cloned()
+        if self.tools.is_empty() {
+            return None;
+        }
+        let exactly = self.tools.get(tool);
+        let alike = || self.folded.get(&folded(tool)).and_then(|name| self.tools.get(name));
+        exactly.or_else(|| alike().filter(|_| !self.names.contains(&hash_of_name(tool)))).cloned()
+    }
+
+    /// The tools that declare headers.
+    pub(crate) fn declaring(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(String::as_str)
     }
 
     /// What the results of a tool are like.
@@ -114,9 +130,22 @@ impl Listing {
         // A schema that is read takes a multiple of what is written.
         self.weight +=
             page.outputs.iter().map(|(name, kept)| name.len() + 8 * kept.written.len()).sum::<usize>();
+        self.weight += page.names.len() * size_of::<u64>() * 2;
+        self.names.extend(page.names.iter().copied());
+        self.folded.extend(page.tools.iter().map(|(name, _)| (folded(name), name.clone())));
         self.tools.extend(page.tools.iter().cloned());
         self.outputs.extend(page.outputs.iter().cloned());
     }
+}
+
+/// A name regardless of its case and of the white space around it.
+fn folded(name: &str) -> String {
+    name.trim().chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+/// A tool's name, as short as all names are.
+pub(crate) fn hash_of_name(tool: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(tool)
 }
 
 /// What a tool takes. Measured with one declaration it was some 820 bytes and its texts: lists have room for four.
@@ -125,13 +154,15 @@ fn weight(name: &str, tool: &Tool) -> usize {
     const DECLARATION: usize = 576;
     let texts = |one: &Declaration| one.header().len() + one.path().map(str::len).sum::<usize>();
     let declared = [Some(&tool.own), tool.shown.as_ref()].into_iter().flatten().flat_map(|all| all.iter());
-    TOOL + name.len() + declared.map(|one| DECLARATION + texts(one)).sum::<usize>()
+    TOOL + 3 * name.len() + declared.map(|one| DECLARATION + texts(one)).sum::<usize>()
 }
 
 /// One page of a listing.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     tools: Vec<(String, Tool)>,
+    /// All names, as hashes.
+    names: Vec<u64>,
     outputs: Vec<(String, Arc<Kept>)>,
     /// Where the next page begins, as written.
     pub(crate) next: Option<String>,
@@ -146,8 +177,9 @@ impl Page {
         let message = Message::parse(answer).ok().filter(|message| message.kind() == Kind::Answer)?;
         let result = message.member("result")?;
         let listed = result.member("tools").filter(|tools| tools.kind() == Type::Array)?;
-        let mut tools = Vec::new();
+        let (mut tools, mut names) = (Vec::new(), Vec::new());
         for (name, schema) in listed.elements().filter_map(named) {
+            names.push(hash_of_name(&name));
             if bindings.binds(&name) {
                 continue;
             }
@@ -166,7 +198,7 @@ impl Page {
         let next = result.member("nextCursor").filter(|cursor| cursor.kind() == Type::String);
         let scope = result.member("cacheScope").and_then(Value::text);
         let next = next.map(|cursor| cursor.raw().to_owned());
-        Some(Self { tools, outputs, next, public: scope.is_some_and(|scope| scope.is("public")) })
+        Some(Self { tools, names, outputs, next, public: scope.is_some_and(|scope| scope.is("public")) })
     }
 }
 
@@ -205,20 +237,37 @@ fn bound(answer: &Message<'_>, bindings: &Bindings) -> Vec<(String, Tool)> {
     both.filter(|(_, tool)| !tool.own.is_empty() || !tool.shown().is_empty()).collect()
 }
 
-/// The body of a `tools/list` in the name of whoever sent `message`: their envelope, without their progress token and
-/// their context.
-pub(crate) fn request(message: &Message<'_>, cursor: Option<&str>) -> String {
-    let mut envelope = String::new();
-    for (name, value) in message.param("_meta").into_iter().flat_map(Value::members) {
-        if !name.is("progressToken") && !name.is(meta::CLIENT_CONTEXT) {
-            let comma = if envelope.is_empty() { "" } else { "," };
-            envelope += &format!("{comma}\"{}\":{}", name.as_written(), value.raw());
+/// The envelope of a caller, without their progress token and their context.
+#[derive(Debug)]
+pub(crate) struct Envelope(String);
+
+impl Envelope {
+    pub(crate) fn of(message: &Message<'_>) -> Self {
+        let mut envelope = String::new();
+        for (name, value) in message.param("_meta").into_iter().flat_map(Value::members) {
+            if !name.is("progressToken") && !name.is(meta::CLIENT_CONTEXT) {
+                let comma = if envelope.is_empty() { "" } else { "," };
+                envelope += &format!("{comma}\"{}\":{}", name.as_written(), value.raw());
+            }
         }
+        Self(envelope)
     }
-    let cursor = cursor.map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
-    format!(
-        r#"{{"jsonrpc":"2.0","id":"{ID}","method":"tools/list","params":{{"_meta":{{{envelope}}}{cursor}}}}}"#
-    )
+
+    /// The body of a `tools/list` in the name of that caller.
+    pub(crate) fn request(&self, cursor: Option<&str>) -> String {
+        let Self(envelope) = self;
+        let cursor = cursor.map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
+        format!(
+            r#"{{"jsonrpc":"2.0","id":"{ID}","method":"tools/list","params":{{"_meta":{{{envelope}}}{cursor}}}}}"#
+        )
+    }
+}
+
+/// Whether an answer says that something went wrong inside the server, which may be over in a moment.
+pub(crate) fn is_internal_error(answer: &[u8]) -> bool {
+    let message = Message::parse(answer).ok();
+    let code = message.and_then(|message| message.member("error")).and_then(|error| error.member("code"));
+    code.is_some_and(|code| code.raw() == "-32603")
 }
 
 /// The headers of a `tools/list` in the name of whoever sent `headers`: their credentials, our routing.

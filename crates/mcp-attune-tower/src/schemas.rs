@@ -1,14 +1,18 @@
 //! Which headers a caller's tools declare, and what their results are like, known without asking for every call.
 //!
 //! 1. Listings are kept for each identity, at least for `ttl`; one that the server calls public serves everyone.
-//! 2. On a miss the tools are listed once, in the caller's name; others who miss meanwhile wait for that listing.
-//! 3. Before a refusal, a listing older than `recheck` is fetched again: at most once a second for each identity.
-//! 4. What cannot be listed is unknown, for a second; no call fails for it.
-//! 5. Identities are kept as keyed hashes, and all listings together have a bound.
+//! 2. On a miss the tools are listed once, in the caller's name; others who miss meanwhile wait for that listing, each for
+//!    `budget` at most. A listing that takes longer goes on, for those who come later.
+//! 3. So many listings run at a time for all identities together, so that callers cannot make the server list for them alone.
+//! 4. Before a refusal, a listing older than `recheck` is fetched again: at most once a second for each identity.
+//! 5. A server that does not list its tools, or not in a way that ends, fails no call. Where a listing cannot be had *now*, a
+//!    call that names `Mcp-Param-*` headers, or whose tool declared some before, must not pass unchecked: its caller could
+//!    have made the listing slow ([`Known::NotNow`]).
+//! 6. Identities are kept as keyed hashes, and all listings together have a bound.
 //!
 //! Rules: C9, F13, H10, H11.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,9 +22,10 @@ use http::HeaderName;
 use http::{header, request};
 use mcp_attune::shape::Schema;
 use mcp_attune_wire::message::Message;
-use tokio::time::Instant;
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::listing::{Interest, Listing, Page, Tool};
+use crate::listing::{Interest, Listing, Page, Tool, hash_of_name};
 
 /// How listings are kept. Rules: H10, H11.
 #[derive(Clone, Debug)]
@@ -34,6 +39,9 @@ pub struct SchemaSettings {
     pub budget: Duration,
     /// Headers that tell callers apart, beside `Authorization` and `Cookie`.
     pub identity_headers: Vec<HeaderName>,
+    /// Whether the query string tells callers apart, too: for servers that take a key from it. Everybody can write another
+    /// one with each request, so each may cost a listing.
+    pub identity_query: bool,
     /// Refuse a call whose schema cannot be had, instead of letting it pass unchecked.
     pub refuse_unknown: bool,
 }
@@ -45,6 +53,7 @@ impl Default for SchemaSettings {
             recheck: Duration::from_secs(1),
             budget: Duration::from_secs(2),
             identity_headers: vec![HeaderName::from_static("x-api-key")],
+            identity_query: false,
             refuse_unknown: false,
         }
     }
@@ -58,6 +67,14 @@ const PAUSE: Duration = Duration::from_secs(1);
 const MAX_WEIGHT: usize = 128 << 20;
 /// How many identities are known at once.
 const MAX_IDENTITIES: usize = 10_000;
+/// How many of them go at once when there are too many: to look for the oldest takes a look at all.
+const EVICTED: usize = MAX_IDENTITIES / 16;
+/// How many listings run at a time for all identities together.
+const MAX_LISTINGS_AT_A_TIME: usize = 16;
+/// How long a listing may take that nobody waits for any more.
+const MAX_LISTING_TIME: Duration = Duration::from_secs(60);
+/// How many tools are remembered for having declared headers; beyond it every tool counts as one of them.
+const MAX_DECLARING: usize = 100_000;
 
 /// Who is asking, kept only as a hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -86,8 +103,21 @@ impl Hasher for Hashed {
 pub(crate) enum Known {
     /// A listing says so; none where the tool is not in it or declares nothing.
     Listed(Option<Tool>),
-    /// The tools could not be listed.
-    Unknown,
+    /// The server does not list its tools, or not in a way that ends.
+    Never,
+    /// The listing failed, or takes too long: it may be there in a moment.
+    NotNow,
+}
+
+/// What came of asking a server for its tools.
+#[derive(Debug)]
+pub(crate) enum Listed {
+    /// All of them, and whether every caller gets the same.
+    Whole(Listing, bool),
+    /// The server does not list them, or not in a way that ends.
+    Never,
+    /// It could not be asked, or could not answer.
+    Failed,
 }
 
 #[derive(Debug)]
@@ -97,6 +127,8 @@ struct Entry {
     made: Instant,
     /// When the tools were last asked for.
     asked: Option<Instant>,
+    /// Whether the server said then that it does not list them.
+    never: bool,
     /// Held while the tools are being asked for.
     flight: Arc<tokio::sync::Mutex<()>>,
 }
@@ -112,19 +144,54 @@ pub(crate) struct Schemas {
     interest: Interest,
     /// Whether bindings and templates were held against a listing.
     held: AtomicBool,
+    /// Bounds the listings that run.
+    listings: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     entries: HashMap<Identity, Entry, BuildHasherDefault<Hashed>>,
     public: Option<(Arc<Listing>, Instant)>,
+    weights: Weights,
+    /// The tools that were ever listed with headers, by anybody.
+    declaring: HashSet<u64>,
+}
+
+/// What all listings of identities weigh together, each counted once, however many share it.
+#[derive(Debug, Default)]
+struct Weights {
+    /// How many identities have a listing, by where it lies in memory.
+    shared: HashMap<usize, usize>,
+    total: usize,
+}
+
+impl Weights {
+    fn add(&mut self, listing: &Arc<Listing>) {
+        let count = self.shared.entry(Arc::as_ptr(listing) as usize).or_default();
+        *count += 1;
+        if *count == 1 {
+            self.total += listing.weight();
+        }
+    }
+
+    fn remove(&mut self, listing: &Arc<Listing>) {
+        let place = Arc::as_ptr(listing) as usize;
+        let Some(count) = self.shared.get_mut(&place) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.shared.remove(&place);
+            self.total = self.total.saturating_sub(listing.weight());
+        }
+    }
 }
 
 impl Schemas {
     pub(crate) fn new(settings: SchemaSettings, interest: Interest) -> Self {
         let keys = (RandomState::new(), RandomState::new());
         let anonymous = identity(&keys, []);
-        Self { settings, keys, anonymous, state: Mutex::default(), interest, held: AtomicBool::new(false) }
+        let listings = Arc::new(Semaphore::new(MAX_LISTINGS_AT_A_TIME));
+        let (state, held) = (Mutex::default(), AtomicBool::new(false));
+        Self { settings, keys, anonymous, state, interest, held, listings }
     }
 
     pub(crate) fn interest(&self) -> &Interest {
@@ -140,10 +207,11 @@ impl Schemas {
         self.settings.identity_headers.iter().any(|header| header == name)
     }
 
-    /// Who sent a request: their credentials, cookies, query and the headers that the operator named.
+    /// Who sent a request: their credentials, cookies, the headers that the operator named, and the query where they said so.
     pub(crate) fn identity(&self, parts: &request::Parts) -> Identity {
         let (always, named) = ([&header::AUTHORIZATION, &header::COOKIE], &self.settings.identity_headers);
-        let query = parts.uri.query().filter(|query| !query.is_empty()).map(|query| (0, query.as_bytes()));
+        let query = parts.uri.query().filter(|query| self.settings.identity_query && !query.is_empty());
+        let query = query.map(|query| (0, query.as_bytes()));
         let told = |name: &HeaderName| parts.headers.contains_key(name);
         if query.is_none() && !always.into_iter().any(told) && !named.iter().any(told) {
             return self.anonymous;
@@ -165,13 +233,24 @@ impl Schemas {
         self.state().find(identity, self.settings.ttl).map(|listing| listing.declared(tool))
     }
 
+    /// Whether a tool was ever listed with headers, by anybody.
+    pub(crate) fn ever_declared(&self, tool: &str) -> bool {
+        let state = self.state();
+        state.declaring.len() >= MAX_DECLARING || state.declaring.contains(&hash_of_name(tool))
+    }
+
     /// What is known about a tool, asking for the tools where nothing is.
-    pub(crate) async fn of<F>(&self, identity: Identity, tool: &str, list: impl Fn() -> F) -> Known
+    pub(crate) async fn of<F>(
+        self: &Arc<Self>,
+        identity: Identity,
+        tool: &str,
+        list: impl FnOnce() -> F,
+    ) -> Known
     where
-        F: Future<Output = Option<(Listing, bool)>>,
+        F: Future<Output = Listed> + Send + 'static,
     {
         let listing = self.listing(identity, self.settings.ttl, list).await;
-        listing.map_or(Known::Unknown, |listing| Known::Listed(listing.declared(tool)))
+        listing.map_or_else(|unknown| unknown, |listing| Known::Listed(listing.declared(tool)))
     }
 
     /// What the results of a tool are like, where a listing says so that is not too old.
@@ -180,56 +259,85 @@ impl Schemas {
     }
 
     /// What the results of a tool are like, asking for the tools where nothing is known.
-    pub(crate) async fn output<F>(&self, identity: Identity, tool: &str, list: impl Fn() -> F) -> Schema
+    pub(crate) async fn output<F>(
+        self: &Arc<Self>,
+        identity: Identity,
+        tool: &str,
+        list: impl FnOnce() -> F,
+    ) -> Schema
     where
-        F: Future<Output = Option<(Listing, bool)>>,
+        F: Future<Output = Listed> + Send + 'static,
     {
         let listing = self.listing(identity, self.settings.ttl, list).await;
         listing.map_or(Schema::Unknown, |listing| listing.output(tool))
     }
 
     /// The same before a refusal, which only a recent listing may be the reason for.
-    pub(crate) async fn recheck<F>(&self, identity: Identity, tool: &str, list: impl Fn() -> F) -> Known
+    pub(crate) async fn recheck<F>(
+        self: &Arc<Self>,
+        identity: Identity,
+        tool: &str,
+        list: impl FnOnce() -> F,
+    ) -> Known
     where
-        F: Future<Output = Option<(Listing, bool)>>,
+        F: Future<Output = Listed> + Send + 'static,
     {
         let listing = self.listing(identity, self.settings.recheck, list).await;
-        listing.map_or(Known::Unknown, |listing| Known::Listed(listing.declared(tool)))
+        listing.map_or_else(|unknown| unknown, |listing| Known::Listed(listing.declared(tool)))
     }
 
     /// A listing not older than `age`, or the newest there is where it is too soon to ask again.
     async fn listing<F>(
-        &self,
+        self: &Arc<Self>,
         identity: Identity,
         age: Duration,
-        list: impl Fn() -> F,
-    ) -> Option<Arc<Listing>>
+        list: impl FnOnce() -> F,
+    ) -> Result<Arc<Listing>, Known>
     where
-        F: Future<Output = Option<(Listing, bool)>>,
+        F: Future<Output = Listed> + Send + 'static,
     {
         if let Some(listing) = self.state().find(identity, age) {
-            return Some(listing);
+            return Ok(listing);
         }
+        let until = Instant::now() + self.settings.budget;
+        let slow = |_| {
+            tracing::warn!(budget = ?self.settings.budget, "listing the tools takes too long");
+            Known::NotNow
+        };
         let flight = self.state().flight(identity);
-        let _held = flight.lock().await;
+        let held = timeout_at(until, flight.lock_owned()).await.map_err(slow)?;
         // Whoever held it before may have brought what is wanted.
         if let Some(listing) = self.state().find(identity, age) {
-            return Some(listing);
+            return Ok(listing);
         }
-        if !self.state().may_ask(identity) {
-            return self.state().find(identity, self.settings.ttl);
+        let asked = self.state().ask(identity);
+        if let Err(never) = asked {
+            let newest = self.state().find(identity, self.settings.ttl);
+            return newest.ok_or(if never { Known::Never } else { Known::NotNow });
         }
-        match tokio::time::timeout(self.settings.budget, list()).await {
-            Ok(Some((listing, public))) => Some(self.state().keep(identity, listing, public)),
-            Ok(None) => {
-                tracing::warn!("the tools could not be listed; headers of arguments go unchecked");
-                None
-            }
-            Err(_) => {
-                tracing::warn!(budget = ?self.settings.budget, "listing the tools took too long; headers of arguments go unchecked");
-                None
-            }
+        let permit = timeout_at(until, Arc::clone(&self.listings).acquire_owned()).await.map_err(slow)?;
+        let (schemas, listing) = (Arc::clone(self), list());
+        // In a task of its own: whoever waits may go, or lose patience, and others want it too.
+        let listing = tokio::spawn(async move {
+            let _held = (held, permit);
+            let listed = timeout(MAX_LISTING_TIME, listing).await.unwrap_or(Listed::Failed);
+            schemas.listed(identity, listed)
+        });
+        timeout_at(until, listing).await.map_err(slow)?.unwrap_or(Err(Known::NotNow))
+    }
+
+    /// Keeps what came of a listing.
+    fn listed(&self, identity: Identity, listed: Listed) -> Result<Arc<Listing>, Known> {
+        let known = match listed {
+            Listed::Whole(listing, public) => return Ok(self.state().keep(identity, listing, public)),
+            Listed::Never => Known::Never,
+            Listed::Failed => Known::NotNow,
+        };
+        tracing::warn!(why = ?known, "the tools could not be listed");
+        if let Some(entry) = self.state().entries.get_mut(&identity) {
+            entry.never = matches!(known, Known::Never);
         }
+        Err(known)
     }
 
     /// Learns from a listing that passes by, if it is whole.
@@ -257,7 +365,8 @@ impl Schemas {
     pub(crate) fn forget(&self, identity: Identity) {
         let mut state = self.state();
         state.public = None;
-        state.entries.remove(&identity);
+        // When it was last asked for stays: a server that says so again and again is not asked more often.
+        state.set(identity, None);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -294,44 +403,60 @@ impl State {
 
     fn flight(&mut self, identity: Identity) -> Arc<tokio::sync::Mutex<()>> {
         if self.entries.len() >= MAX_IDENTITIES && !self.entries.contains_key(&identity) {
-            self.evict();
+            self.evict(EVICTED);
         }
-        let fresh = || Entry { listing: None, made: Instant::now(), asked: None, flight: Arc::default() };
+        let fresh = || Entry {
+            listing: None,
+            made: Instant::now(),
+            asked: None,
+            never: false,
+            flight: Arc::default(),
+        };
         self.entries.entry(identity).or_insert_with(fresh).flight.clone()
     }
 
-    /// Whether the tools may be asked for now; if so, that is noted.
-    fn may_ask(&mut self, identity: Identity) -> bool {
-        let Some(entry) = self.entries.get_mut(&identity) else { return true };
+    /// Notes that the tools are asked for now.
+    ///
+    /// # Errors
+    ///
+    /// Where it is too soon for that: whether the server said that it does not list them.
+    fn ask(&mut self, identity: Identity) -> Result<(), bool> {
+        let Some(entry) = self.entries.get_mut(&identity) else { return Ok(()) };
         if entry.asked.is_some_and(|asked| asked.elapsed() < PAUSE) {
-            return false;
+            return Err(entry.never);
         }
         entry.asked = Some(Instant::now());
-        true
+        Ok(())
     }
 
     fn keep(&mut self, identity: Identity, listing: Listing, public: bool) -> Arc<Listing> {
         let listing = self.shared(listing);
-        let made = Instant::now();
+        for tool in listing.declaring() {
+            if self.declaring.len() < MAX_DECLARING {
+                self.declaring.insert(hash_of_name(tool));
+            }
+        }
         if public {
-            self.public = Some((listing.clone(), made));
+            self.public = Some((listing.clone(), Instant::now()));
         }
         let _ = self.flight(identity);
-        if let Some(entry) = self.entries.get_mut(&identity) {
-            entry.listing = Some(listing.clone());
-            entry.made = made;
-        }
-        while self.entries.len() > 1 && self.weight() > MAX_WEIGHT {
-            self.evict();
+        self.set(identity, Some(listing.clone()));
+        while self.entries.len() > 1 && self.weights.total > MAX_WEIGHT {
+            self.evict(1);
         }
         listing
     }
 
-    /// What all listings weigh together, each counted once, however many share it.
-    fn weight(&self) -> usize {
-        let held = self.entries.values().filter_map(|entry| entry.listing.as_ref());
-        let distinct: HashMap<_, _> = held.map(|listing| (Arc::as_ptr(listing), listing.weight())).collect();
-        distinct.values().sum()
+    /// Puts a listing in the place of the one that an identity has.
+    fn set(&mut self, identity: Identity, listing: Option<Arc<Listing>>) {
+        let Some(entry) = self.entries.get_mut(&identity) else { return };
+        if let Some(listing) = &listing {
+            self.weights.add(listing);
+        }
+        entry.made = Instant::now();
+        if let Some(old) = std::mem::replace(&mut entry.listing, listing) {
+            self.weights.remove(&old);
+        }
     }
 
     /// The same listing of another identity, where there is one: most callers see the same tools.
@@ -342,11 +467,18 @@ impl State {
         same.unwrap_or_else(|| Arc::new(listing))
     }
 
-    /// Drops the identity whose listing is oldest.
-    fn evict(&mut self) {
-        let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.made).map(|(identity, _)| *identity);
-        if let Some(identity) = oldest {
-            self.entries.remove(&identity);
+    /// Drops the identities whose listings are oldest.
+    fn evict(&mut self, count: usize) {
+        let mut by_age: Vec<_> =
+            self.entries.iter().map(|(identity, entry)| (entry.made, *identity)).collect();
+        let count = count.min(by_age.len());
+        if count < by_age.len() {
+            by_age.select_nth_unstable_by_key(count, |(made, _)| *made);
+        }
+        for (_, identity) in by_age.into_iter().take(count) {
+            if let Some(listing) = self.entries.remove(&identity).and_then(|entry| entry.listing) {
+                self.weights.remove(&listing);
+            }
         }
     }
 }

@@ -32,6 +32,8 @@ pub struct Headers {
     pub schema_budget: Duration,
     /// The headers that, beside `Authorization` and `Cookie`, tell one caller from another.
     pub identity_headers: Vec<HeaderName>,
+    /// Whether the query string tells callers apart, too.
+    pub identity_query: bool,
 }
 
 choices! {
@@ -79,6 +81,7 @@ impl Default for Headers {
             schema_recheck: Duration::from_secs(1),
             schema_budget: Duration::from_secs(2),
             identity_headers: vec![HeaderName::from_static("x-api-key")],
+            identity_query: false,
         }
     }
 }
@@ -111,6 +114,7 @@ impl Headers {
             schema_recheck: reader.read("schema_recheck", base.schema_recheck, time),
             schema_budget: reader.read("schema_budget", base.schema_budget, some_time),
             identity_headers: reader.list("identity_headers", &base.identity_headers, header_name),
+            identity_query: reader.read("identity_query", base.identity_query, flag),
         }
     }
 }

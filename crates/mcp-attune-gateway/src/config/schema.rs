@@ -195,6 +195,7 @@ fn headers() -> Value {
             ("schema_recheck", duration("How old a schema may be that refuses a request.").default("1 s")),
             ("schema_budget", duration("How long fetching a schema may take.").default("2 s")),
             ("identity_headers", identity.default(["X-Api-Key"])),
+            ("identity_query", flag("Tell callers apart by the query string, too.").default(false)),
         ],
     )
 }

@@ -204,21 +204,212 @@ async fn pages_are_followed_to_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_listed_fails_no_call_and_is_not_asked_for_again_at_once() {
+async fn a_server_that_does_not_list_fails_no_call_and_is_not_asked_again_at_once() {
     let repeats = |_: &str, _: Option<&str>| json!({"tools": [tool("Region")], "nextCursor": "again"});
     let endless = |_: &str, cursor: Option<&str>| json!({"tools": [], "nextCursor": format!("{}x", cursor.unwrap_or("x"))});
     let broken = |_: &str, _: Option<&str>| json!("no listing");
-    let mut slow = Server::usual();
-    slow.delay = Duration::from_secs(3);
-    for (server, most) in
-        [(Server::new(repeats), 2), (Server::new(endless), 100), (Server::new(broken), 1), (slow, 1)]
-    {
+    for (server, most) in [(Server::new(repeats), 2), (Server::new(endless), 100), (Server::new(broken), 1)] {
         let gate = gate(&server, Settings::default());
         assert_eq!(status(&gate, call(&[BAD])).await, 200);
         assert_eq!(status(&gate, call(&[BAD])).await, 200);
         assert!(server.listings() <= most + 1, "{} of {most}", server.listings());
         assert_eq!(server.calls(), 2);
     }
+}
+
+/// The status of a call of `t` whose argument says `eu`, without any header for it.
+async fn without_headers(gate: &Gate) -> u16 {
+    status(gate, call(&[])).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_listing_that_is_slow_lets_no_header_pass_unchecked() {
+    let mut server = Server::usual();
+    server.delay = Duration::from_secs(3);
+    let gate = gate(&server, Settings::default());
+    // Nothing is known of the tool: what names no header may pass, what names one must not.
+    assert_eq!(without_headers(&gate).await, 200);
+    let response = gate.clone().oneshot(call(&[BAD])).await.unwrap();
+    assert_eq!(response.headers()["retry-after"], "1");
+    assert_eq!(error(response).await, (503, -32603, 7.into()));
+    // The listing that nobody waits for any more is there for who comes later.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!((status(&gate, call(&[BAD])).await, status(&gate, call(&[GOOD])).await), (400, 200));
+    assert_eq!((server.listings(), server.calls()), (1, 2));
+    // Its tool declared headers once: now a call without any must not pass either.
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(without_headers(&gate).await, 503);
+    assert_eq!(server.calls(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_load_of_one_caller_switches_no_check_off() {
+    // One thread, as many servers have: each listing takes 20 ms, one after the other.
+    let turn = Arc::new(tokio::sync::Mutex::new(()));
+    let (listings, calls) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let inner = {
+        let (listings, calls) = (Arc::clone(&listings), Arc::clone(&calls));
+        service_fn(move |request: Request<Body>| {
+            let (turn, listings, calls) = (Arc::clone(&turn), Arc::clone(&listings), Arc::clone(&calls));
+            async move {
+                let _turn = turn.lock().await;
+                let body = request.into_body().collect().await.unwrap().to_bytes();
+                let lists = serde_json::from_slice::<Value>(&body).unwrap()["method"] == "tools/list";
+                if lists { &listings } else { &calls }.fetch_add(1, Ordering::Relaxed);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                let result = json!({"jsonrpc": "2.0", "id": 7, "result": {"tools": [tool("Region")]}});
+                let answer = Response::builder().header("content-type", "application/json");
+                Ok::<_, Infallible>(answer.body(full(result.to_string())).unwrap())
+            }
+        })
+    };
+    let gate = tower::util::BoxCloneService::new(AttuneLayer::new(Settings::default()).layer(inner));
+    let mut all = tokio::task::JoinSet::new();
+    for who in 0..512 {
+        let mut request = call(&[BAD, ("authorization", &format!("Bearer {who}"))]);
+        *request.uri_mut() = format!("/mcp?x={who}").parse().unwrap();
+        let gate: Gate = gate.clone();
+        all.spawn(async move { gate.oneshot(request).await.unwrap().status().as_u16() });
+    }
+    let statuses = all.join_all().await;
+    assert!(statuses.iter().all(|status| [400, 503].contains(status)), "{statuses:?}");
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
+    // Those who wait in vain do not make the server work: so many fit into the budget, and a few more at a time.
+    let made = listings.load(Ordering::Relaxed);
+    assert!(made <= 100 + 2 * 16, "{made}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_query_tells_callers_apart_only_where_the_operator_says_so() {
+    for (identity_query, expected) in [(false, 1), (true, 20)] {
+        let server = Server::usual();
+        let mut settings = Settings::default();
+        settings.schemas.identity_query = identity_query;
+        let gate = gate(&server, settings);
+        for number in 0..20 {
+            let mut request = call(&[GOOD]);
+            *request.uri_mut() = format!("/mcp?x={number}").parse().unwrap();
+            assert_eq!(status(&gate, request).await, 200);
+        }
+        assert_eq!(server.listings(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn callers_that_a_header_tells_apart_are_checked_apart_where_it_is_named() {
+    // A server that lists by tenant, which only the operator can know.
+    let lists = |tenant: &str| match tenant {
+        "a" => json!({"tools": [tool("Region")]}),
+        _ => json!({"tools": [tool("Zone")]}),
+    };
+    let inner = service_fn(move |request: Request<Body>| async move {
+        let tenant = request.headers()["x-tenant"].to_str().unwrap().to_owned();
+        let result = json!({"jsonrpc": "2.0", "id": 7, "result": lists(&tenant)});
+        let answer = Response::builder().header("content-type", "application/json");
+        Ok::<_, Infallible>(answer.body(full(result.to_string())).unwrap())
+    });
+    let mut settings = Settings::default();
+    settings.schemas.identity_headers = vec!["x-tenant".parse().unwrap()];
+    let gate: Gate = tower::util::BoxCloneService::new(AttuneLayer::new(settings).layer(inner));
+    for _ in 0..3 {
+        for (tenant, header, expected) in [
+            ("a", GOOD, 200),
+            ("b", GOOD, 400),
+            ("a", ("mcp-param-zone", "eu"), 400),
+            ("b", ("mcp-param-zone", "eu"), 200),
+        ] {
+            assert_eq!(status(&gate, call(&[("x-tenant", tenant), header])).await, expected, "{tenant}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_spelling_of_a_tool_is_checked_as_that_tool() {
+    let server = Server::new(|_, _| {
+        let mut other = tool("Region");
+        other["name"] = "sql".into();
+        json!({"tools": [other, {"name": "SQL2", "inputSchema": {}}, {"name": "Sql", "inputSchema": {}}]})
+    });
+    let gate = gate(&server, Settings::default());
+    let named = |name: &str, header: (&str, &str)| {
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"{name}","arguments":{{"region":"eu"}},"_meta":{{{META}}}}}}}"#
+        );
+        let routed = [
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/call"),
+            ("mcp-name", name),
+            header,
+        ];
+        post(&routed, &body)
+    };
+    for name in ["sql", "SQL", "sqL"] {
+        assert_eq!(status(&gate, named(name, BAD)).await, 400, "{name}");
+        assert_eq!(status(&gate, named(name, GOOD)).await, 200, "{name}");
+    }
+    // A tool of that very name, and one that is not listed at all, declare nothing.
+    for name in ["Sql", "SQL2", "other"] {
+        assert_eq!(status(&gate, named(name, BAD)).await, 200, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_notification_itself_says_that_the_tools_changed() {
+    let server = Server::usual();
+    let said = Arc::new(Mutex::new(json!({})));
+    let inner = {
+        let (server, said) = (server.clone(), Arc::clone(&said));
+        service_fn(move |request: Request<Body>| {
+            let (server, said) = (server.clone(), said.lock().unwrap().clone());
+            async move {
+                if request.headers()["mcp-method"] == "tools/list" {
+                    return server.serve(request).await;
+                }
+                let events =
+                    format!("data: {said}\n\ndata: {{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{{}}}}\n\n");
+                Ok(Response::builder()
+                    .header("content-type", "text/event-stream")
+                    .body(full(events))
+                    .unwrap())
+            }
+        })
+    };
+    let mut settings = crate::english();
+    settings.schemas.ttl = Duration::from_secs(3600);
+    let gate: Gate = tower::util::BoxCloneService::new(AttuneLayer::new(settings).layer(inner));
+    let calls = async |count: usize| {
+        for _ in 0..count {
+            let body = format!(
+                r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"t","arguments":{{"region":"eu"}},"_meta":{{{META}{}}}}}}}"#,
+                crate::preference("de")
+            );
+            let routed = [
+                ("mcp-protocol-version", "2026-07-28"),
+                ("mcp-method", "tools/call"),
+                ("mcp-name", "t"),
+                GOOD,
+            ];
+            let answer = gate.clone().oneshot(post(&routed, &body)).await.unwrap();
+            assert_eq!(answer.status(), 200);
+            text(answer).await;
+        }
+        server.listings()
+    };
+    let text = "notifications/tools/list_changed";
+    for harmless in [
+        json!({"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": text}]}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": text}}),
+        json!({"jsonrpc": "2.0", "id": 9, "method": text}),
+    ] {
+        *said.lock().unwrap() = harmless;
+        assert_eq!(calls(20).await, 1);
+    }
+    *said.lock().unwrap() = json!({"jsonrpc": "2.0", "method": text});
+    assert_eq!(calls(1).await, 1);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    // However often it is said, the tools are asked for once in a second.
+    let status = calls(1).await;
+    assert_eq!(status, 2);
 }
 
 #[tokio::test(start_paused = true)]

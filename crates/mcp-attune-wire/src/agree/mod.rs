@@ -191,6 +191,12 @@ impl<'a> Open<'a, '_> {
         &self.agreed.message
     }
 
+    /// Whether the request has an `Mcp-Param-*` header.
+    #[must_use]
+    pub fn has_params(&self) -> bool {
+        !self.params.is_empty()
+    }
+
     /// Whether the request is refused whatever the schema says.
     #[must_use]
     pub fn is_refused(&self) -> bool {
