@@ -1,15 +1,21 @@
 //! What operators ask: is it alive, does it want requests, what has it counted.
+//!
+//! 1. `Host` is loopback, an IP address or one of `allowed_hosts`, else 403: a web page whose name was made to point
+//!    here must not read what is answered. Whoever scrapes by address needs no entry.
+//! 2. `GET` and `HEAD`, else 405.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use tower_service::Service;
 
 use crate::Body;
+use crate::config::Config;
+use crate::guard::Allowed;
 use crate::metrics::{self, Metrics};
 
 const PLAIN: &str = "text/plain; charset=utf-8";
@@ -19,11 +25,22 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 pub(crate) struct Admin {
     ready: Arc<AtomicBool>,
     metrics: Metrics,
+    allowed: Arc<RwLock<Allowed>>,
 }
 
 impl Admin {
-    pub(crate) fn new(metrics: Metrics) -> Self {
-        Self { ready: Arc::new(AtomicBool::new(true)), metrics }
+    pub(crate) fn new(metrics: Metrics, config: &Config) -> Self {
+        let admin = Self { ready: Arc::new(AtomicBool::new(true)), metrics, allowed: Arc::default() };
+        admin.allow(config);
+        admin
+    }
+
+    /// From now on these hosts are answered.
+    pub(crate) fn allow(&self, config: &Config) {
+        let hosts = config.server.allowed_hosts.iter().map(http::uri::Authority::as_str);
+        // What is no host is found before this is asked.
+        let allowed = Allowed::new(hosts, []).unwrap_or_default().with_addresses();
+        *self.allowed.write().unwrap_or_else(PoisonError::into_inner) = allowed;
     }
 
     /// From now on the gateway wants no requests.
@@ -42,13 +59,30 @@ impl Service<Request<Body>> for Admin {
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        ready(Ok(match request.uri().path() {
+        ready(Ok(self.answer(&request)))
+    }
+}
+
+impl Admin {
+    fn answer(&self, request: &Request<Body>) -> Response<Body> {
+        if let Err(foreign) = self.allowed.read().unwrap_or_else(PoisonError::into_inner).check(request) {
+            tracing::debug!(%foreign, "a request to the admin listener is refused");
+            return answer(foreign.status(), PLAIN, format!("{foreign}\n"));
+        }
+        if ![Method::GET, Method::HEAD].contains(request.method()) {
+            let what = "this method is not allowed here; use GET or HEAD\n";
+            let mut answer = answer(StatusCode::METHOD_NOT_ALLOWED, PLAIN, what);
+            answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return answer;
+        }
+        // Whoever writes the answer leaves the body of one to HEAD out.
+        match request.uri().path() {
             "/healthz" => answer(StatusCode::OK, PLAIN, "ok\n"),
             "/readyz" if self.ready.load(Ordering::Relaxed) => answer(StatusCode::OK, PLAIN, "ready\n"),
             "/readyz" => answer(StatusCode::SERVICE_UNAVAILABLE, PLAIN, "stopping\n"),
             "/metrics" => answer(StatusCode::OK, metrics::CONTENT_TYPE, self.metrics.text()),
             _ => answer(StatusCode::NOT_FOUND, PLAIN, "there is /healthz, /readyz and /metrics here\n"),
-        }))
+        }
     }
 }
 

@@ -133,7 +133,7 @@ impl Gateway {
         let wait = |mut stopped: watch::Receiver<bool>| async move {
             let _ = stopped.wait_for(|stopped| *stopped).await;
         };
-        let answers = Admin::new(self.lasting.metrics.clone());
+        let answers = Admin::new(self.lasting.metrics.clone(), &self.config);
         let admin = answers.clone();
         let admin = move |_| admin.clone();
         let admin =

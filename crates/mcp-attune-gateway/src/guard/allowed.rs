@@ -16,6 +16,8 @@ use crate::refusal::shown;
 pub struct Allowed {
     hosts: Vec<Host>,
     origins: Vec<Origin>,
+    /// Whether every IP address is let in.
+    addresses: bool,
     /// The first hosts that were let in, as they were written: most callers write the same.
     known: [OnceLock<Box<[u8]>>; 4],
 }
@@ -105,8 +107,16 @@ impl Allowed {
         Ok(Self {
             hosts: hosts.into_iter().map(host).collect::<Result<_, _>>()?,
             origins: origins.into_iter().map(origin).collect::<Result<_, _>>()?,
+            addresses: false,
             known: Default::default(),
         })
+    }
+
+    /// Lets in every host that is an IP address and no name. A page whose name was made to point here ("DNS rebinding")
+    /// says that name, so an address is nothing to be afraid of where there is no web page to read.
+    #[must_use]
+    pub fn with_addresses(self) -> Self {
+        Self { addresses: true, ..self }
     }
 
     /// Whether a host is let in.
@@ -115,8 +125,11 @@ impl Allowed {
         if self.known.iter().filter_map(OnceLock::get).any(|known| **known == *value) {
             return true;
         }
-        let allowed = parse::<Host>(value)
-            .is_some_and(|host| host.is_loopback() || self.hosts.iter().any(|entry| entry.covers(&host)));
+        let allowed = parse::<Host>(value).is_some_and(|host| {
+            host.is_loopback()
+                || (self.addresses && host.is_address())
+                || self.hosts.iter().any(|entry| entry.covers(&host))
+        });
         if allowed && let Some(place) = self.known.iter().find(|place| place.get().is_none()) {
             // Somebody else may have been first to the place, with one as good.
             let _ = place.set(value.into());
@@ -196,6 +209,20 @@ mod tests {
             "[2001:DB8::1]:80",
         ] {
             assert!(allowed().host(host.as_bytes()), "{host}");
+        }
+    }
+
+    #[test]
+    fn lets_every_address_in_where_it_is_told_to() {
+        let with = allowed().with_addresses();
+        for host in ["10.1.2.3", "10.1.2.3:8809", "[2001:db8::2]:1", "[::2]", "0.0.0.0"] {
+            assert!(with.host(host.as_bytes()), "{host}");
+            assert!(!allowed().host(host.as_bytes()), "{host}");
+        }
+        for host in
+            ["evil.example", "10.1.2", "10.1.2.3.evil.example", "0x7f.1", "::2", "10.1.2.3@evil.example"]
+        {
+            assert!(!with.host(host.as_bytes()), "{host}");
         }
     }
 

@@ -25,6 +25,11 @@ impl Host {
         }
     }
 
+    /// Whether it is an IP address, and no name.
+    pub(super) fn is_address(&self) -> bool {
+        matches!(self.name, Name::Address(_))
+    }
+
     /// Whether this entry stands for a host.
     pub(super) fn covers(&self, host: &Self) -> bool {
         self.name == host.name && (self.port.is_none() || self.port == host.port)

@@ -7,6 +7,7 @@ mod context;
 
 mod support;
 
+mod admin;
 mod bound;
 mod browser;
 mod child;
