@@ -380,7 +380,8 @@ where
     poll_fn(|cx| inner.poll_ready(cx)).await.map_err(|error| Failed::of(&error.into()))
 }
 
-/// An answer of our own, as HTTP, with its [`Account`] in its extensions.
+/// An answer of our own, as HTTP, with its [`Account`] in its extensions. What is unavailable (503) is so for a moment,
+/// and says when to try again.
 #[must_use]
 #[cold]
 pub fn answer(reply: &Reply) -> Response<Body> {
@@ -388,6 +389,9 @@ pub fn answer(reply: &Reply) -> Response<Body> {
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_GATEWAY);
     let content_type = header::HeaderValue::from_static(reply.content_type);
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
+    }
     response.extensions_mut().insert(Account::of(reply));
     response.extensions_mut().insert(words::Own(reply.clone()));
     response
