@@ -3,6 +3,8 @@
 //! 1. At once, the first time.
 //! 2. When it ends again before it was up for a while, after a pause that doubles, up to a bound.
 //! 3. A child that was up for that while starts the count anew.
+//! 4. A program that answered somebody lately can run: what ended it may be one caller's doing, and must not take it
+//!    from all others. The pause then stays as short as the first one.
 
 use std::time::Duration;
 
@@ -10,6 +12,8 @@ use tokio::time::Instant;
 
 /// A child that was up for this long was healthy.
 const HEALTHY: Duration = Duration::from_secs(10);
+/// A program that answered within this time can run.
+const LATELY: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
@@ -18,15 +22,25 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 pub(super) struct Backoff {
     failures: u32,
     until: Option<Instant>,
+    /// When a child was last known to have answered.
+    answered: Option<Instant>,
 }
 
 impl Backoff {
+    /// A child answered, so the program can run.
+    pub(super) fn answered(&mut self) {
+        self.answered = Some(Instant::now());
+    }
+
     /// A child ended by itself that was started then.
     pub(super) fn ended(&mut self, started: Instant) {
         if started.elapsed() >= HEALTHY {
             self.failures = 0;
         }
         self.failures = self.failures.saturating_add(1);
+        if self.answered.is_some_and(|answered| answered.elapsed() < LATELY) {
+            self.failures = self.failures.min(2);
+        }
         let doublings = self.failures.checked_sub(2);
         let pause = doublings.map(|times| FIRST_PAUSE.saturating_mul(1 << times.min(16)).min(LONGEST_PAUSE));
         self.until = pause.map(|pause| Instant::now() + pause);
@@ -59,5 +73,23 @@ mod tests {
         advance(HEALTHY).await;
         backoff.ended(started);
         assert_eq!(backoff.pause(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_stay_short_for_a_program_that_answered_lately() {
+        let mut backoff = Backoff::default();
+        let pauses = |backoff: &mut Backoff| {
+            let mut next = || {
+                backoff.ended(Instant::now());
+                backoff.pause().unwrap_or_default().as_millis()
+            };
+            [next(), next(), next(), next()]
+        };
+        backoff.answered();
+        assert_eq!(pauses(&mut backoff), [0, 250, 250, 250]);
+        advance(LATELY).await;
+        assert_eq!(pauses(&mut backoff), [500, 1000, 2000, 4000], "it has not answered for long");
+        backoff.answered();
+        assert_eq!(pauses(&mut backoff), [250; 4]);
     }
 }

@@ -6,6 +6,8 @@
 //! 3. Some legacy servers end, or never answer, when they are asked what they do not know: one that ended is started
 //!    again; one that is silent is asked to `initialize` too, and if that does not help, started again.
 //! 4. What was found out is known for as long as the command stays the same.
+//! 5. A modern child that is started again is asked `server/discover` before any caller's request goes to it, so that
+//!    whether it can run does not depend on what callers ask of it.
 //!
 //! Rules: G9, H14.
 
@@ -101,6 +103,16 @@ pub(super) async fn probe(
     }
 }
 
+/// Waits until a child that is known to be modern answers, or has had time to.
+pub(super) async fn greet(child: &Shared, patience: Duration) -> Result<(), UpstreamError> {
+    let mut asked = ask(child, &discover()).await?;
+    match timeout(patience, asked.answer()).await {
+        Ok(Err(UpstreamError::Broken)) => Err(UpstreamError::Broken),
+        // What it says is known, and one that is slow is for its callers to wait for.
+        _ => Ok(()),
+    }
+}
+
 /// A new child that is never asked anything but to initialize.
 async fn begin_again(
     start: impl Fn() -> Result<Arc<Shared>, UpstreamError>,
@@ -113,7 +125,7 @@ async fn begin_again(
 
 async fn ask(child: &Shared, text: &str) -> Result<super::shared::Call, UpstreamError> {
     let message = Message::parse(text.as_bytes()).map_err(|_| UpstreamError::Broken)?;
-    child.ask(&message).await
+    child.ask_first(&message).await
 }
 
 async fn handshake(child: &Shared) -> Result<Speaks, UpstreamError> {

@@ -9,8 +9,9 @@
 //! 5. Children without work end.
 //!
 //! Caveat: what a shared child says without naming a request (a log message, a question) could be meant for anyone,
-//! and is dropped. A `notifications/cancelled` that a modern caller posts is taken and goes nowhere: ids of different
-//! callers are often the same, and over HTTP it is the closed stream that cancels.
+//! and is dropped. A `notifications/cancelled` or `notifications/progress` that a modern caller posts is taken and goes
+//! nowhere: ids of different callers are often the same, over HTTP it is the closed stream that cancels, and a modern
+//! server asks nothing that a caller could report progress of.
 //!
 //! Rules: G2, G4, G5, G9, G11, H14, H15.
 
@@ -250,7 +251,11 @@ impl Inner {
         };
         let speaks = self.known().speaks.clone();
         let (speaks, shared) = match speaks {
-            Some(speaks) => (speaks, Some(start()?)),
+            Some(speaks) => {
+                let shared = start()?;
+                era::greet(&shared, self.options.first_byte / 6).await?;
+                (speaks, Some(shared))
+            }
             None => {
                 let at_most = self.options.first_byte;
                 let (speaks, shared) = era::probe(start, at_most / 6, at_most).await?;

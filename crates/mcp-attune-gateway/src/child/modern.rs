@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::events::{CallEvents, Events, event};
 use super::shared::Heard;
-use super::{Inner, answer, taken};
+use super::{Inner, answer, rename, taken};
 use crate::Body;
 use crate::upstream::UpstreamError;
 
@@ -57,14 +57,14 @@ impl Inner {
     }
 
     async fn notification(self: &Arc<Self>, message: &Message<'_>) -> Result<Response<Body>, UpstreamError> {
-        if message.method().is_some_and(|method| method.is("notifications/cancelled")) {
-            tracing::debug!("a cancellation was posted; over HTTP, a closed stream is what cancels");
+        if message.method().is_some_and(rename::names_request) {
+            tracing::debug!("a cancellation or progress was posted, and names no request of the child");
             return Ok(taken());
         }
         let (speaks, shared) = self.ready().await?;
         match shared {
             Some(shared) => {
-                let tell = shared.tell(message.text().as_bytes());
+                let tell = shared.tell(message);
                 timeout(self.options().first_byte, tell)
                     .await
                     .map_err(|_| UpstreamError::FirstByteTimeout)??;

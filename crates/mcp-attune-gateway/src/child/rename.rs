@@ -3,15 +3,20 @@
 //! 1. A request gets a number that no other has; its `progressToken` gets the same one.
 //! 2. In what comes back, the number stands for the caller's id in `id`, in `notifications/cancelled` and in the
 //!    subscription id, and for the caller's token in `notifications/progress`. Each is put back as it was written.
-//! 3. No other byte changes.
+//! 3. A caller's own subscription id is taken out, and so is a token in a notification: a child that repeats what it
+//!    was sent could otherwise be made to speak to another caller.
+//! 4. No other byte changes.
 //!
 //! Rules: G9.
 
-use mcp_attune_wire::json::{Span, Value};
+use mcp_attune_wire::json::{Span, Text, Value};
 use mcp_attune_wire::message::{Kind, Message};
 
 /// Where a notification or a result says which subscription it belongs to.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// What progress of a request is reported under.
+const TOKEN: &str = "progressToken";
 
 /// A caller's own names for a request, as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,12 +28,26 @@ pub(super) struct Names {
 /// The request as the child gets it, and the names that were taken out of it. None for what is no request.
 pub(super) fn onward(message: &Message<'_>, number: u64) -> Option<(String, Names)> {
     let id = message.id().filter(|_| message.kind() == Kind::Request)?;
-    let token = message.meta("progressToken");
+    let token = message.meta(TOKEN);
     let number = number.to_string();
     let mut edits: Vec<(Span, &str)> = vec![(id.span(), &number)];
     edits.extend(token.map(|token| (token.span(), number.as_str())));
+    edits.extend(message.meta_span(SUBSCRIPTION).map(|span| (span, "")));
     let names = Names { id: id.raw().to_owned(), token: token.map(|token| token.raw().to_owned()) };
     Some((message.splice(&edits).ok()?, names))
+}
+
+/// A caller's notification as the child gets it: without anything that could be taken for the number of a request.
+pub(super) fn notification(message: &Message<'_>) -> Option<String> {
+    let is_address = |name: Text<'_>| name.is(SUBSCRIPTION) || name.is(TOKEN);
+    let cuts = message.param("_meta").map(|meta| meta.cut_members(is_address)).unwrap_or_default();
+    let edits: Vec<(Span, &str)> = cuts.into_iter().map(|cut| (cut, "")).collect();
+    message.splice(&edits).ok()
+}
+
+/// Whether a notification with this method names a request of the other side.
+pub(super) fn names_request(method: Text<'_>) -> bool {
+    method.is("notifications/cancelled") || method.is("notifications/progress")
 }
 
 /// Which request a message of the child belongs to. None where it does not say.
@@ -71,7 +90,7 @@ fn is_progress(message: &Message<'_>) -> bool {
 fn named_in(message: &Message<'_>) -> Option<&'static str> {
     let method = message.method()?;
     if is_progress(message) {
-        Some("progressToken")
+        Some(TOKEN)
     } else if method.is("notifications/cancelled") {
         Some("requestId")
     } else {
@@ -168,10 +187,53 @@ mod tests {
     }
 
     #[test]
+    fn a_callers_own_subscription_id_is_taken_out_of_requests() {
+        for (meta, expected) in [
+            (r#"{"io.modelcontextprotocol/subscriptionId":3}"#, "{}"),
+            (r#"{"a":1,"io.modelcontextprotocol/subscriptionId":"3"}"#, r#"{"a":1}"#),
+            (
+                r#"{"progressToken":"t", "io.modelcontextprotocol/subscription\u0049d":[3],"b":2}"#,
+                r#"{"progressToken":9, "b":2}"#,
+            ),
+            (
+                r#"{"io.modelcontextprotocol/subscriptionId":{"x":3},"progressToken":7}"#,
+                r#"{"progressToken":9}"#,
+            ),
+        ] {
+            let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta":{meta}}}}}"#);
+            let (sent, _) = onward(&message(&request), 9).unwrap();
+            let expected =
+                format!(r#"{{"jsonrpc":"2.0","id":9,"method":"m","params":{{"_meta":{expected}}}}}"#);
+            assert_eq!(sent, expected);
+        }
+    }
+
+    #[test]
+    fn nothing_in_a_callers_notification_is_an_address() {
+        for (params, expected) in [
+            (
+                r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":3,"progressToken":3}}"#,
+                r#"{"_meta":{}}"#,
+            ),
+            (
+                r#"{"_meta":{"a":1,"progressToken":3, "b":2,"io.modelcontextprotocol/subscriptionId":3},"x":3}"#,
+                r#"{"_meta":{"a":1, "b":2},"x":3}"#,
+            ),
+            (r#"{"x":3}"#, r#"{"x":3}"#),
+        ] {
+            let said = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{params}}}"#);
+            let expected = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{expected}}}"#);
+            assert_eq!(notification(&message(&said)), Some(expected));
+        }
+    }
+
+    #[test]
     fn what_names_no_request_belongs_to_none() {
         for said in [
             r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"theirs"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"3","status":"working"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"3"},"progressToken":3},"data":"x"}}"#,
             r#"{"jsonrpc":"2.0","id":3,"method":"elicitation/create"}"#,
             r#"{"jsonrpc":"2.0","id":"x","result":{}}"#,
             r#"[{"jsonrpc":"2.0","id":3,"result":{}}]"#,

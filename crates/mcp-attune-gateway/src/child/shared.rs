@@ -5,10 +5,13 @@
 //! 2. A caller that goes away: the child is told so, with the number that it knows.
 //! 3. What waits for a slow caller is bounded; beyond that its call is over, and no other call notices.
 //! 4. When the child ends, every running call hears of it.
+//! 5. The numbers of callers' requests cannot be guessed, so that nobody can make the child speak to another caller by
+//!    having it repeat a number.
 //!
 //! Rules: G2, G4, G5, G9.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -34,6 +37,9 @@ const EACH: usize = 128;
 /// How long a subscription that the child ended may take to be answered.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
 
+/// Numbers of requests have so many bits: all digits of such a number survive in programs that write 14 of them.
+const NUMBER_BITS: u32 = 46;
+
 /// A child that serves many callers.
 #[derive(Debug)]
 pub(super) struct Shared {
@@ -53,9 +59,49 @@ struct Table {
 #[derive(Debug)]
 struct Calls {
     over: bool,
+    /// Whether the child ever answered.
+    answered: bool,
     last: u64,
+    /// Turns a count into numbers that nobody can guess.
+    secret: RandomState,
     running: HashMap<u64, Entry>,
     used: Instant,
+}
+
+/// Whose request it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Asker {
+    /// A caller's, under a number that nobody can guess.
+    Caller,
+    /// Our own, before all callers, under a small number: some programs do not know large ones.
+    Gateway,
+}
+
+impl Calls {
+    fn new() -> Self {
+        Self {
+            over: false,
+            answered: false,
+            last: 0,
+            secret: RandomState::new(),
+            running: HashMap::new(),
+            used: Instant::now(),
+        }
+    }
+
+    /// A number that no other request has.
+    fn number(&mut self, asker: Asker) -> u64 {
+        loop {
+            self.last += 1;
+            let number = match asker {
+                Asker::Gateway => self.last,
+                Asker::Caller => self.secret.hash_one(self.last) >> (u64::BITS - NUMBER_BITS),
+            };
+            if !self.running.contains_key(&number) {
+                return number;
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -87,9 +133,8 @@ impl Shared {
         all_stop: watch::Receiver<bool>,
         backoff: Arc<Mutex<Backoff>>,
     ) -> Result<Self, NotStarted> {
-        let calls = Calls { over: false, last: 0, running: HashMap::new(), used: Instant::now() };
         let table = Arc::new(Table {
-            calls: Mutex::new(calls),
+            calls: Mutex::new(Calls::new()),
             complaints: Complaints::new(mount),
             backoff,
             started: Instant::now(),
@@ -109,8 +154,17 @@ impl Shared {
         calls.running.is_empty() && calls.used.elapsed() >= time
     }
 
-    /// Sends a request in, under a number of its own.
+    /// Sends a caller's request in, under a number of its own.
     pub(super) async fn ask(&self, message: &Message<'_>) -> Result<Call, UpstreamError> {
+        self.send(message, Asker::Caller).await
+    }
+
+    /// Sends in a request of the gateway itself.
+    pub(super) async fn ask_first(&self, message: &Message<'_>) -> Result<Call, UpstreamError> {
+        self.send(message, Asker::Gateway).await
+    }
+
+    async fn send(&self, message: &Message<'_>, asker: Asker) -> Result<Call, UpstreamError> {
         let (to, from) = mpsc::unbounded_channel();
         let waiting = Arc::<AtomicUsize>::default();
         let (number, text) = {
@@ -118,8 +172,7 @@ impl Shared {
             if calls.over {
                 return Err(UpstreamError::Broken);
             }
-            calls.last += 1;
-            let number = calls.last;
+            let number = calls.number(asker);
             let (text, names) = rename::onward(message, number).ok_or(UpstreamError::Broken)?;
             calls.running.insert(number, Entry { names, to, waiting: Arc::clone(&waiting), given_up: false });
             (number, text)
@@ -131,10 +184,11 @@ impl Shared {
         Ok(call)
     }
 
-    /// Sends in what wants no answer.
-    pub(super) async fn tell(&self, message: &[u8]) -> Result<(), UpstreamError> {
+    /// Sends in a notification of a caller.
+    pub(super) async fn tell(&self, message: &Message<'_>) -> Result<(), UpstreamError> {
         self.table.calls().used = Instant::now();
-        self.link.pipe.send(message).await.map_err(|_| UpstreamError::Broken)
+        let text = rename::notification(message).ok_or(UpstreamError::Broken)?;
+        self.link.pipe.send(text.as_bytes()).await.map_err(|_| UpstreamError::Broken)
     }
 }
 
@@ -142,6 +196,10 @@ impl Table {
     fn calls(&self) -> MutexGuard<'_, Calls> {
         // Nothing that holds the lock can panic halfway through a change.
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn backoff(&self) -> MutexGuard<'_, Backoff> {
+        self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn remove(&self, number: u64) -> Option<Entry> {
@@ -171,6 +229,9 @@ impl Table {
         if message.kind() == Kind::Answer {
             entry.send(Heard::Answer(text));
             calls.running.remove(&number);
+            if !std::mem::replace(&mut calls.answered, true) {
+                self.backoff().answered();
+            }
         } else if entry.has_room(text.len()) {
             entry.send(Heard::Notification(text));
         } else {
@@ -230,10 +291,15 @@ impl Listener for Table {
     }
 
     fn ended(self: &Arc<Self>, by_itself: bool) {
-        if by_itself {
-            self.backoff.lock().unwrap_or_else(PoisonError::into_inner).ended(self.started);
-        }
         let mut calls = self.calls();
+        if by_itself {
+            let mut backoff = self.backoff();
+            // One that answered is no program that cannot run: what ended it may be one caller's doing.
+            if calls.answered {
+                backoff.answered();
+            }
+            backoff.ended(self.started);
+        }
         calls.over = true;
         for (_, entry) in calls.running.drain() {
             entry.send(Heard::Failed(UpstreamError::Broken));
@@ -297,7 +363,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_waits_for_a_slow_caller_is_bounded() {
-        let calls = Calls { over: false, last: 0, running: HashMap::new(), used: Instant::now() };
+        let calls = Calls::new();
         let (complaints, backoff) = (Complaints::new("test"), Arc::default());
         let table =
             Arc::new(Table { calls: Mutex::new(calls), complaints, backoff, started: Instant::now() });
@@ -321,5 +387,18 @@ mod tests {
             last = Some(heard);
         }
         assert!(matches!(last, Some(Heard::Failed(UpstreamError::SlowCaller))), "{last:?}");
+    }
+
+    #[test]
+    fn numbers_of_callers_are_not_counted_up_and_fit_into_14_digits() {
+        let mut calls = Calls::new();
+        let ours: Vec<u64> = (0..2).map(|_| calls.number(Asker::Gateway)).collect();
+        assert_eq!(ours, [1, 2]);
+        let numbers: Vec<u64> = (0..1000).map(|_| calls.number(Asker::Caller)).collect();
+        assert!(numbers.iter().all(|number| *number < 100_000_000_000_000), "{numbers:?}");
+        assert!(numbers.iter().filter(|number| **number < 1 << 32).count() < 10, "{numbers:?}");
+        let mut other = Calls::new();
+        let others: Vec<u64> = (0..1000).map(|_| other.number(Asker::Caller)).collect();
+        assert!(!others.iter().any(|number| numbers.contains(number)), "each child has a secret of its own");
     }
 }

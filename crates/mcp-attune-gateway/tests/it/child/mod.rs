@@ -1,7 +1,9 @@
 //! Servers behind that are programs.
 
+mod addressed;
 mod faults;
 mod leaks;
+mod restarts;
 pub(crate) mod script;
 mod sessions;
 mod shared;

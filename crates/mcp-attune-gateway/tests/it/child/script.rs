@@ -88,6 +88,12 @@ impl Server {
                 result(id, &format!(r#"{{"supportedVersions":{versions},"capabilities":{{}}}}"#));
             }
             "initialize" if script == "modern" => error(id, "-32601"),
+            "initialize"
+                if script == "both-but-initialize-ends-it"
+                    && message.param("capabilities").unwrap().member("bad").is_some() =>
+            {
+                std::process::exit(3);
+            }
             "initialize" => {
                 self.capabilities = message.param("capabilities").unwrap().raw().to_owned();
                 result(
@@ -105,6 +111,18 @@ impl Server {
                 self.listening.push(id.to_owned());
                 say(&format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}},"notifications":{{}}}}}}"#
+                ));
+            }
+            "notifications/copied" => {
+                let meta = message.param("_meta").map(Value::raw).unwrap_or("{}");
+                say(&format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"_meta":{meta},"data":"copied"}}}}"#
+                ));
+            }
+            "notifications/progress" => {
+                let params = message.param("progressToken").unwrap().raw();
+                say(&format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{params},"progress":1,"message":"copied"}}}}"#
                 ));
             }
             "notifications/cancelled" => {
@@ -176,6 +194,19 @@ impl Server {
                         &format!(r#"{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{listening}}}}}"#),
                     );
                 }
+                result(id, "{}");
+            }
+            // Copies what its caller says of itself into a notification.
+            "copy_meta" => {
+                let meta = message.param("_meta").map(Value::raw).unwrap_or("{}");
+                say(&format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"_meta":{meta},"data":"copied"}}}}"#
+                ));
+                result(id, "{}");
+            }
+            // Says whatever its caller wants it to say.
+            "say" => {
+                say(message.param("arguments").unwrap().member("message").unwrap().raw());
                 result(id, "{}");
             }
             "never" => self.never += 1,
