@@ -68,13 +68,13 @@ impl Inner {
     async fn initialize(self: &Arc<Self>, message: &Message<'_>) -> Result<Response<Body>, UpstreamError> {
         let session = timeout(self.options().first_byte, async {
             self.pause().await?;
-            let session = self.open_session()?;
+            let session = self.open_session().await?;
             let sent = session.send(std::slice::from_ref(message)).await;
             let mut reader = match sent {
                 Ok(reader) => reader.ok_or(UpstreamError::Broken)?,
                 Err(NotSent::Failed(error)) => return Err(error),
                 // Nothing else was asked yet.
-                Err(NotSent::InUse) => return Err(UpstreamError::Broken),
+                Err(NotSent::InUse | NotSent::Over) => return Err(UpstreamError::Broken),
             };
             let heard = reader.next().await.ok_or(UpstreamError::Broken)??;
             reader.forget();
@@ -96,13 +96,13 @@ impl Inner {
         Ok(answer)
     }
 
-    fn open_session(&self) -> Result<Session, UpstreamError> {
+    async fn open_session(&self) -> Result<Session, UpstreamError> {
         self.end_idle();
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| UpstreamError::Full)?;
+        let slot = self.slots.take(|| self.end_longest_idle()).await.ok_or(UpstreamError::Full)?;
         let options = self.options();
         let limits = (options.line, options.kept);
         let backoff = Arc::clone(&self.backoff);
-        Session::start(&options.program, &options.mount, limits, self.all_stop()?, backoff, place)
+        Session::start(&options.program, &options.mount, limits, self.all_stop()?, backoff, slot)
             .map_err(|why| self.not_started(&why))
     }
 
@@ -144,6 +144,7 @@ impl Inner {
             Ok(Some(reader)) => reader,
             Ok(None) => return Ok(taken()),
             Err(NotSent::InUse) => return Ok(answer::id_in_use()),
+            Err(NotSent::Over) => return Ok(answer::no_session(true)),
             Err(NotSent::Failed(error)) => return Err(error),
         };
         let first = match timeout(PATIENCE.min(self.options().first_byte), reader.next()).await {

@@ -20,6 +20,9 @@ pub(super) trait Listener: Send + Sync + 'static {
 
     /// Nothing more will come. `by_itself`: nobody asked it to end.
     fn ended(self: &Arc<Self>, by_itself: bool);
+
+    /// The program is over.
+    fn gone(self: &Arc<Self>) {}
 }
 
 /// A running child. Dropped, the child is ended in order, in its own time.
@@ -57,6 +60,7 @@ impl Link {
             let _ = carrying.await;
             let status = process.end().await;
             tracing::debug!(?status, by_itself, "a child is over");
+            listener.gone();
             drop(all_stop);
         });
         Ok(Self { pipe, stop })

@@ -2,7 +2,8 @@
 //!
 //! 1. Modern callers share one child, which is started when it is needed and again when it ended. Every request has
 //!    a number of its own there; the caller's names are put back on the way out.
-//! 2. A legacy caller's `initialize` starts a child for that session alone, up to so many.
+//! 2. A legacy caller's `initialize` starts a child for that session alone, up to so many. Where there are as many, the
+//!    session that was idle for longest ends and makes room; one with a call under way or a stream open never does.
 //! 3. An answer that comes first is JSON; a message before it makes a stream. A legacy call that takes its time
 //!    becomes a stream too, so that it can be gone on with when a connection is lost.
 //! 4. Who speaks what the child does not is told what it does speak.
@@ -30,7 +31,7 @@ use mcp_attune_wire::agree::{self, Era};
 use mcp_attune_wire::header::Headers;
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tower_service::Service;
 
@@ -48,6 +49,7 @@ mod place;
 mod rename;
 mod session;
 mod shared;
+mod slots;
 mod streams;
 
 pub(crate) use answer::not_json;
@@ -59,6 +61,7 @@ use backoff::Backoff;
 use era::Speaks;
 use session::Session;
 use shared::Shared;
+use slots::Slots;
 
 /// Children without work are looked for this often, or more often where they may be idle for less.
 const LOOK: Duration = Duration::from_secs(5);
@@ -123,7 +126,7 @@ struct Inner {
     starting: tokio::sync::Mutex<()>,
     /// How many starts of a shared child have failed.
     failed: AtomicU64,
-    places: Arc<Semaphore>,
+    slots: Slots,
 }
 
 #[derive(Debug, Default)]
@@ -140,7 +143,7 @@ struct Known {
 
 impl Inner {
     fn new(options: Options, all_stop: watch::Receiver<bool>) -> Self {
-        let places = Arc::new(Semaphore::new(options.sessions.min(Semaphore::MAX_PERMITS)));
+        let slots = Slots::new(options.sessions);
         Self {
             options,
             all_stop: Mutex::new(Some(all_stop)),
@@ -148,7 +151,7 @@ impl Inner {
             known: Mutex::default(),
             starting: tokio::sync::Mutex::default(),
             failed: AtomicU64::new(0),
-            places,
+            slots,
         }
     }
 
@@ -305,6 +308,21 @@ impl Inner {
             session.end();
         }
         drop(shared);
+    }
+
+    /// Ends the session that was idle for longest, and says whether there was one.
+    fn end_longest_idle(&self) -> bool {
+        let mut known = self.known();
+        loop {
+            let idle = known.sessions.iter().filter_map(|(id, session)| Some((session.idle_since()?, id)));
+            let Some(id) = idle.min().map(|(_, id)| id.clone()) else { return false };
+            // Its caller may have been quicker.
+            if known.sessions.get(&id).is_some_and(|session| session.end_idle()) {
+                known.sessions.remove(&id);
+                tracing::debug!(mount = self.options.mount, "an idle session makes room for a new one");
+                return true;
+            }
+        }
     }
 
     async fn handle(

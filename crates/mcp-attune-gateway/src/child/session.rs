@@ -20,13 +20,14 @@ use mcp_attune_process::lines::Line;
 use mcp_attune_process::process::{NotStarted, Program};
 use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::{Kind, Message};
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::heard::Complaints;
 use super::link::{Link, Listener};
 use super::place::{Key, Place};
+use super::slots::Slot;
 use super::streams::{LISTENING, NotOpened, Streams};
 use crate::upstream::UpstreamError;
 
@@ -35,8 +36,6 @@ use crate::upstream::UpstreamError;
 pub(super) struct Session {
     link: Link,
     hub: Arc<Hub>,
-    /// One of so many that may be open.
-    _place: OwnedSemaphorePermit,
 }
 
 /// Why what a caller sent did not go on.
@@ -44,6 +43,8 @@ pub(super) struct Session {
 pub(super) enum NotSent {
     /// It has the id of a request that runs.
     InUse,
+    /// The session is over, and nothing was sent.
+    Over,
     /// The child does not take it.
     Failed(UpstreamError),
 }
@@ -61,6 +62,8 @@ struct Hub {
     complaints: Complaints,
     backoff: Arc<Mutex<Backoff>>,
     started: Instant,
+    /// One of so many programs that may run; none once it is over.
+    slot: Mutex<Option<Slot>>,
 }
 
 #[derive(Debug)]
@@ -82,7 +85,7 @@ impl Session {
         (limit, kept): (usize, usize),
         all_stop: watch::Receiver<bool>,
         backoff: Arc<Mutex<Backoff>>,
-        place: OwnedSemaphorePermit,
+        slot: Slot,
     ) -> Result<Self, NotStarted> {
         let (used, streams) = (Instant::now(), Streams::new(kept));
         let hub = Arc::new(Hub {
@@ -90,9 +93,10 @@ impl Session {
             complaints: Complaints::new(mount),
             backoff,
             started: used,
+            slot: Mutex::new(Some(slot)),
         });
         let link = Link::start(program, limit, all_stop, Arc::clone(&hub))?;
-        Ok(Self { link, hub, _place: place })
+        Ok(Self { link, hub })
     }
 
     /// Whether its child has ended, or is about to.
@@ -104,6 +108,26 @@ impl Session {
     pub(super) fn is_idle(&self, time: Duration) -> bool {
         let state = self.hub.state();
         state.open == 0 && state.used.elapsed() >= time
+    }
+
+    /// Since when it is idle; none where a call runs, somebody hears a stream of it, or it is over.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let state = self.hub.state();
+        let idle = !state.over && state.open == 0 && !state.streams.any_calls();
+        idle.then_some(state.used)
+    }
+
+    /// Ends it if it is still idle, and says whether it did.
+    pub(super) fn end_idle(&self) -> bool {
+        let mut state = self.hub.state();
+        if state.over || state.open > 0 || state.streams.any_calls() {
+            return false;
+        }
+        // Nothing is sent to it any more, so that no caller can be under way.
+        state.over = true;
+        drop(state);
+        self.end();
+        true
     }
 
     /// Ends it.
@@ -119,7 +143,7 @@ impl Session {
             let mut state = self.hub.state();
             state.used = Instant::now();
             if state.over {
-                return Err(UpstreamError::Broken.into());
+                return Err(NotSent::Over);
             }
             let asks = messages.iter().filter(|message| message.kind() == Kind::Request);
             let stream = state.streams.open(asks).map_err(|why| match why {
@@ -169,9 +193,20 @@ impl Hub {
     }
 
     fn close(&self) {
+        if let Some(slot) = &*self.slot() {
+            slot.ends();
+        }
         let mut state = self.state();
         state.over = true;
         state.streams.close();
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Slot>> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn backoff(&self) -> MutexGuard<'_, Backoff> {
+        self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn message(&self, text: &[u8]) {
@@ -179,7 +214,9 @@ impl Hub {
             return self.complaints.log("the child said what is no message; the line is dropped", text.len());
         };
         let mut state = self.state();
-        state.answered |= message.kind() == Kind::Answer;
+        if message.kind() == Kind::Answer && !std::mem::replace(&mut state.answered, true) {
+            self.backoff().answered();
+        }
         if message.kind() == Kind::Batch {
             let parts = message.text().trim();
             drop(state);
@@ -217,9 +254,13 @@ impl Listener for Hub {
     fn ended(self: &Arc<Self>, by_itself: bool) {
         // One that answered is no program that cannot run: what ended it may be this caller's own doing.
         if by_itself && !self.state().answered {
-            self.backoff.lock().unwrap_or_else(PoisonError::into_inner).ended(self.started);
+            self.backoff().ended(self.started);
         }
         self.close();
+    }
+
+    fn gone(self: &Arc<Self>) {
+        self.slot().take();
     }
 }
 

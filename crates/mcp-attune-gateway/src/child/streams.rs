@@ -247,6 +247,11 @@ impl Streams {
         self.streams.get(&LISTENING).map_or(0, |stream| stream.heard)
     }
 
+    /// Whether a call runs, heard or not.
+    pub(super) fn any_calls(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
     /// Whether what comes after an event is still there.
     pub(super) fn knows(&self, place: Place) -> bool {
         let first =

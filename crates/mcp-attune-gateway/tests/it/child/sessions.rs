@@ -219,20 +219,92 @@ async fn a_child_that_dies_ends_its_session_and_no_other() {
     Legacy::begin(at, json!({})).await;
 }
 
+/// A session with a call under way.
+async fn busy(at: SocketAddr) -> (Legacy, Open) {
+    let session = Legacy::begin(at, json!({"elicitation": {}})).await;
+    let mut open = session.open("7", "elicit", json!({})).await;
+    open.until("elicitation/create").await;
+    (session, open)
+}
+
 #[tokio::test]
 async fn no_more_sessions_are_open_than_may_be() {
     let gateway = serve("both", "children = 2\n").await;
     let at = gateway.callers;
-    let one = Legacy::begin(at, json!({})).await;
-    let _two = Legacy::begin(at, json!({})).await;
+    let (one, _call) = busy(at).await;
+    let two = Legacy::begin(at, json!({})).await;
+    let mut get = two.get(&[]).await;
+    get.until("\r\n\r\n").await;
     let (status, head, body) = ask(at, "POST /mcp", &ACCEPT, &hello(&json!({}))).await;
     assert_eq!((status, session_of(&head)), (503, None));
+    assert!(head.contains("retry-after: "), "{head}");
     let error = &read(&body)["error"];
     assert_eq!(error["code"], -32603);
     assert!(error["message"].as_str().unwrap().contains("as many sessions"), "{error}");
     assert_eq!(call(at, "1", "echo", json!({})).await.0, 200, "modern callers have a child of their own");
     assert_eq!(one.end().await, 204);
     Legacy::begin(at, json!({})).await;
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_hears_any_more_keeps_its_session() {
+    let gateway = serve("both", "children = 1\n").await;
+    let at = gateway.callers;
+    let (session, call) = busy(at).await;
+    drop(call);
+    // The caller lost its connection and may take its stream up again.
+    for _ in 0..3 {
+        assert_eq!(ask(at, "POST /mcp", &ACCEPT, &hello(&json!({}))).await.0, 503);
+    }
+    assert_eq!(session.post(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#).await.0, 202);
+    let next = soon(async {
+        loop {
+            let answer = ask(at, "POST /mcp", &ACCEPT, &hello(&json!({}))).await;
+            if answer.0 == 200 {
+                return answer;
+            }
+        }
+    });
+    assert!(session_of(&next.await.1).is_some(), "its call is answered, so it is idle");
+}
+
+#[tokio::test]
+async fn the_longest_idle_session_makes_room_for_a_new_one() {
+    let gateway = serve("both", "children = 3\n").await;
+    let at = gateway.callers;
+    let (busy, _call) = busy(at).await;
+    let (first, second) = (Legacy::begin(at, json!({})).await, Legacy::begin(at, json!({})).await);
+    // It began first, and was used last.
+    assert_eq!(first.call("1", "echo", json!({})).await.0, 200);
+    let pid = second.pid().await;
+    assert_eq!(first.call("2", "echo", json!({})).await.0, 200);
+    let third = Legacy::begin(at, json!({})).await;
+    leaks::is_gone(pid).await;
+    assert_eq!(second.call("1", "echo", json!({})).await.0, 404, "so that its caller begins anew");
+    assert_eq!(ask(at, "GET /mcp", &second.headers(), "").await.0, 404);
+    for session in [&busy, &first, &third] {
+        assert_eq!(session.call("8", "echo", json!({})).await.0, 200);
+    }
+    // Whoever begins anew makes the next one end.
+    let again = Legacy::begin(at, json!({})).await;
+    assert_eq!(again.call("1", "echo", json!({})).await.0, 200);
+    assert_eq!(busy.call("9", "echo", json!({})).await.0, 200, "a call runs in it");
+}
+
+#[tokio::test]
+async fn callers_who_begin_at_once_never_run_more_programs_than_allowed() {
+    let gateway = serve("both", "children = 2\n").await;
+    let at = gateway.callers;
+    let begin = |_| tokio::spawn(async move { ask(at, "POST /mcp", &ACCEPT, &hello(&json!({}))).await.0 });
+    let mut begun = 0;
+    for round in 0..4 {
+        for answer in (0..6).map(begin).collect::<Vec<_>>() {
+            let status = answer.await.unwrap();
+            assert!([200, 503].contains(&status), "{status}");
+            begun += usize::from(status == 200);
+        }
+        assert!(begun > round, "somebody begins in every round");
+    }
 }
 
 #[tokio::test]

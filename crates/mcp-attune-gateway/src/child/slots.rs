@@ -1,0 +1,127 @@
+//! The programs of legacy sessions that may run at a time.
+//!
+//! 1. A program has its slot until it is over, not only until its session is: however fast sessions come and go, no
+//!    more programs run than there are slots.
+//! 2. Whoever finds no free slot may wait for one of a program that is about to end, if nobody else waits for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+
+/// The slots of one server. A clone has the same ones.
+#[derive(Clone, Debug)]
+pub(super) struct Slots {
+    free: Arc<Semaphore>,
+    /// How many programs are about to end.
+    ending: Arc<AtomicUsize>,
+    /// How many callers wait for one of these to be over.
+    waiting: Arc<AtomicUsize>,
+}
+
+/// The slot of one program, free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct Slot {
+    // In this order: the slot must not count as ending when it is free.
+    ending: Ending,
+    _permit: OwnedSemaphorePermit,
+}
+
+#[derive(Debug)]
+struct Ending {
+    count: Arc<AtomicUsize>,
+    begun: AtomicBool,
+}
+
+impl Slots {
+    pub(super) fn new(count: usize) -> Self {
+        let free = Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
+        Self { free, ending: Arc::default(), waiting: Arc::default() }
+    }
+
+    /// Takes a slot. `make_room` ends a program that nobody needs; it is asked where no slot is free or about to be,
+    /// and says whether there was one. None where there is none.
+    pub(super) async fn take(&self, make_room: impl FnOnce() -> bool) -> Option<Slot> {
+        if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
+            return Some(self.slot(permit));
+        }
+        let waiting = Waiting::new(&self.waiting);
+        if waiting.number > self.ending.load(Ordering::Acquire) && !make_room() {
+            return None;
+        }
+        let permit: Result<_, AcquireError> = Arc::clone(&self.free).acquire_owned().await;
+        permit.ok().map(|permit| self.slot(permit))
+    }
+
+    fn slot(&self, permit: OwnedSemaphorePermit) -> Slot {
+        let ending = Ending { count: Arc::clone(&self.ending), begun: AtomicBool::new(false) };
+        Slot { ending, _permit: permit }
+    }
+}
+
+impl Slot {
+    /// The program is about to end.
+    pub(super) fn ends(&self) {
+        if !self.ending.begun.swap(true, Ordering::AcqRel) {
+            self.ending.count.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        if *self.begun.get_mut() {
+            self.count.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// A caller that waits.
+struct Waiting {
+    count: Arc<AtomicUsize>,
+    /// How many wait, this one included.
+    number: usize,
+}
+
+impl Waiting {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        let before = count.fetch_add(1, Ordering::AcqRel);
+        Self { count: Arc::clone(count), number: before + 1 }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::time::timeout;
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_finds_no_slot_waits_only_for_one_that_becomes_free() {
+        let slots = Slots::new(2);
+        let (one, two) = (slots.take(|| false).await.unwrap(), slots.take(|| false).await.unwrap());
+        assert!(slots.take(|| false).await.is_none(), "nobody goes");
+        // One program is about to end: one caller waits for it, and the next would need another.
+        one.ends();
+        one.ends();
+        let waits = tokio::spawn({
+            let slots = slots.clone();
+            async move { slots.take(|| panic!("one is about to be free")).await }
+        });
+        tokio::task::yield_now().await;
+        assert!(slots.take(|| false).await.is_none());
+        assert!(timeout(Duration::from_secs(1), slots.take(|| true)).await.is_err(), "it is not over yet");
+        drop(one);
+        let one = waits.await.unwrap().unwrap();
+        assert!(slots.take(|| false).await.is_none(), "all are taken again");
+        two.ends();
+        drop((one, two));
+        assert!(slots.take(|| false).await.is_some() && slots.take(|| false).await.is_some());
+    }
+}
