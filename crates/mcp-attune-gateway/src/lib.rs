@@ -12,6 +12,7 @@
 
 mod admin;
 mod body;
+mod descriptors;
 mod http1;
 mod metrics;
 mod places;

@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 
 use super::{HttpVersion, Options, Setup};
-use crate::BoxError;
+use crate::{BoxError, descriptors};
 
 const TCP_KEEPALIVE: Duration = Duration::from_secs(60);
 
@@ -78,6 +78,8 @@ impl AsyncWrite for Stream {
 pub(super) struct Connector {
     inner: HttpsConnector<HttpConnector>,
     limit: Duration,
+    /// Descriptors from this one on are kept for other things than servers behind.
+    reserved_from: Option<u64>,
 }
 
 impl Connector {
@@ -91,7 +93,7 @@ impl Connector {
             HttpVersion::Negotiated => builder.enable_all_versions().wrap_connector(tcp),
             HttpVersion::Http2 => builder.enable_http2().wrap_connector(tcp),
         };
-        Ok(Self { inner, limit: options.connect })
+        Ok(Self { inner, limit: options.connect, reserved_from: descriptors::reserved_from() })
     }
 }
 
@@ -131,9 +133,35 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         let connecting = timeout(self.limit, self.inner.call(uri));
-        Box::pin(async move { connecting.await.unwrap_or_else(|_| Err(Box::new(TookTooLong))) })
+        let reserved_from = self.reserved_from;
+        Box::pin(async move {
+            let io = connecting.await.unwrap_or_else(|_| Err(Box::new(TookTooLong)))?;
+            if reserved_from.is_some_and(|reserved| descriptors::number(tcp(&io)) >= reserved) {
+                return Err(Box::new(NoDescriptors).into());
+            }
+            Ok(io)
+        })
     }
 }
+
+fn tcp(io: &Io) -> &TcpStream {
+    match io {
+        MaybeHttpsStream::Http(tcp) => tcp.inner(),
+        MaybeHttpsStream::Https(tls) => tls.inner().get_ref().0.inner().inner(),
+    }
+}
+
+/// The descriptors that are left are kept for other things.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NoDescriptors;
+
+impl fmt::Display for NoDescriptors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("too many files are open")
+    }
+}
+
+impl Error for NoDescriptors {}
 
 /// No connection within the limit.
 #[derive(Clone, Copy, Debug)]

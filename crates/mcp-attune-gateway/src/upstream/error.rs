@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-use super::connect::TookTooLong;
+use super::connect::{NoDescriptors, TookTooLong};
 use super::lane::Fault;
 use crate::http1::Unsent;
 
@@ -27,6 +27,8 @@ pub enum UpstreamError {
     Connect,
     /// No connection in time.
     ConnectTimeout,
+    /// Not the server's fault: the gateway has no file descriptor left for a connection to it.
+    NoDescriptors,
     /// A connection, but no TLS on it: a certificate that nobody vouches for, plain HTTP at the other end.
     Tls,
     /// The request is there, and no answer began in time.
@@ -57,7 +59,7 @@ impl UpstreamError {
             Self::Caller => 400,
             Self::NotServed => 404,
             Self::Connect | Self::Tls | Self::Broken | Self::TooLarge | Self::SlowCaller => 502,
-            Self::Refused | Self::NotStarted | Self::Full => 503,
+            Self::Refused | Self::NotStarted | Self::Full | Self::NoDescriptors => 503,
             Self::ConnectTimeout | Self::FirstByteTimeout | Self::Stalled => 504,
         }
     }
@@ -69,6 +71,7 @@ impl UpstreamError {
             Self::Refused => "refused",
             Self::Connect => "connect",
             Self::ConnectTimeout => "connect_timeout",
+            Self::NoDescriptors => "no_descriptors",
             Self::Tls => "tls",
             Self::FirstByteTimeout => "first_byte_timeout",
             Self::Stalled => "stalled",
@@ -108,12 +111,18 @@ impl UpstreamError {
             if error.is::<TookTooLong>() {
                 return Some(Self::ConnectTimeout);
             }
+            if error.is::<NoDescriptors>() {
+                return Some(Self::NoDescriptors);
+            }
             if error.is::<rustls::Error>() {
                 return Some(Self::Tls);
             }
             cause = match error.downcast_ref::<io::Error>() {
                 Some(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     return Some(Self::Refused);
+                }
+                Some(error) if error.raw_os_error().is_some_and(is_no_descriptor) => {
+                    return Some(Self::NoDescriptors);
                 }
                 // What an io::Error wraps is not its source.
                 Some(error) => error.get_ref().map(|inner| inner as &(dyn Error + 'static)),
@@ -124,12 +133,19 @@ impl UpstreamError {
     }
 }
 
+/// Whether the system has no file descriptor left, for this process (`EMFILE`) or for all of them (`ENFILE`). The two
+/// have the same numbers on every Unix.
+fn is_no_descriptor(code: i32) -> bool {
+    cfg!(unix) && matches!(code, 23 | 24)
+}
+
 impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Refused => "the server behind is not running",
             Self::Connect => "the server behind cannot be reached",
             Self::ConnectTimeout => "the server behind could not be reached in time",
+            Self::NoDescriptors => "as many connections are open as the gateway may have; try again in a moment",
             Self::Tls => "the server behind cannot be trusted: its TLS is not in order",
             Self::FirstByteTimeout => "the server behind did not answer in time",
             Self::Stalled => "the server behind stopped in the middle of its answer",
@@ -145,3 +161,22 @@ impl fmt::Display for UpstreamError {
 }
 
 impl Error for UpstreamError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn no_descriptor_is_no_fault_of_the_server() {
+        for code in [23, 24] {
+            let error = io::Error::from_raw_os_error(code);
+            assert_eq!(UpstreamError::connecting(&error), UpstreamError::NoDescriptors, "{error}");
+            let wrapped = io::Error::other(error);
+            assert_eq!(UpstreamError::connecting(&wrapped), UpstreamError::NoDescriptors, "{wrapped}");
+        }
+        assert_eq!(UpstreamError::connecting(&NoDescriptors), UpstreamError::NoDescriptors);
+        assert_eq!(UpstreamError::connecting(&io::Error::from_raw_os_error(113)), UpstreamError::Connect);
+        assert_eq!(UpstreamError::NoDescriptors.status(), 503);
+    }
+}
