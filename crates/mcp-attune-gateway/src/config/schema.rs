@@ -79,6 +79,11 @@ fn server() -> Value {
             ),
             ("allowed_origins", list(&name(), "The web pages that may call.").default([""; 0])),
             (
+                "shutdown_delay",
+                duration("How long it goes on serving after SIGTERM, not ready any more, before it drains.")
+                    .default("1 s"),
+            ),
+            (
                 "tls",
                 table("The certificate to answer HTTPS with.", tls).with("required", json!(["cert", "key"])),
             ),

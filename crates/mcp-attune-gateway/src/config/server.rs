@@ -3,11 +3,13 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use http::Uri;
 use http::uri::Authority;
 
 use super::findings::Problem;
+use super::limits::time;
 use super::reader::{Reader, Value, some_text, text};
 
 /// Where the gateway listens, and for whom.
@@ -22,6 +24,9 @@ pub struct Server {
     pub allowed_hosts: Vec<Authority>,
     /// The web pages that may call: CORS is on for these.
     pub allowed_origins: Vec<Origin>,
+    /// How long the gateway goes on serving when it was asked to end, while `/readyz` says that it is not ready and
+    /// every answer closes its connection.
+    pub shutdown_delay: Duration,
     /// The certificate to answer HTTPS with; without one, plain HTTP.
     pub tls: Option<Tls>,
 }
@@ -62,6 +67,7 @@ impl Default for Server {
             admin: loopback(8809),
             allowed_hosts: vec![Authority::from_static("localhost")],
             allowed_origins: Vec::new(),
+            shutdown_delay: Duration::from_secs(1),
             tls: None,
         }
     }
@@ -74,6 +80,7 @@ impl Server {
             admin: reader.read("admin", base.admin, address_value),
             allowed_hosts: reader.list("allowed_hosts", &base.allowed_hosts, host),
             allowed_origins: reader.list("allowed_origins", &base.allowed_origins, origin),
+            shutdown_delay: reader.read("shutdown_delay", base.shutdown_delay, time),
             tls: reader.table("tls", base.tls.clone(), |reader, _| tls(reader)),
         };
         // Port 0 is a different port each time.

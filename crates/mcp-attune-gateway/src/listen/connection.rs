@@ -30,6 +30,9 @@ use crate::{Body, BoxError};
 /// How long it may take to tell a caller that there are too many.
 const TURNING_AWAY: Duration = Duration::from_secs(5);
 
+/// What a connection begins with whose caller speaks HTTP/2.
+const HTTP2: &[u8] = b"PRI * HTTP/2";
+
 /// What happens beside a connection's own doings.
 enum Beside {
     /// It has to do something else from now on; false where there is nobody left to say what.
@@ -82,7 +85,7 @@ impl Door {
                 Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                 Err(_) => tracing::debug!("a TLS handshake took too long"),
             },
-            _ = self.told.changed() => {}
+            _ = self.told.wait_for(|phase| matches!(phase, Phase::Finish | Phase::Cut)) => {}
         }
         None
     }
@@ -106,14 +109,21 @@ impl Door {
         let Some(End::Odd(io, read)) = self.attend(&mut plain, &mut visit).await else { return };
         drop(plain);
         // Boxed, because most connections never come here.
+        let two = read.starts_with(HTTP2);
         let verdicts = Arc::new(Verdicts::default());
         match Framed::new(io, read, &self.limits, Arc::clone(&verdicts)) {
-            Ok(io) => Box::pin(self.with_hyper(io, verdicts, visit)).await,
+            Ok(io) => Box::pin(self.with_hyper(io, verdicts, two, visit)).await,
             Err(error) => tracing::debug!(%error, "a connection is cut"),
         }
     }
 
-    async fn with_hyper<I, S>(mut self, io: Framed<I>, verdicts: Arc<Verdicts>, mut visit: Visit<S>)
+    async fn with_hyper<I, S>(
+        mut self,
+        io: Framed<I>,
+        verdicts: Arc<Verdicts>,
+        two: bool,
+        mut visit: Visit<S>,
+    )
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
@@ -127,8 +137,12 @@ impl Door {
             pulse: Arc::clone(&visit.pulse),
             verdicts,
         };
-        let mut hyper =
-            Hyper { connection: pin!(http.serve_connection(TokioIo::new(io), entry)), ear: Ear::default() };
+        let mut hyper = Hyper {
+            connection: pin!(http.serve_connection(TokioIo::new(io), entry)),
+            ear: Ear::default(),
+            pulse: Arc::clone(&visit.pulse),
+            two,
+        };
         self.attend(&mut hyper, &mut visit).await;
     }
 
@@ -138,8 +152,10 @@ impl Door {
         C: Connection,
     {
         let mut next_look = pin!(sleep(visit.watch.every()));
-        if *self.told.borrow() == Phase::Finish {
-            connection.finish();
+        match *self.told.borrow() {
+            Phase::Finish => connection.finish(),
+            Phase::Close => connection.close_after_answer(),
+            Phase::Serve | Phase::Cut => {}
         }
         loop {
             let mut rarely = Rarely::new(async {
@@ -167,6 +183,10 @@ impl Door {
                 // The sender is gone with the listener's future.
                 Beside::Told(false) => return None,
                 Beside::Told(true) => match *self.told.borrow_and_update() {
+                    Phase::Close => {
+                        connection.close_after_answer();
+                        connection.say_goodbye();
+                    }
                     Phase::Finish => connection.finish(),
                     Phase::Cut => return None,
                     Phase::Serve => {}
@@ -206,6 +226,12 @@ trait Connection {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Self::End, BoxError>>;
 
+    /// Takes one more request, and closes after its answer. HTTP/2 has no such thing.
+    fn close_after_answer(&mut self);
+
+    /// Tells the caller to send what comes next elsewhere, where that can be told (HTTP/2).
+    fn say_goodbye(&mut self) {}
+
     /// Lets what runs finish, and takes no more.
     fn finish(&mut self);
 }
@@ -222,6 +248,10 @@ where
         self.poll(cx)
     }
 
+    fn close_after_answer(&mut self) {
+        Self::close_after_answer(self);
+    }
+
     fn finish(&mut self) {
         self.finish();
     }
@@ -230,6 +260,9 @@ where
 struct Hyper<'a, C> {
     connection: Pin<&'a mut C>,
     ear: Ear,
+    pulse: Arc<Pulse>,
+    /// Whether it is HTTP/2.
+    two: bool,
 }
 
 impl<I, S> Connection for Hyper<'_, auto::Connection<'_, TokioIo<I>, Entry<S>, TokioExecutor>>
@@ -243,6 +276,18 @@ where
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.ear.poll(self.connection.as_mut(), cx)
+    }
+
+    fn close_after_answer(&mut self) {
+        // What was said before it was known that this is HTTP/2 is taken back.
+        self.pulse.close_after_answer(!self.two);
+    }
+
+    fn say_goodbye(&mut self) {
+        // HTTP/1.1 would be closed at once where no request runs, while the next may be on its way.
+        if self.two {
+            self.connection.as_mut().graceful_shutdown();
+        }
     }
 
     fn finish(&mut self) {

@@ -179,6 +179,10 @@ where
             answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let Some(running) = this.running.take() else { return Poll::Pending };
+        let mut answer = answer;
+        if running.is_last() {
+            answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         Poll::Ready(Ok(answer.map(|body| Answer::new(body, running))))
     }
 }

@@ -9,7 +9,9 @@
 //!    that send control frames and little else.
 //! 5. A body must not pause for long: reading it then fails with [`RequestError::Stalled`].
 //! 6. A caller that does not read what waits for it is cut off.
-//! 7. At the end no new connection is taken, running requests have [`Limits::drain`] to finish, and what then
+//! 7. Before the end, where there is time for it ([`Phase::Close`]), every answer is the last of its connection, so that
+//!    callers go elsewhere without losing a request.
+//! 8. At the end no new connection is taken, running requests have [`Limits::drain`] to finish, and what then
 //!    still runs is cut.
 //!
 //! Caveat: the time-outs of 2 and 6 are looked at from time to time, so they may come up to half as late again. On
@@ -48,8 +50,6 @@ use crate::{Body, BoxError};
 use connection::Door;
 use entry::TurnedAway;
 
-/// How many callers are told that there are too many, at a time.
-const TURNED_AWAY: usize = 64;
 /// How long to wait when a connection cannot be taken: mostly there are too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What waits for one slow reader: on an HTTP/2 stream, and read ahead of a body.
@@ -65,6 +65,8 @@ const LEAST_BUFFER: usize = 8 * 1024;
 pub struct Limits {
     /// Connections at a time.
     pub connections: usize,
+    /// Connections above it that are told so, at a time.
+    pub turned_away: usize,
     /// Headers of one request.
     pub headers: usize,
     /// Bytes of the head of one request, at least 8 KiB.
@@ -83,6 +85,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 10_000,
+            turned_away: 64,
             headers: 128,
             header_bytes: 64 * 1024,
             head: Duration::from_secs(60),
@@ -153,11 +156,16 @@ pub struct Drained {
     pub cut: usize,
 }
 
-/// What a connection has to do.
+/// How far a listener has come, and all its connections with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
+pub enum Phase {
+    /// Connections are taken and served.
     Serve,
+    /// The same, but every answer is the last of its connection. Over HTTP/2 callers are told to go elsewhere (`GOAWAY`).
+    Close,
+    /// No connection is taken any more, those without a request are closed, and running requests may finish.
     Finish,
+    /// What still runs is cut.
     Cut,
 }
 
@@ -176,10 +184,21 @@ where
     S::Error: Into<BoxError>,
     S::Future: Send,
 {
-    serve_on(&Workers::none(), listener, service, limits, tls, traffic, shutdown).await
+    let (workers, (tell, phases)) = (Workers::none(), watch::channel(Phase::Serve));
+    let serving = serve_on(&workers, listener, service, limits, tls, traffic, phases);
+    let ending = async {
+        shutdown.await;
+        tell.send_replace(Phase::Finish);
+        std::future::pending().await
+    };
+    tokio::select! {
+        drained = serving => drained,
+        drained = ending => drained,
+    }
 }
 
-/// The same, with the connections on threads of their own.
+/// The same, with the connections on threads of their own, and in the phases that are told. Whoever tells them no more
+/// has ended it.
 pub async fn serve_on<S>(
     workers: &Workers,
     listener: TcpListener,
@@ -187,7 +206,7 @@ pub async fn serve_on<S>(
     limits: Limits,
     tls: Option<Tls>,
     traffic: Traffic,
-    shutdown: impl Future<Output = ()>,
+    mut phases: watch::Receiver<Phase>,
 ) -> Drained
 where
     S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
@@ -197,10 +216,10 @@ where
     let (phase, told) = watch::channel(Phase::Serve);
     let limits = Arc::new(limits);
     let seats = Places::new(limits.connections);
-    let steps = Places::new(TURNED_AWAY);
+    let steps = Places::new(limits.turned_away);
     let door = Door { http: Arc::new(http(&limits)), tls, limits: Arc::clone(&limits), told };
 
-    let taking = async move {
+    let mut taking = Box::pin(async move {
         loop {
             let (tcp, address) = accept(&listener).await;
             if let Some(seat) = seats.take() {
@@ -219,17 +238,38 @@ where
                 tokio::spawn(async move { door.turn_away(tcp, TurnedAway, step).await });
             }
         }
-    };
-    tokio::select! {
-        () = taking => {}
-        () = shutdown => {}
+    });
+    loop {
+        match *phases.borrow_and_update() {
+            Phase::Serve => {}
+            Phase::Close => {
+                phase.send_replace(Phase::Close);
+            }
+            Phase::Finish | Phase::Cut => break,
+        }
+        let told = tokio::select! {
+            () = &mut taking => break,
+            told = phases.changed() => told,
+        };
+        if told.is_err() {
+            break;
+        }
     }
+    drop(taking);
 
     // The listener went with `taking`, and the connections' own receivers are now the only ones: the channel
     // closes with the last of them.
     phase.send_replace(Phase::Finish);
-    if timeout(limits.drain, phase.closed()).await.is_ok() {
-        return Drained { cut: 0 };
+    let is_cut = async {
+        if phases.wait_for(|phase| *phase == Phase::Cut).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        finished = timeout(limits.drain, phase.closed()) => if finished.is_ok() {
+            return Drained { cut: 0 };
+        },
+        () = is_cut => {}
     }
     let cut = phase.receiver_count();
     tracing::info!(cut, "requests that did not finish in time are cut");

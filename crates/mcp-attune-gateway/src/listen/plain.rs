@@ -91,6 +91,11 @@ where
         self.closes = true;
     }
 
+    /// Takes one more request, and closes after its answer.
+    pub(super) fn close_after_answer(&self) {
+        self.pulse.close_after_answer(true);
+    }
+
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<End<I>, BoxError>> {
         loop {
             match self.turn {
@@ -148,6 +153,7 @@ where
         let says_close = |said: &[u8]| said.eq_ignore_ascii_case(b"close");
         self.closes |= answer.headers().contains_key(CONNECTION)
             && tokens(answer.headers(), &CONNECTION).any(says_close);
+        self.closes |= running.is_last();
         let (size, closes) = (answer.body().size_hint().exact(), self.closes);
         let body = Answer::new(mem::replace(answer.body_mut(), full(Bytes::new())), running);
         self.outgoing.begin(body, |text| write_answer(&mut answer, size, closes, text));

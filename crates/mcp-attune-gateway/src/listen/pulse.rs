@@ -23,6 +23,7 @@ pub(super) struct Pulse {
     held: AtomicUsize,
     written: AtomicU64,
     blocked: AtomicBool,
+    last_answer: AtomicBool,
 }
 
 /// A pulse at one moment.
@@ -49,6 +50,11 @@ impl Pulse {
             written: self.written.load(Relaxed),
             blocked: self.blocked.load(Relaxed),
         }
+    }
+
+    /// Whether the next answer is the last of its connection.
+    pub(super) fn close_after_answer(&self, close: bool) {
+        self.last_answer.store(close, Relaxed);
     }
 
     fn wrote(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -117,6 +123,13 @@ impl Running {
         pulse.begun.fetch_add(1, Relaxed);
         pulse.running.fetch_add(1, Relaxed);
         Self(Arc::clone(pulse))
+    }
+}
+
+impl Running {
+    /// Whether the answer to this request is the last of its connection.
+    pub(super) fn is_last(&self) -> bool {
+        self.0.last_answer.load(Relaxed)
     }
 }
 

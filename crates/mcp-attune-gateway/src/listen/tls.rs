@@ -2,17 +2,20 @@
 
 use std::error::Error;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use tokio_rustls::TlsAcceptor;
 
 /// A certificate chain and its key. HTTP/2 and HTTP/1.1 are offered, TLS 1.3 and 1.2.
 #[derive(Clone)]
 pub struct Tls {
     pub(super) acceptor: TlsAcceptor,
+    certificate: Arc<Certificate>,
 }
 
 impl fmt::Debug for Tls {
@@ -47,6 +50,23 @@ impl fmt::Display for BadPem {
 
 impl Error for BadPem {}
 
+/// The certificate that is shown now, which can be another than at the start.
+#[derive(Debug)]
+struct Certificate(RwLock<Arc<CertifiedKey>>);
+
+impl ResolvesServerCert for Certificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+fn certified(chain: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, BadPem> {
+    let chain = certificates(chain)?;
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| BadPem::Key)?;
+    let provider = rustls::crypto::ring::default_provider();
+    CertifiedKey::from_der(chain, key, &provider).map(Arc::new).map_err(|_| BadPem::Pair)
+}
+
 impl Tls {
     /// Reads a chain, the server's own certificate first, and its key.
     ///
@@ -54,17 +74,26 @@ impl Tls {
     ///
     /// [`BadPem`], where they cannot be used.
     pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, BadPem> {
-        let chain = certificates(chain)?;
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| BadPem::Key)?;
+        let certificate = Arc::new(Certificate(RwLock::new(certified(chain, key)?)));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|_| BadPem::Pair)?
             .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .map_err(|_| BadPem::Pair)?;
+            .with_cert_resolver(Arc::clone(&certificate) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)) })
+        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), certificate })
+    }
+
+    /// Shows this certificate to whoever connects from now on.
+    ///
+    /// # Errors
+    ///
+    /// [`BadPem`], where it cannot be used; then the old one stays.
+    pub fn replace(&self, chain: &[u8], key: &[u8]) -> Result<(), BadPem> {
+        let certified = certified(chain, key)?;
+        *self.certificate.0.write().unwrap_or_else(PoisonError::into_inner) = certified;
+        Ok(())
     }
 }
 

@@ -51,6 +51,7 @@ fn reads_every_value() {
         admin = "[::1]:81"
         allowed_hosts = ["mcp.example.com", "mcp.example.com:8443"]
         allowed_origins = ["https://APP.example.com:443"]
+        shutdown_delay = "0 s"
         tls = {{ cert = "a.pem", key = "b.pem" }}
         [limits]
         body = "1 KiB"
@@ -102,6 +103,7 @@ fn reads_every_value() {
     assert_eq!(config.server.admin.to_string(), "[::1]:81");
     assert_eq!(config.server.allowed_hosts, ["mcp.example.com", "mcp.example.com:8443"]);
     assert_eq!(config.server.allowed_origins[0].as_str(), "https://app.example.com");
+    assert_eq!(config.server.shutdown_delay, Duration::ZERO);
     assert_eq!(config.server.tls.as_ref().unwrap().key.to_str(), Some("b.pem"));
     let limits = &config.limits;
     assert_eq!((limits.body, limits.answer, limits.event), (1024, 1000, 2 << 20));

@@ -22,6 +22,7 @@ mod pass;
 mod plain;
 mod pool;
 mod replicas;
+mod shutdown;
 mod versions;
 mod whole;
 mod whole_limits;
