@@ -1,6 +1,11 @@
 //! What commands that keep running have in common: a runtime, room for connections, and a reason to stop.
 
+use std::io::IsTerminal;
+use std::thread::available_parallelism;
+
 use anyhow::Context;
+use mcp_attune_gateway::gateway::Control;
+use tokio::sync::mpsc;
 
 /// A runtime with a thread for each core.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
@@ -14,8 +19,9 @@ pub(crate) fn one_thread() -> anyhow::Result<tokio::runtime::Runtime> {
 
 /// Makes room for the files that so many connections and calls need at a time, and warns where there is none.
 pub(crate) fn make_room(connections: usize, calls: usize) {
-    let needed =
-        u64::try_from(connections.saturating_add(calls)).unwrap_or(u64::MAX).saturating_add(OWN_FILES);
+    let cores = available_parallelism().map_or(1, usize::from);
+    let own = OWN_FILES + FILES_PER_CORE * cores.saturating_sub(CORES);
+    let needed = u64::try_from(connections.saturating_add(calls).saturating_add(own)).unwrap_or(u64::MAX);
     match rlimit::increase_nofile_limit(needed) {
         Ok(open) if open >= needed => {}
         Ok(open) => tracing::warn!(
@@ -28,8 +34,53 @@ pub(crate) fn make_room(connections: usize, calls: usize) {
     }
 }
 
-/// Listeners, the log, the runtime's own, name look-ups: what is open beside connections.
-const OWN_FILES: u64 = 64;
+/// Listeners, the log, the runtime's own, name look-ups, a reserve: what is open beside connections.
+const OWN_FILES: usize = 64;
+/// That is enough for so many cores. Each has a thread with files of its own.
+const CORES: usize = 8;
+const FILES_PER_CORE: usize = 4;
+
+/// What the gateway is told by signals, from now on: `SIGTERM` and Ctrl-C end it, `SIGHUP` makes it look at its files,
+/// `SIGUSR1` and `SIGUSR2` mean nothing to it.
+#[cfg(unix)]
+pub(crate) fn controls() -> anyhow::Result<mpsc::UnboundedReceiver<Control>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (tell, told) = mpsc::unbounded_channel();
+    let on_terminal = std::io::stdin().is_terminal();
+    let terminal_is_gone = move || on_terminal && !std::io::stdin().is_terminal();
+    for (kind, name, control) in [
+        (SignalKind::terminate(), "SIGTERM", Some(Control::Terminate)),
+        (SignalKind::interrupt(), "SIGINT", Some(Control::Interrupt)),
+        (SignalKind::hangup(), "SIGHUP", Some(Control::Reload)),
+        (SignalKind::user_defined1(), "SIGUSR1", None),
+        (SignalKind::user_defined2(), "SIGUSR2", None),
+    ] {
+        let mut came = signal(kind).with_context(|| format!("{name} cannot be listened for"))?;
+        let tell = tell.clone();
+        tokio::spawn(async move {
+            while came.recv().await.is_some() {
+                let told = match control {
+                    // Whoever closes the window of a terminal wants the end of what runs in it.
+                    Some(Control::Reload) if terminal_is_gone() => Some(Control::Interrupt),
+                    control => control,
+                };
+                tracing::debug!(signal = name, ?told, "a signal came");
+                // After the end nobody listens.
+                told.map(|told| tell.send(told));
+            }
+        });
+    }
+    Ok(told)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn controls() -> anyhow::Result<mpsc::UnboundedReceiver<Control>> {
+    let (tell, told) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() && tell.send(Control::Interrupt).is_ok() {}
+    });
+    Ok(told)
+}
 
 /// Ctrl-C, or whoever runs us says so.
 pub(crate) async fn stopped() {

@@ -13,7 +13,7 @@ use mcp_attune_gateway::workers::Workers;
 use crate::bundled::Bundled;
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
-use crate::running::{make_room, runtime, stopped};
+use crate::running::{controls, make_room, runtime};
 use crate::speech::{Speech, only_mount};
 
 /// Serve an MCP server to callers, with the rules of Attune around it
@@ -61,6 +61,7 @@ impl Serve {
             tokio::spawn(log.clone().tell());
             let path =
                 config.mounts.first().map_or_else(|| "/mcp".to_owned(), |mount| mount.path.to_string());
+            let controls = controls()?;
             let workers = Workers::start().context("there are no threads")?;
             let gateway = Gateway::bind(config).await.map_err(|why| not_started(&why))?.on(workers);
             writeln!(out, "Attune serves http://{}{path}", gateway.address()?)?;
@@ -69,7 +70,7 @@ impl Serve {
             out.flush()?;
             // What the command line said would be gone after a reload, so only a plain file is followed.
             let follow = file.filter(|_| !self.overrides());
-            gateway.run(follow, stopped()).await;
+            gateway.run_controlled(follow, controls).await;
             log.tell_now();
             Ok(Exit::Fine)
         })

@@ -21,6 +21,7 @@ mod preview;
 mod readme;
 mod serving;
 mod shaped;
+mod signals;
 mod stdio;
 mod terminal;
 
