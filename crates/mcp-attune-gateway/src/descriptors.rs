@@ -38,6 +38,28 @@ pub(crate) fn for_callers(in_use: u64, connections: usize, calls: usize) -> Shar
     }
 }
 
+/// Whether the next descriptor would be one that is kept back.
+#[cfg(unix)]
+pub(crate) fn are_short(reserved_from: u64) -> bool {
+    use std::os::fd::AsFd;
+    // Whatever else can go wrong is for whoever needs a descriptor to find.
+    match std::io::stderr().as_fd().try_clone_to_owned() {
+        Ok(next) => number(&next) >= reserved_from,
+        Err(error) => error.raw_os_error().is_some_and(is_none_left),
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn are_short(_: u64) -> bool {
+    false
+}
+
+/// Whether this error says that the system has no descriptor left, for this process (`EMFILE`) or for all of them
+/// (`ENFILE`). The two have the same numbers on every Unix.
+pub(crate) fn is_none_left(code: i32) -> bool {
+    cfg!(unix) && matches!(code, 23 | 24)
+}
+
 /// The limit that this process has now.
 pub(crate) fn limit() -> Option<u64> {
     #[cfg(unix)]

@@ -412,3 +412,82 @@ fn with_few_files_calls_are_served_or_unavailable_and_operators_are_answered() {
         thread::sleep(Duration::from_millis(20));
     }
 }
+
+/// A server that takes its time.
+fn slow() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    thread::spawn(move || {
+        for tcp in listener.incoming().map_while(Result::ok) {
+            thread::spawn(move || {
+                let mut tcp = BufReader::new(tcp);
+                while let Some((_, length)) = head(&mut tcp) {
+                    let _ = tcp.read_exact(&mut vec![0; length]);
+                    thread::sleep(Duration::from_millis(300));
+                    let answer = format!(
+                        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{ANSWER}",
+                        ANSWER.len()
+                    );
+                    let _ = tcp.get_mut().write_all(answer.as_bytes());
+                }
+            });
+        }
+    });
+    address
+}
+
+/// Over HTTP/2 one connection has many calls, each with a connection to the server behind.
+#[cfg(target_os = "linux")]
+#[test]
+fn with_few_files_the_server_behind_is_not_blamed() {
+    use http_body_util::{BodyExt, Full};
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+
+    let limited = "ulimit -n 64 && exec \"$0\" \"$@\"";
+    let command = ["sh", "-c", limited, env!("CARGO_BIN_EXE_attune")];
+    let gateway = Gateway::start_by(&command, &config(slow(), ""), Stdio::null());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let said: Vec<(u16, bool, String)> = runtime.block_on(async {
+        let tcp = tokio::net::TcpStream::connect(&gateway.address).await.expect("it listens");
+        let io = TokioIo::new(tcp);
+        let (send, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.expect("HTTP/2");
+        tokio::spawn(connection);
+        let calls: Vec<_> = (0..100)
+            .map(|_| {
+                let request = http::Request::post(format!("http://{}/mcp", gateway.address))
+                    .header("content-type", "application/json")
+                    .header("accept", "application/json, text/event-stream")
+                    .body(Full::<bytes::Bytes>::from(PING))
+                    .expect("a request");
+                let mut send = send.clone();
+                tokio::spawn(async move {
+                    let answer = send.send_request(request).await.expect("an answer");
+                    let again = answer.headers().contains_key("retry-after");
+                    let status = answer.status().as_u16();
+                    let body = answer.into_body().collect().await.expect("a body").to_bytes();
+                    (status, again, String::from_utf8_lossy(&body).into_owned())
+                })
+            })
+            .collect();
+        // While all descriptors that it may use are in use.
+        let admin = gateway.admin.clone();
+        let health = tokio::task::spawn_blocking(move || get(&admin, "/healthz"));
+        assert!(health.await.expect("it ends").starts_with("HTTP/1.1 200 "));
+        let mut said = Vec::new();
+        for call in calls {
+            said.push(call.await.expect("it ends"));
+        }
+        said
+    });
+    let (served, others): (Vec<_>, Vec<_>) = said.iter().partition(|(status, ..)| *status == 200);
+    assert!(!served.is_empty() && !others.is_empty(), "{said:?}");
+    for (status, again, body) in others {
+        let sentence = "as many connections are open as the gateway may have; try again in a moment";
+        assert!(
+            *status == 503 && *again && body.contains(sentence),
+            "{status} {body}\n{}",
+            gateway.log.lock().expect("a log")
+        );
+    }
+}

@@ -135,9 +135,13 @@ impl Service<Uri> for Connector {
         let connecting = timeout(self.limit, self.inner.call(uri));
         let reserved_from = self.reserved_from;
         Box::pin(async move {
+            if reserved_from.is_some_and(descriptors::are_short) {
+                return Err(BoxError::from(NoDescriptors));
+            }
             let io = connecting.await.unwrap_or_else(|_| Err(Box::new(TookTooLong)))?;
+            // Others may have been quicker while its name was looked up.
             if reserved_from.is_some_and(|reserved| descriptors::number(tcp(&io)) >= reserved) {
-                return Err(Box::new(NoDescriptors).into());
+                return Err(BoxError::from(NoDescriptors));
             }
             Ok(io)
         })

@@ -6,6 +6,7 @@ use std::io;
 
 use super::connect::{NoDescriptors, TookTooLong};
 use super::lane::Fault;
+use crate::descriptors;
 use crate::http1::Unsent;
 
 /// Why a server behind gave no answer, or not all of it.
@@ -121,7 +122,7 @@ impl UpstreamError {
                 Some(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     return Some(Self::Refused);
                 }
-                Some(error) if error.raw_os_error().is_some_and(is_no_descriptor) => {
+                Some(error) if error.raw_os_error().is_some_and(descriptors::is_none_left) => {
                     return Some(Self::NoDescriptors);
                 }
                 // What an io::Error wraps is not its source.
@@ -131,12 +132,6 @@ impl UpstreamError {
         }
         None
     }
-}
-
-/// Whether the system has no file descriptor left, for this process (`EMFILE`) or for all of them (`ENFILE`). The two
-/// have the same numbers on every Unix.
-fn is_no_descriptor(code: i32) -> bool {
-    cfg!(unix) && matches!(code, 23 | 24)
 }
 
 impl fmt::Display for UpstreamError {
