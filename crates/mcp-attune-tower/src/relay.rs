@@ -10,7 +10,7 @@
 //! 5. What a server says goes back as it came; the answer to a request is adapted to that request's plan, and so are its
 //!    progress, and a question while it is the only one that waits. What is no message stays away from the client, whose reader would stumble over it.
 //!
-//! Rules: C1, C9, C10, F1, F13, F14, H13, H14, L3, L13, L20.
+//! Rules: C1, C9, C10, F1, F13, F14, H13, H14, H18, L3, L13, L20.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -416,6 +416,23 @@ mod tests {
         }
         let mut relay = Relay { report_only: true, ..relay() };
         check_onward(&mut relay, "no JSON", "no JSON");
+    }
+
+    #[test]
+    fn answers_a_name_in_another_case_and_lets_it_pass_where_it_only_reports() {
+        for line in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sql","Name":"evil"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"RequestId":2}}"#,
+        ] {
+            let Err(reply) = relay().onward(line.as_bytes()) else { panic!("passed: {line}") };
+            assert_eq!((reply.code, reply.rules), (-32700, vec!["H18"]), "{line}");
+            let mut reporting = Relay { report_only: true, ..relay() };
+            check_onward(&mut reporting, line, line);
+        }
+        // What a server says is for its client to read.
+        let odd = r#"{"jsonrpc":"2.0","id":1,"result":{},"Result":{}}"#;
+        check_back(&mut relay(), odd, Some(odd));
     }
 
     #[test]

@@ -8,13 +8,14 @@
 //!
 //! Half a surrogate pair (`"\ud83d"`) is legal JSON and passes; it equals nothing that a header can say.
 //!
-//! Rules: H13.
+//! Rules: H13, H18.
 
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
 use crate::json::{Span, Text, Type, Value};
+use crate::scan::fold::{self, Found, KnownName};
 use crate::scan::{Name, Scanner, Wanted};
 
 pub use crate::scan::{Fault, MAX_DEPTH, Unreadable};
@@ -72,6 +73,52 @@ const METHODS: [&str; 34] = [
     "tools/call",
     "tools/list",
 ];
+
+/// The members that the rules read, in the three objects where MCP gives them a meaning. A name that differs from one of
+/// these only in case is refused (H18), so a member that is read anywhere must stand here.
+mod known {
+    use super::{KnownName, meta};
+
+    /// In the message itself.
+    pub(super) static MESSAGE: [KnownName; 7] = [
+        KnownName::fixed("jsonrpc"),
+        KnownName::fixed("id"),
+        KnownName::fixed("method"),
+        KnownName::fixed("params"),
+        KnownName::fixed("result"),
+        KnownName::fixed("error"),
+        KnownName::fixed("clientContext"),
+    ];
+
+    /// In `params`.
+    pub(super) static PARAMS: [KnownName; 13] = [
+        KnownName::fixed("name"),
+        KnownName::fixed("_meta"),
+        KnownName::fixed("arguments"),
+        KnownName::fixed("uri"),
+        KnownName::fixed("taskId"),
+        KnownName::fixed("cursor"),
+        KnownName::fixed("requestId"),
+        KnownName::fixed("progressToken"),
+        KnownName::fixed("protocolVersion"),
+        KnownName::fixed("capabilities"),
+        KnownName::fixed("clientInfo"),
+        KnownName::fixed("inputResponses"),
+        KnownName::fixed("requestState"),
+    ];
+
+    /// In `params._meta`.
+    pub(super) static META: [KnownName; 8] = [
+        KnownName::fixed(meta::PROTOCOL_VERSION),
+        KnownName::fixed(meta::CLIENT_CAPABILITIES),
+        KnownName::fixed(meta::CLIENT_INFO),
+        KnownName::fixed(meta::ACCEPT_LANGUAGE),
+        KnownName::fixed(meta::CONTENT_LANGUAGE),
+        KnownName::fixed(meta::CLIENT_CONTEXT),
+        KnownName::fixed("io.modelcontextprotocol/subscriptionId"),
+        KnownName::fixed("progressToken"),
+    ];
+}
 
 /// What a body is, before any rule is applied.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -145,13 +192,14 @@ struct Known {
 }
 
 impl Known {
-    fn note(&mut self, name: Text<'_>, value: Span) {
-        match name.decode().as_deref() {
-            Some("jsonrpc") => self.version = Some(value),
-            Some("id") => self.id = Some(value),
-            Some("method") => self.method = Some(value),
-            Some("result" | "error") => self.answers = true,
-            _ => {}
+    fn note(&mut self, name: Name, text: &str, value: Span) {
+        let is = |wanted| name.is(&Wanted::new(wanted), text);
+        match () {
+            () if is("jsonrpc") => self.version = Some(value),
+            () if is("id") => self.id = Some(value),
+            () if is("method") => self.method = Some(value),
+            () if is("result") || is("error") => self.answers = true,
+            () => {}
         }
     }
 
@@ -192,6 +240,60 @@ impl<'a> Message<'a> {
         let text = scanner.text();
         let kind = if first == b'[' { Kind::Batch } else { known.kind(text) };
         Ok(Self { text, kind, members, within, known })
+    }
+
+    /// Refuses names that a parser which ignores case would take for others: in the message, in its `params` and in their
+    /// `_meta`, no two names may be equal after simple case folding, nor may one be equal to a name that is read there
+    /// without being it. [`agree`](crate::agree) asks this of everything that a caller sends, and the same of the
+    /// arguments that the tool's schema declares. What stands in other objects, and in batches, is not looked at.
+    ///
+    /// ```
+    /// use mcp_attune_wire::message::{Fault, Message};
+    ///
+    /// let body = br#"{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call"}"#;
+    /// let unreadable = Message::parse(body)?.check_case().unwrap_err();
+    /// assert_eq!((unreadable.fault, unreadable.at), (Fault::NameDiffersInCase, 40));
+    /// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::NameDiffersInCase`] and where that name stands. Rules: H18.
+    pub fn check_case(&self) -> Result<(), Unreadable> {
+        let is_known = |place, found: &Found<'_>| {
+            Self::known(place).is_none_or(|known| known.iter().any(|known| known.is(found)))
+        };
+        // Most messages have no other names than the known ones, and there is nothing else to ask then.
+        let mut members = self.members.iter();
+        if members.all(|member| is_known(member.place, &Found::new(member.name, self.text))) {
+            return Ok(());
+        }
+        [Place::Message, Place::Params, Place::Meta].into_iter().try_for_each(|place| {
+            let known = Self::known(place).unwrap_or_default();
+            fold::check(self.names(place), &known.iter(), |found| is_known(place, found))
+        })
+    }
+
+    /// The names that are known in one place; `None` where they are the tool's own.
+    #[inline]
+    fn known(place: Place) -> Option<&'static [KnownName]> {
+        match place {
+            Place::Message => Some(&known::MESSAGE),
+            Place::Params => Some(&known::PARAMS),
+            Place::Meta => Some(&known::META),
+            Place::Arguments => None,
+        }
+    }
+
+    /// The names of the arguments, to be compared without case.
+    pub(crate) fn argument_names(&self) -> impl Iterator<Item = Found<'a>> + Clone {
+        self.names(Place::Arguments)
+    }
+
+    fn names(&self, place: Place) -> impl Iterator<Item = Found<'a>> + Clone {
+        let here = self.members(place).iter().filter(move |member| member.place == place);
+        let text = self.text;
+        here.map(move |member| Found::new(member.name, text))
     }
 
     /// The whole body as text.
@@ -384,7 +486,7 @@ fn read_message(
     scanner.object(&mut |scanner, name| {
         let is_params = name.is(&wanted, scanner.text()) && scanner.peek()? == b'{';
         let value = if is_params { read_params(scanner, members, within)? } else { scanner.value()? };
-        known.note(name.text(scanner.text()), value);
+        known.note(name, scanner.text(), value);
         members.push(Member { name, value, place: Place::Message });
         Ok(())
     })?;

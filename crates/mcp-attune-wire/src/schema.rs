@@ -21,7 +21,7 @@
 //! # Ok::<(), mcp_attune_wire::schema::Invalid>(())
 //! ```
 //!
-//! Rules: H5.
+//! Rules: H5, H18.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -30,6 +30,7 @@ use core::fmt;
 use crate::header::{PARAM_PREFIX, is_token, order_of_names};
 use crate::json::{Span, Text, Type, Value};
 use crate::message::{Message, Unreadable};
+use crate::scan::fold::{self, Found, KnownName};
 use crate::scan::{Name, Scanner};
 
 /// The annotation.
@@ -98,7 +99,11 @@ pub struct Declared {
 struct Node {
     declaration: Option<usize>,
     /// In the order of the lengths of their names, then of the names: most names differ in length already.
-    children: Vec<(String, Node)>,
+    children: Vec<(KnownName, Node)>,
+    /// Whether a declaration stands deeper than among the children.
+    nested: bool,
+    /// Whether the names of the children are all ASCII, and no two of them equal but for their case.
+    names_are_simple: bool,
 }
 
 impl Declared {
@@ -129,14 +134,20 @@ impl Declared {
                 return Err(Invalid { at: shown(other.path()), why: Why::Repeated });
             }
         }
-        let mut root = Node::default();
+        let mut root = Node { names_are_simple: true, ..Node::default() };
         for (index, declaration) in declarations.iter().enumerate() {
             let mut node = &mut root;
-            for name in &declaration.path {
+            for (depth, name) in declaration.path.iter().enumerate() {
+                node.nested |= depth + 1 < declaration.path.len();
                 let place = match node.find(name) {
                     Ok(place) => place,
                     Err(place) => {
-                        node.children.insert(place, (name.clone(), Node::default()));
+                        let is_like = |(child, _): &(KnownName, _)| child.as_str().eq_ignore_ascii_case(name);
+                        node.names_are_simple &= name.is_ascii() && !node.children.iter().any(is_like);
+                        node.children.insert(
+                            place,
+                            (KnownName::new(name), Node { names_are_simple: true, ..Node::default() }),
+                        );
                         place
                     }
                 };
@@ -178,18 +189,63 @@ impl Declared {
         self.root.collect(message.arguments(), &mut values);
         values
     }
+
+    /// Refuses names that a parser which ignores case would take for others, in `arguments` and in each object that leads
+    /// to a declaration. Other objects are the tool's own.
+    ///
+    /// Rules: H18.
+    pub(crate) fn check_case(&self, message: &Message<'_>) -> Result<(), Unreadable> {
+        self.root.check_names(message.argument_names())?;
+        if self.root.nested { self.root.check_inside(message.arguments()) } else { Ok(()) }
+    }
 }
 
 impl Node {
     fn find(&self, name: &str) -> Result<usize, usize> {
         let order = |child: &str| child.len().cmp(&name.len()).then_with(|| child.cmp(name));
-        self.children.binary_search_by(|(child, _)| order(child))
+        self.children.binary_search_by(|(child, _)| order(child.as_str()))
     }
 
     fn child(&self, name: Text<'_>) -> Option<&Self> {
         // Half a surrogate pair is no character, so no schema has named it.
         let place = self.find(&name.decode()?).ok()?;
         self.children.get(place).map(|(_, node)| node)
+    }
+
+    fn check_names<'a>(&self, names: impl Iterator<Item = Found<'a>> + Clone) -> Result<(), Unreadable> {
+        let known = self.children.iter().map(|(name, _)| name);
+        if !self.names_are_simple {
+            return fold::check_folded(names, &known);
+        }
+        // Among a few the marks tell most apart, which is quicker than going by their order.
+        if self.children.len() <= FEW {
+            return fold::check(names, &known, |found| known.clone().any(|known| known.is(found)));
+        }
+        fold::check(names, &known, |found| self.child(found.text()).is_some())
+    }
+
+    /// Checks the objects behind these members, as far as they lead to a declaration. Bounded as `collect` is.
+    #[cold]
+    fn check_inside<'a>(
+        &self,
+        members: impl Iterator<Item = (Text<'a>, Value<'a>)>,
+    ) -> Result<(), Unreadable> {
+        for (name, value) in members {
+            let Some(node) = self.child(name).filter(|node| !node.children.is_empty()) else { continue };
+            let mut members = value.members();
+            let names: Vec<_> = core::iter::from_fn(|| members.entry())
+                .map(|(at, name, _)| Found::at(at + 1, name))
+                .collect();
+            node.check_names(names.iter().copied())?;
+            if node.nested {
+                node.check_nested(value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_nested(&self, value: Value<'_>) -> Result<(), Unreadable> {
+        self.check_inside(value.members())
     }
 
     /// A schema nests at most as deep as the scanner reads, so this recursion is bounded.

@@ -40,6 +40,37 @@ async fn a_refusal_never_reaches_the_service() {
     }
 }
 
+/// Bodies that a parser which ignores case reads otherwise.
+const IN_ANOTHER_CASE: [&str; 6] = [
+    r#"{"jsonrpc":"2.0","id":7,"method":"ping","Method":"tools/call"}"#,
+    r#"{"jsonrpc":"2.0","id":7,"method":"ping","Params":{"name":"evil"}}"#,
+    r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"sql","Name":"evil"}}"#,
+    r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"sql","argument\u017f":{}}}"#,
+    r#"{"jsonrpc":"2.0","id":7,"result":{},"Result":{}}"#,
+    r#"{"jsonrpc":"2.0","id":7,"Method":"tools/call"}"#,
+];
+
+#[tokio::test]
+async fn a_name_in_another_case_never_reaches_the_service() {
+    for body in IN_ANOTHER_CASE {
+        let (response, seen) = send(Settings::default(), post(&[], body), json(OK)).await;
+        let (status, code, _) = error(response).await;
+        assert_eq!((status, code), (400, -32700), "{body}");
+        assert!(seen.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn report_lets_a_name_in_another_case_pass_as_it_came() {
+    let mut settings = Settings::default();
+    settings.report_only = true;
+    for body in IN_ANOTHER_CASE {
+        let (response, seen) = send(settings.clone(), post(&[], body), json(OK)).await;
+        assert_eq!(text(response).await, OK);
+        assert_eq!(seen[0].1, body);
+    }
+}
+
 #[tokio::test]
 async fn a_body_over_its_bound_is_413() {
     let mut settings = Settings::default();

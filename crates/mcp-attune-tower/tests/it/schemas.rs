@@ -87,8 +87,12 @@ fn gate(server: &Server, settings: Settings) -> Gate {
 
 /// A call whose argument says `eu`, with these headers beside the usual ones.
 fn call(headers: &[(&str, &str)]) -> Request<Body> {
+    call_with(r#"{"region":"eu"}"#, headers)
+}
+
+fn call_with(arguments: &str, headers: &[(&str, &str)]) -> Request<Body> {
     let body = format!(
-        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"t","arguments":{{"region":"eu"}},"_meta":{{{META},"progressToken":1}}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"t","arguments":{arguments},"_meta":{{{META},"progressToken":1}}}}}}"#
     );
     let routed = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "t")];
     post(&[&routed, headers].concat(), &body)
@@ -123,6 +127,25 @@ async fn a_thousand_bad_calls_in_ten_seconds_cost_twelve_listings_at_most() {
     }
     assert!((2..=12).contains(&server.listings()), "{}", server.listings());
     assert_eq!(server.calls(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_declared_argument_in_another_case_never_reaches_the_server() {
+    let server = Server::usual();
+    let gate = gate(&server, Settings::default());
+    for arguments in [
+        r#"{"region":"eu","Region":"us"}"#,
+        r#"{"REGION":"us"}"#,
+        r#"{"region":"eu","re\u0067\u0049on":"us"}"#,
+        r#"{"region":"eu","a":1,"A":2}"#,
+    ] {
+        let answer = gate.clone().oneshot(call_with(arguments, &[GOOD])).await.unwrap();
+        let (status, code, _) = error(answer).await;
+        assert_eq!((status, code), (400, -32700), "{arguments}");
+    }
+    assert_eq!(server.calls(), 0);
+    // What is inside other arguments is the tool's own.
+    assert_eq!(status(&gate, call_with(r#"{"region":"eu","x":{"a":1,"A":2}}"#, &[GOOD])).await, 200);
 }
 
 #[tokio::test(start_paused = true)]

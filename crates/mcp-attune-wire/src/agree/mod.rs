@@ -2,12 +2,14 @@
 //!
 //! The checks come in this order, and the first that fails answers:
 //!
-//! 1. A modern body is one request or one notification.
-//! 2. `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` come once (H2).
-//! 3. A modern request has its envelope in `_meta` (H14).
-//! 4. Every header agrees with the body; what does not is told all at once (H1, H4–H7, H16, H20, L14).
-//! 5. The version is one that is spoken here, where Attune is the one to say so (H14).
-//! 6. A request has one context, in whichever of its two places (C1).
+//! 1. No member name differs from another only in case, where the rules read names (H18).
+//! 2. A modern body is one request or one notification.
+//! 3. `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` come once (H2).
+//! 4. A modern request has its envelope in `_meta` (H14).
+//! 5. The names that lead to declared arguments are as the schema writes them (H18).
+//! 6. Every header agrees with the body; what does not is told all at once (H1, H4–H7, H16, H20, L14).
+//! 7. The version is one that is spoken here, where Attune is the one to say so (H14).
+//! 8. A request has one context, in whichever of its two places (C1).
 //!
 //! A `tools/call` whose arguments may travel in headers needs the schema that this caller was advertised.
 //! Fetching it is the host's work: [`begin`] then hands back an [`Open`] question, and [`Open::with`]
@@ -32,7 +34,7 @@
 //! # Ok::<(), mcp_attune_wire::message::Unreadable>(())
 //! ```
 //!
-//! Rules: C1, H1–H9, H14, H16, H20, L14.
+//! Rules: C1, H1–H9, H14, H16, H18, H20, L14.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -232,7 +234,11 @@ impl<'a> Open<'a, '_> {
     /// True where the headers of the arguments are what a client would write.
     fn check(&self, declared: Option<&Declared>) -> Result<bool, Refusal> {
         let mut mismatches = self.mismatches.clone();
-        let mirrored = declared.filter(|declared| !declared.is_empty()).is_none_or(|declared| {
+        let declared = declared.filter(|declared| !declared.is_empty());
+        if let Some(declared) = declared {
+            declared.check_case(&self.agreed.message)?;
+        }
+        let mirrored = declared.is_none_or(|declared| {
             params::check(declared, &self.agreed.message, &self.params, self.policy, &mut mismatches)
         });
         refuse_underscores(&self.params, declared, &mut mismatches);
@@ -251,6 +257,7 @@ pub fn begin<'a, 'p>(
     message: Message<'a>,
     policy: &'p Policy,
 ) -> Result<Agree<'a, 'p>, Refusal> {
+    message.check_case()?;
     let era = era(headers, &message);
     if era == Era::Modern && !matches!(message.kind(), Kind::Request | Kind::Notification) {
         return Err(Refusal::new(&message, Refused::NotARequest(message.kind())));
@@ -295,15 +302,16 @@ fn refuse_underscores(params: &[(&str, &[u8])], declared: Option<&Declared>, mis
     }
 }
 
-/// The same for a message that came without headers, over a pipe: what is left are the envelope, the version and the
-/// context. What is neither request nor notification is for whoever waits for it.
+/// The same for a message that came without headers, over a pipe: what is left are the names, the envelope, the version
+/// and the context. What is neither request nor notification is for whoever waits for it.
 ///
 /// # Errors
 ///
 /// [`Refusal`] for the first that fails.
 ///
-/// Rules: C1, H14, L20.
+/// Rules: C1, H14, H18, L20.
 pub fn without_headers<'a>(message: Message<'a>, policy: &Policy) -> Result<Agreed<'a>, Refusal> {
+    message.check_case()?;
     let era = era(&Headers::default(), &message);
     if era == Era::Modern && message.kind() == Kind::Request {
         require_envelope(&message)?;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::header::{self, Undecodable};
-use crate::message::{Kind, Message};
+use crate::message::{Kind, Message, Unreadable};
 
 /// One header that does not say what the body says.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -159,6 +159,9 @@ pub struct Refusal {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Refused {
+    /// A body with a name that not every reader tells from another (H18). Its answer carries no id, as that of a body
+    /// which cannot be read at all.
+    Unreadable(Unreadable),
     /// A modern body that is neither a request nor a notification (H13).
     NotARequest(Kind),
     /// A modern request without these keys in its `_meta` (H14).
@@ -184,6 +187,7 @@ impl Refused {
     pub fn rules(&self) -> Vec<&'static str> {
         let mut rules = Vec::new();
         match self {
+            Self::Unreadable(unreadable) => rules.push(unreadable.fault.rule()),
             Self::NotARequest(_) => rules.push("H13"),
             Self::EnvelopeMissing(_) | Self::VersionNotText | Self::Version { .. } => rules.push("H14"),
             Self::TwoContexts => rules.push("C1"),
@@ -207,6 +211,13 @@ impl Refusal {
     }
 }
 
+impl From<Unreadable> for Refusal {
+    #[cold]
+    fn from(unreadable: Unreadable) -> Self {
+        Self { id: None, refused: Refused::Unreadable(unreadable) }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.refused.fmt(f)
@@ -216,6 +227,7 @@ impl fmt::Display for Refusal {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Unreadable(unreadable) => unreadable.fmt(f),
             Self::NotARequest(kind) => f.write_str(match kind {
                 Kind::Batch => "a batch is not allowed; send each message in a request of its own",
                 Kind::Answer => "an answer is not allowed here; send requests and notifications",

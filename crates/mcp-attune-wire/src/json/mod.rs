@@ -15,6 +15,7 @@ mod walk;
 pub(crate) use skip::{is_printable, is_simple, plain_until};
 use skip::{skip_string, skip_value};
 pub use text::Text;
+pub(crate) use text::push_code;
 pub use walk::Walk;
 
 use crate::number;
@@ -252,7 +253,7 @@ pub struct Members<'a> {
 
 impl<'a> Members<'a> {
     /// The next member, and where its name's opening quote stands.
-    fn entry(&mut self) -> Option<(usize, Text<'a>, Value<'a>)> {
+    pub(crate) fn entry(&mut self) -> Option<(usize, Text<'a>, Value<'a>)> {
         let bytes = self.text.as_bytes();
         let start = self.at + bytes.get(self.at..)?.iter().position(|byte| *byte == b'"')? + 1;
         let end = skip_string(bytes, start);

@@ -78,16 +78,19 @@ impl<'a> Text<'a> {
 
     /// Appends the decoded text as UTF-8, half a surrogate pair in the three bytes that WTF-8 gives it.
     pub(crate) fn decode_into(self, out: &mut Vec<u8>) {
-        for code in self.codes() {
-            match char::from_u32(code) {
-                Some(char) => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
-                None => out.extend_from_slice(&[
-                    0xE0 | low_bits(code >> 12, 0x0F),
-                    0x80 | low_bits(code >> 6, 0x3F),
-                    0x80 | low_bits(code, 0x3F),
-                ]),
-            }
-        }
+        self.codes().for_each(|code| push_code(code, out));
+    }
+}
+
+/// Appends one code point as UTF-8, half a surrogate pair in the three bytes that WTF-8 gives it.
+pub(crate) fn push_code(code: u32, out: &mut Vec<u8>) {
+    match char::from_u32(code) {
+        Some(char) => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+        None => out.extend_from_slice(&[
+            0xE0 | low_bits(code >> 12, 0x0F),
+            0x80 | low_bits(code >> 6, 0x3F),
+            0x80 | low_bits(code, 0x3F),
+        ]),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What Attune answers itself: the only place that knows status codes, error codes and response headers.
 //!
-//! 1. A body that cannot be read in one way: 400, `-32700`.
+//! 1. A body that cannot be read in one way, by readers that ignore case too: 400, `-32700`.
 //! 2. A modern body that is no request or notification: 400, `-32600`.
 //! 3. An envelope that is not whole, or two contexts that differ: 400, `-32602`.
 //! 4. Headers that do not agree: 400, `-32020`, the first in words and all of them in `data.mismatches`.
@@ -21,7 +21,7 @@
 //! assert_eq!((reply.status, reply.code), (400, -32700));
 //! ```
 //!
-//! Rules: C1, C9, G8, H9, H13, H14.
+//! Rules: C1, C9, G8, H9, H13, H14, H18.
 
 use alloc::string::String;
 use alloc::vec;
@@ -161,13 +161,14 @@ impl Reply {
 
 impl From<&Unreadable> for Reply {
     fn from(unreadable: &Unreadable) -> Self {
-        Self { rules: vec!["H13"], ..Self::error(PARSE_ERROR, None, unreadable, &"") }
+        Self { rules: vec![unreadable.fault.rule()], ..Self::error(PARSE_ERROR, None, unreadable, &"") }
     }
 }
 
 impl From<&Refusal> for Reply {
     fn from(refusal: &Refusal) -> Self {
         let code = match &refusal.refused {
+            Refused::Unreadable(_) => PARSE_ERROR,
             Refused::NotARequest(_) => INVALID_REQUEST,
             Refused::EnvelopeMissing(_) | Refused::VersionNotText | Refused::TwoContexts => INVALID_PARAMS,
             Refused::Mismatch(_) => HEADER_MISMATCH,
@@ -215,7 +216,10 @@ impl fmt::Display for Data<'_> {
                 list(f, supported, |f, version| Quoted(version).fmt(f))?;
                 f.write_str("]}")
             }
-            Refused::NotARequest(_) | Refused::VersionNotText | Refused::TwoContexts => Ok(()),
+            Refused::Unreadable(_)
+            | Refused::NotARequest(_)
+            | Refused::VersionNotText
+            | Refused::TwoContexts => Ok(()),
         }
     }
 }

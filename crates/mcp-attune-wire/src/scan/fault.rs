@@ -28,10 +28,21 @@ pub enum Fault {
     TooDeep,
     /// A member name twice in one object: `{"a":1,"\u0061":2}`.
     RepeatedName,
+    /// A member name that differs only in case from another one of the object, or from one that the rules read:
+    /// `{"method":"ping","Method":"tools/call"}`. See [`Message::check_case`](crate::message::Message::check_case).
+    NameDiffersInCase,
     /// Something after the value: `{} {}`.
     Trailing,
     /// Over 2 GiB.
     TooLong,
+}
+
+impl Fault {
+    /// The rule that a body with it breaks.
+    #[must_use]
+    pub fn rule(self) -> &'static str {
+        if self == Self::NameDiffersInCase { "H18" } else { "H13" }
+    }
 }
 
 /// A [`Fault`] and the byte where it was met.
@@ -55,6 +66,12 @@ impl fmt::Display for Unreadable {
             Fault::RepeatedName => write!(
                 f,
                 "a member name stands twice in one object, the second time at byte {at}; each name may stand once"
+            ),
+            Fault::NameDiffersInCase => write!(
+                f,
+                "the member name at byte {at} differs only in case from another one, or from one that has a meaning here; \
+                 readers that ignore case would read another message, so write each name once and exactly as MCP and the \
+                 tool's schema spell it"
             ),
             Fault::Trailing => {
                 write!(f, "something follows the message at byte {at}; send one message and nothing after it")

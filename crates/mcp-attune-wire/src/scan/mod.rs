@@ -12,6 +12,7 @@
 use alloc::vec::Vec;
 
 mod fault;
+pub(crate) mod fold;
 mod name;
 
 pub use fault::{Fault, Unreadable};

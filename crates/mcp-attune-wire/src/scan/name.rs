@@ -38,6 +38,17 @@ impl Name {
         Self { mark, start: clamp(start), len: clamp(end - start) | ESCAPED }
     }
 
+    /// Whether it was written with escapes.
+    pub(super) fn is_escaped(self) -> bool {
+        self.len & ESCAPED != 0
+    }
+
+    /// Whether it was written without escapes, in so many bytes.
+    #[inline]
+    pub(super) fn is_plain_of(self, len: usize) -> bool {
+        self.len as usize == len
+    }
+
     pub(crate) fn text<'t>(&self, text: &'t str) -> Text<'t> {
         let start = self.start as usize;
         let end = start + (self.len & !ESCAPED) as usize;
@@ -81,7 +92,7 @@ impl<'n> Wanted<'n> {
 
 /// The last eight bytes of a name, or all of a shorter one, with its length.
 #[inline]
-fn mark(bytes: &[u8], start: usize, end: usize) -> u64 {
+pub(super) fn mark(bytes: &[u8], start: usize, end: usize) -> u64 {
     let len = end - start;
     let word = if len >= 8 {
         bytes.get(..end).and_then(<[u8]>::last_chunk).map(|tail| u64::from_le_bytes(*tail))

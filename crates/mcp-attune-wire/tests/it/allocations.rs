@@ -46,3 +46,12 @@ fn checking_a_header_allocates_nothing() {
         assert_eq!(allocations(500, argument, header), one, "{argument}");
     }
 }
+
+#[test]
+fn comparing_names_without_case_allocates_nothing() {
+    let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","vendor":1,"params":{"name":"t","arguments":{"a":1},"Vendor":2,
+        "_meta":{"progressToken":1,"vendor/Key":2,"io.modelcontextprotocol/acceptLanguage":"de"}}}"#;
+    let message = Message::parse(body).unwrap();
+    let counted = measure(|| assert!(message.check_case().is_ok()));
+    assert_eq!(counted.count_total, 0);
+}

@@ -3,7 +3,7 @@
 use mcp_attune_wire::agree::{self, Agree, Policy, Refused};
 use mcp_attune_wire::context;
 use mcp_attune_wire::header::Headers;
-use mcp_attune_wire::message::{Fault, Message};
+use mcp_attune_wire::message::{Fault, Message, Unreadable};
 use mcp_attune_wire::reply::Reply;
 use mcp_attune_wire::schema::{Declared, MAX_DECLARED, Why};
 
@@ -41,6 +41,34 @@ fn reads_megabytes_of_names_without_comparing_each_with_each() {
             let first = &names[..names.find(':').unwrap()];
             let twice = place.replace("NAMES", &format!("{names}{first}:0"));
             assert_eq!(fault(&twice), Fault::RepeatedName);
+        }
+    }
+}
+
+/// The same for names that are compared without their case.
+#[test]
+fn folds_megabytes_of_names_without_comparing_each_with_each() {
+    for name in ["INDEX Name", "the same Beginning INDEX and end", "ÉÖŽ INDEX", "\\u00c9 INDEX"] {
+        let names: String = (0..20_000)
+            .map(|index| format!("\"{}\":0,", name.replace("INDEX", &format!("{index:x}"))))
+            .collect();
+        let again = name.replace("INDEX", "4e1f").replace("\\u00c9", "É").to_lowercase();
+        for place in ["{NAMES}", r#"{"params":{NAMES}}"#, r#"{"params":{"_meta":{NAMES}}}"#] {
+            let fine = place.replace("NAMES", &format!("{names}\"z\":0"));
+            assert!(Message::parse(fine.as_bytes()).unwrap().check_case().is_ok());
+            for last in [again.as_str(), "METHOD", "NAME", "PROGRESSTOKEN"] {
+                let other = place.replace("NAMES", &format!("{names}\"{last}\":0"));
+                let known = match last {
+                    "METHOD" => !place.contains("params"),
+                    "NAME" => place.contains("params") && !place.contains("_meta"),
+                    "PROGRESSTOKEN" => place.contains("params"),
+                    _ => true,
+                };
+                let checked = Message::parse(other.as_bytes()).unwrap().check_case();
+                let at = other.rfind(&format!("\"{last}\"")).unwrap();
+                let expected = Unreadable { fault: Fault::NameDiffersInCase, at };
+                assert_eq!(checked.err(), known.then_some(expected), "{last} in {place}");
+            }
         }
     }
 }
@@ -96,6 +124,14 @@ fn checks_10_000_headers_against_many_declarations_and_arguments() {
     assert_eq!(mismatches(&Headers::new(ROUTED), &body, &declared), MAX_DECLARED);
     let twice = ROUTED.into_iter().chain(lines.clone()).chain(lines);
     assert_eq!(mismatches(&Headers::new(twice), &body, &declared), MAX_DECLARED);
+    // One of them in another case, among all the others.
+    let body = body.replacen("\"p99999\"", "\"P77\"", 1);
+    let policy = Policy::default();
+    let message = Message::parse(body.as_bytes()).unwrap();
+    let Ok(Agree::NeedsSchema(open)) = agree::begin(&Headers::new(ROUTED), message, &policy) else {
+        panic!()
+    };
+    assert_eq!(open.with(Some(&declared)).unwrap_err().refused.rules(), ["H18"]);
 }
 
 #[test]

@@ -49,6 +49,45 @@ fn call() -> impl Strategy<Value = (String, Value)> {
         })
 }
 
+/// Some of the names that are read in the message, in `params` and in `_meta`.
+const KNOWN: [&[&str]; 3] = [
+    &["jsonrpc", "id", "method", "params", "result", "error", "clientContext"],
+    &["name", "uri", "taskId", "arguments", "_meta", "cursor", "requestId", "progressToken"],
+    &["progressToken", "io.modelcontextprotocol/acceptLanguage", "io.modelcontextprotocol/protocolVersion"],
+];
+
+fn any_name() -> impl Strategy<Value = String> {
+    let known: Vec<_> = KNOWN.iter().copied().flatten().map(|name| String::from(*name)).collect();
+    prop_oneof![prop::sample::select(known), "[a-zA-Z_éßσжſ]{1,12}"]
+}
+
+/// The name with the case of some of its letters changed.
+fn in_another_case(name: &str, which: u64) -> String {
+    let turn = |(index, char): (usize, char)| {
+        let other: Vec<char> = match char {
+            _ if which >> (index % 64) & 1 == 0 => return char,
+            // What else readers take for these.
+            's' if which >> 63 == 1 => vec!['ſ'],
+            'k' | 'K' => vec!['\u{212a}'],
+            'i' if which >> 63 == 1 => vec!['ı'],
+            _ if char.is_lowercase() => char.to_uppercase().collect(),
+            _ => char.to_lowercase().collect(),
+        };
+        if let [other] = other[..] { other } else { char }
+    };
+    name.chars().enumerate().map(turn).collect()
+}
+
+fn differs_in_case(body: &str) -> bool {
+    match agree::without_headers(Message::parse(body.as_bytes()).unwrap(), &Policy::default()) {
+        Ok(_) => false,
+        Err(refusal) => {
+            assert_eq!(refusal.refused.rules(), ["H18"], "{body}");
+            true
+        }
+    }
+}
+
 proptest! {
     // The same inputs every time, so that a build says the same twice; new ones are the fuzz targets' work.
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(2792), failure_persistence: None, ..ProptestConfig::default() })]
@@ -139,5 +178,60 @@ proptest! {
             .as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         prop_assert_eq!(&ours, &expected);
         prop_assert_eq!(&again, &expected);
+    }
+
+    #[test]
+    fn a_name_in_another_case_is_refused_where_the_rules_read_names(name in any_name(), case in any::<u64>(), level in 0..3usize, alone in any::<bool>()) {
+        let other = in_another_case(&name, case);
+        prop_assume!(other != name);
+        let members = format!("{}:1,{}:2", json!(name), json!(other));
+        let around = ["{MEMBERS}", r#"{"params":{MEMBERS}}"#, r#"{"params":{"_meta":{MEMBERS}}}"#];
+        prop_assert!(differs_in_case(&around[level].replace("MEMBERS", &members)));
+        // Alone it is refused where it is one that is read there.
+        let read = KNOWN[level].contains(&name.as_str());
+        let single = around[level].replace("MEMBERS", &format!("{}:2", json!(other)));
+        if alone {
+            prop_assert_eq!(differs_in_case(&single), read);
+        }
+    }
+
+    #[test]
+    fn a_name_in_another_case_passes_in_all_other_objects(name in any_name(), case in any::<u64>(), around in 0..5usize) {
+        let other = in_another_case(&name, case);
+        prop_assume!(other != name);
+        let around = [
+            r#"{"params":{"arguments":{MEMBERS}}}"#,
+            r#"{"params":{"arguments":{"x":{MEMBERS}}}}"#,
+            r#"{"params":{"_meta":{"x":{MEMBERS}}}}"#,
+            r#"{"result":{MEMBERS}}"#,
+            r#"[{MEMBERS}]"#,
+        ][around];
+        let body = around.replace("MEMBERS", &format!("{}:1,{}:2", json!(name), json!(other)));
+        prop_assert!(!differs_in_case(&body), "{body}");
+    }
+
+    #[test]
+    fn a_declared_argument_in_another_case_is_refused(name in "[a-zéßσ]{1,9}", case in any::<u64>(), nested in any::<bool>()) {
+        let other = in_another_case(&name, case);
+        prop_assume!(other != name);
+        let declare = |inner: Value| json!({"type": "object", "properties": inner});
+        let leaf = json!({&name: {"type": "string", "x-mcp-header": "P"}});
+        let schema = if nested { declare(json!({"in": declare(leaf)})) } else { declare(leaf) };
+        let arguments = if nested { json!({"in": {&other: "x"}}) } else { json!({&other: "x"}) };
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+            "name": "t", "arguments": arguments, "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": {},
+            }}}).to_string();
+        let declared = Declared::read(schema.to_string().as_bytes()).unwrap();
+        let headers = Headers::new([
+            ("MCP-Protocol-Version", &b"2026-07-28"[..]), ("Mcp-Method", b"tools/call"), ("Mcp-Name", b"t"),
+        ]);
+        let policy = Policy::default();
+        let Ok(Agree::NeedsSchema(open)) = agree::begin(&headers, Message::parse(body.as_bytes()).unwrap(), &policy) else {
+            return Err(TestCaseError::fail(body));
+        };
+        let refusal = open.with(Some(&declared)).unwrap_err();
+        prop_assert_eq!(refusal.refused.rules(), ["H18"]);
     }
 }

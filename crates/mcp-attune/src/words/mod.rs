@@ -73,6 +73,7 @@ pub fn say<'m>(reply: &'m [u8], preference: &AcceptLanguage) -> Adapted<'m> {
 mod tests {
     use super::*;
     use crate::catalog::Locale;
+    use mcp_attune_wire::message::Message;
     use mcp_attune_wire::reply::Reply;
 
     #[test]
@@ -115,6 +116,8 @@ mod tests {
             &["Mcp-Param-Region", "params.arguments.region"],
         );
         check("the body is over 4194304 bytes, the limit `body`; send a smaller one", &["`body`"]);
+        let folded = Message::parse(br#"{"Method":1}"#).unwrap().check_case().unwrap_err();
+        check(&folded.to_string(), &["MCP"]);
     }
 
     #[test]
