@@ -23,7 +23,7 @@ use self::onlooker::Onlooker;
 use crate::exit::{self, Exit, hinted};
 use crate::progress;
 use crate::running::one_thread;
-use crate::server::{answer, endless, framed, pages};
+use crate::server::{answer, framed, pages};
 use crate::show::{Form, plain};
 
 /// How long an answer may take, and how long where a person may be asked before it comes.
@@ -31,8 +31,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PATIENCE_WITH_PEOPLE: Duration = Duration::from_secs(600);
 /// How often a server may ask before it answers.
 const MOST_ROUNDS: usize = 16;
-/// How many bytes a listing may have, all its pages together.
-const LARGEST_LISTING: usize = 256 << 20;
 /// The error of a server that would have to ask a person.
 const MISSING_CAPABILITY: i32 = -32021;
 
@@ -179,23 +177,16 @@ impl Asked {
 
     /// All items of a listing, each as it was written.
     pub(crate) async fn list(&self, method: &str, member: &str) -> anyhow::Result<Vec<String>> {
-        let (mut items, mut bytes) = (Vec::new(), 0);
+        let mut items = Vec::new();
         let turn = |page| self.onlooker.show(&format!("{method}, page {page}"));
         let take = |message: &Message<'_>| {
             let result = message.member("result");
             let listed = result.and_then(|result| result.member(member));
-            for item in listed.into_iter().flat_map(Value::elements) {
-                bytes += item.raw().len();
-                items.push(item.raw().to_owned());
-            }
+            items.extend(listed.into_iter().flat_map(Value::elements).map(|item| item.raw().to_owned()));
             if let Some(result) = result {
                 self.negotiated_of(result.raw());
             }
-            if bytes > LARGEST_LISTING {
-                Err(endless(&format!("{bytes} bytes of `{method}` and no end")))
-            } else {
-                Ok(())
-            }
+            Ok(())
         };
         pages(&self.connection, method, turn, take).await?;
         Ok(items)

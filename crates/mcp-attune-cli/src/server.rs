@@ -64,7 +64,7 @@ pub(crate) fn answer<'a>(method: &str, framed: &'a str) -> anyhow::Result<Messag
     })
 }
 
-/// Asks for a listing, page by page. `turn` is told before each page which one it is, and `take` is given what came.
+/// Asks for a listing, page by page, up to the bound of all pages together. `turn` is told before each page which one it is, and `take` is given what came.
 pub(crate) async fn pages(
     connection: &Connection,
     method: &str,
@@ -72,6 +72,7 @@ pub(crate) async fn pages(
     mut take: impl FnMut(&Message<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut params = serde_json::Value::Null;
+    let mut bytes = connection.listing_bytes(method);
     for page in 1..=MOST_PAGES {
         turn(page);
         let raw = match connection.request_raw(method, params.clone()).await {
@@ -79,6 +80,7 @@ pub(crate) async fn pages(
             Err(Error::Refused { code: UNKNOWN_METHOD, .. }) if page == 1 => return Ok(()),
             answered => answered?,
         };
+        bytes.add(raw.get().len())?;
         let framed = framed(raw.get());
         let message = answer(method, &framed)?;
         take(&message)?;

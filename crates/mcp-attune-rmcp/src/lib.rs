@@ -84,7 +84,7 @@ mod server;
 #[cfg(feature = "client")]
 pub use client::{
     Answered, Asking, BadFeature, BadHeader, BadTarget, Cache, CallerProfile, Connection, Dropped, Era,
-    Error, Header, Host, Listing, Options, Stderr, Target, Unmet, Wire, tls,
+    Error, Header, Host, Listing, ListingBytes, Options, Stderr, Target, Unmet, Wire, tls,
 };
 #[cfg(any(feature = "client", feature = "server"))]
 pub use mcp_attune::{catalog, context, features, format, language, messages, when};

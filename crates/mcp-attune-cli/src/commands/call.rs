@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use mcp_attune::shape::Output;
+use mcp_attune_rmcp::Error;
 use serde_json::{Map, json};
 
 use crate::asking::{Ask, Asked, arguments, near, words};
@@ -76,7 +77,11 @@ async fn call(
 /// What the tool takes. A server that cannot list its tools may still be called.
 async fn schema(asked: &Asked, tool: &str) -> anyhow::Result<Option<Output>> {
     asked.show("tools/list");
-    let Ok(listing) = asked.connection.tools().await else { return Ok(None) };
+    let listing = match asked.connection.tools().await {
+        Ok(listing) => listing,
+        Err(too_large @ Error::ListingTooLarge { .. }) => return Err(too_large.into()),
+        Err(_) => return Ok(None),
+    };
     if let Some(found) = listing.iter().find(|found| found["name"] == tool) {
         return Ok(Output::read(&found["inputSchema"].to_string()));
     }

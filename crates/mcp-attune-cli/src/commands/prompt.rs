@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use mcp_attune::shape::Output;
+use mcp_attune_rmcp::Error;
 use serde_json::{Map, Value, json};
 
 use crate::asking::{Ask, Asked, arguments, near, words};
@@ -53,7 +54,11 @@ impl Prompt {
 /// What the prompt takes, as a schema: its arguments are named, and are text.
 async fn schema(asked: &Asked, name: &str) -> anyhow::Result<Option<Output>> {
     asked.show("prompts/list");
-    let Ok(listing) = asked.connection.prompts().await else { return Ok(None) };
+    let listing = match asked.connection.prompts().await {
+        Ok(listing) => listing,
+        Err(too_large @ Error::ListingTooLarge { .. }) => return Err(too_large.into()),
+        Err(_) => return Ok(None),
+    };
     let Some(prompt) = listing.iter().find(|prompt| prompt["name"] == name) else {
         let names: Vec<_> =
             listing.iter().filter_map(|prompt| prompt["name"].as_str()).map(str::to_owned).collect();

@@ -158,6 +158,47 @@ fn pages_without_an_end_have_one() {
 }
 
 #[test]
+fn a_listing_over_its_bound_is_an_error_in_every_command_that_lists() {
+    const INTRODUCTION: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"prompts":{},"resources":{}},"ttlMs":0,"cacheScope":"private"}"#;
+    const PAGES: usize = 12;
+    // Twelve pages of 3 MiB: each is small enough, and all together are not.
+    let padding = "a".repeat(3 << 20);
+    let url = serve(move |asked, tcp| {
+        let member = match asked.method() {
+            "server/discover" => return send_json(tcp, &asked.result(INTRODUCTION)),
+            "tools/list" => "tools",
+            "prompts/list" => "prompts",
+            "resources/list" => "resources",
+            _ => return send_json(tcp, &asked.result("{}")),
+        };
+        let page: usize = asked.body["params"]["cursor"].as_str().map_or(1, |page| page.parse().unwrap());
+        let next = if page < PAGES { format!(r#","nextCursor":"{}""#, page + 1) } else { String::new() };
+        let item =
+            format!(r#"{{"name":"n{page}","uri":"x:{page}","inputSchema":{{}},"description":"{padding}"}}"#);
+        send_json(tcp, &asked.result(&format!(r#"{{"resultType":"complete","{member}":[{item}]{next}}}"#)));
+    });
+    let folder = tempfile::tempdir().unwrap();
+    for command in [
+        &["tools", &url][..],
+        &["prompts", &url],
+        &["resources", &url],
+        &["call", &url, "n1"],
+        &["prompt", &url, "n1"],
+        &["audit", &url],
+        &["check", &url],
+        &["catalog", "extract", &url, "--out", folder.path().to_str().unwrap()],
+    ] {
+        let shown = attune(command).replace(&url, "URL");
+        assert!(shown.starts_with("exit: 2\n"), "{command:?}: {shown}");
+        assert!(
+            shown.contains("more than 33554432 bytes of `")
+                && shown.contains("/list`, all pages together; see whether"),
+            "{command:?}: {shown}"
+        );
+    }
+}
+
+#[test]
 fn a_language_that_the_header_denies_is_malformed() {
     let url = introduced(|asked, tcp| {
         let result = r#"{"tools":[],"_meta":{"io.modelcontextprotocol/contentLanguage":"fr"}}"#;

@@ -175,10 +175,12 @@ impl<'c> Asking<'c> {
             let what = format!("more than {count} {what} to `{method}`");
             Error::TooMuch { at: self.connection.at.clone(), what }
         };
-        let (mut all, mut hint, mut bytes) = (Vec::new(), None, 0);
+        let (mut all, mut hint) = (Vec::new(), None);
+        let mut bytes = self.connection.listing_bytes(method);
         let mut params = Value::Object(Map::new());
         for number in 0..most_pages {
             let raw = self.send(method, params).await?;
+            bytes.add(raw.get().len())?;
             let mut page = self.read_result(method, &raw)?;
             let of_page = cache::hint(method, "{}", raw.get());
             hint = if number == 0 {
@@ -186,7 +188,6 @@ impl<'c> Asking<'c> {
             } else {
                 hint.zip(of_page).map(|(one, two): (Hint, _)| one.and(two))
             };
-            bytes += raw.get().len();
             match page.get_mut(member).map(Value::take) {
                 Some(Value::Array(items)) => all.extend(items),
                 _ => return Err(self.connection.not_mcp(method, &format!("an answer without `{member}`"))),
@@ -195,7 +196,9 @@ impl<'c> Asking<'c> {
                 return Err(too_much(most_items, "items"));
             }
             match page.get_mut("nextCursor").map(Value::take) {
-                None | Some(Value::Null) => return Ok((Arc::new(self.listing(kind, all)), hint, bytes)),
+                None | Some(Value::Null) => {
+                    return Ok((Arc::new(self.listing(kind, all)), hint, bytes.used()));
+                }
                 Some(cursor) => params = json!({ "cursor": cursor }),
             }
         }
@@ -216,9 +219,13 @@ impl<'c> Asking<'c> {
     /// Rules 2 and 3.
     async fn call_mirrored(&self, params: Value) -> Result<Box<RawValue>, Error> {
         let learned = &self.connection.learned;
-        if !learned.is_known() && self.tools().await.is_err() {
-            // A server that cannot list its tools may still be called.
-            learned.give_up();
+        if !learned.is_known() {
+            match self.tools().await {
+                Ok(_) => {}
+                Err(too_large @ Error::ListingTooLarge { .. }) => return Err(too_large),
+                // A server that cannot list its tools may still be called.
+                Err(_) => learned.give_up(),
+            }
         }
         self.callable(&params)?;
         match self.send("tools/call", params.clone()).await {

@@ -19,6 +19,7 @@ use super::host::Handler;
 use super::http::Http;
 use super::kept::Kept;
 use super::listening::Listening;
+use super::listing::ListingBytes;
 use super::listing::{Learned, Listing};
 use super::options::{Era, Header, Options};
 use super::pipe::Pipe;
@@ -142,6 +143,12 @@ impl Connection {
 
     fn asking(&self) -> Asking<'_> {
         self.with(&self.options.profile)
+    }
+
+    /// The bound of a listing that is read page by page with [`request_raw`](Self::request_raw).
+    #[must_use]
+    pub fn listing_bytes(&self, method: &str) -> ListingBytes {
+        ListingBytes::new(&self.at, method, self.options.listing_bytes)
     }
 
     /// All tools that can be used; [`Listing::dropped`] has the others.

@@ -94,6 +94,15 @@ pub enum Error {
         /// What there was too much of, and the bound.
         what: String,
     },
+    /// A listing that is too large, all its pages together.
+    ListingTooLarge {
+        /// The URL or the command.
+        at: String,
+        /// What was asked.
+        method: String,
+        /// How many bytes it may have.
+        limit: usize,
+    },
     /// The server said no.
     Refused {
         /// What was asked.
@@ -161,6 +170,11 @@ impl fmt::Display for Error {
                 super::shown::shown(tool)
             ),
             Self::TooMuch { at, what } => write!(f, "{at} sends {what}; raise the bound if that is right"),
+            Self::ListingTooLarge { at, method, limit } => write!(
+                f,
+                "{at} sends more than {limit} bytes of `{method}`, all pages together; see whether it gives the same pages \
+                 again and again, or let it list less"
+            ),
             Self::Refused { method, code, message, .. } => {
                 write!(f, "the server refuses `{method}`: {} ({code})", super::shown::shown(message))
             }

@@ -34,7 +34,7 @@ pub use connection::Connection;
 pub use error::Error;
 pub use host::{Answered, Host, Wire};
 pub use http::tls;
-pub use listing::{Dropped, Listing};
+pub use listing::{Dropped, Listing, ListingBytes};
 pub use mcp_attune_process::process::Stderr;
 pub use options::{BadHeader, Era, Header, Options};
 pub use profile::{BadFeature, CallerProfile};

@@ -43,6 +43,8 @@ pub struct Options {
     pub answer: Duration,
     /// How many bytes one answer may have.
     pub bytes: usize,
+    /// How many bytes a whole listing may have, all its pages together.
+    pub listing_bytes: usize,
     /// How many pages a listing may have.
     pub pages: usize,
     /// How many items a listing may have.
@@ -63,6 +65,7 @@ impl Default for Options {
             connect: Duration::from_secs(30),
             answer: Duration::from_secs(60),
             bytes: 64 << 20,
+            listing_bytes: 32 << 20,
             pages: 1000,
             items: 100_000,
             stderr: Stderr::Inherited,

@@ -131,6 +131,45 @@ async fn reads_all_pages_up_to_a_bound() {
     }
 }
 
+#[tokio::test]
+async fn all_pages_of_a_listing_together_have_a_bound() {
+    // Three pages of a hundred bytes each, and a little around them.
+    let page = |asked: &Asked| {
+        let next = match asked.body["params"]["cursor"].as_str() {
+            None => r#","nextCursor":"2""#,
+            Some("2") => r#","nextCursor":"3""#,
+            Some(_) => "",
+        };
+        asked.result(&format!(r#"{{"tools":[{{"name":"{}"}}]{next}}}"#, "x".repeat(100)))
+    };
+    let target = legacy("", page).await;
+    for (limit, fits) in [(500, true), (300, false)] {
+        let mut options = options();
+        options.listing_bytes = limit;
+        let connection = Connection::open(&target, &options).await.unwrap();
+        match connection.tools().await {
+            Ok(tools) => assert!(fits && tools.len() == 3),
+            Err(error) => {
+                assert!(!fits && matches!(error, Error::ListingTooLarge { limit: 300, .. }), "{error}");
+                assert!(error.to_string().contains("more than 300 bytes of `tools/list`"), "{error}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_headers_need_a_listing_that_is_too_large_is_not_sent() {
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let target = modern(heads.clone()).await;
+    let mut options: Options = options();
+    options.listing_bytes = 100;
+    let connection = Connection::open(&target, &options).await.unwrap();
+    let error = connection.call("sql", json!({ "region": "eu" })).await.unwrap_err();
+    assert!(matches!(error, Error::ListingTooLarge { .. }), "{error}");
+    let heads = heads.lock().unwrap();
+    assert!(heads.iter().all(|head| !head.contains("mcp-method: tools/call")), "{heads:?}");
+}
+
 /// A modern server that remembers the heads of what it was asked.
 async fn modern(heads: Arc<Mutex<Vec<String>>>) -> Target {
     server(move |asked| {

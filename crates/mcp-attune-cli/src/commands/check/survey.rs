@@ -1,5 +1,6 @@
 //! Looks at a server before it is judged: what it has, what may be called, and what it claims to support.
 
+use mcp_attune_rmcp::{ListingBytes, Options};
 use mcp_attune_wire::json::Value as Read;
 use mcp_attune_wire::schema::Declared;
 use serde_json::{Value, json};
@@ -86,12 +87,14 @@ pub(super) async fn survey(
 async fn tools(asker: &mut Asker, facts: &Facts) -> anyhow::Result<Vec<Value>> {
     let mut tools = Vec::new();
     let mut params = json!({});
+    let mut bytes = ListingBytes::new("the server", "tools/list", Options::default().listing_bytes);
     for _ in 0..MOST_PAGES {
         let seen = asker.ask(&facts.ask("tools/list", params)).await;
         if let Some(why) = seen.came.trouble {
             return Err(hinted(format!("the tools are not listed: {why}"), "is the server in order?"));
         }
         let Some(result) = seen.result() else { break };
+        bytes.add(seen.came.text.len())?;
         tools.extend(result["tools"].as_array().into_iter().flatten().cloned());
         match &result["nextCursor"] {
             Value::String(cursor) => params = json!({ "cursor": cursor }),
