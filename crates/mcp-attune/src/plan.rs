@@ -32,7 +32,7 @@ use crate::features::Wanted;
 use crate::format::{self, Formatters};
 use crate::language::{ContentLanguage, Languages, Tag, Why, lookup};
 use crate::localize::{self, Asked, How, Translate};
-use crate::shape::{Content, Fault, LeftOut, Request, Shape, Supply};
+use crate::shape::{Budget, Content, Fault, LeftOut, Request, Shape, Supply, UnusableSchema};
 
 /// What a server can do for its callers.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,8 @@ pub struct Adapted<'m> {
     pub left_out: LeftOut,
     /// The templates that failed.
     pub faults: Vec<Fault>,
+    /// The schema of the tool's results, where it turned out not to be usable. It is said once for a schema.
+    pub unusable: Option<UnusableSchema>,
 }
 
 /// The languages that a server's own code answers one request in: written where it chooses, read where it is reported.
@@ -300,9 +302,34 @@ impl Plan {
         message.splice(&edits).map_or(Cow::Borrowed(message.text()), Cow::Owned)
     }
 
+    /// How many bytes a message has at most that is short work to adapt.
+    pub const MAX_SHORT: usize = 128 << 10;
+
     /// One message of the answer, as the caller gets it.
+    ///
+    /// It may take tens of milliseconds, or as long as a large message takes: hosts whose threads serve many callers try
+    /// [`adapt_if_short`](Self::adapt_if_short) first.
     #[must_use]
     pub fn adapt<'m>(&self, message: &'m [u8]) -> Adapted<'m> {
+        self.adapt_within(message, &Budget::full())
+    }
+
+    /// The same where that is short work: about a millisecond, but for what large messages take up to
+    /// [`MAX_SHORT`](Self::MAX_SHORT) bytes. `None` where it may take longer, and [`adapt`](Self::adapt) is better called where
+    /// nobody else waits.
+    ///
+    /// Rules: G4.
+    #[must_use]
+    pub fn adapt_if_short<'m>(&self, message: &'m [u8]) -> Option<Adapted<'m>> {
+        if message.len() > Self::MAX_SHORT {
+            return None;
+        }
+        let budget = Budget::short();
+        let adapted = self.adapt_within(message, &budget);
+        (!budget.is_exceeded()).then_some(adapted)
+    }
+
+    fn adapt_within<'m>(&self, message: &'m [u8], budget: &Budget) -> Adapted<'m> {
         let mut text = Cow::Borrowed(message);
         if let Some(bindings) = &self.shows
             && let Some(shown) = shown(&text, bindings)
@@ -310,10 +337,12 @@ impl Plan {
             text = Cow::Owned(shown);
         }
         let (mut left_out, mut faults, mut translated) = (LeftOut::default(), Vec::new(), false);
+        let mut unusable = None;
         let chain = self.speech.as_deref().map(|speech| &speech.chain);
-        if let Some(shaped) = self.shape.as_ref().and_then(|shape| shape.adapt(&text, chain)) {
+        if let Some(shaped) = self.shape.as_ref().and_then(|shape| shape.adapt_within(&text, chain, budget)) {
             text = Cow::Owned(shaped.text.into_bytes());
             (left_out, faults, translated) = (shaped.left_out, shaped.faults, shaped.translated);
+            unusable = shaped.unusable;
         }
         let said = match text {
             Cow::Borrowed(text) => self.say(text, translated),
@@ -328,7 +357,7 @@ impl Plan {
                 localize::Adapted { text: Cow::Owned(text), content_language: language }
             }
         };
-        Adapted { text: said.text, content_language: said.content_language, left_out, faults }
+        Adapted { text: said.text, content_language: said.content_language, left_out, faults, unusable }
     }
 
     /// The message in the caller's language. `translated`: a part of it is already.

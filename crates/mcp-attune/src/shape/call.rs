@@ -139,7 +139,7 @@ fn is_data(work: &Work<'_>, read: Value<'_>) -> bool {
         Type::Array => work.shape.modern || !json,
         _ => false,
     };
-    fits && (!json || work.shape.schema.allows(read.raw()))
+    fits && (!json || work.shape.schema.allows(read.raw(), work.budget))
 }
 
 /// A text block.
@@ -197,7 +197,7 @@ fn variant(work: &mut Work<'_>, data: Value<'_>, tool: &Tool) -> Option<String> 
     let template = tool.templates.choose(&work.shape.wanted, Format::Json)?;
     let text = work.rendered(template, data)?;
     let object = text.trim_start().starts_with('{');
-    if !(object || work.shape.modern) || !work.shape.schema.allows(&text) {
+    if !(object || work.shape.modern) || !work.shape.schema.allows(&text, work.budget) {
         work.fault(template, &"what it gives is not valid against the tool's outputSchema");
         return None;
     }
@@ -269,5 +269,5 @@ fn with_hints(work: &Work<'_>, data: &str, hints: &[String]) -> Option<String> {
     let comma = if object.members().next().is_some() { "," } else { "" };
     let member = format!("{comma}\"hints\":[{}]", list.join(","));
     let text = read.splice(&[(object.closing(), &member)]).ok()?;
-    work.shape.schema.allows(&text).then_some(text)
+    work.shape.schema.allows(&text, work.budget).then_some(text)
 }

@@ -47,13 +47,15 @@ mod resource;
 mod server;
 mod told;
 
+pub(crate) use cost::Budget;
 use render::{Labels, OwnWords, Rendering, Word};
 use template::{Failed, Hints, Scene, Template};
 
 pub use content::{Content, Page, Supply, Thing, Tool};
+pub use cost::Unusable;
 pub use output::{Breach, Output, Part};
 pub use server::negotiates;
-pub use told::{Fault, LeftOut};
+pub use told::{Fault, LeftOut, UnusableSchema};
 
 /// What is known about the schema of a tool's results.
 #[derive(Clone, Debug, Default)]
@@ -78,11 +80,11 @@ impl Schema {
     /// Whether the caller was promised nothing that this text, which is JSON, does not keep.
     ///
     /// Rules: F13.
-    fn allows(&self, data: &str) -> bool {
+    fn allows(&self, data: &str, budget: &Budget) -> bool {
         match self {
             Self::Unknown => false,
             Self::None => true,
-            Self::Known(output) => serde_json::from_str(data).is_ok_and(|data| output.is_valid(&data)),
+            Self::Known(output) => output.is_valid_text(data, budget),
         }
     }
 }
@@ -141,6 +143,8 @@ pub struct Shaped {
     pub left_out: LeftOut,
     /// Templates that failed.
     pub faults: Vec<Fault>,
+    /// The schema of the tool's results, where it turned out not to be usable. It is said once for a schema.
+    pub unusable: Option<UnusableSchema>,
 }
 
 impl Shape {
@@ -183,9 +187,20 @@ impl Shape {
     /// One message of the answer as the caller gets it; none where it stays as it came.
     #[must_use]
     pub fn adapt(&self, message: &[u8], chain: Option<&Chain>) -> Option<Shaped> {
+        self.adapt_within(message, chain, &Budget::full())
+    }
+
+    /// The same within a budget. Where that is [exceeded](Budget::is_exceeded), the result is not to be used.
+    pub(crate) fn adapt_within(
+        &self,
+        message: &[u8],
+        chain: Option<&Chain>,
+        budget: &Budget,
+    ) -> Option<Shaped> {
         let read = Message::parse(message).ok().filter(|read| read.kind() == Kind::Answer)?;
         let result = read.member("result").filter(|_| read.member("error").is_none())?;
-        let mut work = Work { shape: self, chain, edits: Vec::new(), varied: true, done: Shaped::default() };
+        let mut work =
+            Work { shape: self, chain, budget, edits: Vec::new(), varied: true, done: Shaped::default() };
         match self.asked.method() {
             "initialize" | "server/discover" => server::advertise(&mut work, result),
             "tools/list" => listing::hide(&mut work, result),
@@ -198,11 +213,19 @@ impl Shape {
             _ if result.member("content").is_some() => call::shape(&mut work, result),
             _ => {}
         }
+        if budget.is_exceeded() {
+            return None;
+        }
+        work.done.unusable = self
+            .schema
+            .output()
+            .and_then(Output::first_unusable)
+            .map(|why| UnusableSchema { tool: self.tool().unwrap_or_default().to_owned(), why });
         if !work.edits.is_empty() && work.varied {
             work.keep_from_others(result.member("cacheScope"));
         }
         let edits: Vec<_> = work.edits.iter().map(|(place, text)| (*place, &**text)).collect();
-        if edits.is_empty() && work.done.faults.is_empty() {
+        if edits.is_empty() && work.done.faults.is_empty() && work.done.unusable.is_none() {
             return None;
         }
         let text = read.splice(&edits).ok()?;
@@ -258,6 +281,8 @@ impl fmt::Debug for Shape {
 struct Work<'a> {
     shape: &'a Shape,
     chain: Option<&'a Chain>,
+    /// What checks and templates may cost.
+    budget: &'a Budget,
     edits: Vec<(Span, Cow<'a, str>)>,
     /// Whether another caller may get another answer.
     varied: bool,
@@ -286,7 +311,15 @@ impl Work<'_> {
 
     /// What a template makes of data; none where it fails, which is told.
     fn rendered(&mut self, template: &Template, data: Value<'_>) -> Option<String> {
-        match self.with_scene(data, |scene| template.render(scene)) {
+        let short = self.budget.is_short();
+        let rendered = self.with_scene(data, |scene| {
+            if short { template.render_if_short(scene) } else { Some(template.render(scene)) }
+        });
+        let Some(rendered) = rendered else {
+            self.budget.exceed();
+            return None;
+        };
+        match rendered {
             // A file ends with a line's end.
             Ok(text) => Some(text.trim_end().to_owned()),
             Err(failed) => {
@@ -298,7 +331,14 @@ impl Work<'_> {
 
     /// The hints for data; none where they fail, which is told.
     fn hinted(&mut self, tool: &str, hints: &Hints, data: Value<'_>) -> Vec<String> {
-        let (lines, failed) = self.with_scene(data, |scene| hints.render(scene));
+        let short = self.budget.is_short();
+        let rendered = self.with_scene(data, |scene| {
+            if short { hints.render_if_short(scene) } else { Some(hints.render(scene)) }
+        });
+        let Some((lines, failed)) = rendered else {
+            self.budget.exceed();
+            return Vec::new();
+        };
         let fault = |failed| Fault { template: format!("hints of {tool}"), what: format!("{failed}") };
         self.done.faults.extend(failed.into_iter().map(|failed: Failed| fault(failed)));
         lines
@@ -364,7 +404,7 @@ impl Work<'_> {
         if self.shape.verbosity() != Verbosity::Compact {
             return None;
         }
-        let compacted = render::compact(data, output, low_priority);
+        let compacted = render::compact_within(data, output, low_priority, self.budget);
         if compacted.left_out == 0 {
             return None;
         }

@@ -1,27 +1,31 @@
 //! What a tool says about the shape of its results: its `outputSchema`.
 //!
 //! 1. A schema is read once and kept with the listing that it came in. Of a schema that cannot be used (a reference out
-//!    of the document, a pattern that is none) nothing is known: nothing is held against it, and nothing is left out.
+//!    of the document, a pattern that is none or that takes unbounded time) nothing is known: nothing is checked against it,
+//!    and nothing is left out. That is [said once](Output::first_unusable).
 //! 2. References inside the document are followed, a bounded number of times.
-//! 3. A schema is somebody else's program: what it costs is [counted](super::cost) first, and what costs too much cannot be used.
+//! 3. A schema is somebody else's program: what it costs is [counted](super::cost) first, and what costs too much is not done.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use core::fmt;
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::Validator;
 use serde_json::{Map, Value};
 
-use super::cost;
+use super::cost::{Budget, Cost, Unusable, engine};
 
 /// How many references are followed, one after another.
 const MAX_STEPS: usize = 16;
 /// How many bytes a schema may have.
 const MAX_LEN: usize = 256 << 10;
-/// How many bytes a pattern of it may have when it is compiled.
-const MAX_PATTERN: usize = 256 << 10;
-/// How often a pattern may go back in a text.
-const BACKTRACKS: usize = 100_000;
+/// How many bytes a schema may have that is short work to compile.
+const SHORT_LEN: usize = 4 << 10;
+/// How many required members are looked through for each member.
+const MAX_REQUIRED: usize = 256;
+/// How many bytes the JSON pointer of a reference may have. It is followed for every value that is written.
+const MAX_POINTER: usize = 512;
 
 /// The `outputSchema` of a tool.
 ///
@@ -37,16 +41,39 @@ const BACKTRACKS: usize = 100_000;
 /// ```
 pub struct Output {
     schema: Value,
-    /// Made when it is first needed: most results are not held against their schema.
-    validator: OnceLock<Option<Validator>>,
+    /// Whether compiling it may be more than short work.
+    large: bool,
+    /// Made when it is first needed: most results are not checked against their schema.
+    checker: OnceLock<Result<Checker, Unusable>>,
+    /// Whether it was said that it cannot be used.
+    told: AtomicBool,
+}
+
+/// What checks data, and what that costs.
+struct Checker {
+    validator: Validator,
+    cost: Cost,
+}
+
+impl Checker {
+    fn new(schema: &Value) -> Result<Self, Unusable> {
+        let cost = Cost::read(schema)?;
+        let options = jsonschema::options().with_pattern_options(engine());
+        let validator = options.build(schema).map_err(|_| Unusable::Invalid)?;
+        Ok(Self { validator, cost })
+    }
 }
 
 impl Output {
     /// Reads a schema as it is written; none where it is no object, or too long.
     #[must_use]
     pub fn read(schema: &str) -> Option<Self> {
-        let schema = serde_json::from_str(schema).ok().filter(|_| schema.len() <= MAX_LEN)?;
-        matches!(schema, Value::Object(_)).then(|| Self { schema, validator: OnceLock::new() })
+        // Patterns take longer to compile than anything else, and what was evaluated is compiled again and again.
+        let slow = ["pattern", "unevaluated"].iter().any(|keyword| schema.contains(keyword));
+        let large = slow || schema.len() > SHORT_LEN;
+        let schema = (schema.len() <= MAX_LEN).then(|| serde_json::from_str(schema).ok()).flatten()?;
+        let (checker, told) = (OnceLock::new(), AtomicBool::new(false));
+        matches!(schema, Value::Object(_)).then_some(Self { schema, large, checker, told })
     }
 
     /// The schema of the whole result.
@@ -55,10 +82,43 @@ impl Output {
         Part::at(&self.schema, &self.schema)
     }
 
-    /// Whether data is what the schema asks for. Where the schema cannot be used, nothing is.
+    /// Whether data is what the schema asks for. Where the schema cannot be used, or the check would cost too much, nothing
+    /// is.
     #[must_use]
     pub fn is_valid(&self, data: &Value) -> bool {
-        self.validator(data).is_some_and(|validator| validator.is_valid(data))
+        self.is_valid_within(data, &Budget::full())
+    }
+
+    /// The same for one of several checks that share a budget.
+    pub(super) fn is_valid_within(&self, data: &Value, budget: &Budget) -> bool {
+        let checker = self.checker(budget).filter(|checker| checker.cost.spend(data, budget));
+        checker.is_some_and(|checker| checker.validator.is_valid(data))
+    }
+
+    /// Whether a text is JSON, and what the schema asks for.
+    pub(super) fn is_valid_text(&self, text: &str, budget: &Budget) -> bool {
+        budget.spend_reading(text.len())
+            && serde_json::from_str(text).is_ok_and(|data| self.is_valid_within(&data, budget))
+    }
+
+    /// Why nothing can be checked against the schema, if that is so.
+    ///
+    /// ```
+    /// use mcp_attune::shape::{Output, Unusable};
+    ///
+    /// let output = Output::read(r#"{"properties":{"mail":{"pattern":"^(?!a).*@"}}}"#).unwrap();
+    /// assert_eq!(output.unusable(), Some(Unusable::Pattern));
+    /// assert!(!output.is_valid(&serde_json::json!({})));
+    /// ```
+    #[must_use]
+    pub fn unusable(&self) -> Option<Unusable> {
+        self.checker.get_or_init(|| Checker::new(&self.schema)).as_ref().err().copied()
+    }
+
+    /// Why the schema turned out not to be usable, the first time that this is asked since.
+    pub(super) fn first_unusable(&self) -> Option<Unusable> {
+        let unusable = self.checker.get()?.as_ref().err()?;
+        (!self.told.swap(true, Ordering::Relaxed)).then_some(*unusable)
     }
 
     /// What of data is not as the schema asks, at most so much of it; none where the schema cannot be used.
@@ -72,7 +132,9 @@ impl Output {
     /// ```
     #[must_use]
     pub fn breaches(&self, data: &Value, most: usize) -> Option<Vec<Breach>> {
-        let errors = self.validator(data)?.iter_errors(data).take(most);
+        let budget = Budget::full();
+        let checker = self.checker(&budget).filter(|checker| checker.cost.spend(data, &budget))?;
+        let errors = checker.validator.iter_errors(data).take(most);
         let breach = |error: jsonschema::ValidationError<'_>| Breach {
             at: error.instance_path().to_string(),
             why: error.masked().to_string(),
@@ -80,13 +142,13 @@ impl Output {
         Some(errors.map(breach).collect())
     }
 
-    fn validator(&self, data: &Value) -> Option<&Validator> {
-        let patterns = PatternOptions::fancy_regex().backtrack_limit(BACKTRACKS).size_limit(MAX_PATTERN);
-        let made = || {
-            let options = jsonschema::options().with_pattern_options(patterns);
-            cost::is_small(&self.schema).then(|| options.build(&self.schema).ok()).flatten()
-        };
-        self.validator.get_or_init(made).as_ref().filter(|_| cost::is_affordable(&self.schema, data))
+    /// What checks data; `None` where the schema cannot be used, or compiling it is more than the budget is for.
+    fn checker(&self, budget: &Budget) -> Option<&Checker> {
+        if budget.is_short() && self.large && self.checker.get().is_none() {
+            budget.exceed();
+            return None;
+        }
+        self.checker.get_or_init(|| Checker::new(&self.schema)).as_ref().ok()
     }
 }
 
@@ -166,11 +228,12 @@ impl<'a> Part<'a> {
         self.definition
     }
 
-    /// Whether a member must be there.
+    /// Whether a member must be there. A list that is too long to be looked through for every member counts as one of all.
     #[must_use]
     pub fn requires(self, name: &str) -> bool {
         let required = self.here.get("required").and_then(Value::as_array);
-        required.is_some_and(|required| required.iter().any(|held| held == name))
+        required
+            .is_some_and(|required| required.len() > MAX_REQUIRED || required.iter().any(|held| held == name))
     }
 
     /// Whether members that it does not name are forbidden.
@@ -232,6 +295,9 @@ impl<'a> Part<'a> {
 
     fn reference(self) -> Option<(&'a Value, Option<&'a str>)> {
         let pointer = self.here.get("$ref")?.as_str()?.strip_prefix('#')?;
+        if pointer.len() > MAX_POINTER {
+            return None;
+        }
         let inside = ["/$defs/", "/definitions/"].iter().find_map(|start| pointer.strip_prefix(start));
         let definition = inside.filter(|name| !name.contains(['/', '~']));
         self.root.pointer(pointer).map(|here| (here, definition))

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::ops::AddAssign;
 
+use super::cost::Unusable;
+
 /// What an answer had, and the caller did not get.
 ///
 /// Rules: F5, F8.
@@ -45,4 +47,15 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.template, self.what)
     }
+}
+
+/// An `outputSchema` that nothing can be checked against.
+///
+/// Rules: F13.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnusableSchema {
+    /// The tool that it is of.
+    pub tool: String,
+    /// Why.
+    pub why: Unusable,
 }

@@ -7,6 +7,7 @@ mod bundle_cases;
 mod cases;
 mod format;
 mod hostile;
+mod hostile_schemas;
 mod localize;
 mod localize_properties;
 mod messages;

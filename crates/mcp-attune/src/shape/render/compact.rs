@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use mcp_attune_wire::json::{Span, Type, Value};
 
-use crate::shape::{Output, Part};
+use crate::shape::{Budget, Output, Part};
 
 /// How often data are held against their schema at most.
 const TRIES: usize = 16;
@@ -42,10 +42,21 @@ pub struct Compacted<'a> {
 /// ```
 #[must_use]
 pub fn compact<'a>(data: Value<'a>, output: Option<&Output>, low_priority: &[String]) -> Compacted<'a> {
+    compact_within(data, output, low_priority, &Budget::full())
+}
+
+/// The same, with checks that take their steps from a budget. What it does not suffice for is left in.
+pub(in crate::shape) fn compact_within<'a>(
+    data: Value<'a>,
+    output: Option<&Output>,
+    low_priority: &[String],
+    budget: &Budget,
+) -> Compacted<'a> {
     let Some(output) = output else { return without(data, None, low_priority, None) };
-    let valid = |text: &str| serde_json::from_str(text).is_ok_and(|read| output.is_valid(&read));
+    let valid = |text: &str| output.is_valid_text(text, budget);
     let cut = |only: Option<&[usize]>| without(data, Some(output.part()), low_priority, only);
-    let all = cut(None);
+    let cuts = found(data, Some(output.part()), low_priority, None);
+    let all = spliced(data, &cuts);
     if all.left_out == 0 || valid(&all.text) {
         return all;
     }
@@ -54,8 +65,7 @@ pub fn compact<'a>(data: Value<'a>, output: Option<&Output>, low_priority: &[Str
         return best;
     }
     let mut only = Vec::new();
-    let tops = data.members().count().max(data.elements().count());
-    for top in (0..tops).filter(|top| cut(Some(&[*top])).left_out > 0).take(TRIES) {
+    for top in tops_with_cuts(data, &cuts).into_iter().take(TRIES) {
         only.push(top);
         let tried = cut(Some(&only));
         if valid(&tried.text) {
@@ -67,6 +77,25 @@ pub fn compact<'a>(data: Value<'a>, output: Option<&Output>, low_priority: &[Str
     best
 }
 
+/// The top members or elements that something is cut out of, by their place. A cut before a value belongs to it: it begins
+/// with the comma, or with the name.
+fn tops_with_cuts(data: Value<'_>, cuts: &[Span]) -> Vec<usize> {
+    let ends = data.members().map(|(_, value)| value.span().end());
+    let ends = ends.chain(data.elements().map(|element| element.span().end()));
+    let mut cuts = cuts.iter().peekable();
+    let mut tops = Vec::new();
+    for (top, end) in ends.enumerate() {
+        let mut any = false;
+        while cuts.next_if(|cut| cut.start() < end).is_some() {
+            any = true;
+        }
+        if any {
+            tops.push(top);
+        }
+    }
+    tops
+}
+
 /// The data without what says nothing, whatever the schema makes of them then; only inside of some top members, where they
 /// are named by their place.
 pub(super) fn without<'a>(
@@ -75,17 +104,30 @@ pub(super) fn without<'a>(
     low_priority: &[String],
     only: Option<&[usize]>,
 ) -> Compacted<'a> {
+    spliced(data, &found(data, part, low_priority, only))
+}
+
+/// What goes, in its order.
+fn found(
+    data: Value<'_>,
+    part: Option<Part<'_>>,
+    low_priority: &[String],
+    only: Option<&[usize]>,
+) -> Vec<Span> {
     let mut finder = Finder { low_priority, only, path: String::new(), cuts: Vec::new() };
     finder.find(data, part, 0);
-    let mut cuts = finder.cuts;
+    finder.cuts.sort_unstable();
+    finder.cuts
+}
+
+fn spliced<'a>(data: Value<'a>, cuts: &[Span]) -> Compacted<'a> {
     if cuts.is_empty() {
         return Compacted { text: Cow::Borrowed(data.raw()), left_out: 0 };
     }
-    cuts.sort_unstable();
     let (raw, base) = (data.raw(), data.span().start());
     let mut text = String::with_capacity(raw.len());
     let mut at = 0;
-    for cut in &cuts {
+    for cut in cuts {
         text.push_str(raw.get(at..cut.start() - base).unwrap_or_default());
         at = cut.end() - base;
     }

@@ -41,6 +41,7 @@ mod text;
 use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
 
+pub(super) use compact::compact_within;
 pub use compact::{Compacted, compact};
 pub use words::{Labels, OwnWords, Word, word};
 

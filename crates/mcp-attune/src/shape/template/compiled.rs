@@ -18,6 +18,8 @@ use super::scene::{Root, Scene};
 use super::wrong::{Failed, Fault, What, Wrong};
 use super::{MAX_DATA, MAX_OUTPUT, MAX_SOURCE, vet};
 
+/// How many bytes of data are short work.
+const MAX_SHORT_DATA: usize = 16 << 10;
 /// The name that minijinja knows it by.
 const IT: &str = "template";
 
@@ -46,6 +48,8 @@ pub struct Template {
     source: String,
     vendors: BTreeSet<String>,
     environment: Environment<'static>,
+    /// The same with fewer steps.
+    short: Environment<'static>,
 }
 
 impl Template {
@@ -74,7 +78,9 @@ impl Template {
             _ => None,
         }));
         let (name, source) = (name.to_owned(), source.to_owned());
-        Ok(Self { name, variant, source, vendors, environment })
+        let mut short = environment.clone();
+        short.set_fuel(Some(vet::SHORT_STEPS));
+        Ok(Self { name, variant, source, vendors, environment, short })
     }
 
     /// What follows the thing's own name in the name of the file.
@@ -109,6 +115,20 @@ impl Template {
     /// [`Failed`] says why there is no text. The steps that a rendering takes, the text that it gives and how deep it goes are
     /// bounded, so it ends.
     pub fn render(&self, scene: &Scene<'_>) -> Result<String, Failed> {
+        self.render_with(&self.environment, scene)
+    }
+
+    /// The same with as few steps as short work may take; `None` where it needs more, or may.
+    pub(in crate::shape) fn render_if_short(&self, scene: &Scene<'_>) -> Option<Result<String, Failed>> {
+        if scene.data.raw().len() > MAX_SHORT_DATA {
+            return None;
+        }
+        let rendered = self.render_with(&self.short, scene);
+        let longer = matches!(&rendered, Err(failed) if failed.what == What::TooManySteps);
+        (!longer).then_some(rendered)
+    }
+
+    fn render_with(&self, environment: &Environment<'_>, scene: &Scene<'_>) -> Result<String, Failed> {
         let failed = |error: minijinja::Error| Failed::of(&self.source, &error);
         let asked = scene.arguments.map_or(0, |arguments| arguments.raw().len());
         if scene.data.raw().len() + asked > MAX_DATA {
@@ -117,11 +137,7 @@ impl Template {
         let root = Arc::new(Root::new(scene, self.variant.kind()));
         let seen = Value::from_dyn_object(root.clone());
         let mut out = Bounded(Vec::with_capacity(self.source.len()));
-        self.environment
-            .get_template(IT)
-            .map_err(failed)?
-            .render_captured_to(seen, &mut out)
-            .map_err(failed)?;
+        environment.get_template(IT).map_err(failed)?.render_captured_to(seen, &mut out).map_err(failed)?;
         let text = String::from_utf8(out.0).map_err(|_| Failed { line: None, what: What::TooLong })?;
         if let Some(translated) = scene.translated.filter(|_| root.translated.load(Ordering::Relaxed)) {
             translated.set(true);

@@ -54,15 +54,27 @@ impl Hints {
     /// The hints for one result, and what became of those that failed.
     #[must_use]
     pub fn render(&self, scene: &Scene<'_>) -> (Vec<String>, Vec<Failed>) {
+        self.render_each(|template| Some(template.render(scene))).unwrap_or_default()
+    }
+
+    /// The same where that is short work; `None` where one of them may take long.
+    pub(in crate::shape) fn render_if_short(&self, scene: &Scene<'_>) -> Option<(Vec<String>, Vec<Failed>)> {
+        self.render_each(|template| template.render_if_short(scene))
+    }
+
+    fn render_each(
+        &self,
+        render: impl Fn(&Template) -> Option<Result<String, Failed>>,
+    ) -> Option<(Vec<String>, Vec<Failed>)> {
         let (mut hints, mut failed) = (Vec::new(), Vec::new());
         for (number, template) in &self.lines {
-            match template.render(scene) {
+            match render(template)? {
                 Ok(text) if text.trim().is_empty() => {}
                 Ok(text) => hints.push(text.trim().to_owned()),
                 Err(why) => failed.push(Failed { line: Some(*number), ..why }),
             }
         }
-        (hints, failed)
+        Some((hints, failed))
     }
 
     /// The names in the hints that nothing goes by: see [`Template::check`].

@@ -7,6 +7,8 @@ use crate::near::nearest;
 
 /// How many steps a rendering may take; a step is about the smallest thing that a template does.
 const MAX_STEPS: u64 = 500_000;
+/// How many steps are short work.
+pub(super) const SHORT_STEPS: u64 = 5_000;
 /// How many bytes of its own text a template may repeat into variables, about.
 const MAX_KEPT: usize = 64 << 20;
 /// How many steps a template may take. What it prints into variables is counted where values are concerned; its own text is
