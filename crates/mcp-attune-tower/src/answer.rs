@@ -2,17 +2,20 @@
 //!
 //! Rules: G2, G4, G5, G10, L15, L17, L21.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::Response;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use mcp_attune::language::AcceptLanguage;
-use mcp_attune::plan::Plan;
+use mcp_attune::plan::{Adapted, Plan};
 use mcp_attune_wire::reply::{Reply, private, vary_with};
 
 use crate::account::Account;
 use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
 use crate::decide::Watch;
 use crate::failed::Failed;
+use crate::long_work;
 use crate::media::Media;
 use crate::session::EventIds;
 use crate::settings::Limits;
@@ -61,6 +64,56 @@ impl Asked {
     }
 }
 
+/// What became of a message.
+pub(crate) struct Message {
+    /// The message as the caller gets it, where it is another.
+    pub(crate) changed: Option<Vec<u8>>,
+    /// The language that it reports.
+    pub(crate) language: Option<String>,
+}
+
+impl Message {
+    /// Logs and counts what was done, on the thread that knows which request it is about.
+    fn told(adapted: Adapted<'_>, account: &Account) -> Self {
+        told::shaped(&adapted, account);
+        let changed = match adapted.text {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(changed) => Some(changed),
+        };
+        Self { changed, language: adapted.content_language }
+    }
+}
+
+/// One message of an answer, learned from and adapted; `None` where that may take long.
+pub(crate) fn message(asked: &Asked, message: &[u8]) -> Option<Message> {
+    if message.len() > Plan::MAX_SHORT {
+        return None;
+    }
+    let adapted = asked.plan.adapt_if_short(message)?;
+    asked.watch.see(message);
+    Some(Message::told(adapted, &asked.account))
+}
+
+/// The same where no other caller waits for it. It is not begun once the caller is gone.
+pub(crate) fn long_message(
+    asked: &Asked,
+    message: impl AsRef<[u8]> + Send + 'static,
+) -> impl Future<Output = Message> + Send + 'static {
+    let (plan, watch, account) = (asked.plan.clone(), asked.watch.clone(), asked.account.clone());
+    async move {
+        let adapted = long_work::run(move || {
+            watch.see(message.as_ref());
+            let Adapted { text, content_language, left_out, faults, unusable } = plan.adapt(message.as_ref());
+            let text = match text {
+                Cow::Borrowed(_) => Cow::Borrowed(&[][..]),
+                Cow::Owned(changed) => Cow::Owned(changed),
+            };
+            Adapted { text, content_language, left_out, faults, unusable }
+        });
+        Message::told(adapted.await, &account)
+    }
+}
+
 pub(crate) async fn adapt<R>(
     response: Response<R>,
     asked: Asked,
@@ -99,18 +152,16 @@ where
                     Reply::failed(failed.status, id, &failed)
                 }
             })?;
-            asked.watch.see(&body);
-            let adapted = asked.plan.adapt(&body);
-            told::shaped(&adapted, &asked.account);
-            let language = adapted.content_language;
+            let adapted = match message(&asked, &body) {
+                Some(adapted) => adapted,
+                None => long_message(&asked, body.clone()).await,
+            };
+            let language = adapted.language;
             if let Some(language) = &language {
                 mirror(&mut parts.headers, language);
             }
             caches(&mut parts.headers, &asked, language.is_some());
-            let body = match adapted.text {
-                std::borrow::Cow::Borrowed(_) => body,
-                std::borrow::Cow::Owned(changed) => Bytes::from(changed),
-            };
+            let body = adapted.changed.map_or(body, Bytes::from);
             if parts.headers.contains_key(header::CONTENT_LENGTH) {
                 parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
             }

@@ -73,6 +73,7 @@ mod forward;
 mod layer;
 mod library;
 mod listing;
+mod long_work;
 mod media;
 mod schemas;
 mod seal;

@@ -3,6 +3,7 @@
 //! Rules: G2, G4, G5, G8.
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -12,11 +13,11 @@ use mcp_attune::language::AcceptLanguage;
 use mcp_attune_wire::reply::Reply;
 use pin_project_lite::pin_project;
 
-use crate::answer::Asked;
+use crate::answer::{self, Asked};
 use crate::body::BoxError;
 use crate::failed::Failed;
 use crate::sse::{Piece, Splitter, data, with_data, with_id};
-use crate::{told, words};
+use crate::words;
 
 pin_project! {
     /// A stream of events: each goes on as soon as it is whole, changed where the plan says so.
@@ -26,6 +27,12 @@ pin_project! {
         splitter: Splitter,
         asked: Asked,
         ready: VecDeque<Bytes>,
+        // What came behind an event that takes long.
+        waiting: VecDeque<Piece>,
+        // An event that takes long.
+        long: Option<LongEvent>,
+        // What is said at the end, behind all events.
+        last: Option<Bytes>,
         broken: Option<Failed>,
         ended: bool,
     }
@@ -39,6 +46,9 @@ impl<B> Events<B> {
             splitter: Splitter::new(limit),
             asked,
             ready: VecDeque::new(),
+            waiting: VecDeque::new(),
+            long: None,
+            last: None,
             broken: None,
             ended: false,
         }
@@ -62,6 +72,21 @@ where
             if let Some(bytes) = this.ready.pop_front() {
                 return Poll::Ready(Some(Ok(Frame::data(bytes))));
             }
+            if let Some(long) = this.long {
+                let event = ready!(long.as_mut().poll(cx));
+                *this.long = None;
+                this.ready.push_back(sealed(this.asked, event));
+                continue;
+            }
+            if !this.waiting.is_empty() {
+                let (done, long) = together(this.asked, this.waiting);
+                this.ready.extend(done);
+                *this.long = long;
+                continue;
+            }
+            if let Some(last) = this.last.take() {
+                return Poll::Ready(Some(Ok(Frame::data(last))));
+            }
             if let Some(failed) = this.broken.take() {
                 return Poll::Ready(Some(Err(failed.into())));
             }
@@ -72,12 +97,12 @@ where
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(bytes) => match this.splitter.push(&bytes) {
                         Ok(pieces) => {
-                            this.ready.extend(together(this.asked, pieces));
+                            this.waiting.extend(pieces);
                             continue;
                         }
                         Err(error) => {
                             let failed = Failed { status: 502, what: error.to_string() };
-                            this.ready.extend(together(this.asked, error.before));
+                            this.waiting.extend(error.before);
                             failed
                         }
                     },
@@ -99,7 +124,7 @@ where
                     let reply = Reply::failed(failed.status, Some(id), &failed);
                     let (reply, _) =
                         words::say(reply, this.asked.wish.as_ref().unwrap_or(&AcceptLanguage::default()));
-                    this.ready.push_back(format!("data: {}\n\n", reply.body).into());
+                    *this.last = Some(format!("data: {}\n\n", reply.body).into());
                 }
                 // No request waits here for an error; a stream that is cut can be resumed once more.
                 None => *this.broken = Some(failed),
@@ -108,38 +133,62 @@ where
     }
 }
 
-/// Pieces that are there at the same time leave in one frame: a frame for each would cost more than the pieces.
-fn together(asked: &Asked, pieces: Vec<Piece>) -> Option<Bytes> {
-    let mut pieces = pieces.into_iter().map(|piece| adapted(asked, piece));
-    let first = pieces.next()?;
-    let Some(second) = pieces.next() else { return Some(first) };
-    let mut all = BytesMut::from(first);
-    all.extend_from_slice(&second);
-    pieces.for_each(|piece| all.extend_from_slice(&piece));
-    Some(all.freeze())
+/// An event on its way through long work.
+type LongEvent = Pin<Box<dyn Future<Output = Bytes> + Send>>;
+
+/// Pieces that are there at the same time leave in one frame: a frame for each would cost more than the pieces. What is
+/// behind an event that takes long waits for it.
+fn together(asked: &Asked, pieces: &mut VecDeque<Piece>) -> (Option<Bytes>, Option<LongEvent>) {
+    let mut first = None;
+    let mut all: Option<BytesMut> = None;
+    while let Some(piece) = pieces.pop_front() {
+        let piece = match adapted(asked, piece) {
+            Ok(piece) => piece,
+            Err(long) => return (all.map(BytesMut::freeze).or(first), Some(long)),
+        };
+        match (&mut all, first.take()) {
+            (Some(all), _) => all.extend_from_slice(&piece),
+            (None, None) => first = Some(piece),
+            (None, Some(before)) => {
+                let mut both = BytesMut::from(before);
+                both.extend_from_slice(&piece);
+                all = Some(both);
+            }
+        }
+    }
+    (all.map(BytesMut::freeze).or(first), None)
 }
 
 /// A piece as the caller gets it: the same bytes, unless the message in it changed or its id is sealed.
-fn adapted(asked: &Asked, piece: Piece) -> Bytes {
+fn adapted(asked: &Asked, piece: Piece) -> Result<Bytes, LongEvent> {
     let event = match piece {
-        Piece::Raw(bytes) => return bytes,
+        Piece::Raw(bytes) => return Ok(bytes),
         Piece::Event(bytes) => bytes,
     };
-    let event = with_message(asked, event);
+    with_message(asked, event).map(|event| sealed(asked, event))
+}
+
+fn sealed(asked: &Asked, event: Bytes) -> Bytes {
     let sealed = asked.events.as_ref().and_then(|ids| with_id(&event, |id| ids.shown(id)));
     sealed.map_or(event, Bytes::from)
 }
 
-fn with_message(asked: &Asked, event: Bytes) -> Bytes {
-    let Some(message) = data(&event) else { return event };
-    asked.watch.see(&message);
+fn with_message(asked: &Asked, event: Bytes) -> Result<Bytes, LongEvent> {
+    let Some(message) = data(&event) else { return Ok(event) };
     if !asked.plan.changes() {
-        return event;
+        asked.watch.see(&message);
+        return Ok(event);
     }
-    let adapted = asked.plan.adapt(&message);
-    told::shaped(&adapted, &asked.account);
-    match adapted.text {
-        std::borrow::Cow::Borrowed(_) => event,
-        std::borrow::Cow::Owned(changed) => with_data(&event, &changed).into(),
-    }
+    let Some(adapted) = answer::message(asked, &message) else {
+        return Err(long_event(asked, message, event));
+    };
+    Ok(adapted.changed.map_or(event.clone(), |changed| with_data(&event, &changed).into()))
+}
+
+#[cold]
+fn long_event(asked: &Asked, message: Vec<u8>, event: Bytes) -> LongEvent {
+    let adapted = answer::long_message(asked, message);
+    Box::pin(async move {
+        adapted.await.changed.map_or(event.clone(), |changed| with_data(&event, &changed).into())
+    })
 }

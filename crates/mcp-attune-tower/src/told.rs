@@ -50,6 +50,13 @@ pub fn shaped(adapted: &Adapted<'_>, account: &Account) {
             fault.what
         );
     }
+    if let Some(unusable) = &adapted.unusable {
+        tracing::warn!(
+            tool = unusable.tool,
+            "the tool's outputSchema cannot be used, so nothing is checked against it: {}",
+            unusable.why
+        );
+    }
     let left = adapted.left_out;
     if !left.is_empty() {
         tracing::debug!(

@@ -3,6 +3,7 @@
 mod answers;
 mod bound;
 mod localized;
+mod long_answers;
 mod requests;
 mod schemas;
 mod sessions;

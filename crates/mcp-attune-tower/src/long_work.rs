@@ -1,0 +1,146 @@
+//! Work that takes long, done where no other caller waits for it.
+//!
+//! 1. The threads that serve connections serve many callers each, so what takes long runs on threads that may block.
+//! 2. No more of it runs at a time than there are cores. What waits for its turn costs nothing but what it holds.
+//! 3. It belongs to its caller: what waits is not begun once the caller is gone. What runs cannot be stopped, which is why the
+//!    rules bound how long it takes.
+//!
+//! Rules: G4.
+
+use std::future::{Future, pending};
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, ready};
+use std::thread::available_parallelism;
+
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+
+static LONG_WORK: LazyLock<LongWork> =
+    LazyLock::new(|| LongWork::new(available_parallelism().map_or(1, usize::from)));
+
+/// Does long work for a caller, who waits for it.
+#[cold]
+pub(crate) fn run<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> impl Future<Output = T> + Send + 'static {
+    LONG_WORK.run(work)
+}
+
+/// Runs long work, a bounded number of pieces at a time.
+#[derive(Clone, Debug)]
+struct LongWork {
+    permits: Arc<Semaphore>,
+}
+
+impl LongWork {
+    fn new(at_a_time: usize) -> Self {
+        Self { permits: Arc::new(Semaphore::new(at_a_time)) }
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> impl Future<Output = T> + Send + 'static {
+        let permits = Arc::clone(&self.permits);
+        async move {
+            let permit = permits.acquire_owned().await;
+            let Ok(runtime) = Handle::try_current() else { return work() };
+            // The permit goes with the work, which may outlive whoever waits for it.
+            let running = Running(runtime.spawn_blocking(move || {
+                let done = work();
+                drop(permit);
+                done
+            }));
+            running.await
+        }
+    }
+}
+
+/// Work that was handed to a thread. If nobody waits any more before a thread takes it up, it is not done.
+struct Running<T>(JoinHandle<T>);
+
+impl<T> Future for Running<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        match ready!(Pin::new(&mut self.0).poll(cx)) {
+            Ok(done) => Poll::Ready(done),
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                // The runtime ends, and whoever waits with it.
+                Err(_) => std::pin::pin!(pending()).poll(cx),
+            },
+        }
+    }
+}
+
+impl<T> Drop for Running<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_thread_serves_others_while_long_work_runs() {
+        let (go_on, wait) = mpsc::channel();
+        let work = tokio::spawn(LongWork::new(1).run(move || wait.recv().unwrap()));
+        // There is one thread for all tasks: if the work held it, nothing would be sent, and the work never end.
+        tokio::task::yield_now().await;
+        go_on.send(7).unwrap();
+        assert_eq!(work.await.unwrap(), 7);
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_not_done_when_its_caller_is_gone() {
+        let (long, done) = (LongWork::new(1), Arc::new(AtomicUsize::new(0)));
+        let ((begun, begins), (go_on, wait)) = (mpsc::channel(), mpsc::channel::<()>());
+        let first = tokio::spawn(long.run(move || {
+            begun.send(()).unwrap();
+            wait.recv().unwrap();
+        }));
+        while begins.try_recv().is_err() {
+            tokio::task::yield_now().await;
+        }
+        let count = |by| {
+            let done = Arc::clone(&done);
+            long.run(move || done.fetch_add(by, Ordering::Relaxed))
+        };
+        let (gone, stays) = (tokio::spawn(count(1)), tokio::spawn(count(100)));
+        tokio::task::yield_now().await;
+        gone.abort();
+        assert!(gone.await.unwrap_err().is_cancelled());
+        assert_eq!(done.load(Ordering::Relaxed), 0, "one at a time");
+        go_on.send(()).unwrap();
+        first.await.unwrap();
+        stays.await.unwrap();
+        assert_eq!(done.load(Ordering::Relaxed), 100);
+    }
+
+    #[tokio::test]
+    async fn work_that_outlives_its_caller_keeps_its_permit() {
+        let long = LongWork::new(1);
+        let ((begun, begins), (go_on, wait)) = (mpsc::channel(), mpsc::channel::<()>());
+        let work = tokio::spawn(long.run(move || {
+            begun.send(()).unwrap();
+            wait.recv().unwrap();
+        }));
+        while begins.try_recv().is_err() {
+            tokio::task::yield_now().await;
+        }
+        work.abort();
+        assert!(work.await.unwrap_err().is_cancelled());
+        assert_eq!(long.permits.available_permits(), 0);
+        go_on.send(()).unwrap();
+        assert_eq!(long.run(|| 7).await, 7);
+    }
+}
