@@ -12,7 +12,7 @@ use serde_json::{Map, Number, Value, json};
 use super::{Cost, MAX_STEPS, engine, steps, weight};
 
 /// How often the validator may look at data for one step that was counted.
-const LOOKS_PER_STEP: u64 = 8;
+const LOOKS_PER_STEP: u64 = 3;
 
 thread_local! {
     static LOOKS: Cell<u64> = const { Cell::new(0) };
