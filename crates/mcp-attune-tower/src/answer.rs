@@ -154,7 +154,8 @@ where
             })?;
             let adapted = match message(&asked, &body) {
                 Some(adapted) => adapted,
-                None => long_message(&asked, body.clone()).await,
+                // Boxed, so that calls do not carry its room.
+                None => Box::pin(long_message(&asked, body.clone())).await,
             };
             let language = adapted.language;
             if let Some(language) = &language {
