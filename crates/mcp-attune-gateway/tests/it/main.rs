@@ -26,3 +26,4 @@ mod shutdown;
 mod versions;
 mod whole;
 mod whole_limits;
+mod wire;

@@ -1,0 +1,19 @@
+//! Raw requests and raw answers, from `spec/wire/`, against the whole gateway over real sockets.
+//!
+//! 1. A request that the data refuses is answered as it says, and not one byte of it reaches the server behind.
+//! 2. A request that passes reaches the server as the data says, once, and can be read in one way only: the server of these
+//!    tests reads with a strict parser of its own ([`strict`]) and takes nothing else.
+//! 3. How a request is cut into segments changes nothing: each is sent in one piece, byte by byte, and in two pieces.
+//! 4. An answer that has one reading is passed on. Any other is an error or is cut off, never something that looks whole, and
+//!    the next call works.
+//! 5. Whatever bytes are sent, no more requests reach the server than answers reach the caller.
+//!
+//! The data is explained in `spec/README.md`; a new case in a file is run without further ado. A failure lists every case that
+//! failed with what was expected and what came. `WIRE=NAME` in the environment runs only the cases whose names contain it.
+
+mod answers;
+mod data;
+mod mutated;
+mod requests;
+mod scripted;
+mod strict;
