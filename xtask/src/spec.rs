@@ -15,6 +15,7 @@ use crate::shell::root;
 
 const LEDGER: &str = "spec/rules.toml";
 const CASES: &str = "spec/cases";
+const WIRE: &str = "spec/wire";
 const PAGE: &str = "docs/rules.md";
 
 /// Checks the ledger, then writes the page, or only compares it.
@@ -23,7 +24,8 @@ pub(crate) fn run(compare: bool) -> Result<()> {
         std::fs::read_to_string(root().join(LEDGER)).with_context(|| format!("could not read {LEDGER}"))?;
     let ledger = ledger::parse(&text)?;
     let tests = listing::of_the_workspace()?;
-    let cases = cases::read(&root().join(CASES))?;
+    let mut cases = cases::read(&root().join(CASES))?;
+    cases.extend(cases::read_wire(&root().join(WIRE))?);
 
     let mut findings = check::check(&ledger, &tests, &cases);
     if findings.is_empty() {

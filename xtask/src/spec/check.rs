@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::cases::{Cases, File};
 use super::ledger::{Ledger, Rule, Side};
 use super::listing::{Tests, last_segment};
-use super::{CASES, LEDGER, ids};
+use super::{CASES, LEDGER, WIRE, ids};
 use crate::report::Finding;
 
 /// Everything that is wrong with the ledger.
@@ -151,7 +151,9 @@ impl About<'_> {
     }
 
     fn case(&mut self, side: &str, test: &str, case: &str, cases: &Cases) {
-        let path = format!("{CASES}/{}.json", last_segment(test));
+        let stem = last_segment(test);
+        let is_wire = cases.get(stem).is_some_and(|file| file.as_ref().is_ok_and(|file| file.is_wire));
+        let path = if is_wire { format!("{WIRE}/{stem}") } else { format!("{CASES}/{stem}.json") };
         let named = format!("`{side}` names `{test}#{case}`");
         match cases.get(last_segment(test)) {
             None => self.find(
@@ -194,7 +196,7 @@ fn case_file(stem: &str, file: &Result<File, String>, ledger: &Ledger, findings:
         }
     };
     let named: BTreeSet<&String> =
-        file.rules.iter().chain(file.cases.iter().map(|case| &case.rule)).collect();
+        file.rules.iter().chain(file.cases.iter().filter_map(|case| case.rule.as_ref())).collect();
     for id in named {
         if !ids::all().any(|known| known == *id) {
             let hint = format!("the rules are {}", ids::ranges());

@@ -17,3 +17,23 @@ mod mutated;
 mod requests;
 mod scripted;
 mod strict;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests() {
+    requests::check_all(requests::whole).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_mean_the_same_however_they_are_split() {
+    requests::check_all(requests::split).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers() {
+    answers::check_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_sent_no_more_reaches_the_server_than_is_answered() {
+    mutated::check_all().await;
+}

@@ -225,3 +225,18 @@ fn finds_a_file_of_cases_that_cannot_be_read() {
 fn collects_all_findings() {
     assert_eq!(found("state = 'done'").len(), 6);
 }
+
+#[test]
+fn finds_cases_in_the_folders_of_raw_requests() {
+    let wire = [r#"{"about": "a", "cases": [{"name": "one", "send": ""}]}"#.to_owned()];
+    let cases = Cases::from([("agree".to_owned(), cases::parse_wire(&wire))]);
+    let found = |case: &str| {
+        let ledger = ledger(&format!("{TEXTS}kept = ['wire::it::cases::agree#{case}']\nrefused = {REFUSED}"));
+        check(&ledger, &tests(), &cases).iter().map(|finding| finding.what.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("one"), [""; 0]);
+    assert_eq!(
+        found("two"),
+        ["`kept` names `wire::it::cases::agree#two`, and spec/wire/agree has no such case"]
+    );
+}

@@ -18,7 +18,24 @@ fn splits(length: usize, case: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |part| 1 + (part * (length - 1) / count + case) % (length - 1))
 }
 
-/// Runs the cases, a few at a time, and returns what failed, in their order.
+/// In one piece.
+pub(crate) fn whole(_: usize, _: usize) -> Vec<Pace> {
+    vec![Pace::Whole]
+}
+
+/// Byte by byte where it is short, and in two pieces.
+pub(crate) fn split(length: usize, case: usize) -> Vec<Pace> {
+    let bytes = (length < 400).then_some(Pace::Bytes);
+    bytes.into_iter().chain(splits(length, case).map(Pace::SplitAt)).collect()
+}
+
+/// Runs the cases, a few at a time; `paces` says how one is sent, by its length and its number.
+pub(crate) async fn check_all(paces: fn(usize, usize) -> Vec<Pace>) {
+    let cases: Vec<RequestCase> = data::read("requests", 700);
+    let count = cases.len();
+    data::conclude(count, &run(cases, paces).await);
+}
+
 async fn run(cases: Vec<RequestCase>, paces: fn(usize, usize) -> Vec<Pace>) -> Vec<String> {
     let queue = Arc::new(Mutex::new(cases.into_iter().enumerate()));
     let failures = Arc::new(Mutex::new(Vec::new()));
@@ -175,22 +192,4 @@ fn seen(request: &Arrival) -> String {
         Ok(request) => format!("{} {} {}", request.method, shown(&request.target), shown(&request.body)),
         Err(broken) => broken.to_string(),
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn requests() {
-    let cases = data::read("requests", 700);
-    let count = cases.len();
-    data::conclude(count, &run(cases, |_, _| vec![Pace::Whole]).await);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn requests_mean_the_same_however_they_are_split() {
-    let cases = data::read("requests", 700);
-    let count = cases.len();
-    let paces = |length: usize, case: usize| {
-        let bytes = (length < 400).then_some(Pace::Bytes);
-        bytes.into_iter().chain(splits(length, case).map(Pace::SplitAt)).collect()
-    };
-    data::conclude(count, &run(cases, paces).await);
 }

@@ -179,7 +179,7 @@ pub(crate) struct Wait {
 }
 
 /// Longer than any answer takes on a busy machine.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(10);
 /// How long a caller waits before it ends in the middle of a request.
 const PATIENCE: Duration = Duration::from_millis(60);
 
@@ -221,7 +221,8 @@ pub(crate) async fn exchange(
         match timeout(patience, reader.read_buf(&mut came)).await {
             Ok(Ok(1..)) => {}
             Ok(_) => over = true,
-            Err(_) => break,
+            Err(_) if wait.may_close => break,
+            Err(_) => return Err(format!("nothing more comes; so far {}", super::data::shown(&came))),
         }
         if Instant::now() > deadline {
             return Err(format!("no end; so far {}", super::data::shown(&came)));
