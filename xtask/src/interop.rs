@@ -3,6 +3,7 @@
 //! Each part starts servers, lets somebody else's program talk to them directly and through the gateway, and says
 //! what is wrong. What cannot be installed here is an error of its own kind, so that CI can go on without it.
 
+mod aliases;
 mod bound;
 mod bundles;
 mod checks;
@@ -36,6 +37,7 @@ const PARTS: &[(&str, Part)] = &[
     ("our client before the official referee", judged::run),
     ("our referee", judging::run),
     ("clients and servers of other people", clients::run),
+    ("other spellings at web servers", aliases::run),
     ("local servers", local::run),
     ("catalogs of local servers", local::catalog::run),
     ("what results of local servers cost", local::audit::run),
@@ -46,6 +48,11 @@ const PARTS: &[(&str, Part)] = &[
     ("expressions of time in Python", when::run),
     ("bundles beside the official tool", bundles::run),
 ];
+
+/// Runs the part about other spellings alone.
+pub(crate) fn aliases() -> Result<()> {
+    aliases::alone()
+}
 
 /// Runs our referee alone, and writes what it says into its page.
 pub(crate) fn check() -> Result<()> {

@@ -31,7 +31,9 @@ Usage: cargo xtask COMMAND
                   let other people's software talk to ours directly and through the gateway (needs npm
                   and Python); quick is what CI runs, and what cannot be installed can be a notice instead of a
                   failure
-  interop check   the part of it that is our own referee, and write its table into docs/referee.md";
+  interop check   the part of it that is our own referee, and write its table into docs/referee.md
+  interop aliases the part of it that sends other spellings of the endpoint, of methods, headers and messages to
+                  web servers of other people (needs npm and Python, and Go for one of them)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -66,6 +68,7 @@ fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
         ["release", "--check"] => release::check,
         ["interop"] => || interop::run(false, false),
         ["interop", "check"] => interop::check,
+        ["interop", "aliases"] => interop::aliases,
         ["interop", "--quick"] => || interop::run(true, false),
         ["interop", "--if-possible"] => || interop::run(false, true),
         ["interop", "--quick", "--if-possible"] => || interop::run(true, true),

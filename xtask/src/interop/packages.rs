@@ -154,6 +154,6 @@ fn node(folder: &Path) -> Result<PathBuf> {
 }
 
 /// Whether what was installed is what is wanted.
-fn is_same(wanted: &Path, installed: &Path) -> bool {
+pub(super) fn is_same(wanted: &Path, installed: &Path) -> bool {
     fs::read(wanted).is_ok_and(|wanted| fs::read(installed).is_ok_and(|installed| installed == wanted))
 }
