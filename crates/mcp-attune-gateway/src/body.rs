@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -100,6 +101,69 @@ where
                 Poll::Ready(Some(Err(Box::new(*this.stalled))))
             }
         }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A body that must come in time: `time`, and a second more with each `rate` bytes of it. A caller that sends a byte now
+    /// and then makes no pause, and would take for ever.
+    pub(crate) struct Paced<B, E> {
+        #[pin]
+        inner: B,
+        began: Instant,
+        time: Duration,
+        rate: u64,
+        came: u64,
+        timer: Option<Pin<Box<Sleep>>>,
+        late: E,
+    }
+}
+
+impl<B, E> Paced<B, E> {
+    /// `late` is what it means when the time is over.
+    pub(crate) fn new(inner: B, time: Duration, rate: usize, late: E) -> Self {
+        let rate = u64::try_from(rate).unwrap_or(u64::MAX).max(1);
+        Self { inner, began: Instant::now(), time, rate, came: 0, timer: None, late }
+    }
+}
+
+impl<B, E> http_body::Body for Paced<B, E>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+    E: Error + Copy + Send + Sync + 'static,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.project();
+        if let Poll::Ready(frame) = this.inner.poll_frame(cx) {
+            if let Some(Ok(frame)) = &frame {
+                *this.came += frame.data_ref().map_or(0, |data| data.len() as u64);
+            }
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        // The time in which nobody asked counts, too: a body is read as fast as it comes.
+        let end = *this.began + *this.time + Duration::from_secs(*this.came / *this.rate);
+        let timer = this.timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
+        while timer.deadline() < end {
+            ready!(timer.as_mut().poll(cx));
+            timer.as_mut().reset(end);
+        }
+        ready!(timer.as_mut().poll(cx));
+        Poll::Ready(Some(Err(Box::new(*this.late))))
     }
 
     fn is_end_stream(&self) -> bool {

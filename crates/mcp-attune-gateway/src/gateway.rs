@@ -286,6 +286,8 @@ fn limits(config: &Config) -> Limits {
     limits.header_bytes = config.limits.header_bytes;
     limits.head = config.limits.request_head;
     limits.body_pause = config.limits.request_pause;
+    limits.body = config.limits.request_body;
+    limits.body_rate = config.limits.request_rate;
     limits.unread = config.limits.unread;
     limits.drain = config.limits.drain;
     limits

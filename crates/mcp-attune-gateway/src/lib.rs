@@ -12,11 +12,12 @@
 
 mod admin;
 mod body;
+mod caller_keys;
 mod descriptors;
 mod http1;
 mod metrics;
-mod places;
 mod refusal;
+mod slots;
 mod tally;
 mod wake;
 

@@ -53,6 +53,11 @@ where
     }
 }
 
+/// Whether a request opens a stream that its caller listens on: one that may never end by itself.
+pub(crate) fn is_stream(method: &Method, headers: &HeaderMap) -> bool {
+    *method == Method::GET || only_listens(method, headers)
+}
+
 fn only_listens(method: &Method, headers: &HeaderMap) -> bool {
     match *method {
         Method::GET => !headers.contains_key("last-event-id"),

@@ -4,7 +4,7 @@
 //! request id   a name for logs, answers and refusals   first, because everything after it may refuse
 //! guard        who may knock: Host, Origin, CORS       so that nothing else is done for a stranger
 //! route        which server is meant                   by path and method
-//! calls        how many run at a time, and counting    before anything that costs
+//! permits      how many run at a time, and of whom      when the body is there, before anything that costs
 //! attune       the rules                               around the endpoint only
 //! upstream     the server behind                       paths beside the endpoint come straight here
 //! ```
@@ -21,22 +21,26 @@ use std::time::Instant;
 use http::header::{ACCEPT_LANGUAGE, ALLOW};
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune_tower::{Attune, AttuneLayer, Failed, Keys, NoRandomness, Seal, Settings, boxed, full};
+use mcp_attune_tower::{
+    Account, Attune, AttuneLayer, Failed, HeldBudget, Keys, NoRandomness, Seal, Settings, boxed, full,
+};
 use mcp_attune_wire::reply::Reply;
 use tokio::task::JoinSet;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::caller_keys::{CallerKeys, Callers};
 use crate::child::{self, ChildUpstream, Children};
 use crate::config::{self, Agreement, Config, OnUnknown, Target};
 use crate::guard::{Allowed, BadEntry, GuardLayer, Guarded};
 use crate::listen::{Peer, RequestError};
+use crate::listening;
 use crate::look::look;
 use crate::metrics::{Meter, Metrics};
-use crate::places::Places;
 use crate::refusal;
 use crate::request_id::{Names, Naming};
 use crate::route::{Destination, MountRoute, NoRoute, Router};
+use crate::slots::{NoPermit, Permit, Slots};
 use crate::tally::Tally;
 use crate::upstream::{self, Coming, HttpUpstream, Options, Setup, UpstreamError};
 use crate::{Body, BoxError};
@@ -88,6 +92,8 @@ pub(crate) struct Lasting {
     pub(crate) children: Children,
     /// Keys made at the start: what they sealed opens until the end, whatever the file says of keys.
     made: Keys,
+    /// How much may be held back for all calls together.
+    held: HeldBudget,
 }
 
 impl Lasting {
@@ -95,7 +101,12 @@ impl Lasting {
     ///
     /// Where the system has no randomness to make keys of.
     pub(crate) fn new() -> Result<Self, NoRandomness> {
-        Ok(Self { metrics: Metrics::new(), children: Children::new(), made: Keys::random()? })
+        Ok(Self {
+            metrics: Metrics::new(),
+            children: Children::new(),
+            made: Keys::random()?,
+            held: HeldBudget::default(),
+        })
     }
 }
 
@@ -111,12 +122,13 @@ pub(crate) fn stack(config: &Config, lasting: &Lasting) -> Result<Stack, Unserva
     let mounts: Arc<[_]> = config.mounts.iter().map(mounted).collect::<Result<_, _>>()?;
     let router = Router::new(config.mounts.iter().map(mount_route).collect());
     let door = metrics.meter("");
-    let calls = Places::new(config.limits.calls);
+    lasting.held.set_limit(config.limits.held);
+    let (callers, permits) = (Callers::new(&config.server.trusted_proxies), Permits::new(&config.limits));
     let hosts = config.server.allowed_hosts.iter().map(http::uri::Authority::as_str);
     let origins = config.server.allowed_origins.iter().map(config::Origin::as_str);
     let allowed = Allowed::new(hosts, origins).map_err(Unservable::Allowed)?;
     let guard = GuardLayer::new(allowed).counting(door.refusals("H15"));
-    Ok(Stack { names: Names::default(), guard, calls: Calls { router, mounts, calls, door } })
+    Ok(Stack { names: Names::default(), guard, calls: Calls { router, mounts, callers, permits, door } })
 }
 
 /// A stack that is ready to serve.
@@ -144,14 +156,56 @@ impl Stack {
 
 pub(crate) type Answer = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
-/// Bounds the calls that run at a time, streams included, and finds the server that a call is meant for.
+/// Finds the server that a call is meant for, and bounds the calls and streams that run at a time.
 #[derive(Debug)]
 struct Calls {
     router: Router,
     mounts: Arc<[Arc<Mounted>]>,
-    calls: Arc<Places>,
+    callers: Callers,
+    permits: Permits,
     /// Counts what no mount does.
     door: Meter,
+}
+
+/// What may run at a time.
+#[derive(Clone, Debug)]
+struct Permits {
+    calls: Arc<Slots>,
+    /// Streams that callers listen on for as long as they like.
+    streams: Arc<Slots>,
+}
+
+impl Permits {
+    fn new(limits: &config::Limits) -> Self {
+        let calls = Slots::shared(limits.calls, limits.share);
+        Self { calls, streams: Slots::shared(limits.streams, limits.share) }
+    }
+
+    /// Takes a permit for a request, or says why there is none.
+    fn acquire(
+        &self,
+        request: &Request<Body>,
+        keys: CallerKeys,
+        door: &Meter,
+    ) -> Result<Permit, Box<Response<Body>>> {
+        let streams = listening::is_stream(request.method(), request.headers());
+        let slots = if streams { &self.streams } else { &self.calls };
+        slots.try_acquire(keys).map_err(|why| Box::new(no_permit(why, streams, request.headers(), door)))
+    }
+}
+
+#[cold]
+fn no_permit(why: NoPermit, streams: bool, headers: &HeaderMap, door: &Meter) -> Response<Body> {
+    door.broke("G4", true);
+    let (status, what) = match (why, streams) {
+        (NoPermit::Full, false) => (503, "too many calls are running; try again in a moment"),
+        (NoPermit::Full, true) => (503, "too many streams are open; try again later"),
+        (NoPermit::Share, false) => {
+            (429, "too many calls of this caller are running; wait for some of them to end")
+        }
+        (NoPermit::Share, true) => (429, "too many streams of this caller are open; close some of them"),
+    };
+    failed(status, &what, headers)
 }
 
 impl Calls {
@@ -164,35 +218,30 @@ impl Calls {
         let Some(mount) = self.mounts.get(number).map(Arc::clone) else {
             return ready(self.no_route(NoRoute::NotFound, request.headers()));
         };
-        let Some(place) = self.calls.take() else {
-            self.door.broke("G4", true);
-            let what = "too many calls are running; try again in a moment";
-            return ready(failed(503, &what, request.headers()));
-        };
-        let mut tally = Tally::new(mount.meter.clone(), place, &request, endpoint);
-        Box::pin(async move {
-            if let Some(refused) = mount.behind.refuses(&request).filter(|_| endpoint) {
-                return Ok(tally.answered(refused));
-            }
-            if endpoint {
-                let request = match request.body().is_whole() {
-                    true => request,
-                    false => request.map(|body| boxed(body.map_err(from_caller))),
-                };
-                let (answer, account) = mount.attuned(peer).answer(request).await;
-                tally.account(account);
-                return Ok(tally.answered(answer));
-            }
-            let mut heard = HeaderMap::new();
-            heard
-                .extend(request.headers().get(ACCEPT_LANGUAGE).map(|value| (ACCEPT_LANGUAGE, value.clone())));
-            // Boxed, so that the calls do not carry its room.
-            let answer = Box::pin(mount.behind.beside(request, peer)).await.unwrap_or_else(|error| {
-                tally.fail();
-                failed(error.status(), &error, &heard)
+        let keys = self.callers.keys(
+            mount.layer.identity(request.headers(), request.uri()),
+            request.headers(),
+            peer.address.ip(),
+        );
+        // A body that has not come yet holds up nobody: it is read before the call counts.
+        if endpoint && request.method() == Method::POST && !request.body().is_whole() {
+            let (permits, door) = (self.permits.clone(), self.door.clone());
+            return Box::pin(async move {
+                let request = request.map(|body| boxed(body.map_err(from_caller)));
+                match mount.layer.read(request).await {
+                    Ok(request) => match permits.acquire(&request, keys, &door) {
+                        Ok(permit) => mount.call(request, permit, keys, peer).await,
+                        Err(refused) => Ok(*refused),
+                    },
+                    Err((answer, account)) => Ok(mount.unread(answer, account)),
+                }
             });
-            Ok(tally.answered(answer))
-        })
+        }
+        match self.permits.acquire(&request, keys, &self.door) {
+            Ok(permit) if endpoint => mount.call(request, permit, keys, peer),
+            Ok(permit) => mount.beside(request, permit, peer),
+            Err(refused) => ready(*refused),
+        }
     }
 
     #[cold]
@@ -246,17 +295,54 @@ impl Mounted {
             }
         };
         let mut settings = settings(config, mount);
+        settings.held = lasting.held.clone();
         settings.seal = Some(Seal::new(keys.clone(), &mount.name));
         let layer = AttuneLayer::new(settings);
         let meter = lasting.metrics.meter(&mount.name);
-        let behind = Behind { server, meter: meter.clone(), peer: None };
+        let behind = Behind { server, meter: meter.clone(), peer: None, keys: CallerKeys::default() };
         let path = mount.path.as_str().to_owned();
         Ok(Self { path, layer, meter, behind, most: config.limits.answer })
     }
 
     /// The server behind as it is for one caller, with the rules around it.
-    fn attuned(&self, peer: Peer) -> Attune<Behind> {
-        self.layer.layer(Behind { peer: Some(peer), ..self.behind.clone() })
+    fn attuned(&self, peer: Peer, keys: CallerKeys) -> Attune<Behind> {
+        self.layer.layer(Behind { peer: Some(peer), keys, ..self.behind.clone() })
+    }
+
+    /// Answers a request for the endpoint.
+    fn call(self: Arc<Self>, request: Request<Body>, permit: Permit, keys: CallerKeys, peer: Peer) -> Answer {
+        let mut tally = Tally::new(self.meter.clone(), Some(permit), &request, true);
+        Box::pin(async move {
+            if let Some(refused) = self.behind.refuses(&request) {
+                return Ok(tally.answered(refused));
+            }
+            let (answer, account) = self.attuned(peer, keys).answer(request).await;
+            tally.account(account);
+            Ok(tally.answered(answer))
+        })
+    }
+
+    /// Answers a request whose body could not be read.
+    #[cold]
+    fn unread(&self, answer: Response<Body>, account: Account) -> Response<Body> {
+        let mut tally = Tally::new(self.meter.clone(), None, &Request::new(()), true);
+        tally.account(account);
+        tally.answered(answer)
+    }
+
+    /// Answers a request for a path beside the endpoint.
+    #[cold]
+    fn beside(self: Arc<Self>, request: Request<Body>, permit: Permit, peer: Peer) -> Answer {
+        let mut tally = Tally::new(self.meter.clone(), Some(permit), &request, false);
+        let mut heard = HeaderMap::new();
+        heard.extend(request.headers().get(ACCEPT_LANGUAGE).map(|value| (ACCEPT_LANGUAGE, value.clone())));
+        Box::pin(async move {
+            let answer = self.behind.beside(request, peer).await.unwrap_or_else(|error| {
+                tally.fail();
+                failed(error.status(), &error, &heard)
+            });
+            Ok(tally.answered(answer))
+        })
     }
 
     /// Holds what is around the server against it, where there is something to hold.
@@ -318,6 +404,8 @@ struct Behind {
     meter: Meter,
     /// Who asks; none where we do.
     peer: Option<Peer>,
+    /// What tells them from others.
+    keys: CallerKeys,
 }
 
 /// How the server behind is reached.
@@ -365,7 +453,7 @@ impl Service<Request<Body>> for Behind {
                 Box::pin(Metered { answer, meter, began: Instant::now(), body: coming })
             }
             Server::Child(child) => {
-                let answer = child.call(request);
+                let answer = child.call(request, self.keys);
                 Box::pin(Metered { answer, meter, began: Instant::now(), body: counted })
             }
         }

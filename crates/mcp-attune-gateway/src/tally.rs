@@ -11,7 +11,7 @@ use http_body::{Frame, SizeHint};
 use mcp_attune_tower::{Account, boxed};
 
 use crate::metrics::Meter;
-use crate::places::Place;
+use crate::slots::Permit;
 use crate::{Body, BoxError};
 
 /// A request that runs. It is counted when this is dropped, whichever way that comes about, and its place among the
@@ -27,12 +27,12 @@ pub(crate) struct Tally {
     failed: bool,
     /// Whether all of the answer was taken.
     whole: bool,
-    _place: Place,
+    _permit: Option<Permit>,
 }
 
 impl Tally {
-    /// `endpoint`: whether the request is for the endpoint, and not for a path beside it.
-    pub(crate) fn new<B>(meter: Meter, place: Place, request: &Request<B>, endpoint: bool) -> Self {
+    /// `permit` is free again when the request is over; `endpoint`: whether the request is for the endpoint, and not for a path beside it.
+    pub(crate) fn new<B>(meter: Meter, permit: Option<Permit>, request: &Request<B>, endpoint: bool) -> Self {
         meter.began();
         let method = match *request.method() {
             _ if !endpoint => "beside",
@@ -48,7 +48,7 @@ impl Tally {
             status: None,
             failed: false,
             whole: false,
-            _place: place,
+            _permit: permit,
         }
     }
 

@@ -12,13 +12,13 @@ use mcp_attune::plan::{Adapted, Plan};
 use mcp_attune_wire::reply::{Reply, private, vary_with};
 
 use crate::account::Account;
-use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
+use crate::body::{Body, BoxError, Incomplete, boxed, collect, full_held};
 use crate::decide::Watch;
 use crate::failed::Failed;
 use crate::long_work;
 use crate::media::Media;
 use crate::session::EventIds;
-use crate::settings::Limits;
+use crate::settings::Settings;
 use crate::stream::Events;
 use crate::told;
 
@@ -117,7 +117,7 @@ pub(crate) fn long_message(
 pub(crate) async fn adapt<R>(
     response: Response<R>,
     asked: Asked,
-    limits: Limits,
+    settings: &Settings,
 ) -> Result<Response<Body>, Reply>
 where
     R: http_body::Body<Data = Bytes> + Send + 'static,
@@ -137,16 +137,19 @@ where
             parts.headers.remove(header::CONTENT_LANGUAGE);
             parts.headers.remove(header::CONTENT_LENGTH);
             caches(&mut parts.headers, &asked, false);
-            let events = Events::new(body, asked, limits.event);
+            let events = Events::new(body, asked, settings.limits.event, settings.held.hold());
             Ok(Response::from_parts(parts, boxed(events)))
         }
         Media::Json if asked.reads => {
             let id = asked.id.as_deref();
-            let body = collect(body, limits.answer).await.map_err(|incomplete| match incomplete {
+            let limit = settings.limits.answer;
+            let mut held = settings.held.hold();
+            let body = collect(body, limit, &mut held).await.map_err(|incomplete| match incomplete {
                 Incomplete::TooLarge => {
-                    let what = format_args!("the answer is over {} bytes, the limit `answer`", limits.answer);
+                    let what = format_args!("the answer is over {limit} bytes, the limit `answer`");
                     Reply::failed(502, id, &what)
                 }
+                Incomplete::Full(full) => Reply::failed(503, id, &full),
                 Incomplete::Broken(error) => {
                     let failed = Failed::of(&error);
                     Reply::failed(failed.status, id, &failed)
@@ -166,7 +169,9 @@ where
             if parts.headers.contains_key(header::CONTENT_LENGTH) {
                 parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
             }
-            Ok(Response::from_parts(parts, full(body)))
+            // It is made already: where there is no room for what grew, what came is counted on.
+            let _ = held.set(body.len());
+            Ok(Response::from_parts(parts, full_held(body, held)))
         }
         Media::Json | Media::Other => {
             caches(&mut parts.headers, &asked, false);

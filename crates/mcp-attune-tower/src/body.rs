@@ -10,6 +10,8 @@ use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
 
+use crate::held::{BudgetFull, Held};
+
 /// Whatever a body or a service fails with.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -19,6 +21,8 @@ pub struct Body(Kind);
 enum Kind {
     /// None when it was taken.
     Whole(Option<Bytes>),
+    /// The same, with what it has of a budget.
+    Held(Option<Bytes>, Held),
     Any(UnsyncBoxBody<Bytes, BoxError>),
 }
 
@@ -26,7 +30,22 @@ impl Body {
     /// Whether all of it is there, so that nothing can go wrong with it.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        matches!(self.0, Kind::Whole(_))
+        matches!(self.0, Kind::Whole(_) | Kind::Held(..))
+    }
+}
+
+impl Body {
+    /// All of it, with what it has of a budget, where it is all there.
+    ///
+    /// # Errors
+    ///
+    /// The body, where it is not.
+    pub(crate) fn into_whole(self) -> Result<(Bytes, Option<Held>), Self> {
+        match self.0 {
+            Kind::Whole(bytes) => Ok((bytes.unwrap_or_default(), None)),
+            Kind::Held(bytes, held) => Ok((bytes.unwrap_or_default(), Some(held))),
+            Kind::Any(_) => Err(self),
+        }
     }
 }
 
@@ -45,21 +64,25 @@ impl http_body::Body for Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut self.0 {
-            Kind::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Kind::Whole(bytes) | Kind::Held(bytes, _) => {
+                Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
+            }
             Kind::Any(body) => Pin::new(body).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Kind::Whole(bytes) => bytes.is_none(),
+            Kind::Whole(bytes) | Kind::Held(bytes, _) => bytes.is_none(),
             Kind::Any(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64),
+            Kind::Whole(bytes) | Kind::Held(bytes, _) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
+            }
             Kind::Any(body) => body.size_hint(),
         }
     }
@@ -69,6 +92,11 @@ impl http_body::Body for Body {
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     let bytes = bytes.into();
     Body(Kind::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
+}
+
+/// A body that is all there, with what it has of a budget.
+pub(crate) fn full_held(bytes: Bytes, held: Held) -> Body {
+    if held.is_counted() && !bytes.is_empty() { Body(Kind::Held(Some(bytes), held)) } else { full(bytes) }
 }
 
 /// Any body, boxed.
@@ -91,11 +119,13 @@ where
 #[derive(Debug)]
 pub(crate) enum Incomplete {
     TooLarge,
+    /// There is no room for it beside what is held for others.
+    Full(BudgetFull),
     Broken(BoxError),
 }
 
-/// Reads a body whole, up to a bound. What announces itself as larger is not read at all.
-pub(crate) async fn collect<B>(body: B, limit: usize) -> Result<Bytes, Incomplete>
+/// Reads a body whole, up to a bound, and counts what is held of it. What announces itself as larger is not read at all.
+pub(crate) async fn collect<B>(body: B, limit: usize, held: &mut Held) -> Result<Bytes, Incomplete>
 where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<BoxError>,
@@ -109,10 +139,11 @@ where
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| Incomplete::Broken(error.into()))?;
         let Ok(data) = frame.into_data() else { continue };
-        let held = first.as_ref().map_or(0, Bytes::len).max(more.len());
-        if held + data.len() > limit {
+        let before = first.as_ref().map_or(0, Bytes::len).max(more.len());
+        if before + data.len() > limit {
             return Err(Incomplete::TooLarge);
         }
+        held.grow(data.len()).map_err(Incomplete::Full)?;
         // A body in one piece, which most are, is not copied.
         match first.take() {
             None if more.is_empty() => first = Some(data),
@@ -139,7 +170,12 @@ fn append(held: &mut Vec<u8>, data: &[u8], limit: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::held::HeldBudget;
     use http_body_util::StreamBody;
+
+    fn held() -> Held {
+        HeldBudget::default().hold()
+    }
 
     fn pieces(pieces: &'static [&'static str]) -> impl http_body::Body<Data = Bytes, Error = BoxError> {
         let frames = pieces.iter().map(|piece| Ok(Frame::data(Bytes::from_static(piece.as_bytes()))));
@@ -151,7 +187,7 @@ mod tests {
         for (given, expected) in
             [(&[][..], ""), (&["abc"], "abc"), (&["ab", "c"], "abc"), (&["", "a", "", "bc"], "abc")]
         {
-            assert_eq!(collect(pieces(given), 3).await.unwrap(), expected);
+            assert_eq!(collect(pieces(given), 3, &mut held()).await.unwrap(), expected);
         }
     }
 
@@ -160,9 +196,9 @@ mod tests {
         let whole = boxed(boxed(full("abc")));
         assert!(whole.is_whole(), "{whole:?}");
         assert_eq!(whole.size_hint().exact(), Some(3));
-        assert_eq!(collect(whole, 3).await.unwrap(), "abc");
+        assert_eq!(collect(whole, 3, &mut held()).await.unwrap(), "abc");
         assert!(full("").is_end_stream());
-        assert_eq!(collect(boxed(boxed(pieces(&["ab", "c"]))), 3).await.unwrap(), "abc");
+        assert_eq!(collect(boxed(boxed(pieces(&["ab", "c"]))), 3, &mut held()).await.unwrap(), "abc");
     }
 
     #[test]
@@ -177,8 +213,27 @@ mod tests {
 
     #[tokio::test]
     async fn stops_at_the_bound() {
-        assert!(matches!(collect(pieces(&["ab", "cd"]), 3).await, Err(Incomplete::TooLarge)));
-        assert!(matches!(collect(full("abcd"), 3).await, Err(Incomplete::TooLarge)));
-        assert!(collect(full("abc"), 3).await.is_ok());
+        assert!(matches!(collect(pieces(&["ab", "cd"]), 3, &mut held()).await, Err(Incomplete::TooLarge)));
+        assert!(matches!(collect(full("abcd"), 3, &mut held()).await, Err(Incomplete::TooLarge)));
+        assert!(collect(full("abc"), 3, &mut held()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_body_for_which_there_is_no_room_is_not_read_on() {
+        const LARGE: &[u8] = &[b'x'; 40_000];
+        let large = || {
+            let frames = (0..3).map(|_| Ok::<_, BoxError>(Frame::data(Bytes::from_static(LARGE))));
+            StreamBody::new(tokio_stream::iter(frames))
+        };
+        let budget = HeldBudget::new(200_000);
+        let mut first = budget.hold();
+        let body = collect(large(), 1 << 20, &mut first).await.unwrap();
+        let mut second = budget.hold();
+        assert!(matches!(collect(large(), 1 << 20, &mut second).await, Err(Incomplete::Full(_))));
+        drop(second);
+        let body = full_held(body, first);
+        assert!(body.is_whole() && budget.used() == 120_000, "{}", budget.used());
+        drop(body);
+        assert_eq!(budget.used(), 0);
     }
 }

@@ -27,6 +27,7 @@ use crate::account::Account;
 use crate::answer::Asked;
 use crate::body::{Body, BoxError, Incomplete, collect, full};
 use crate::forward::Forward;
+use crate::held::HeldBudget;
 use crate::layer::{Mount, ready};
 use crate::library;
 use crate::listing::{self, Interest, Listing, Page, Tool};
@@ -418,6 +419,7 @@ struct Lister<S> {
     head: request::Parts,
     envelope: listing::Envelope,
     limits: Limits,
+    held: HeldBudget,
     interest: Interest,
 }
 
@@ -433,7 +435,8 @@ where
         let mut head = parts.clone();
         head.headers = listing::headers(&parts.headers);
         let (limits, interest) = (mount.settings.limits, mount.schemas.interest().clone());
-        Self { inner, head, envelope: listing::Envelope::of(message), limits, interest }
+        let held = mount.settings.held.clone();
+        Self { inner, head, envelope: listing::Envelope::of(message), limits, held, interest }
     }
 
     async fn list(mut self) -> Listed {
@@ -446,7 +449,7 @@ where
             };
             listing.add(&page);
             match page.next {
-                None => return Listed::Whole(listing, page.public),
+                None => return Listed::Whole(Box::new(listing), page.public),
                 Some(cursor) if cursors.contains(&cursor) => {
                     tracing::warn!("the server repeats a cursor of its listing");
                     return Listed::Never;
@@ -471,10 +474,11 @@ where
             return Err(Listed::Failed);
         }
         let stream = Media::of(response.headers()) == Media::Events;
-        let body = match collect(response.into_body(), self.limits.answer).await {
+        let mut held = self.held.hold();
+        let body = match collect(response.into_body(), self.limits.answer, &mut held).await {
             Ok(body) => body,
             Err(Incomplete::TooLarge) => return Err(Listed::Never),
-            Err(Incomplete::Broken(_)) => return Err(Listed::Failed),
+            Err(Incomplete::Broken(_) | Incomplete::Full(_)) => return Err(Listed::Failed),
         };
         let page =
             if stream { page_of_stream(&body, &self.interest) } else { Page::read(&body, &self.interest) };

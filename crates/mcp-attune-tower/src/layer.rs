@@ -38,10 +38,11 @@ use tower_service::Service;
 
 use crate::account::Account;
 use crate::answer::{self as answers, Asked};
-use crate::body::{Body, BoxError, Incomplete, boxed, collect, full};
+use crate::body::{Body, BoxError, Incomplete, boxed, collect, full, full_held};
 use crate::decide::{self, Decided, Learns, Watch};
 use crate::failed::Failed;
 use crate::forward::ask_identity;
+use crate::held::Held;
 use crate::library;
 use crate::listing::Interest;
 use crate::schemas::Schemas;
@@ -111,6 +112,33 @@ impl AttuneLayer {
     #[must_use]
     pub fn asks(&self) -> bool {
         self.mount.schemas.interest().checks() || self.mount.settings.offer.content.is_some()
+    }
+}
+
+impl AttuneLayer {
+    /// Reads the body of a request whole, as the service would do first. A gateway that bounds the calls under way reads it
+    /// before it counts the call: one whose body has not come yet holds up nobody.
+    ///
+    /// # Errors
+    ///
+    /// The answer, where the body is too large, breaks off, or finds no room; and what became of the request.
+    pub async fn read(&self, request: Request<Body>) -> Result<Request<Body>, (Response<Body>, Account)> {
+        let settings = &self.mount.settings;
+        let (parts, body) = request.into_parts();
+        match read_body(settings, body).await {
+            Ok((body, Some(held))) => Ok(Request::from_parts(parts, full_held(body, held))),
+            Ok((body, None)) => Ok(Request::from_parts(parts, full(body))),
+            Err(reply) => {
+                let response = words::reword(answer(&reply), &words::mirrored(&parts.headers));
+                Err((response, Account::of(&reply)))
+            }
+        }
+    }
+
+    /// A hash of what tells the caller of a request apart; None where nothing does. It means nothing outside this process.
+    #[must_use]
+    pub fn identity(&self, headers: &HeaderMap, uri: &http::Uri) -> Option<u64> {
+        self.mount.schemas.identity_of(headers, uri)
     }
 }
 
@@ -219,11 +247,7 @@ where
         return Err(Reply::not_taken(415, "G10", &"the body is encoded; send it without Content-Encoding"));
     }
     let settings = &mount.settings;
-    let limit = settings.limits.body;
-    let body = match collect(body, limit).await {
-        Ok(body) => body,
-        Err(incomplete) => return Err(not_whole(incomplete, limit)),
-    };
+    let (body, _held) = read_body(settings, boxed(body)).await?;
     let decided = decide::decide(&mut inner, mount, &parts, &body, account, wish).await?;
     let Decided { mut asked, caller, forward, changed, kind, era, begins, shapes } = decided;
     account.language = asked.plan.chosen().map(|(language, _)| language.clone());
@@ -271,7 +295,7 @@ where
     if kind != Some(Kind::Request) {
         return Ok(response.map(boxed));
     }
-    answers::adapt(response, asked, settings.limits).await
+    answers::adapt(response, asked, settings).await
 }
 
 /// Refuses headers of which not all would reach the server as they were checked.
@@ -289,10 +313,25 @@ fn refuse_unfit(mount: &Mount, headers: &HeaderMap, account: &mut Account) -> Re
     Ok(())
 }
 
+/// Reads the body of a request up to its bound.
+async fn read_body(settings: &Settings, body: Body) -> Result<(Bytes, Option<Held>), Reply> {
+    let limit = settings.limits.body;
+    let body = match body.into_whole() {
+        Ok((body, _)) if body.len() > limit => return Err(not_whole(Incomplete::TooLarge, limit)),
+        Ok(whole) => return Ok(whole),
+        Err(body) => body,
+    };
+    let mut held = settings.held.hold();
+    // Boxed, because most bodies came whole.
+    let body = Box::pin(collect(body, limit, &mut held)).await;
+    body.map(|body| (body, Some(held))).map_err(|incomplete| not_whole(incomplete, limit))
+}
+
 /// What is answered where a body could not be had whole.
 #[cold]
 fn not_whole(incomplete: Incomplete, limit: usize) -> Reply {
     let error = match incomplete {
+        Incomplete::Full(full) => return Reply::failed(503, None, &full),
         Incomplete::TooLarge => {
             let what = format_args!("the body is over {limit} bytes, the limit `body`; send a smaller one");
             return Reply::not_taken(413, "G4", &what);
@@ -367,7 +406,7 @@ where
             return Ok(response.map(boxed));
         }
         let asked = Asked { events, preferred, reads, told, ..Asked::new(plan, watch, account.clone()) };
-        answers::adapt(response, asked, settings.limits).await
+        answers::adapt(response, asked, settings).await
     })
 }
 
@@ -389,7 +428,7 @@ pub fn answer(reply: &Reply) -> Response<Body> {
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_GATEWAY);
     let content_type = header::HeaderValue::from_static(reply.content_type);
     response.headers_mut().insert(header::CONTENT_TYPE, content_type);
-    if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+    if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS].contains(&response.status()) {
         response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
     }
     response.extensions_mut().insert(Account::of(reply));

@@ -324,7 +324,7 @@ mod tests {
         let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{
             "io.modelcontextprotocol/clientContext":{"locale":"de"},"progressToken":7,"a\u0062":{"c" : 1.0},"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
         let message = Message::parse(body).unwrap();
-        let asked = request(&message, Some("\"x\""));
+        let asked = Envelope::of(&message).request(Some("\"x\""));
         assert_eq!(
             asked,
             r#"{"jsonrpc":"2.0","id":"attune-schemas","method":"tools/list","params":{"_meta":{"a\u0062":{"c" : 1.0},"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"cursor":"x"}}"#

@@ -18,8 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use http::HeaderName;
-use http::{header, request};
+use http::{HeaderMap, HeaderName, Uri, header, request};
 use mcp_attune::shape::Schema;
 use mcp_attune_wire::message::Message;
 use tokio::sync::Semaphore;
@@ -113,7 +112,7 @@ pub(crate) enum Known {
 #[derive(Debug)]
 pub(crate) enum Listed {
     /// All of them, and whether every caller gets the same.
-    Whole(Listing, bool),
+    Whole(Box<Listing>, bool),
     /// The server does not list them, or not in a way that ends.
     Never,
     /// It could not be asked, or could not answer.
@@ -209,18 +208,27 @@ impl Schemas {
 
     /// Who sent a request: their credentials, cookies, the headers that the operator named, and the query where they said so.
     pub(crate) fn identity(&self, parts: &request::Parts) -> Identity {
+        self.told(&parts.headers, &parts.uri).unwrap_or(self.anonymous)
+    }
+
+    /// The same as a number; None where nothing tells callers apart.
+    pub(crate) fn identity_of(&self, headers: &HeaderMap, uri: &Uri) -> Option<u64> {
+        self.told(headers, uri).map(|Identity(number, _)| number)
+    }
+
+    fn told(&self, headers: &HeaderMap, uri: &Uri) -> Option<Identity> {
         let (always, named) = ([&header::AUTHORIZATION, &header::COOKIE], &self.settings.identity_headers);
-        let query = parts.uri.query().filter(|query| self.settings.identity_query && !query.is_empty());
+        let query = uri.query().filter(|query| self.settings.identity_query && !query.is_empty());
         let query = query.map(|query| (0, query.as_bytes()));
-        let told = |name: &HeaderName| parts.headers.contains_key(name);
+        let told = |name: &HeaderName| headers.contains_key(name);
         if query.is_none() && !always.into_iter().any(told) && !named.iter().any(told) {
-            return self.anonymous;
+            return None;
         }
         // The number parts the values of one header from those of the next.
         let values = always.into_iter().chain(named).enumerate().flat_map(|(number, name)| {
-            parts.headers.get_all(name).into_iter().map(move |value| (number + 1, value.as_bytes()))
+            headers.get_all(name).into_iter().map(move |value| (number + 1, value.as_bytes()))
         });
-        identity(&self.keys, query.into_iter().chain(values))
+        Some(identity(&self.keys, query.into_iter().chain(values)))
     }
 
     /// What is known about a tool without asking anybody.
@@ -329,7 +337,7 @@ impl Schemas {
     /// Keeps what came of a listing.
     fn listed(&self, identity: Identity, listed: Listed) -> Result<Arc<Listing>, Known> {
         let known = match listed {
-            Listed::Whole(listing, public) => return Ok(self.state().keep(identity, listing, public)),
+            Listed::Whole(listing, public) => return Ok(self.state().keep(identity, *listing, public)),
             Listed::Never => Known::Never,
             Listed::Failed => Known::NotNow,
         };

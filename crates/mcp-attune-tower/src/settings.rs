@@ -3,6 +3,7 @@
 use mcp_attune::plan::Offer;
 use mcp_attune_wire::agree::Policy;
 
+use crate::held::HeldBudget;
 use crate::schemas::SchemaSettings;
 use crate::seal::Seal;
 
@@ -19,6 +20,8 @@ pub struct Settings {
     pub offer: Offer,
     /// How large things may be.
     pub limits: Limits,
+    /// How much may be held back of all requests and answers together. Mounts can share one. Without a bound by default.
+    pub held: HeldBudget,
     /// How the schemas behind `Mcp-Param-*` are kept.
     pub schemas: SchemaSettings,
     /// What seals the ids of legacy sessions and events. Without it they pass as they are: features that were
@@ -36,6 +39,7 @@ impl Default for Settings {
             report_only: false,
             offer: Offer { speaks: true, ..Offer::default() },
             limits: Limits::default(),
+            held: HeldBudget::default(),
             schemas: SchemaSettings::default(),
             seal: None,
             introduce: true,

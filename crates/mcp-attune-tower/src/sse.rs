@@ -99,6 +99,12 @@ impl Splitter {
         Ok(pieces)
     }
 
+    /// How many bytes of an unfinished event are held.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+
     /// What is left when the stream ends: an unfinished event, which goes on as it came.
     pub fn finish(&mut self) -> Option<Bytes> {
         (!self.held.is_empty()).then(|| self.held.split().freeze())

@@ -16,6 +16,7 @@ use pin_project_lite::pin_project;
 use crate::answer::{self, Asked};
 use crate::body::BoxError;
 use crate::failed::Failed;
+use crate::held::Held;
 use crate::sse::{Piece, Splitter, data, with_data, with_id};
 use crate::words;
 
@@ -25,6 +26,7 @@ pin_project! {
         #[pin]
         inner: B,
         splitter: Splitter,
+        held: Held,
         asked: Asked,
         ready: VecDeque<Bytes>,
         // What came behind an event that takes long.
@@ -40,10 +42,11 @@ pin_project! {
 
 impl<B> Events<B> {
     /// `asked` is what the stream answers.
-    pub(crate) fn new(inner: B, asked: Asked, limit: usize) -> Self {
+    pub(crate) fn new(inner: B, asked: Asked, limit: usize, held: Held) -> Self {
         Self {
             inner,
             splitter: Splitter::new(limit),
+            held,
             asked,
             ready: VecDeque::new(),
             waiting: VecDeque::new(),
@@ -98,7 +101,10 @@ where
                     Ok(bytes) => match this.splitter.push(&bytes) {
                         Ok(pieces) => {
                             this.waiting.extend(pieces);
-                            continue;
+                            match this.held.set(this.splitter.held()) {
+                                Ok(()) => continue,
+                                Err(full) => Failed { status: 503, what: full.to_string() },
+                            }
                         }
                         Err(error) => {
                             let failed = Failed { status: 502, what: error.to_string() };

@@ -17,6 +17,8 @@ use super::place::Place;
 use super::session::{Event, NotSent, Reader, Session, elements};
 use super::{Inner, taken};
 use crate::Body;
+use crate::caller_keys::CallerKeys;
+use crate::slots::Permit;
 use crate::upstream::UpstreamError;
 
 /// How long an answer may take before a stream begins without it.
@@ -31,11 +33,12 @@ impl Inner {
         self: &Arc<Self>,
         headers: &HeaderMap,
         message: &Message<'_>,
+        keys: CallerKeys,
     ) -> Result<Response<Body>, UpstreamError> {
         let initializes =
             message.kind() == Kind::Request && message.method().is_some_and(|method| method.is("initialize"));
         match headers.get(SESSION) {
-            None if initializes => self.initialize(message).await,
+            None if initializes => self.initialize(message, keys).await,
             None => self.homeless(headers, message).await,
             Some(id) => match self.session(id) {
                 Some(session) => self.in_session(&session, headers, message).await,
@@ -65,10 +68,14 @@ impl Inner {
     }
 
     /// A new session, and its child.
-    async fn initialize(self: &Arc<Self>, message: &Message<'_>) -> Result<Response<Body>, UpstreamError> {
+    async fn initialize(
+        self: &Arc<Self>,
+        message: &Message<'_>,
+        keys: CallerKeys,
+    ) -> Result<Response<Body>, UpstreamError> {
         let session = timeout(self.options().first_byte, async {
             self.pause().await?;
-            let session = self.open_session().await?;
+            let session = self.open_session(keys).await?;
             let sent = session.send(std::slice::from_ref(message)).await;
             let mut reader = match sent {
                 Ok(reader) => reader.ok_or(UpstreamError::Broken)?,
@@ -96,14 +103,26 @@ impl Inner {
         Ok(answer)
     }
 
-    async fn open_session(&self) -> Result<Session, UpstreamError> {
+    async fn open_session(&self, keys: CallerKeys) -> Result<Session, UpstreamError> {
         self.end_idle();
-        let slot = self.slots.take(|| self.end_longest_idle()).await.ok_or(UpstreamError::Full)?;
+        let permit = self.share(keys)?;
+        let slot = self.slots.take(|| self.end_longest_idle(|_| true)).await.ok_or(UpstreamError::Full)?;
         let options = self.options();
         let limits = (options.line, options.kept);
         let backoff = Arc::clone(&self.backoff);
-        Session::start(&options.program, &options.mount, limits, self.all_stop()?, backoff, slot)
+        Session::start(&options.program, &options.mount, limits, self.all_stop()?, backoff, (slot, permit))
             .map_err(|why| self.not_started(&why))
+    }
+
+    /// A session of the share that one caller has. Where it is used up, its own longest idle session makes room.
+    fn share(&self, keys: CallerKeys) -> Result<Permit, UpstreamError> {
+        loop {
+            match self.callers.try_acquire(keys) {
+                Ok(permit) => return Ok(permit),
+                Err(_) if self.end_longest_idle(|session| session.is_of(keys)) => {}
+                Err(_) => return Err(UpstreamError::CallerFull),
+            }
+        }
     }
 
     /// A child that does not initialize: one that is modern only is said to be, else its own words stand.

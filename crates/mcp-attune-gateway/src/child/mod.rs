@@ -20,7 +20,6 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -33,7 +32,6 @@ use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use tower_service::Service;
 
 mod answer;
 mod backoff;
@@ -61,7 +59,10 @@ use backoff::Backoff;
 use era::Speaks;
 use session::Session;
 use shared::Shared;
-use slots::Slots;
+use slots::SessionSlots;
+
+use crate::caller_keys::CallerKeys;
+use crate::slots::Slots;
 
 /// Children without work are looked for this often, or more often where they may be idle for less.
 const LOOK: Duration = Duration::from_secs(5);
@@ -69,11 +70,13 @@ const LOOK: Duration = Duration::from_secs(5);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 /// How a program is run and spoken to.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Options {
     mount: String,
     program: Program,
     sessions: usize,
+    /// The part of the sessions that one caller may have.
+    share: f64,
     idle: Duration,
     first_byte: Duration,
     stream_idle: Duration,
@@ -97,6 +100,7 @@ impl Options {
             mount: mount.to_owned(),
             program,
             sessions: child.children,
+            share: limits.share,
             idle: child.child_idle,
             first_byte: limits.upstream_first_byte,
             stream_idle: limits.stream_idle,
@@ -126,7 +130,9 @@ struct Inner {
     starting: tokio::sync::Mutex<()>,
     /// How many starts of a shared child have failed.
     failed: AtomicU64,
-    slots: Slots,
+    slots: SessionSlots,
+    /// Counts the sessions of each caller.
+    callers: Arc<Slots>,
 }
 
 #[derive(Debug, Default)]
@@ -143,7 +149,8 @@ struct Known {
 
 impl Inner {
     fn new(options: Options, all_stop: watch::Receiver<bool>) -> Self {
-        let slots = Slots::new(options.sessions);
+        let slots = SessionSlots::new(options.sessions);
+        let callers = Slots::shares_of(options.sessions, options.share);
         Self {
             options,
             all_stop: Mutex::new(Some(all_stop)),
@@ -152,6 +159,7 @@ impl Inner {
             starting: tokio::sync::Mutex::default(),
             failed: AtomicU64::new(0),
             slots,
+            callers,
         }
     }
 
@@ -310,11 +318,12 @@ impl Inner {
         drop(shared);
     }
 
-    /// Ends the session that was idle for longest, and says whether there was one.
-    fn end_longest_idle(&self) -> bool {
+    /// Ends the session that was idle for longest among those that `may_end`, and says whether there was one.
+    fn end_longest_idle(&self, may_end: impl Fn(&Session) -> bool) -> bool {
         let mut known = self.known();
         loop {
-            let idle = known.sessions.iter().filter_map(|(id, session)| Some((session.idle_since()?, id)));
+            let sessions = known.sessions.iter().filter(|(_, session)| may_end(session));
+            let idle = sessions.filter_map(|(id, session)| Some((session.idle_since()?, id)));
             let Some(id) = idle.min().map(|(_, id)| id.clone()) else { return false };
             // Its caller may have been quicker.
             if known.sessions.get(&id).is_some_and(|session| session.end_idle()) {
@@ -330,6 +339,7 @@ impl Inner {
         method: Method,
         headers: HeaderMap,
         body: Bytes,
+        keys: CallerKeys,
     ) -> Result<Response<Body>, UpstreamError> {
         if method != Method::POST {
             return self.without_message(&method, &headers).await;
@@ -344,7 +354,7 @@ impl Inner {
         let lines = Headers::new(headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
         match agree::era(&lines, &message) {
             Era::Modern => self.modern(&message).await,
-            Era::Legacy => self.legacy(&headers, &message).await,
+            Era::Legacy => self.legacy(&headers, &message, keys).await,
         }
     }
 }
@@ -353,22 +363,17 @@ impl ChildUpstream {
     fn new(inner: Arc<Inner>) -> Self {
         Self(inner)
     }
-}
 
-impl<B> Service<Request<B>> for ChildUpstream
-where
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
-    type Response = Response<Body>;
-    type Error = UpstreamError;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, UpstreamError>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), UpstreamError>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
+    /// Answers a request of the caller with these keys.
+    pub(crate) fn call<B>(
+        &self,
+        request: Request<B>,
+        keys: CallerKeys,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, UpstreamError>> + Send>>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
         let inner = Arc::clone(&self.0);
         Box::pin(async move {
             let (head, body) = request.into_parts();
@@ -377,7 +382,7 @@ where
                 Method::POST => body.collect().await.map_err(|_| UpstreamError::Caller)?.to_bytes(),
                 _ => Bytes::new(),
             };
-            inner.handle(head.method, head.headers, body).await
+            inner.handle(head.method, head.headers, body, keys).await
         })
     }
 }

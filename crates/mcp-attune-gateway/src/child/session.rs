@@ -27,8 +27,10 @@ use super::backoff::Backoff;
 use super::heard::Complaints;
 use super::link::{Link, Listener};
 use super::place::{Key, Place};
-use super::slots::Slot;
+use super::slots::SessionSlot;
 use super::streams::{LISTENING, NotOpened, Streams};
+use crate::caller_keys::CallerKeys;
+use crate::slots::Permit;
 use crate::upstream::UpstreamError;
 
 /// A session and its child.
@@ -36,6 +38,8 @@ use crate::upstream::UpstreamError;
 pub(super) struct Session {
     link: Link,
     hub: Arc<Hub>,
+    /// One of so many sessions that its caller may have.
+    permit: Permit,
 }
 
 /// Why what a caller sent did not go on.
@@ -63,7 +67,7 @@ struct Hub {
     backoff: Arc<Mutex<Backoff>>,
     started: Instant,
     /// One of so many programs that may run; none once it is over.
-    slot: Mutex<Option<Slot>>,
+    slot: Mutex<Option<SessionSlot>>,
 }
 
 #[derive(Debug)]
@@ -85,7 +89,7 @@ impl Session {
         (limit, kept): (usize, usize),
         all_stop: watch::Receiver<bool>,
         backoff: Arc<Mutex<Backoff>>,
-        slot: Slot,
+        (slot, permit): (SessionSlot, Permit),
     ) -> Result<Self, NotStarted> {
         let (used, streams) = (Instant::now(), Streams::new(kept));
         let hub = Arc::new(Hub {
@@ -96,7 +100,12 @@ impl Session {
             slot: Mutex::new(Some(slot)),
         });
         let link = Link::start(program, limit, all_stop, Arc::clone(&hub))?;
-        Ok(Self { link, hub })
+        Ok(Self { link, hub, permit })
+    }
+
+    /// Whether it is the same caller's as one with these keys.
+    pub(super) fn is_of(&self, keys: CallerKeys) -> bool {
+        self.permit.is_of(keys)
     }
 
     /// Whether its child has ended, or is about to.
@@ -201,7 +210,7 @@ impl Hub {
         state.streams.close();
     }
 
-    fn slot(&self) -> MutexGuard<'_, Option<Slot>> {
+    fn slot(&self) -> MutexGuard<'_, Option<SessionSlot>> {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -11,7 +11,7 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 /// The slots of one server. A clone has the same ones.
 #[derive(Clone, Debug)]
-pub(super) struct Slots {
+pub(super) struct SessionSlots {
     free: Arc<Semaphore>,
     /// How many programs are about to end.
     ending: Arc<AtomicUsize>,
@@ -21,7 +21,7 @@ pub(super) struct Slots {
 
 /// The slot of one program, free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct SessionSlot {
     // In this order: the slot must not count as ending when it is free.
     ending: Ending,
     _permit: OwnedSemaphorePermit,
@@ -33,7 +33,7 @@ struct Ending {
     begun: AtomicBool,
 }
 
-impl Slots {
+impl SessionSlots {
     pub(super) fn new(count: usize) -> Self {
         let free = Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)));
         Self { free, ending: Arc::default(), waiting: Arc::default() }
@@ -41,7 +41,7 @@ impl Slots {
 
     /// Takes a slot. `make_room` ends a program that nobody needs; it is asked where no slot is free or about to be,
     /// and says whether there was one. None where there is none.
-    pub(super) async fn take(&self, make_room: impl FnOnce() -> bool) -> Option<Slot> {
+    pub(super) async fn take(&self, make_room: impl FnOnce() -> bool) -> Option<SessionSlot> {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Some(self.slot(permit));
         }
@@ -53,13 +53,13 @@ impl Slots {
         permit.ok().map(|permit| self.slot(permit))
     }
 
-    fn slot(&self, permit: OwnedSemaphorePermit) -> Slot {
+    fn slot(&self, permit: OwnedSemaphorePermit) -> SessionSlot {
         let ending = Ending { count: Arc::clone(&self.ending), begun: AtomicBool::new(false) };
-        Slot { ending, _permit: permit }
+        SessionSlot { ending, _permit: permit }
     }
 }
 
-impl Slot {
+impl SessionSlot {
     /// The program is about to end.
     pub(super) fn ends(&self) {
         if !self.ending.begun.swap(true, Ordering::AcqRel) {
@@ -104,7 +104,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_finds_no_slot_waits_only_for_one_that_becomes_free() {
-        let slots = Slots::new(2);
+        let slots = SessionSlots::new(2);
         let (one, two) = (slots.take(|| false).await.unwrap(), slots.take(|| false).await.unwrap());
         assert!(slots.take(|| false).await.is_none(), "nobody goes");
         // One program is about to end: one caller waits for it, and the next would need another.

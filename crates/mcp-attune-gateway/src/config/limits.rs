@@ -10,7 +10,7 @@ const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
 /// How much, how many and how long. Rules: G4.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
     /// The body of a request, in bytes.
@@ -27,10 +27,20 @@ pub struct Limits {
     pub connections: usize,
     /// Calls at one time.
     pub calls: usize,
+    /// Streams that callers listen on, at one time.
+    pub streams: usize,
+    /// The part of calls, streams and legacy sessions that one caller may have: above 0, and at most 1.
+    pub share: f64,
+    /// All that is held back of requests and answers together, in bytes.
+    pub held: usize,
     /// How long a request's head may take, and a TLS handshake, and how long a connection may be without a request.
     pub request_head: Duration,
     /// How long a request's body may pause.
     pub request_pause: Duration,
+    /// How long a request's body may take, beside a second for each `request_rate` bytes of it.
+    pub request_body: Duration,
+    /// How many bytes of a request's body give it a second more.
+    pub request_rate: usize,
     /// How long a caller may leave unread what waits for it.
     pub unread: Duration,
     /// How long the server behind may take to begin its answer.
@@ -51,8 +61,13 @@ impl Default for Limits {
             header_bytes: 64 * KIB,
             connections: 10_000,
             calls: 4096,
+            streams: 4096,
+            share: 0.25,
+            held: 1024 * MIB,
             request_head: Duration::from_secs(60),
             request_pause: Duration::from_secs(30),
+            request_body: Duration::from_secs(30),
+            request_rate: 4 * KIB,
             unread: Duration::from_secs(30),
             upstream_first_byte: Duration::from_secs(60),
             stream_idle: Duration::from_secs(5 * 60),
@@ -74,8 +89,13 @@ impl Limits {
                 .read("header_bytes", base.header_bytes, |value| size(value, 8 << 10, 16 << 20)),
             connections: reader.read("connections", base.connections, |value| count(value, 1_000_000)),
             calls: reader.read("calls", base.calls, |value| count(value, 1_000_000)),
+            streams: reader.read("streams", base.streams, |value| count(value, 1_000_000)),
+            share: reader.read("share", base.share, share),
+            held: reader.read("held", base.held, bytes),
             request_head: reader.read("request_head", base.request_head, some_time),
             request_pause: reader.read("request_pause", base.request_pause, some_time),
+            request_body: reader.read("request_body", base.request_body, some_time),
+            request_rate: reader.read("request_rate", base.request_rate, bytes),
             unread: reader.read("unread", base.unread, some_time),
             upstream_first_byte: reader.read("upstream_first_byte", base.upstream_first_byte, some_time),
             stream_idle: reader.read("stream_idle", base.stream_idle, some_time),
@@ -104,6 +124,17 @@ fn shown(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let fits = units.into_iter().find(|(shift, _)| bytes != 0 && bytes.is_multiple_of(1 << shift));
     fits.map_or_else(|| format!("\"{bytes} B\""), |(shift, unit)| format!("\"{} {unit}\"", bytes >> shift))
+}
+
+/// A part of the whole.
+fn share(value: &Value<'_>) -> Result<f64, Problem> {
+    let number = match value {
+        Value::Float(float) => float.as_str().replace('_', "").parse().ok(),
+        Value::Integer(integer) => integer.as_str().parse().ok(),
+        other => return Err(wrong_type(other, "a number, such as 0.25")),
+    };
+    let outside = || Problem::new("is out of bounds", "write a number above 0 and up to 1, such as 0.25");
+    number.filter(|share: &f64| *share > 0.0 && *share <= 1.0).ok_or_else(outside)
 }
 
 /// How many of something: at least one.
@@ -162,6 +193,17 @@ mod tests {
         }
         assert_eq!(size(&value("1"), 8 << 10, 16 << 20).unwrap_err().hint, "write \"8 KiB\" to \"16 MiB\"");
         assert_eq!(size(&value("0"), 1, 1500).unwrap_err().hint, "write \"1 B\" to \"1500 B\"");
+    }
+
+    #[test]
+    fn a_share_is_a_part_of_the_whole() {
+        for (text, expected) in [("0.25", Ok(0.25)), ("1", Ok(1.0)), ("1.0", Ok(1.0)), ("1e-3", Ok(0.001))] {
+            assert_eq!(share(&value(text)), expected, "{text}");
+        }
+        for text in ["0", "0.0", "-0.5", "1.01", "2", "nan", "inf"] {
+            assert_eq!(share(&value(text)).unwrap_err().what, "is out of bounds", "{text}");
+        }
+        assert_eq!(share(&value("'25%'")).unwrap_err().what, "is a string, not a number, such as 0.25");
     }
 
     #[test]

@@ -79,6 +79,11 @@ fn server() -> Value {
             ),
             ("allowed_origins", list(&name(), "The web pages that may call.").default([""; 0])),
             (
+                "trusted_proxies",
+                list(&name(), "The proxies whose X-Forwarded-For says where a caller comes from.")
+                    .default(["127.0.0.0/8", "::1"]),
+            ),
+            (
                 "shutdown_delay",
                 duration("How long it goes on serving after SIGTERM, not ready any more, before it drains.")
                     .default("1 s"),
@@ -103,12 +108,30 @@ fn limits() -> Value {
             ("header_bytes", size("The header lines of a request, together.").default("64 KiB")),
             ("connections", most(1_000_000, "Connections at one time.").default(10_000)),
             ("calls", most(1_000_000, "Calls at one time.").default(4096)),
+            ("streams", most(1_000_000, "Streams that callers listen on, at one time.").default(4096)),
+            (
+                "share",
+                json!({
+                    "type": "number",
+                    "exclusiveMinimum": 0,
+                    "maximum": 1,
+                    "description": "The part of calls, streams and legacy sessions that one caller may have.",
+                })
+                .default(0.25),
+            ),
+            ("held", size("All that is held back, of requests and answers together.").default("1 GiB")),
             (
                 "request_head",
                 duration("For a request's head to come, and for a connection to be without one.")
                     .default("60 s"),
             ),
             ("request_pause", duration("How long a request's body may pause.").default("30 s")),
+            (
+                "request_body",
+                duration("How long a request's body may take, beside the time that `request_rate` gives it.")
+                    .default("30 s"),
+            ),
+            ("request_rate", size("So much of a request's body gives it a second more.").default("4 KiB")),
             ("unread", duration("How long a caller may leave unread what waits for it.").default("30 s")),
             ("upstream_first_byte", duration("Until the server behind begins to answer.").default("60 s")),
             ("stream_idle", duration("How long a stream may be silent.").default("5 min")),

@@ -10,6 +10,7 @@ use http::uri::Authority;
 
 use super::findings::Problem;
 use super::limits::time;
+use super::network::{Network, network};
 use super::reader::{Reader, Value, some_text, text};
 
 /// Where the gateway listens, and for whom.
@@ -24,6 +25,8 @@ pub struct Server {
     pub allowed_hosts: Vec<Authority>,
     /// The web pages that may call: CORS is on for these.
     pub allowed_origins: Vec<Origin>,
+    /// The proxies whose `X-Forwarded-For` says where a caller comes from.
+    pub trusted_proxies: Vec<Network>,
     /// How long the gateway goes on serving when it was asked to end, while `/readyz` says that it is not ready and
     /// every answer closes its connection.
     pub shutdown_delay: Duration,
@@ -67,6 +70,10 @@ impl Default for Server {
             admin: loopback(8809),
             allowed_hosts: vec![Authority::from_static("localhost")],
             allowed_origins: Vec::new(),
+            trusted_proxies: ["127.0.0.0/8", "::1"]
+                .iter()
+                .filter_map(|network| network.parse().ok())
+                .collect(),
             shutdown_delay: Duration::from_secs(1),
             tls: None,
         }
@@ -80,6 +87,7 @@ impl Server {
             admin: reader.read("admin", base.admin, address_value),
             allowed_hosts: reader.list("allowed_hosts", &base.allowed_hosts, host),
             allowed_origins: reader.list("allowed_origins", &base.allowed_origins, origin),
+            trusted_proxies: reader.list("trusted_proxies", &base.trusted_proxies, network),
             shutdown_delay: reader.read("shutdown_delay", base.shutdown_delay, time),
             tls: reader.table("tls", base.tls.clone(), |reader, _| tls(reader)),
         };

@@ -23,7 +23,7 @@ use super::plain::{End, Plain};
 use super::pulse::{Counted, Dead, Pulse, Watch};
 use super::{Limits, Phase, Tls};
 use crate::body::Chain;
-use crate::places::Place;
+use crate::slots::Permit;
 use crate::wake::{Ear, Rarely};
 use crate::{Body, BoxError};
 
@@ -52,7 +52,7 @@ pub(super) struct Door {
 
 impl Door {
     /// Serves a connection until one of the two ends hangs up, or it is dead, or all is over.
-    pub(super) async fn run<S>(mut self, tcp: TcpStream, service: S, seat: Place)
+    pub(super) async fn run<S>(mut self, tcp: TcpStream, service: S, seat: Permit)
     where
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
         S::Error: Into<BoxError>,
@@ -91,7 +91,7 @@ impl Door {
     }
 
     /// Says that there is no seat. HTTP and TLS are spoken in full, so that a caller can read it.
-    pub(super) async fn turn_away(self, tcp: TcpStream, answer: TurnedAway, step: Place) {
+    pub(super) async fn turn_away(self, tcp: TcpStream, answer: TurnedAway, step: Permit) {
         tracing::debug!("a connection is turned away, there are too many");
         if timeout(TURNING_AWAY, self.run(tcp, answer, step)).await.is_err() {
             tracing::debug!("a connection that was turned away did not go");
@@ -123,8 +123,7 @@ impl Door {
         verdicts: Arc<Verdicts>,
         two: bool,
         mut visit: Visit<S>,
-    )
-    where
+    ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
         S::Error: Into<BoxError>,

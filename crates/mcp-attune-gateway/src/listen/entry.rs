@@ -21,7 +21,7 @@ use tower_service::Service;
 use super::framing::Verdicts;
 use super::pulse::{Answer, Pulse, Running};
 use super::{Limits, Misframed, RequestError};
-use crate::body::Timed;
+use crate::body::{Paced, Timed};
 use crate::refusal;
 use crate::wake::next_piece;
 use crate::{Body, BoxError};
@@ -53,6 +53,8 @@ where
         let streams = request.version() == Version::HTTP_2;
         let request = request.map(|body| {
             let body = Received { body, streams, number, verdicts: Arc::clone(&self.verdicts) };
+            let (time, rate) = (self.limits.body, self.limits.body_rate);
+            let body = Paced::new(body, time, rate, RequestError::TooSlow);
             boxed(Timed::new(body, pause, RequestError::Stalled, RequestError::Broken))
         });
         let verdicts = Some(Arc::clone(&self.verdicts));

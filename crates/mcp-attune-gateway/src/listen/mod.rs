@@ -7,7 +7,8 @@
 //! 3. A request has at most so many headers, and so many bytes of them: else 431.
 //! 4. What frames a request can be read in one way only, or it is refused ([`Misframed`]), and HTTP/2 connections are cut
 //!    that send control frames and little else.
-//! 5. A body must not pause for long: reading it then fails with [`RequestError::Stalled`].
+//! 5. A body must not pause for long, and must come at a least rate: reading it then fails with
+//!    [`RequestError::Stalled`] or [`RequestError::TooSlow`].
 //! 6. A caller that does not read what waits for it is cut off.
 //! 7. Before the end, where there is time for it ([`Phase::Close`]), every answer is the last of its connection, so that
 //!    callers go elsewhere without losing a request.
@@ -44,7 +45,7 @@ mod tls;
 pub use framing::Misframed;
 pub use tls::{BadPem, Tls, certificates};
 
-use crate::places::Places;
+use crate::slots::Slots;
 use crate::workers::Workers;
 use crate::{Body, BoxError};
 use connection::Door;
@@ -75,6 +76,10 @@ pub struct Limits {
     pub head: Duration,
     /// How long a request's body may pause.
     pub body_pause: Duration,
+    /// How long a request's body may take, beside a second for each `body_rate` bytes of it.
+    pub body: Duration,
+    /// How many bytes of a request's body give it a second more.
+    pub body_rate: usize,
     /// How long a caller may leave unread what waits for it.
     pub unread: Duration,
     /// How long running requests have at the end.
@@ -90,6 +95,8 @@ impl Default for Limits {
             header_bytes: 64 * 1024,
             head: Duration::from_secs(60),
             body_pause: Duration::from_secs(30),
+            body: Duration::from_secs(30),
+            body_rate: 4 * 1024,
             unread: Duration::from_secs(30),
             drain: Duration::from_secs(30),
         }
@@ -120,6 +127,8 @@ pub struct Peer {
 pub enum RequestError {
     /// It paused for too long.
     Stalled,
+    /// It came too slowly.
+    TooSlow,
     /// The caller went away, or sent what is no HTTP.
     Broken,
     /// What ends it is not written as HTTP says.
@@ -131,7 +140,7 @@ impl RequestError {
     #[must_use]
     pub fn status(self) -> u16 {
         match self {
-            Self::Stalled => 408,
+            Self::Stalled | Self::TooSlow => 408,
             Self::Broken | Self::Misframed => 400,
         }
     }
@@ -141,6 +150,7 @@ impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stalled => "the request's body did not come in time; send it without pauses",
+            Self::TooSlow => "the request's body came too slowly; send it faster, or a smaller one",
             Self::Broken => "the request broke off before it was whole",
             Self::Misframed => return Misframed::Trailer.fmt(f),
         })
@@ -215,14 +225,14 @@ where
 {
     let (phase, told) = watch::channel(Phase::Serve);
     let limits = Arc::new(limits);
-    let seats = Places::new(limits.connections);
-    let steps = Places::new(limits.turned_away);
+    let seats = Slots::new(limits.connections);
+    let steps = Slots::new(limits.turned_away);
     let door = Door { http: Arc::new(http(&limits)), tls, limits: Arc::clone(&limits), told };
 
     let mut taking = Box::pin(async move {
         loop {
             let (tcp, address) = accept(&listener).await;
-            if let Some(seat) = seats.take() {
+            if let Some(seat) = seats.try_acquire_any() {
                 let service = service(Peer { address, tls: door.tls.is_some() });
                 let door = door.clone();
                 let open = Open::new(&traffic.open);
@@ -233,7 +243,7 @@ where
                 continue;
             }
             traffic.turned_away.inc();
-            if let Some(step) = steps.take() {
+            if let Some(step) = steps.try_acquire_any() {
                 let door = door.clone();
                 tokio::spawn(async move { door.turn_away(tcp, TurnedAway, step).await });
             }

@@ -44,6 +44,8 @@ pub enum UpstreamError {
     NotStarted,
     /// No more programs may run at one time.
     Full,
+    /// Not the server's fault: this caller has as many sessions as one may have.
+    CallerFull,
     /// The answer is larger than it may be.
     TooLarge,
     /// Not the server's fault: the caller takes its answer too slowly.
@@ -59,6 +61,7 @@ impl UpstreamError {
         match self {
             Self::Caller => 400,
             Self::NotServed => 404,
+            Self::CallerFull => 429,
             Self::Connect | Self::Tls | Self::Broken | Self::TooLarge | Self::SlowCaller => 502,
             Self::Refused | Self::NotStarted | Self::Full | Self::NoDescriptors => 503,
             Self::ConnectTimeout | Self::FirstByteTimeout | Self::Stalled => 504,
@@ -80,6 +83,7 @@ impl UpstreamError {
             Self::Caller => "caller",
             Self::NotStarted => "not_started",
             Self::Full => "full",
+            Self::CallerFull => "caller_full",
             Self::TooLarge => "too_large",
             Self::SlowCaller => "slow_caller",
             Self::NotServed => "not_served",
@@ -147,6 +151,9 @@ impl fmt::Display for UpstreamError {
             Self::Broken => "the server behind broke off",
             Self::Caller => "the request broke off before it was whole",
             Self::NotStarted => "the server behind cannot be started",
+            Self::CallerFull => {
+                "as many sessions of one caller are open as may be; end those that are over, or try again later"
+            }
             Self::Full => "as many sessions are open as this server may have; try again later, and end those that are over",
             Self::TooLarge => "the server behind answered with more than the limit allows",
             Self::SlowCaller => "the answer was not read as fast as it came",

@@ -22,6 +22,7 @@ mod pass;
 mod plain;
 mod pool;
 mod replicas;
+mod shares;
 mod shutdown;
 mod versions;
 mod whole;

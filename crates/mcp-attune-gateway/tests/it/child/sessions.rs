@@ -369,3 +369,31 @@ async fn sessions_outlive_a_new_configuration_and_end_with_the_gateway() {
     leaks::is_gone(pid).await;
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[tokio::test]
+async fn one_caller_gets_its_share_of_sessions_and_its_own_idle_one_makes_room() {
+    let gateway = serve("legacy", "children = 8\n[limits]\nshare = 0.25\n").await;
+    let at = gateway.callers;
+    let begin = async |from: &str| {
+        let headers = [&ACCEPT[..], &[("X-Forwarded-For", from)]].concat();
+        let (status, head, body) = ask(at, "POST /mcp", &headers, &hello(&json!({}))).await;
+        (status, session_of(&head).map(str::to_owned), body)
+    };
+    let in_session = async |id: &Option<String>| {
+        let headers = [&ACCEPT[..], &[("Mcp-Session-Id", id.as_deref().unwrap())]].concat();
+        ask(at, "POST /mcp", &headers, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await.0
+    };
+    let (one, two, other) = ("203.0.113.7", "203.0.113.8", "203.0.113.9");
+    let theirs = begin(other).await.1;
+    let first = begin(one).await.1;
+    let second = begin(one).await.1;
+    assert_eq!((in_session(&first).await, in_session(&second).await), (200, 200));
+    // The caller's own session that was idle for longest goes, and nobody else's.
+    let third = begin(one).await;
+    assert_eq!(third.0, 200, "{}", third.2);
+    assert_eq!((in_session(&first).await, in_session(&second).await), (404, 200));
+    assert_eq!(in_session(&theirs).await, 200);
+    for _ in 0..2 {
+        assert_eq!(begin(two).await.0, 200);
+    }
+}

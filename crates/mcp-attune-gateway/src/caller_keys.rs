@@ -1,0 +1,166 @@
+//! What tells one caller from another when permits are shared out.
+//!
+//! 1. Whoever shows credentials (`Authorization`, `Cookie`, the headers that `identity_headers` names) has one key for them.
+//! 2. Where a connection comes from is another key: credentials that nobody has checked can be made up for every request.
+//!    Of an IPv6 address the first 64 bits count, because one caller has all the others.
+//! 3. A connection of a trusted proxy is not its callers' own. The last address in `X-Forwarded-For` that is no trusted
+//!    proxy's is the caller's; where there is none, the connection tells nobody apart. Loopback is trusted by default.
+//!
+//! Rules: G4.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use http::{HeaderMap, HeaderName};
+
+use crate::config::Network;
+
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// How many addresses of `X-Forwarded-For` are looked at.
+const MAX_HOPS: usize = 32;
+
+/// The keys of one caller: by identity, and by where it comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct CallerKeys([Option<u64>; 2]);
+
+impl CallerKeys {
+    /// The keys that there are, each with its place.
+    pub(crate) fn iter(self) -> impl Iterator<Item = (usize, u64)> {
+        self.0.into_iter().enumerate().filter_map(|(place, key)| key.map(|key| (place, key)))
+    }
+
+    pub(crate) fn set(&mut self, place: usize, key: u64) {
+        if let Some(slot) = self.0.get_mut(place) {
+            *slot = Some(key);
+        }
+    }
+}
+
+/// The hash of what is a hash already.
+#[derive(Debug, Default)]
+pub(crate) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = self.0.rotate_left(5) ^ number;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Tells callers apart.
+#[derive(Debug)]
+pub(crate) struct Callers {
+    hashes: RandomState,
+    trusted_proxies: Vec<Network>,
+}
+
+impl Callers {
+    pub(crate) fn new(trusted_proxies: &[Network]) -> Self {
+        Self { hashes: RandomState::new(), trusted_proxies: trusted_proxies.to_vec() }
+    }
+
+    /// The keys of whoever sent these headers from this address. `identity` is a hash of their credentials.
+    pub(crate) fn keys(&self, identity: Option<u64>, headers: &HeaderMap, peer: IpAddr) -> CallerKeys {
+        let address = self.address(headers, peer);
+        // The first element keeps the two kinds apart.
+        let identity = identity.map(|identity| self.hashes.hash_one((0, u128::from(identity))));
+        CallerKeys([identity, address.map(|address| self.hashes.hash_one((1, network_of(address))))])
+    }
+
+    /// Where a caller comes from, as far as that can be believed.
+    fn address(&self, headers: &HeaderMap, peer: IpAddr) -> Option<IpAddr> {
+        if !self.is_trusted(peer) {
+            return Some(peer);
+        }
+        let lines = headers.get_all(FORWARDED_FOR).into_iter().rev();
+        let hops = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')).take(MAX_HOPS);
+        for hop in hops {
+            let address = read_address(hop)?;
+            if !self.is_trusted(address) {
+                return Some(address);
+            }
+        }
+        None
+    }
+
+    fn is_trusted(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        self.trusted_proxies.iter().any(|network| network.contains(address))
+    }
+}
+
+/// The part of an address that one caller cannot choose.
+fn network_of(address: IpAddr) -> u128 {
+    match address.to_canonical() {
+        IpAddr::V4(address) => u128::from(Ipv4Addr::to_bits(address)),
+        // No IPv4 address is as large as one whose upper half is not empty.
+        IpAddr::V6(address) => Ipv6Addr::to_bits(address) >> 64 << 64,
+    }
+}
+
+/// One hop of `X-Forwarded-For`: an address, in brackets or quotes or not, with a port or not.
+fn read_address(hop: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(hop).ok()?.trim().trim_matches('"');
+    let bare = text.strip_prefix('[').and_then(|text| text.split(']').next()).unwrap_or(text);
+    let without_port =
+        || bare.rsplit_once(':').map(|(address, _)| address).filter(|address| !address.contains(':'));
+    bare.parse().ok().or_else(|| without_port()?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(trusted: &[&str], forwarded: &[&str], peer: &str) -> Option<String> {
+        let trusted: Vec<Network> = trusted.iter().map(|network| network.parse().unwrap()).collect();
+        let mut headers = HeaderMap::new();
+        for line in forwarded {
+            headers.append(FORWARDED_FOR, line.parse().unwrap());
+        }
+        Callers::new(&trusted).address(&headers, peer.parse().unwrap()).map(|address| address.to_string())
+    }
+
+    #[test]
+    fn believes_trusted_proxies_and_nobody_else() {
+        let check = |trusted: &[&str], forwarded: &[&str], peer: &str, expected: Option<&str>| {
+            assert_eq!(address(trusted, forwarded, peer).as_deref(), expected, "{forwarded:?} from {peer}");
+        };
+        let loopback = &["127.0.0.0/8", "::1"];
+        check(loopback, &[], "203.0.113.7", Some("203.0.113.7"));
+        check(loopback, &["198.51.100.1"], "203.0.113.7", Some("203.0.113.7"));
+        check(loopback, &["198.51.100.1"], "127.0.0.1", Some("198.51.100.1"));
+        check(loopback, &["198.51.100.1"], "::ffff:127.0.0.1", Some("198.51.100.1"));
+        check(loopback, &["1.1.1.1, 198.51.100.1:4711"], "::1", Some("198.51.100.1"));
+        check(loopback, &["1.1.1.1", "\"[2001:db8::1]:80\", 127.0.0.9"], "127.0.0.1", Some("2001:db8::1"));
+        for forwarded in [&[][..], &["127.0.0.1"], &["1.1.1.1, unknown"], &[""], &["1.1.1.1, "]] {
+            check(loopback, forwarded, "127.0.0.1", None);
+        }
+        check(&[], &["198.51.100.1"], "127.0.0.1", Some("127.0.0.1"));
+        check(&["10.0.0.0/8"], &["198.51.100.1, 10.1.2.3"], "10.9.9.9", Some("198.51.100.1"));
+    }
+
+    #[test]
+    fn keys_are_those_of_one_caller() {
+        let callers = Callers::new(&[]);
+        let keys = |identity, peer: &str| callers.keys(identity, &HeaderMap::new(), peer.parse().unwrap());
+        assert_eq!(keys(Some(1), "2001:db8::1"), keys(Some(1), "2001:db8::2"));
+        assert_ne!(keys(None, "2001:db8::1"), keys(None, "2001:db8:0:1::1"));
+        assert_ne!(keys(None, "203.0.113.7"), keys(None, "203.0.113.8"));
+        assert_eq!(keys(None, "203.0.113.7"), keys(None, "::ffff:203.0.113.7"));
+        assert_ne!(keys(Some(1), "203.0.113.7"), keys(Some(2), "203.0.113.7"));
+        assert_eq!(keys(None, "203.0.113.7").iter().count(), 1);
+    }
+
+    #[test]
+    fn a_header_without_end_is_looked_at_to_a_bound() {
+        let many = "127.0.0.1,".repeat(5000) + "127.0.0.1";
+        assert_eq!(address(&["127.0.0.0/8"], &[&format!("1.1.1.1,{many}")], "127.0.0.1"), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! Networks, written as operators write them: `10.0.0.0/8`, `2001:db8::/32`, or one address.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use super::findings::Problem;
+
+/// A range of IP addresses: those whose first bits are the same.
+///
+/// ```
+/// use mcp_attune_gateway::config::Network;
+///
+/// let network: Network = "10.0.0.0/8".parse().unwrap();
+/// assert!(network.contains("10.1.2.3".parse().unwrap()));
+/// assert!(!network.contains("11.1.2.3".parse().unwrap()));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Network {
+    address: IpAddr,
+    /// How many bits count.
+    bits: u32,
+}
+
+/// A text that is no network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NoNetwork;
+
+impl fmt::Display for NoNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("is no network")
+    }
+}
+
+impl std::error::Error for NoNetwork {}
+
+impl FromStr for Network {
+    type Err = NoNetwork;
+
+    fn from_str(text: &str) -> Result<Self, NoNetwork> {
+        let (address, bits) =
+            text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+        let address: IpAddr = address.parse().map_err(|_| NoNetwork)?;
+        let size = if address.is_ipv4() { 32 } else { 128 };
+        let is_number = |bits: &&str| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
+        let bits = match bits {
+            None => size,
+            Some(bits) => Some(bits).filter(is_number).and_then(|bits| bits.parse().ok()).ok_or(NoNetwork)?,
+        };
+        if bits > size {
+            return Err(NoNetwork);
+        }
+        Ok(Self { address, bits })
+    }
+}
+
+impl Network {
+    /// Whether an address belongs to it.
+    #[must_use]
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                own.to_bits().checked_shr(32 - self.bits) == other.to_bits().checked_shr(32 - self.bits)
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                own.to_bits().checked_shr(128 - self.bits) == other.to_bits().checked_shr(128 - self.bits)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Reads a network of a file.
+pub(super) fn network(text: &str) -> Result<Network, Problem> {
+    let hint = "write an address, or a network such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
+    text.parse().map_err(|NoNetwork| Problem::new("is no network", hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_its_addresses() {
+        for (network, inside, outside) in [
+            ("10.0.0.0/8", "10.255.0.1", "11.0.0.0"),
+            ("10.0.0.0/8", "::ffff:10.0.0.1", "2001:db8::1"),
+            ("0.0.0.0/0", "203.0.113.7", "::2"),
+            ("192.0.2.1", "192.0.2.1", "192.0.2.2"),
+            ("2001:db8::/32", "2001:db8:1::1", "2001:db9::1"),
+            ("::/0", "2001:db8::1", "10.0.0.1"),
+            ("::1", "::1", "::2"),
+        ] {
+            let read: Network = network.parse().unwrap();
+            assert!(read.contains(inside.parse().unwrap()), "{inside} in {network}");
+            assert!(!read.contains(outside.parse().unwrap()), "{outside} in {network}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_none() {
+        for text in [
+            "",
+            "10.0.0.0/33",
+            "::/129",
+            "10.0.0.0/",
+            "10.0.0.0/+8",
+            "10.0.0/8",
+            "example.com",
+            "10.0.0.0/8/8",
+        ] {
+            assert_eq!(text.parse::<Network>(), Err(NoNetwork), "{text}");
+        }
+    }
+}
