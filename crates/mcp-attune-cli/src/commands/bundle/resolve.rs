@@ -1,5 +1,6 @@
 //! `attune bundle resolve`: a bundle as somebody sees it.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -54,19 +55,12 @@ impl Resolve {
         }
         let manifest: Value = serde_json::from_str(&resolved.text)?;
         let shown = |path: &[&str]| path.iter().try_fold(&manifest, |value, name| value.get(name)).map(text);
-        let described = |list: &str, name: &str| {
-            let listed = manifest
-                .get(list)?
-                .as_array()?
-                .iter()
-                .find(|it| it.get("name").and_then(Value::as_str) == Some(name))?;
-            listed.get("description").map(text)
-        };
+        let described = Descriptions::of(&manifest);
         for (field, from) in &resolved.fields {
             let path = field.path();
             let names: Vec<&str> = path.names().collect();
             let text = match names.as_slice() {
-                [list @ ("tools" | "prompts"), name, _] => described(list, name),
+                [list @ ("tools" | "prompts"), name, _] => described.find(list, name),
                 names => shown(names),
             };
             let from = match from {
@@ -80,6 +74,27 @@ impl Resolve {
             writeln!(out, "icon: {}", line(&icon.src))?;
         }
         Ok(Exit::Fine)
+    }
+}
+
+/// The descriptions of a manifest's tools and prompts by their names; of equal names the first counts.
+struct Descriptions<'m>(HashMap<(&'static str, &'m str), Option<&'m Value>>);
+
+impl<'m> Descriptions<'m> {
+    fn of(manifest: &'m Value) -> Self {
+        let mut found = HashMap::new();
+        for list in ["tools", "prompts"] {
+            for entry in manifest.get(list).and_then(Value::as_array).into_iter().flatten() {
+                if let Some(name) = entry.get("name").and_then(Value::as_str) {
+                    found.entry((list, name)).or_insert_with(|| entry.get("description"));
+                }
+            }
+        }
+        Self(found)
+    }
+
+    fn find(&self, list: &str, name: &str) -> Option<String> {
+        self.0.get(&(list, name)).copied().flatten().map(text)
     }
 }
 
