@@ -1,9 +1,6 @@
 //! Pages that need nothing else: no script, no network, light and dark.
 
 use std::fmt::{self, Write};
-use std::path::Path;
-
-use crate::exit::hinted;
 
 /// What all pages look like.
 const STYLE: &str = include_str!("html.css");
@@ -46,19 +43,6 @@ pub(crate) fn begin(page: &mut String, title: &str, style: &str, loads: &str) ->
 /// Ends a page.
 pub(crate) fn end(page: &mut String) -> fmt::Result {
     writeln!(page, "</body>\n</html>")
-}
-
-/// A file is replaced; a folder, a device or anything else is not.
-pub(crate) fn writable(file: &Path, hint: &str) -> anyhow::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let what = if file.metadata().is_ok_and(|found| !found.is_file()) {
-        format!("{} is there and no file", file.display())
-    } else if folder.is_some_and(|folder| !folder.is_dir()) {
-        format!("there is no folder for {}", file.display())
-    } else {
-        return Ok(());
-    };
-    Err(hinted(what, hint))
 }
 
 #[cfg(test)]

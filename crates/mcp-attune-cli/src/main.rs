@@ -8,6 +8,7 @@ mod covered;
 mod exit;
 mod html;
 mod log;
+mod output;
 mod progress;
 mod rules;
 mod running;

@@ -28,5 +28,5 @@ pub mod bundle;
 pub use folder::Folder;
 pub use pattern::{NoPlace, Pattern};
 pub use shelves::{Places, Shelves, ToolPlaces};
-pub use store::{Named, read, write};
+pub use store::{Named, NotAFile, read, replaceable, write};
 pub use templates::{Finding, Shelf, Unfit};

@@ -1,5 +1,6 @@
 //! Locale files read and written whole, for translators' tools.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -39,14 +40,39 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// What is at a path and would have to make room for a file: a folder, a device, a pipe, or a link that leads nowhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotAFile;
+
+impl fmt::Display for NotAFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it is there and no file")
+    }
+}
+
+impl std::error::Error for NotAFile {}
+
+/// Finds the file that is replaced when a path is written to: the path itself, or what it leads to where it is a link.
+/// Everything that writes a file asks this first, because a file that is moved into its place replaces whatever is there.
+///
+/// # Errors
+///
+/// [`NotAFile`] where something is there that is no regular file. It stays.
+pub fn replaceable(path: &Path) -> Result<PathBuf, NotAFile> {
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(path.to_owned());
+    }
+    let target = fs::canonicalize(path).map_err(|_| NotAFile)?;
+    if fs::metadata(&target).is_ok_and(|found| found.is_file()) { Ok(target) } else { Err(NotAFile) }
+}
+
 /// Writes a file as a whole: whoever reads it sees what it was or what it is, and never a part.
 ///
 /// # Errors
 ///
-/// What the system says. The file then is what it was.
+/// What the system says, or [`NotAFile`]. What is there then is what it was.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
-    // Where it is a link, what it points to is written.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = replaceable(path).map_err(|why| io::Error::new(io::ErrorKind::AlreadyExists, why))?;
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
     // No locale file ends so.
     let beside = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
@@ -95,6 +121,29 @@ mod tests {
                 .to_string_lossy()
                 .ends_with("tmp"))
         );
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_there_and_no_file_is_not_replaced() {
+        use std::os::unix::fs::{FileTypeExt, symlink};
+        let folder = std::env::temp_dir().join(format!("attune-store-kinds-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let at = |name: &str| folder.join(name);
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        symlink(at("socket"), at("to-socket")).unwrap();
+        symlink(at("nowhere"), at("to-nowhere")).unwrap();
+        symlink(at("round"), at("round")).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        for name in ["socket", "to-socket", "to-nowhere", "round", "folder"] {
+            assert_eq!(replaceable(&at(name)), Err(NotAFile), "{name}");
+            let error = write(&at(name), "{}").unwrap_err();
+            assert_eq!(error.to_string(), "it is there and no file", "{name}");
+        }
+        assert!(fs::metadata(at("socket")).unwrap().file_type().is_socket());
+        assert!(fs::symlink_metadata(at("to-nowhere")).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 5);
         fs::remove_dir_all(folder).unwrap();
     }
 

@@ -9,6 +9,80 @@ use crate::attune;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bundle");
 
+/// What is there and no file stays, whichever command would write a file in its place.
+#[cfg(unix)]
+#[test]
+fn no_command_puts_a_file_in_the_place_of_what_is_none() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let pipe = at("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    assert!(made.success());
+    symlink(&pipe, at("link")).expect("a link");
+    symlink(at("nowhere"), at("dangling")).expect("a link");
+    fs::create_dir(at("catalog")).expect("a folder");
+    symlink(at("nowhere"), at("catalog/en.json")).expect("a link");
+    let demo = ["--", env!("CARGO_BIN_EXE_attune"), "demo", "--bare", "--stdio"];
+    for out in [&pipe, &at("link"), &at("dangling")] {
+        for command in [
+            vec!["bundle", "pack", EXAMPLE, out],
+            vec!["bundle", "preview", "--out", out, EXAMPLE],
+            [&["audit", "--html", out][..], &demo].concat(),
+            [&["check", "--junit", out][..], &demo].concat(),
+        ] {
+            let shown = attune(&command);
+            assert!(shown.starts_with("exit: 2\n--- stdout\n--- stderr\nerror: "), "{command:?}: {shown}");
+            let expected = format!("{out} is there and no file\nhint: name a file for the ");
+            assert!(shown.contains(&expected), "{command:?}: {shown}");
+        }
+    }
+    let shown = attune(&[&["catalog", "extract", "--out", &at("catalog")][..], &demo].concat());
+    assert!(shown.starts_with("exit: 2\n") && shown.contains("it is there and no file"), "{shown}");
+    assert!(fs::symlink_metadata(&pipe).expect("a pipe").file_type().is_fifo());
+    for link in ["link", "dangling", "catalog/en.json"] {
+        assert!(fs::symlink_metadata(at(link)).expect("a link").is_symlink(), "{link}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 4);
+}
+
+#[test]
+fn resolves_the_texts_of_40_000_tools() {
+    const TOOLS: usize = 40_000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let tools: Vec<_> = (0..TOOLS)
+        .map(|index| serde_json::json!({ "name": format!("tool-{index}"), "description": format!("own {index}") }))
+        .collect();
+    let german: serde_json::Map<_, _> = (0..TOOLS)
+        .step_by(2)
+        .map(|index| {
+            (format!("tool-{index}"), serde_json::json!({ "description": format!("deutsch {index}") }))
+        })
+        .collect();
+    let manifest = serde_json::json!({
+        "name": "many", "tools": tools,
+        "prompts": [{ "name": "tool-1", "description": "a prompt" }],
+        "localization": { "resources": "r/${locale}.json", "default_locale": "en" },
+    });
+    fs::write(folder.path().join("manifest.json"), manifest.to_string()).expect("a manifest");
+    fs::create_dir(folder.path().join("r")).expect("a folder");
+    let locale = serde_json::json!({ "tools": german }).to_string();
+    fs::write(folder.path().join("r/de.json"), locale).expect("a locale file");
+    let shown = attune(&["bundle", "resolve", "--locale", "de", folder.path().to_str().expect("UTF-8")]);
+    let lines = (0..TOOLS).map(|index| match index % 2 {
+        0 => format!("tools.tool-{index}.description (de): deutsch {index}\n"),
+        _ => format!("tools.tool-{index}.description (manifest): own {index}\n"),
+    });
+    let expected: String =
+        lines.chain(["prompts.tool-1.description (manifest): a prompt\n".to_owned()]).collect();
+    let (head, _) = shown.split_once("--- stderr").expect("the standard error");
+    assert!(
+        head == format!("exit: 0\n--- stdout\n{expected}"),
+        "{}",
+        head.chars().take(2000).collect::<String>()
+    );
+}
+
 /// A copy of the example with some files changed, gone when the test is over.
 struct Copy(PathBuf);
 

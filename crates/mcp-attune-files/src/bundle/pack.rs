@@ -23,6 +23,7 @@ use sha2::{Digest, Sha256};
 use super::fault::{Broken, Shown, Unavailable, Wrong};
 use super::limits::{MOST_BYTES, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM};
 use super::names::{Clash, Taken};
+use crate::store::{NotAFile, replaceable};
 
 /// What the official tool leaves out: what editors, package managers and version control leave behind, and secrets.
 const LEFT_OUT: [&str; 33] = [
@@ -103,6 +104,8 @@ pub enum NotPacked {
     },
     /// The archive would be larger than is read.
     Archive(Broken),
+    /// What is at the archive's place is no file, and stays.
+    NotAFile,
     /// The system does not take it.
     Unwritable(io::ErrorKind),
 }
@@ -115,6 +118,7 @@ impl fmt::Display for NotPacked {
             Self::Pattern { line } => write!(f, "its {IGNORE} has no pattern in line {line}"),
             Self::File { name, why } => write!(f, "its file {} {why}", Shown(name)),
             Self::Archive(why) => write!(f, "as an archive, it {why}"),
+            Self::NotAFile => f.write_str("the archive cannot be written: what is at its place is no file"),
             Self::Unwritable(why) => write!(f, "the archive cannot be written: {why}"),
         }
     }
@@ -130,6 +134,7 @@ impl NotPacked {
             Self::Pattern { .. } => "write it as in a .gitignore".into(),
             Self::File { why, .. } => format!("{}; or name it in {IGNORE}", why.hint()),
             Self::Archive(why) => why.hint().into(),
+            Self::NotAFile => "name a file, such as weather.mcpb".into(),
             Self::Unwritable(_) => "see who may write there, and whether there is room".into(),
         }
     }
@@ -149,6 +154,9 @@ pub fn pack(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Packed, N
     let name = out.file_name().ok_or(NotPacked::Unwritable(io::ErrorKind::InvalidInput))?;
     let beside = out.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let out = fs::canonicalize(beside).map_err(unwritable)?.join(name);
+    // Where it is a link, what it points to is written.
+    let out = replaceable(&out).map_err(|NotAFile| NotPacked::NotAFile)?;
+    let name = out.file_name().unwrap_or(name);
     let mut walk = Walk::new(&root, &out)?;
     walk.folder("", &root)?;
     let Walk { files, mut left_out, .. } = walk;

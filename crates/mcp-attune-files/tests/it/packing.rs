@@ -123,6 +123,40 @@ fn what_could_not_be_opened_is_not_packed() {
 
 #[cfg(unix)]
 #[test]
+fn what_is_there_and_no_file_is_not_replaced_by_an_archive() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let place = Folder::new("pack-over");
+    place.write("in/manifest.json", "{}");
+    let (root, at) = (place.path().join("in"), |name: &str| place.path().join(name));
+    let socket = at("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    symlink(&socket, at("to-socket")).unwrap();
+    symlink(at("nowhere"), at("to-nowhere")).unwrap();
+    for name in ["socket", "to-socket", "to-nowhere", "in"] {
+        let found = pack(&root, at(name)).unwrap_err();
+        assert_eq!(found, NotPacked::NotAFile, "{name}");
+        assert_eq!(found.to_string(), "the archive cannot be written: what is at its place is no file");
+        assert!(!found.hint().is_empty());
+    }
+    assert!(fs::metadata(&socket).unwrap().file_type().is_socket());
+    assert!(fs::symlink_metadata(at("to-nowhere")).unwrap().is_symlink() && !at("nowhere").exists());
+    // A link to a file stays one, and the file gets the archive.
+    place.write("real.mcpb", "before");
+    symlink(at("real.mcpb"), at("link.mcpb")).unwrap();
+    pack(&root, at("link.mcpb")).unwrap();
+    assert!(fs::symlink_metadata(at("link.mcpb")).unwrap().is_symlink());
+    assert_eq!(fs::read(at("real.mcpb")).unwrap()[..2], *b"PK");
+    assert!(
+        fs::read_dir(place.path()).unwrap().all(|it| !it
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .ends_with(".tmp"))
+    );
+}
+
+#[cfg(unix)]
+#[test]
 fn links_are_packed_as_files_and_never_from_outside() {
     use std::os::unix::fs::symlink;
     let place = Folder::new("pack-links");

@@ -26,7 +26,7 @@ use self::found::{findings, is_error};
 use self::report::{Outcome, Report, Row};
 use crate::arguments::{Call, Left, Named, choose};
 use crate::exit::Exit;
-use crate::html;
+use crate::output::writable;
 use crate::progress;
 use crate::running::one_thread;
 use crate::server::{Server, answer, framed};
@@ -70,7 +70,7 @@ impl Audit {
         let (target, options) = self.server.read()?;
         let named: Vec<_> = self.call.iter().map(|text| Named::read(text)).collect::<Result<_, _>>()?;
         if let Some(file) = &self.html {
-            html::writable(file, "name a file for the page, such as --html audit.html")?;
+            writable(file, "name a file for the page, such as --html audit.html")?;
         }
         let patience = Duration::from_secs(self.timeout.into());
         let report = one_thread()?.block_on(audit(&target, options, patience, &named))?;

@@ -8,6 +8,7 @@ use mcp_attune_files::bundle::pack;
 
 use super::open;
 use crate::exit::{Exit, hinted};
+use crate::output::writable;
 use crate::show::plain::line;
 
 /// Pack a bundle's folder into a .mcpb file: exit 0 if it was written, 1 if the bundle is not valid
@@ -28,6 +29,9 @@ pub(super) struct Pack {
 
 impl Pack {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        if let Some(to) = &self.out {
+            writable(to, "name a file for the bundle, such as weather.mcpb")?;
+        }
         let bundle = open(&self.path)?;
         let Some(folder) = bundle.folder() else {
             return Err(hinted(

@@ -38,6 +38,7 @@ use self::report::{Check as Checked, Report};
 use self::scenario::Scenario;
 use crate::arguments::Named;
 use crate::exit::{Exit, hinted};
+use crate::output::writable;
 use crate::progress;
 use crate::rules::Rules;
 use crate::running::one_thread;
@@ -93,6 +94,9 @@ impl Check {
         let named: Vec<_> = self.call.iter().map(|text| Named::read(text)).collect::<Result<_, _>>()?;
         let rules = Rules::built_in()?;
         let scenarios = chosen(&rules, &self.rule)?;
+        if let Some(file) = &self.junit {
+            writable(file, "name a file for the XML, such as --junit check.xml")?;
+        }
         let patience = Duration::from_secs(self.timeout.into());
         let report =
             one_thread()?.block_on(check(&rules, &target, &options, patience, &named, &scenarios))?;

@@ -23,7 +23,7 @@ use mcp_attune::language::Tag;
 use self::shown::Shown;
 use super::open;
 use crate::exit::{Exit, hinted};
-use crate::html;
+use crate::output::writable;
 use crate::text::quoted;
 
 /// Show a bundle as a store would, on one page
@@ -50,7 +50,7 @@ impl Preview {
         let asked: Vec<Tag> = self.locale.iter().map(|text| locale(text)).collect::<Result<_, _>>()?;
         let printed = self.out.as_os_str() == "-";
         if !printed {
-            html::writable(&self.out, "name a file for the page, such as --out preview.html")?;
+            writable(&self.out, "name a file for the page, such as --out preview.html")?;
         }
         let bundle = open(&self.path)?;
         let names: Vec<String> = bundle.names().iter().map(ToString::to_string).collect();
