@@ -20,7 +20,7 @@ fn lists_all_rules() {
     let shown = attune(&["explain"]);
     assert!(shown.starts_with("exit: 0\n--- stdout\nL1   "), "{shown}");
     assert!(shown.ends_with("--- stderr\n"), "{shown}");
-    assert_eq!(shown.lines().count(), 3 + 86, "{shown}");
+    assert_eq!(shown.lines().count(), 3 + 87, "{shown}");
 }
 
 #[test]
