@@ -38,7 +38,7 @@ use core::fmt;
 use serde_json::{Map, Value};
 
 /// How many steps the checks of one answer may take.
-const MAX_STEPS: u64 = 3 << 20;
+const MAX_STEPS: u64 = 2 << 20;
 /// How many of them are short work.
 const SHORT_STEPS: u64 = 100_000;
 /// How many steps may be taken inside each other. Data is at most 127 deep.
@@ -257,6 +257,9 @@ impl<'a> Count<'a> {
             Value::Object(members) => self.check_members(node, members, data, depth)?,
             Value::Null | Value::Bool(_) => {}
         }
+        if node.applies_nothing_in_place() {
+            return Some(());
+        }
         let here = node.branches.iter().chain(&node.outcomes).chain(&node.not);
         here.into_iter().try_for_each(|one| self.check(*one, data, depth))?;
         for target in &node.references {
@@ -379,6 +382,15 @@ impl<'a> Count<'a> {
 }
 
 impl Node {
+    fn applies_nothing_in_place(&self) -> bool {
+        self.branches.is_empty()
+            && self.outcomes.is_empty()
+            && self.references.is_empty()
+            && self.not.is_none()
+            && self.unevaluated_properties.is_none()
+            && self.unevaluated_items.is_none()
+    }
+
     fn looks_at_members(&self) -> bool {
         !self.properties.is_empty()
             || !self.patterns.is_empty()
@@ -489,7 +501,7 @@ mod tests {
     #[test]
     fn much_data_is_affordable_and_long_lists_are_counted() {
         let schema = json!({ "items": { "required": ["a"], "properties": { "a": { "type": "integer" } } } });
-        let rows = Value::from(vec![json!({ "a": 1, "b": null }); 250_000]);
+        let rows = Value::from(vec![json!({ "a": 1, "b": null }); 150_000]);
         assert!(is_affordable(&schema, &rows));
         let rows = Value::from(vec![json!("x"); 10_000]);
         let numbers: Vec<_> = (0..10_000).map(|at| json!(f64::from(at) + 0.5)).collect();
