@@ -1,9 +1,7 @@
 //! The running gateway: its two listeners, its stack, and the file that it watches.
 //!
 //! 1. Callers connect to `listen`; `/healthz`, `/readyz` and `/metrics` are on `admin`, which callers have no business with.
-//! 2. A configuration that changed is checked as a whole and takes effect for the next request; one that is wrong
-//!    is told in the log, and the old one keeps serving. What is about the listeners themselves waits for a restart.
-//!    [`Control::Reload`] looks at the file at once, and reads the certificate again.
+//! 2. A configuration that changed takes effect for the next request: see `reload.rs`.
 //! 3. The end has stages. `/readyz` is 503 from the first one to the last.
 //!    1. For `shutdown_delay` connections are taken and requests answered, and each answer closes its connection.
 //!    2. No new connections are taken, idle ones are closed, running calls may finish (`drain`).
@@ -11,35 +9,25 @@
 //!
 //!    Whoever asks again goes to the next stage at once.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
-use std::task::{Context, Poll};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use http::{Request, Response};
 use mcp_attune_tower::NoRandomness;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
-use tokio::task::JoinSet;
-use tower_service::Service;
 
-use crate::Body;
 use crate::admin::Admin;
 use crate::config::Config;
 use crate::descriptors;
-use crate::guard::Guarded;
-use crate::listen::{BadPem, Drained, Limits, Peer, Phase, Tls, Traffic, serve, serve_on};
+use crate::listen::{Drained, Limits, Phase, Tls, Traffic, serve, serve_on};
 use crate::listening::Listening;
-use crate::request_id::Naming;
-use crate::stack::{Answer, Lasting, Stack, Unservable, stack};
+use crate::reload::{Calling, Current, Follow, limits};
+use crate::stack::{Lasting, Unservable, stack};
 use crate::workers::Workers;
 
-/// How often the file is looked at.
-const LOOK: Duration = Duration::from_secs(1);
 /// How long who asks the admin listener may take at the end.
 const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 
@@ -177,8 +165,7 @@ impl Gateway {
         let answers = Admin::new(self.lasting.metrics.clone(), &self.config);
         let admin = answers.clone();
         let admin = move |_| admin.clone();
-        let mut admin_limits = Limits::default();
-        admin_limits.drain = ADMIN_DRAIN;
+        let admin_limits = Limits { drain: ADMIN_DRAIN, ..Limits::default() };
         let admin = serve(self.admin, admin, admin_limits, None, Traffic::default(), async {
             let _ = admin_ends.await;
         });
@@ -207,6 +194,7 @@ impl Gateway {
         // Dropped, and with it the looking, when there is nothing left to serve.
         let looking = self.current.look();
         let ending = async {
+            let stages = Stages { phase, stop, admin: &answers };
             let delay = tokio::select! {
                 last = serve_until_told(&mut control, &reload) => match last {
                     Control::Terminate => self.config.server.shutdown_delay,
@@ -214,22 +202,7 @@ impl Gateway {
                 },
                 delay = follow.run(&reload) => delay,
             };
-            answers.stopping();
-            if !delay.is_zero() {
-                tracing::info!(?delay, "stopping: not ready any more; each answer closes its connection");
-                phase.send_replace(Phase::Close);
-                tokio::select! {
-                    () = tokio::time::sleep(delay) => {}
-                    () = told_to_end(&mut control) => {}
-                }
-            }
-            tracing::info!("stopping: no new connections, running calls may finish");
-            phase.send_replace(Phase::Finish);
-            let _ = stop.send(true);
-            told_to_end(&mut control).await;
-            tracing::warn!("stopping at once: running calls are cut");
-            phase.send_replace(Phase::Cut);
-            std::future::pending().await
+            stages.end(delay, &mut control).await
         };
         let (drained, _) = tokio::select! {
             ended = async { tokio::join!(callers, admin) } => ended,
@@ -242,7 +215,7 @@ impl Gateway {
 }
 
 /// The limits, as far as the system lets this process have as many connections; `in_use` descriptors are open already.
-fn possible(limits: Limits, calls: usize, in_use: u64) -> Limits {
+fn possible(mut limits: Limits, calls: usize, in_use: u64) -> Limits {
     let wanted = limits.connections;
     let share = descriptors::for_callers(in_use, wanted, calls);
     if share.connections < wanted {
@@ -254,7 +227,38 @@ fn possible(limits: Limits, calls: usize, in_use: u64) -> Limits {
              allow more (`ulimit -n`, or LimitNOFILE= of systemd), or set it lower"
         );
     }
-    Limits { connections: share.connections, turned_away: share.turned_away, ..limits }
+    (limits.connections, limits.turned_away) = (share.connections, share.turned_away);
+    limits
+}
+
+/// Who is told of the stages of the end.
+struct Stages<'a> {
+    phase: watch::Sender<Phase>,
+    /// Ends the streams that never end by themselves.
+    stop: watch::Sender<bool>,
+    admin: &'a Admin,
+}
+
+impl Stages<'_> {
+    /// Goes through them, and waits for whoever is served to end.
+    async fn end<T>(self, delay: Duration, control: &mut mpsc::UnboundedReceiver<Control>) -> T {
+        self.admin.stopping();
+        if !delay.is_zero() {
+            tracing::info!(?delay, "stopping: not ready any more; each answer closes its connection");
+            self.phase.send_replace(Phase::Close);
+            tokio::select! {
+                () = tokio::time::sleep(delay) => {}
+                () = told_to_end(control) => {}
+            }
+        }
+        tracing::info!("stopping: no new connections, running calls may finish");
+        self.phase.send_replace(Phase::Finish);
+        self.stop.send_replace(true);
+        told_to_end(control).await;
+        tracing::warn!("stopping at once: running calls are cut");
+        self.phase.send_replace(Phase::Cut);
+        std::future::pending().await
+    }
 }
 
 /// Passes on what is to be looked at, until the gateway is told to end.
@@ -279,163 +283,15 @@ async fn told_to_end(control: &mut mpsc::UnboundedReceiver<Control>) {
     }
 }
 
-fn limits(config: &Config) -> Limits {
-    let mut limits = Limits::default();
-    limits.connections = config.limits.connections;
-    limits.headers = config.limits.headers;
-    limits.header_bytes = config.limits.header_bytes;
-    limits.head = config.limits.request_head;
-    limits.body_pause = config.limits.request_pause;
-    limits.body = config.limits.request_body;
-    limits.body_rate = config.limits.request_rate;
-    limits.unread = config.limits.unread;
-    limits.drain = config.limits.drain;
-    limits
-}
-
 async fn listen(address: SocketAddr) -> Result<TcpListener, NotStarted> {
     TcpListener::bind(address).await.map_err(|why| NotStarted::Listen { address, why })
 }
 
-/// What a certificate's files hold.
-fn pem(cert: &Path, key: &Path) -> Result<(Vec<u8>, Vec<u8>), NotStarted> {
+fn read_tls(cert: &Path, key: &Path) -> Result<Tls, NotStarted> {
     let read = |file: &Path| {
         std::fs::read(file).map_err(|why| NotStarted::Tls { file: file.to_owned(), why: why.to_string() })
     };
-    Ok((read(cert)?, read(key)?))
-}
-
-fn read_tls(cert: &Path, key: &Path) -> Result<Tls, NotStarted> {
-    let (cert_pem, key_pem) = pem(cert, key)?;
+    let (cert_pem, key_pem) = (read(cert)?, read(key)?);
     Tls::from_pem(&cert_pem, &key_pem)
         .map_err(|why| NotStarted::Tls { file: cert.to_owned(), why: why.to_string() })
-}
-
-/// What follows the configuration file, and the certificate.
-struct Follow<'a> {
-    file: Option<&'a Path>,
-    config: &'a Config,
-    current: &'a Current,
-    lasting: &'a Lasting,
-    admin: &'a Admin,
-    tls: Option<&'a Tls>,
-}
-
-impl Follow<'_> {
-    /// Looks at the file again and again, and when it is told to, and puts a stack for its newest content in place.
-    async fn run<T>(&self, reload: &Notify) -> T {
-        let changed = |file: &Path| -> Option<SystemTime> { std::fs::metadata(file).ok()?.modified().ok() };
-        let (mut seen, mut config) = (self.file.and_then(changed), self.config.clone());
-        let mut looking = JoinSet::new();
-        loop {
-            let asked = tokio::select! {
-                () = tokio::time::sleep(LOOK), if self.file.is_some() => false,
-                () = reload.notified() => true,
-            };
-            if let Some(file) = self.file {
-                let now = changed(file);
-                if now != seen || asked {
-                    seen = now;
-                    self.load(file, &mut config, asked, &mut looking);
-                }
-            } else if self.tls.is_none() {
-                tracing::info!(
-                    "there is nothing to reload: no configuration file is followed, or the command line is above it"
-                );
-            }
-            if asked {
-                self.load_certificate(&config);
-            }
-        }
-    }
-
-    fn load(&self, file: &Path, config: &mut Config, asked: bool, looking: &mut JoinSet<()>) {
-        let next = match Config::load(file) {
-            Ok(next) => next,
-            Err(wrong) => {
-                self.lasting.metrics.reloaded(false);
-                tracing::error!("the new configuration is wrong, the old one keeps serving\n{wrong}");
-                return;
-            }
-        };
-        if next == *config {
-            if asked {
-                tracing::info!("the configuration has not changed");
-            }
-            return;
-        }
-        match stack(&next, self.lasting) {
-            Ok(stack) => {
-                if next.server != config.server || limits(&next) != limits(config) {
-                    tracing::warn!(
-                        "changes to [server], and to what [limits] says of connections and their requests, \
-                         take effect after a restart"
-                    );
-                }
-                self.current.replace(stack);
-                self.admin.allow(&next);
-                *looking = self.current.look();
-                *config = next;
-                self.lasting.metrics.reloaded(true);
-                tracing::info!("the new configuration is in place");
-            }
-            Err(wrong) => {
-                self.lasting.metrics.reloaded(false);
-                tracing::error!("the new configuration cannot be served, the old one keeps serving: {wrong}");
-            }
-        }
-    }
-
-    /// Reads the certificate again, where there was one at the start.
-    fn load_certificate(&self, config: &Config) {
-        let (Some(tls), Some(files)) = (self.tls, &config.server.tls) else { return };
-        let replaced = pem(&files.cert, &files.key).and_then(|(cert, key)| {
-            let wrong = |why: BadPem| NotStarted::Tls { file: files.cert.clone(), why: why.to_string() };
-            tls.replace(&cert, &key).map_err(wrong)
-        });
-        match replaced {
-            Ok(()) => tracing::info!("the certificate was read again"),
-            Err(wrong) => tracing::error!("the old certificate stays in place: {wrong}"),
-        }
-    }
-}
-
-/// The stack that serves now. A request keeps the one that it began with.
-#[derive(Clone, Debug)]
-struct Current(Arc<RwLock<Stack>>);
-
-impl Current {
-    fn new(stack: Stack) -> Self {
-        Self(Arc::new(RwLock::new(stack)))
-    }
-
-    fn look(&self) -> JoinSet<()> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).look()
-    }
-
-    fn replace(&self, stack: Stack) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = stack;
-    }
-}
-
-/// The stack that serves now, for one caller.
-#[derive(Clone, Debug)]
-struct Calling {
-    current: Current,
-    peer: Peer,
-}
-
-impl Service<Request<Body>> for Calling {
-    type Response = Response<Body>;
-    type Error = Infallible;
-    type Future = Naming<Guarded<Answer>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        // The stack is always ready: it answers instead of waiting.
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        self.current.0.read().unwrap_or_else(PoisonError::into_inner).answer(request, self.peer)
-    }
 }

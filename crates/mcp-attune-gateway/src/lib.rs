@@ -38,6 +38,7 @@ pub mod stack;
 pub mod stdio;
 
 mod listening;
+mod reload;
 
 pub mod gateway;
 
