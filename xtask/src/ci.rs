@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::shell::{self, cargo, program};
-use crate::{release, spec, tidy};
+use crate::{release, soak, spec, tidy};
 
 const WASM: &str = "wasm32-unknown-unknown";
 
@@ -37,6 +37,7 @@ const STEPS: &[(&str, Step)] = &[
     ("tidy", || tidy::run().map(|()| Passed)),
     ("benches", benches),
     ("training", || release::check().map(|()| Passed)),
+    ("soak", || soak::short().map(|()| Passed)),
     ("fuzz targets", fuzz),
     ("wasm", wasm),
     ("purity", || purity::run().map(|()| Passed)),

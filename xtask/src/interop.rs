@@ -18,7 +18,7 @@ mod preview;
 mod referee;
 mod replicas;
 mod running;
-mod servers;
+pub(crate) mod servers;
 mod shaped;
 mod when;
 

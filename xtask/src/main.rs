@@ -8,6 +8,7 @@ mod interop;
 mod release;
 mod report;
 mod shell;
+mod soak;
 mod spec;
 mod tidy;
 
@@ -27,6 +28,9 @@ Usage: cargo xtask COMMAND
   release [--check]
                   build attune as it is handed out, trained with callers of all kinds (needs rustup's
                   llvm-tools); or see that what is built for tests answers these callers
+  soak [--calls N] [--seed S]
+                  let callers and a server do what they should not while many calls run (a million where no
+                  number is given), and see that nobody gets another's answer
   interop [--quick] [--if-possible]
                   let other people's software talk to ours directly and through the gateway (needs npm
                   and Python); quick is what CI runs, and what cannot be installed can be a notice instead of a
@@ -66,6 +70,7 @@ fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
         ["count"] => count::run,
         ["release"] => release::run,
         ["release", "--check"] => release::check,
+        ["soak", options @ ..] if soak::Options::parse(options).is_some() => soak::run,
         ["interop"] => || interop::run(false, false),
         ["interop", "check"] => interop::check,
         ["interop", "aliases"] => interop::aliases,

@@ -123,7 +123,7 @@ pub(crate) fn run(quick: bool) -> Result<Vec<String>> {
                 scope.spawn(move || meet(kind, runtimes, ours, probes))
             };
             let threads: Vec<_> = some.iter().map(meet).collect();
-            let joined = threads.into_iter().map(|thread| thread.join());
+            let joined = threads.into_iter().map(thread::ScopedJoinHandle::join);
             joined.map(|met| met.unwrap_or_else(|_| bail!("a thread ended early"))).collect()
         });
         for row in met {
@@ -202,8 +202,7 @@ fn through(
     let mut fault =
         |what: &str| faults.push(format!("aliases: {}, unknown_paths {setting}: {what}", kind.name));
     let before = runs(server)?;
-    if !ask(callers, &post("/mcp")).is_some_and(|answer| answer.handler == "mcp")
-        || runs(server)? != before + 1
+    if ask(callers, &post("/mcp")).is_none_or(|answer| answer.handler != "mcp") || runs(server)? != before + 1
     {
         fault("a plain call does not reach the handler");
     }

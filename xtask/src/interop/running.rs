@@ -29,6 +29,11 @@ impl Running {
         Ok(Self { name, child })
     }
 
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }

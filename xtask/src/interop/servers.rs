@@ -51,7 +51,7 @@ pub(super) const ANYWHERE: &str = "127.0.0.1:0";
 /// A program that serves HTTP, until this is dropped.
 pub(crate) struct Server {
     pub(crate) url: String,
-    _running: Running,
+    running: Running,
     /// Kept open: a program that goes on writing would fail if nobody could read it.
     _out: BufReader<ChildStdout>,
 }
@@ -67,7 +67,12 @@ impl Server {
         let url = first.split_whitespace().find(|word| word.starts_with("http://"));
         let url =
             url.with_context(|| format!("{} did not say where it is; its log is {log}.log", running.name()))?;
-        Ok(Self { url: url.to_owned(), _running: running, _out: out })
+        Ok(Self { url: url.to_owned(), running, _out: out })
+    }
+
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.running.id()
     }
 }
 
