@@ -104,7 +104,10 @@ fn soak(options: Options) -> Result<()> {
     let rate = seen.calls as f64 / spent;
     println!("    {:>9}  calls in {spent:.1} s, {rate:.0} a second, seed {}", seen.calls, options.seed);
 
-    println!("    {:>9}  of {} with which nothing went wrong without an answer", seen.unanswered, seen.healthy);
+    println!(
+        "    {:>9}  of {} with which nothing went wrong without an answer",
+        seen.unanswered, seen.healthy
+    );
 
     let mut faults = seen.violations.clone();
     let unanswered = seen.unanswered * 1000;
