@@ -73,9 +73,7 @@ impl fmt::Display for NoRoute<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Alias(path) => write!(f, "the path is another spelling of {path}; write it exactly so"),
-            Self::Method(allowed) => {
-                write!(f, "the method is not served at this path; use one of {allowed}, in capital letters")
-            }
+            Self::Method(allowed) => write!(f, "this method is not allowed here; use {allowed}"),
             Self::NotFound => f.write_str("nothing is served at this path"),
         }
     }

@@ -20,7 +20,7 @@ fn lists_all_rules() {
     let shown = attune(&["explain"]);
     assert!(shown.starts_with("exit: 0\n--- stdout\nL1   "), "{shown}");
     assert!(shown.ends_with("--- stderr\n"), "{shown}");
-    assert_eq!(shown.lines().count(), 3 + 87, "{shown}");
+    assert_eq!(shown.lines().count(), 3 + 89, "{shown}");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn refuses_a_family_that_does_not_exist() {
     --- stdout
     --- stderr
     error: there is no rule SEP-2792\n
-    hint: the rules are L1 to L21 (language), H1 to H18 (headers agree with the body), F1 to F17 (content negotiation), C1 to C11 (the caller's context), B1 to B8 (bundles), G1 to G12 (the gateway)
+    hint: the rules are L1 to L21 (language), H1 to H20 (headers agree with the body), F1 to F17 (content negotiation), C1 to C11 (the caller's context), B1 to B8 (bundles), G1 to G12 (the gateway)
     ");
 }
 

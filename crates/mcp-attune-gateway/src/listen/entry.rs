@@ -93,7 +93,7 @@ impl Refusal {
     fn answer(self) -> Response<Body> {
         let (status, rule, what): (_, _, &dyn Display) = match &self {
             Self::TooManyHeaders => (431, "G4", &"the request has too many headers; send fewer"),
-            Self::Misframed(misframed) => (misframed.status(), "H20", misframed),
+            Self::Misframed(misframed) => (misframed.status(), misframed.rule(), misframed),
         };
         let mut answer = refusal::answer(&Reply::not_taken(status, rule, what));
         if matches!(self, Self::Misframed(_)) {

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -13,6 +14,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use rustls::{ClientConfig, RootCertStore};
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -30,6 +32,17 @@ pub(super) type Io = MaybeHttpsStream<TokioIo<TcpStream>>;
 pub(super) enum Stream {
     Plain(TcpStream),
     Tls(Box<TokioIo<Io>>),
+}
+
+impl Stream {
+    /// Whether nothing has come, asked of the system itself: what tokio knows is as old as its last look. Of TLS only tokio
+    /// knows.
+    pub(super) fn is_quiet(&self) -> bool {
+        let Self::Plain(tcp) = self else { return true };
+        let mut byte = [MaybeUninit::uninit()];
+        let peeked = SockRef::from(tcp).peek(&mut byte);
+        peeked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
 }
 
 impl From<Io> for Stream {

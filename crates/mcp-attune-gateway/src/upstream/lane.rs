@@ -173,6 +173,11 @@ impl Lane {
         }
     }
 
+    /// Whether nothing has come since the last answer. What has is no answer to the next request.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.io.is_quiet()
+    }
+
     /// Goes back to where it waits for the next call, where nothing is left of this one.
     fn settle(self: Box<Self>, home: &Arc<Pool>) {
         if self.read.is_empty() && self.outgoing.is_over() {

@@ -157,7 +157,7 @@ impl Pool {
     fn take(&self) -> Option<Box<Lane>> {
         loop {
             let lane = self.lanes().free.pop()?;
-            if lane.used.elapsed() < self.idle {
+            if lane.used.elapsed() < self.idle && lane.is_quiet() {
                 return Some(lane);
             }
         }

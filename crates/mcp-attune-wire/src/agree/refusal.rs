@@ -139,8 +139,8 @@ impl fmt::Display for Mismatch {
             ),
             Wrong::Underscore => write!(
                 f,
-                "{header} is there with an underscore in its name that the tool does not declare, and some servers take it \
-                 for a hyphen; write the name as the tool declares it, or leave the header out"
+                "{header} has an underscore in its name that the tool does not declare; write the name as the tool \
+                 declares it, or leave the header out"
             ),
         }
     }

@@ -73,6 +73,7 @@ pub fn say<'m>(reply: &'m [u8], preference: &AcceptLanguage) -> Adapted<'m> {
 mod tests {
     use super::*;
     use crate::catalog::Locale;
+    use mcp_attune_wire::hop::Unfit;
     use mcp_attune_wire::message::Message;
     use mcp_attune_wire::reply::Reply;
 
@@ -116,6 +117,27 @@ mod tests {
             &["Mcp-Param-Region", "params.arguments.region"],
         );
         check("the body is over 4194304 bytes, the limit `body`; send a smaller one", &["`body`"]);
+        check("the path is another spelling of /mcp; write it exactly so", &["/mcp"]);
+        check("this method is not allowed here; use POST, GET, DELETE, OPTIONS, HEAD", &["DELETE"]);
+        check(&Unfit::ConnectionNames("mcp-name".into()).to_string(), &["Connection", "mcp-name"]);
+        check(&Unfit::Underscore.to_string(), &["Mcp"]);
+        check(
+            "Mcp-Param-* has an underscore in its name that the tool does not declare; write the name as the tool declares \
+             it, or leave the header out",
+            &["Mcp-Param-*"],
+        );
+        check("too many streams are open; try again later", &[]);
+        check("too many calls of this caller are running; wait for some of them to end", &[]);
+        check("too many streams of this caller are open; close some of them", &[]);
+        check("the request's body came too slowly; send it faster, or a smaller one", &[]);
+        check(
+            "too much is being held back for other calls, the limit `held`; try again in a moment",
+            &["`held`"],
+        );
+        check(
+            "as many sessions of one caller are open as may be; end those that are over, or try again later",
+            &[],
+        );
         let folded = Message::parse(br#"{"Method":1}"#).unwrap().check_case().unwrap_err();
         check(&folded.to_string(), &["MCP"]);
     }

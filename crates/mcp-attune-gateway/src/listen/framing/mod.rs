@@ -52,14 +52,28 @@ pub enum Misframed {
     Host,
     /// A trailer is no header line, or there are too many.
     Trailer,
+    /// The head has more lines than it may have.
+    TooManyLines,
+    /// The head has more bytes than it may have.
+    TooLong,
 }
 
 impl Misframed {
+    /// The rule that is broken.
+    #[must_use]
+    pub fn rule(self) -> &'static str {
+        match self {
+            Self::TooManyLines | Self::TooLong => "G4",
+            _ => "H20",
+        }
+    }
+
     /// The HTTP status that the caller gets.
     #[must_use]
     pub fn status(self) -> u16 {
         match self {
             Self::Coding => 501,
+            Self::TooManyLines | Self::TooLong => 431,
             _ => 400,
         }
     }
@@ -73,6 +87,8 @@ impl fmt::Display for Misframed {
             Self::LengthAndCoding => "Content-Length stands beside Transfer-Encoding; send one of the two",
             Self::Coding => "Transfer-Encoding is not `chunked`; send the body with Content-Length, or in chunks alone",
             Self::Host => "Host comes more than once; send it once",
+            Self::TooManyLines => "the request has too many headers; send fewer",
+            Self::TooLong => "the request's head is too long; send fewer or shorter headers",
             Self::Trailer => "what follows the last chunk is no trailer; end the body with an empty line",
         })
     }
@@ -196,15 +212,11 @@ impl<I> Framed<I> {
         while let [b'\n', ..] | [b'\r', b'\n', ..] = held.as_ref() {
             held.advance(if held.starts_with(b"\n") { 1 } else { 2 });
         }
-        let Head { size, framing } = match head::find(held, self.max_lines) {
-            Ok(Some(head)) => head,
+        let (size, framing) = match head::find(held, self.max_lines) {
             Ok(None) if held.len() <= self.max_head => return Bytes::new(),
-            // hyper says that it is too large.
-            Ok(None) | Err(_) => {
-                self.checked.unsplit(held.split());
-                self.state = State::Unread;
-                return Bytes::new();
-            }
+            Ok(Some(Head { size, framing })) if size <= self.max_head => (size, framing),
+            Ok(_) => (0, Err(Misframed::TooLong)),
+            Err(_) => (0, Err(Misframed::TooManyLines)),
         };
         let (head, rest) = (held.split_to(size), held.split().freeze());
         self.requests += 1;
@@ -424,12 +436,19 @@ mod tests {
     }
 
     #[test]
-    fn leaves_what_is_too_large_to_hyper_and_reads_no_further() {
+    fn refuses_a_head_that_is_too_large_before_it_ends() {
         let long = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(20_000));
-        assert_eq!(read(&long, 1000).1, None);
-        assert!(read(&long, 1000).0.len() > super::super::LEAST_BUFFER);
-        let many = format!("GET / HTTP/1.1\r\n{}\r\nGET / HTTP/1.1\r\n\r\n", "A: b\r\n".repeat(40));
-        assert!(read(&many, 7).0.len() < many.len() && read(&many, 7).1.is_none());
+        for text in [long.clone(), format!("{long}\r\n\r\n")] {
+            for size in [1000, 100_000] {
+                assert_eq!(read(&text, size), (stand_in(), Some((0, Misframed::TooLong))), "{size}");
+            }
+        }
+        let many = format!("GET / HTTP/1.1\r\n{}", "A: b\r\n".repeat(40));
+        for text in [many.clone(), format!("{many}\r\nGET / HTTP/1.1\r\n\r\n")] {
+            for size in [7, 100_000] {
+                assert_eq!(read(&text, size), (stand_in(), Some((0, Misframed::TooManyLines))), "{size}");
+            }
+        }
     }
 
     proptest! {
