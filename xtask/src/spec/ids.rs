@@ -3,7 +3,7 @@
 /// The families of rules: letter, number of rules, subject. Their order is the order of every listing.
 pub(crate) const FAMILIES: [(char, u32, &str); 6] = [
     ('L', 21, "Language"),
-    ('H', 18, "Headers agree with the body"),
+    ('H', 20, "Headers agree with the body"),
     ('F', 17, "Content negotiation"),
     ('C', 11, "The caller's context"),
     ('B', 8, "Bundles"),

@@ -282,7 +282,7 @@ command = ["npx"]
     conf/attune.toml:12:1: there is no key `upstream` in [limits]
       12 | upstream = …
          | ^^^^^^^^
-    hint: the keys here are `body`, `answer`, `event`, `headers`, `header_bytes`, `connections`, `calls`, `request_head`, `request_pause`, `unread`, `upstream_first_byte`, `stream_idle`, `drain`
+    hint: did you mean `streams`?
 
     conf/attune.toml:15:7: `upstream.url` is neither http nor https
       15 | url = "ws://127.0.0.1:9000/mcp"

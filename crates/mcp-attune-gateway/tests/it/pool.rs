@@ -130,7 +130,7 @@ async fn a_request_that_came_back_untouched_is_sent_on_another_connection() {
 #[tokio::test]
 async fn what_came_before_a_request_is_not_taken_for_its_answer() {
     // On a thread of its own, so that it goes on while the runtime of this test does nothing.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let (stray, strays) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -138,11 +138,11 @@ async fn what_came_before_a_request_is_not_taken_for_its_answer() {
         for connection in listener.incoming() {
             let mut tcp = connection.unwrap();
             let mut request = [0; 4096];
-            while std::io::Read::read(&mut tcp, &mut request).is_ok_and(|size| size > 0) {
-                std::io::Write::write_all(&mut tcp, answer("right").as_bytes()).unwrap();
+            while tcp.read(&mut request).is_ok_and(|size| size > 0) {
+                tcp.write_all(answer("right").as_bytes()).unwrap();
                 // Later than the answer, and before the next request.
                 std::thread::sleep(Duration::from_millis(50));
-                std::io::Write::write_all(&mut tcp, answer("stray").as_bytes()).unwrap();
+                tcp.write_all(answer("stray").as_bytes()).unwrap();
                 stray.send(()).unwrap();
             }
         }

@@ -93,7 +93,7 @@ async fn a_body_that_comes_byte_by_byte_is_cut() {
         while asks.write_all(b" ").await.is_ok() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     };
     let read = async {
         let mut got = Vec::new();
