@@ -17,18 +17,19 @@ pub(crate) fn one_thread() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().context("the runtime does not start")
 }
 
-/// Makes room for the files that so many connections and calls need at a time, and warns where there is none.
-pub(crate) fn make_room(connections: usize, calls: usize) {
+/// Makes room for the files that so many connections of callers, and to servers behind, need at a time; warns where there is
+/// none.
+pub(crate) fn make_room(connections: usize, behind: usize) {
     let cores = available_parallelism().map_or(1, usize::from);
     let own = OWN_FILES + FILES_PER_CORE * cores.saturating_sub(CORES);
-    let needed = u64::try_from(connections.saturating_add(calls).saturating_add(own)).unwrap_or(u64::MAX);
+    let needed = u64::try_from(connections.saturating_add(behind).saturating_add(own)).unwrap_or(u64::MAX);
     match rlimit::increase_nofile_limit(needed) {
         Ok(open) if open >= needed => {}
         Ok(open) => tracing::warn!(
             open,
             needed,
-            "not as many files can be open as `connections` and `calls` of [limits] need; \
-             allow more (`ulimit -n`, or LimitNOFILE= of systemd), or set the two lower"
+            "not as many files can be open as `connections`, `calls` and `streams` of [limits] need; \
+             allow more (`ulimit -n`, or LimitNOFILE= of systemd), or set them lower"
         ),
         Err(error) => tracing::warn!(%error, "how many files can be open is not known"),
     }

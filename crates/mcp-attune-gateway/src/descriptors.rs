@@ -1,7 +1,7 @@
 //! How the file descriptors that a process may have are shared out.
 //!
 //! 1. Some are kept back for the admin listener, and for what opens a file or asks for a name now and then.
-//! 2. Of the rest, the connections to servers behind get one for each call, but not more than half.
+//! 2. Of the rest, the connections to servers behind get one for each call and stream, but not more than half.
 //! 3. Callers get what is left: fewer connections than `connections` says, where the limit allows no more, and a few to
 //!    say so on.
 //!
@@ -31,9 +31,9 @@ pub(crate) fn reserved_from() -> Option<u64> {
 
 /// What callers get of the descriptors of this process, of which `in_use` are open for other things. Without a limit,
 /// all that was configured.
-pub(crate) fn for_callers(in_use: u64, connections: usize, calls: usize) -> Share {
+pub(crate) fn for_callers(in_use: u64, connections: usize, behind: usize) -> Share {
     match limit() {
-        Some(limit) => share(limit, in_use, connections, calls),
+        Some(limit) => share(limit, in_use, connections, behind),
         None => Share { connections, turned_away: TURNED_AWAY },
     }
 }
@@ -83,9 +83,9 @@ fn reserve(limit: u64) -> u64 {
     RESERVE.min(limit / 6)
 }
 
-fn share(limit: u64, in_use: u64, connections: usize, calls: usize) -> Share {
+fn share(limit: u64, in_use: u64, connections: usize, behind: usize) -> Share {
     let all = usize::try_from(limit.saturating_sub(in_use + reserve(limit))).unwrap_or(usize::MAX);
-    let callers = all - calls.min(all / 2);
+    let callers = all - behind.min(all / 2);
     let least_turned_away = (callers / 8).min(8);
     let connections = connections.min(callers - least_turned_away).max(1);
     Share { connections, turned_away: callers.saturating_sub(connections).min(TURNED_AWAY) }
@@ -97,10 +97,10 @@ mod tests {
 
     #[test]
     fn callers_and_servers_behind_leave_the_reserve_alone() {
-        let check = |limit, in_use, connections, calls, expected: (usize, usize)| {
-            let share = share(limit, in_use, connections, calls);
+        let check = |limit, in_use, connections, behind, expected: (usize, usize)| {
+            let share = share(limit, in_use, connections, behind);
             assert_eq!((share.connections, share.turned_away), expected, "{limit}");
-            let upstream = calls.min(usize::try_from(limit - in_use - reserve(limit)).unwrap() / 2);
+            let upstream = behind.min(usize::try_from(limit - in_use - reserve(limit)).unwrap() / 2);
             let used = share.connections + share.turned_away + upstream;
             assert!(u64::try_from(used).unwrap() + in_use + reserve(limit) <= limit, "{limit}: {share:?}");
         };

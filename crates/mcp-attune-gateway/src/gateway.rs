@@ -109,7 +109,8 @@ impl Gateway {
         let callers = listen(config.server.listen).await?;
         let admin = listen(config.server.admin).await?;
         // The newest descriptor has the highest number.
-        let limits = possible(limits(&config), config.limits.calls, descriptors::number(&admin) + 1);
+        let limits =
+            possible(limits(&config), config.limits.upstream_connections(), descriptors::number(&admin) + 1);
         Ok(Self { config, current, callers, admin, tls, lasting, limits, workers: Workers::none() })
     }
 
@@ -214,10 +215,11 @@ impl Gateway {
     }
 }
 
-/// The limits, as far as the system lets this process have as many connections; `in_use` descriptors are open already.
-fn possible(mut limits: Limits, calls: usize, in_use: u64) -> Limits {
+/// The limits, as far as the system lets this process have as many connections; `in_use` descriptors are open
+/// already, and `behind` connections to servers behind may be needed.
+fn possible(mut limits: Limits, behind: usize, in_use: u64) -> Limits {
     let wanted = limits.connections;
-    let share = descriptors::for_callers(in_use, wanted, calls);
+    let share = descriptors::for_callers(in_use, wanted, behind);
     if share.connections < wanted {
         tracing::warn!(
             connections = wanted,

@@ -56,7 +56,7 @@ impl Serve {
             ready.speak(&mut config, self.speech.has_locales());
         }
         let log = Log::start(&format!("{:?}", config.log).to_lowercase());
-        make_room(config.limits.connections, config.limits.calls);
+        make_room(config.limits.connections, config.limits.upstream_connections());
         runtime()?.block_on(async move {
             tokio::spawn(log.clone().tell());
             let path =

@@ -426,7 +426,7 @@ fn files(soft: u32, hard: u32, more: &str) -> (String, String) {
 #[test]
 #[cfg(target_os = "linux")]
 fn serve_makes_room_for_its_connections_or_says_that_there_is_none() {
-    let few = "[limits]\nconnections = 200\ncalls = 100\n";
+    let few = "[limits]\nconnections = 200\ncalls = 60\nstreams = 40\n";
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let needed = 364 + 4 * cores.saturating_sub(8);
     let (soft, log) = files(100, 2000, few);

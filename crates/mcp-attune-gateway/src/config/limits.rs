@@ -77,6 +77,12 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// How many connections to servers behind there may be at one time: one for each call and each stream.
+    #[must_use]
+    pub fn upstream_connections(&self) -> usize {
+        self.calls.saturating_add(self.streams)
+    }
+
     pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
         let bytes = |value: &Value<'_>| size(value, 1, MOST_BYTES);
         Self {
