@@ -1,9 +1,10 @@
-//! What is private here, for the fuzzer: HTTP/1.1 as it stands on the wire.
+//! What is private here, for the fuzzer: HTTP/1.1 as it stands on the wire, and what is checked of it before hyper reads it.
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Request, Response};
 
 use crate::http1::{self, Bad, Bounds, Piece, Pieces};
+use crate::listen::{self, Limits, Misframed};
 
 /// Lines that a plain request may have.
 pub const LINES: usize = 64;
@@ -59,4 +60,17 @@ pub fn answer(text: &[u8], to_head: bool, length: usize) -> Result<Option<Answer
     };
     let left = [&read[..], &coming.collect::<Vec<_>>().concat()].concat();
     Ok(Some(Answer { head, body, trailers, is_whole, left }))
+}
+
+/// What hyper reads of a connection that sends a text in pieces of a length, and which request is refused and why.
+///
+/// # Errors
+///
+/// Where the connection is cut.
+pub fn framed(
+    text: &[u8],
+    length: usize,
+    limits: &Limits,
+) -> std::io::Result<(Vec<u8>, Option<(usize, Misframed)>)> {
+    listen::framed(text, length, limits)
 }

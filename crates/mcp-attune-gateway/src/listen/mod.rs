@@ -43,6 +43,8 @@ mod pulse;
 mod tls;
 
 pub use framing::Misframed;
+#[cfg(feature = "fuzz")]
+pub(crate) use framing::framed;
 pub use tls::{BadPem, Tls, certificates};
 
 use crate::slots::Slots;

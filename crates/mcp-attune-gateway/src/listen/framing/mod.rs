@@ -162,12 +162,12 @@ impl<I> Framed<I> {
             max_lines: limits.headers,
             max_head: limits.header_bytes.max(super::LEAST_BUFFER),
         };
-        framed.take(read)?;
+        framed.admit(read)?;
         Ok(framed)
     }
 
     /// Checks what was read, and puts what may go on to the rest of it.
-    fn take(&mut self, read: Bytes) -> io::Result<()> {
+    fn admit(&mut self, read: Bytes) -> io::Result<()> {
         let mut rest = read;
         while !rest.is_empty() {
             match &mut self.state {
@@ -276,7 +276,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for Framed<I> {
                 this.state = State::Closed;
                 continue;
             }
-            this.take(read.freeze())?;
+            this.admit(read.freeze())?;
         }
     }
 }
@@ -319,6 +319,29 @@ impl<I> Framed<I> {
     }
 }
 
+/// What hyper reads of a connection that sends a text in pieces of a length, and which request is refused and why.
+///
+/// # Errors
+///
+/// Where the connection is cut.
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) fn framed(
+    text: &[u8],
+    length: usize,
+    limits: &Limits,
+) -> io::Result<(Vec<u8>, Option<(usize, Misframed)>)> {
+    let verdicts = Arc::new(Verdicts::default());
+    let mut framed = Framed::new(tokio::io::empty(), Bytes::new(), limits, Arc::clone(&verdicts))?;
+    for piece in text.chunks(length.max(1)) {
+        framed.admit(Bytes::copy_from_slice(piece))?;
+    }
+    let mut checked = framed.checked.to_vec();
+    if let State::Head(held) = &framed.state {
+        checked.extend_from_slice(held);
+    }
+    Ok((checked, verdicts.misframed.get().copied()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,32 +349,9 @@ mod tests {
 
     /// What hyper reads of a connection that sends `text` in pieces of `size` bytes, and what is refused.
     fn read(text: &str, size: usize) -> (String, Option<(usize, Misframed)>) {
-        let verdicts = Arc::new(Verdicts::default());
         let limits = Limits { headers: 30, header_bytes: 0, ..Limits::default() };
-        let mut io = tokio_test_io(text.as_bytes(), size);
-        let (first, rest) = (io.remove(0), io);
-        let chained = rest
-            .into_iter()
-            .fold(Box::new(tokio::io::empty()) as Box<dyn AsyncRead + Unpin>, |all, piece| {
-                Box::new(all.chain(io::Cursor::new(piece)))
-            });
-        let mut framed = Framed::new(chained, first.into(), &limits, Arc::clone(&verdicts)).unwrap();
-        let mut got = Vec::new();
-        let mut cx = Context::from_waker(std::task::Waker::noop());
-        while let Poll::Ready(size) = pin!(framed.read_buf(&mut got)).poll(&mut cx) {
-            if size.unwrap() == 0 {
-                break;
-            }
-        }
-        (String::from_utf8(got).unwrap(), verdicts.misframed.get().copied())
-    }
-
-    fn tokio_test_io(text: &[u8], size: usize) -> Vec<Vec<u8>> {
-        let mut pieces: Vec<_> = text.chunks(size).map(<[u8]>::to_vec).collect();
-        if pieces.is_empty() {
-            pieces.push(Vec::new());
-        }
-        pieces
+        let (checked, refused) = framed(text.as_bytes(), size, &limits).unwrap();
+        (String::from_utf8(checked).unwrap(), refused)
     }
 
     #[track_caller]
