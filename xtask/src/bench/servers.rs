@@ -167,7 +167,7 @@ impl Bench {
 
     fn serve(&self, attune: &Path) -> Result<Command> {
         let config = self.folder.join("attune.toml");
-        fs::write(&config, "[limits]\ncalls = 10000\n")?;
+        fs::write(&config, "[limits]\ncalls = 10000\nstreams = 10000\n")?;
         let mut attune = Command::new(attune);
         attune.args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config"]).arg(config);
         attune.stderr(Stdio::null());
