@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Request, Response};
 
 use crate::http1::{self, Bad, Bounds, Piece, Pieces};
-use crate::listen::{self, Limits, Misframed};
+use crate::listen::{self, Limits, Read};
 
 /// Lines that a plain request may have.
 pub const LINES: usize = 64;
@@ -62,15 +62,11 @@ pub fn answer(text: &[u8], to_head: bool, length: usize) -> Result<Option<Answer
     Ok(Some(Answer { head, body, trailers, is_whole, left }))
 }
 
-/// What hyper reads of a connection that sends a text in pieces of a length, and which request is refused and why.
+/// What hyper reads of a connection that sends a text in pieces of a length, and what is refused.
 ///
 /// # Errors
 ///
 /// Where the connection is cut.
-pub fn framed(
-    text: &[u8],
-    length: usize,
-    limits: &Limits,
-) -> std::io::Result<(Vec<u8>, Option<(usize, Misframed)>)> {
+pub fn framed(text: &[u8], length: usize, limits: &Limits) -> std::io::Result<Read> {
     listen::framed(text, length, limits)
 }

@@ -44,7 +44,7 @@ mod tls;
 
 pub use framing::Misframed;
 #[cfg(feature = "fuzz")]
-pub(crate) use framing::framed;
+pub(crate) use framing::{Read, framed};
 pub use tls::{BadPem, Tls, certificates};
 
 use crate::slots::Slots;

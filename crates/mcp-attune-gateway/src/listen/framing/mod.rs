@@ -319,17 +319,24 @@ impl<I> Framed<I> {
     }
 }
 
-/// What hyper reads of a connection that sends a text in pieces of a length, and which request is refused and why.
+/// What becomes of a connection.
+#[cfg(any(test, feature = "fuzz"))]
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(unreachable_pub, reason = "the fuzzer reaches it")]
+pub struct Read {
+    /// What hyper reads of it.
+    pub checked: Vec<u8>,
+    /// Which request is refused, and why.
+    pub refused: Option<(usize, Misframed)>,
+}
+
+/// Sends a text in pieces of a length.
 ///
 /// # Errors
 ///
 /// Where the connection is cut.
 #[cfg(any(test, feature = "fuzz"))]
-pub(crate) fn framed(
-    text: &[u8],
-    length: usize,
-    limits: &Limits,
-) -> io::Result<(Vec<u8>, Option<(usize, Misframed)>)> {
+pub(crate) fn framed(text: &[u8], length: usize, limits: &Limits) -> io::Result<Read> {
     let verdicts = Arc::new(Verdicts::default());
     let mut framed = Framed::new(tokio::io::empty(), Bytes::new(), limits, Arc::clone(&verdicts))?;
     for piece in text.chunks(length.max(1)) {
@@ -339,7 +346,7 @@ pub(crate) fn framed(
     if let State::Head(held) = &framed.state {
         checked.extend_from_slice(held);
     }
-    Ok((checked, verdicts.misframed.get().copied()))
+    Ok(Read { checked, refused: verdicts.misframed.get().copied() })
 }
 
 #[cfg(test)]
@@ -350,7 +357,7 @@ mod tests {
     /// What hyper reads of a connection that sends `text` in pieces of `size` bytes, and what is refused.
     fn read(text: &str, size: usize) -> (String, Option<(usize, Misframed)>) {
         let limits = Limits { headers: 30, header_bytes: 0, ..Limits::default() };
-        let (checked, refused) = framed(text.as_bytes(), size, &limits).unwrap();
+        let Read { checked, refused } = framed(text.as_bytes(), size, &limits).unwrap();
         (String::from_utf8(checked).unwrap(), refused)
     }
 
