@@ -6,7 +6,7 @@
 //! 3. Beside the endpoint lies what is below it, `/.well-known/NAME/…mount` (RFC 8414, RFC 9728) and, where there is one
 //!    mount only, every other path. `unknown_paths` says what of it is passed on: by default `GET` and `HEAD` of
 //!    `/.well-known/…` ([`UnknownPaths`]).
-//! 4. Everything else is 404.
+//! 4. Everything else is 404. A target with bytes outside ASCII, which servers decode as they like, is 400.
 //!
 //! Rules: G1, H19.
 
@@ -55,6 +55,8 @@ pub(crate) enum NoRoute<'r> {
     Alias(&'r str),
     /// Its method is none of these.
     Method(&'static str),
+    /// Its target has bytes that no target may have.
+    NotAscii,
     /// There is nothing at its path.
     NotFound,
 }
@@ -62,7 +64,7 @@ pub(crate) enum NoRoute<'r> {
 impl NoRoute<'_> {
     pub(crate) fn status(self) -> u16 {
         match self {
-            Self::Alias(_) => 400,
+            Self::Alias(_) | Self::NotAscii => 400,
             Self::Method(_) => 405,
             Self::NotFound => 404,
         }
@@ -74,6 +76,7 @@ impl fmt::Display for NoRoute<'_> {
         match self {
             Self::Alias(path) => write!(f, "the path is another spelling of {path}; write it exactly so"),
             Self::Method(allowed) => write!(f, "this method is not allowed here; use {allowed}"),
+            Self::NotAscii => f.write_str("the address has bytes outside ASCII; percent-encode them"),
             Self::NotFound => f.write_str("nothing is served at this path"),
         }
     }
@@ -90,6 +93,9 @@ impl Router {
     /// Finds where a request goes.
     pub(crate) fn route(&self, method: &Method, uri: &Uri) -> Result<Destination, NoRoute<'_>> {
         let path = uri.path();
+        if !path.is_ascii() || !uri.query().is_none_or(str::is_ascii) {
+            return Err(NoRoute::NotAscii);
+        }
         let found = self.mounts.iter().enumerate().find(|(_, mount)| mount.path == path);
         let Some((number, mount)) = found else { return self.off_endpoint(method, path) };
         // A program gets no methods, and what stands in its place says which it takes.
@@ -229,6 +235,16 @@ mod tests {
             check(&refuse, "GET", path, Err(NoRoute::NotFound));
         }
         check(&pass, "OPTIONS", "*", Err(NoRoute::NotFound));
+    }
+
+    #[test]
+    fn bytes_outside_ascii_are_refused_in_path_and_query() {
+        for router in ALL.map(|unknown_paths| router(unknown_paths, MCP)) {
+            for path in ["/mc\u{e9}", "/mcp?\u{e9}", "/.well-known/\u{ff}", "/\u{fffd}"] {
+                check(&router, "GET", path, Err(NoRoute::NotAscii));
+            }
+            check(&router, "GET", "/mcp?%C3%A9", Ok(Destination::Endpoint(0)));
+        }
     }
 
     #[test]

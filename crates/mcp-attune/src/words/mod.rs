@@ -126,6 +126,7 @@ mod tests {
              it, or leave the header out",
             &["Mcp-Param-*"],
         );
+        check("the address has bytes outside ASCII; percent-encode them", &["ASCII"]);
         check("too many streams are open; try again later", &[]);
         check("too many calls of this caller are running; wait for some of them to end", &[]);
         check("too many streams of this caller are open; close some of them", &[]);

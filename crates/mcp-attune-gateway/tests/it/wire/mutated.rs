@@ -11,7 +11,7 @@ use super::data::{self, RequestCase, Settings, shown};
 use super::scripted::{Arrival, Lane};
 
 const AT_A_TIME: usize = 24;
-const MUTANTS: usize = 4000;
+const MUTANTS: usize = 20_000;
 /// What attackers put in.
 const TOKENS: [&str; 20] = [
     "\r\n",
@@ -149,18 +149,16 @@ pub(crate) async fn check_all() {
     let mut corpus: Vec<Vec<u8>> = cases.iter().map(|case| case.send.bytes()).collect();
     corpus.retain(|bytes| bytes.len() < 2000);
     let corpus = Arc::new(corpus);
-    let next = Arc::new(Mutex::new(0..MUTANTS));
     let failures = Arc::new(Mutex::new(Vec::new()));
     let workers: Vec<_> = (0..AT_A_TIME)
         .map(|worker| {
-            let (corpus, next, failures) = (Arc::clone(&corpus), Arc::clone(&next), Arc::clone(&failures));
+            let (corpus, failures) = (Arc::clone(&corpus), Arc::clone(&failures));
             tokio::spawn(async move {
                 // Where all paths pass, most reaches the server.
                 let unknown_paths = (worker % 2 == 0).then(|| "pass".to_owned());
                 let lane = Lane::new(&Settings { unknown_paths, ..Settings::default() }).await;
-                loop {
-                    let seed = next.lock().unwrap().next();
-                    let Some(seed) = seed else { return };
+                // The same worker has the same mutants each time.
+                for seed in (worker..MUTANTS).step_by(AT_A_TIME) {
                     if let Err(failure) = check(&lane, &mutant(seed, &corpus)).await {
                         failures.lock().unwrap().push(format!("{seed}: {failure}"));
                     }
