@@ -8,7 +8,7 @@
 //!
 //! Rules: G4.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use http::{HeaderMap, HeaderName};
@@ -33,24 +33,6 @@ impl CallerKeys {
         if let Some(slot) = self.0.get_mut(place) {
             *slot = Some(key);
         }
-    }
-}
-
-/// The hash of what is a hash already.
-#[derive(Debug, Default)]
-pub(crate) struct KeyHasher(u64);
-
-impl Hasher for KeyHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = self.0.rotate_left(5) ^ number;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }
 

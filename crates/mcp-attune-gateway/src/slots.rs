@@ -8,11 +8,10 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::BuildHasherDefault;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::caller_keys::{CallerKeys, KeyHasher};
+use crate::caller_keys::CallerKeys;
 
 /// How many locks share the keys between them. A power of two.
 const SHARDS: usize = 16;
@@ -27,7 +26,7 @@ pub(crate) struct Slots {
     taken: [Mutex<Taken>; SHARDS],
 }
 
-type Taken = HashMap<u64, usize, BuildHasherDefault<KeyHasher>>;
+type Taken = HashMap<u64, usize>;
 
 /// A permit that is taken until it is dropped.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ const MAX_TRAILER_BYTES: usize = 4 * 1024;
 /// Where in a body the next byte is. The states are hyper's own, so that both are always in the same one.
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
-    state: State,
+    state: ChunkState,
     /// The size of the chunk, or how much is left of it.
     size: u64,
     trailers: usize,
@@ -20,7 +20,7 @@ pub(super) struct Chunks {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum State {
+enum ChunkState {
     #[default]
     Start,
     Size,
@@ -50,17 +50,17 @@ impl Chunks {
     /// Follows what was read, and puts what hyper is to read of it into `checked`: all but the trailers.
     pub(super) fn follow(&mut self, read: &mut Bytes, checked: &mut BytesMut) -> Followed {
         while let Some(byte) = read.first().copied() {
-            if self.state == State::Data {
+            if self.state == ChunkState::Data {
                 let size = usize::try_from(self.size).map_or(read.len(), |left| left.min(read.len()));
                 checked.extend_from_slice(&read.split_to(size));
                 self.size -= size as u64;
                 if self.size == 0 {
-                    self.state = State::DataCr;
+                    self.state = ChunkState::DataCr;
                 }
                 continue;
             }
             read.advance(1);
-            if self.state == State::Trailer {
+            if self.state == ChunkState::Trailer {
                 let Some(ended) = self.trailer(byte) else { continue };
                 checked.extend_from_slice(b"\r\n");
                 return ended;
@@ -73,24 +73,24 @@ impl Chunks {
     }
 
     /// The state after a byte that is neither data nor in a trailer; None where it may not stand there.
-    fn next(&mut self, byte: u8) -> Option<State> {
+    fn next(&mut self, byte: u8) -> Option<ChunkState> {
         Some(match (self.state, byte) {
-            (State::Start | State::Size, byte) if byte.is_ascii_hexdigit() => {
-                if self.state == State::Start {
+            (ChunkState::Start | ChunkState::Size, byte) if byte.is_ascii_hexdigit() => {
+                if self.state == ChunkState::Start {
                     self.size = 0;
                 }
                 let digit = char::from(byte).to_digit(16)?;
                 self.size = self.size.checked_mul(16)?.checked_add(u64::from(digit))?;
-                State::Size
+                ChunkState::Size
             }
-            (State::Size | State::SizeSpace, b' ' | b'\t') => State::SizeSpace,
-            (State::Size | State::SizeSpace, b';') => State::Extension,
-            (State::Size | State::SizeSpace | State::Extension, b'\r') => State::SizeLf,
-            (State::Extension, byte) if byte != b'\n' => State::Extension,
-            (State::SizeLf, b'\n') if self.size == 0 => State::Trailer,
-            (State::SizeLf, b'\n') => State::Data,
-            (State::DataCr, b'\r') => State::DataLf,
-            (State::DataLf, b'\n') => State::Start,
+            (ChunkState::Size | ChunkState::SizeSpace, b' ' | b'\t') => ChunkState::SizeSpace,
+            (ChunkState::Size | ChunkState::SizeSpace, b';') => ChunkState::Extension,
+            (ChunkState::Size | ChunkState::SizeSpace | ChunkState::Extension, b'\r') => ChunkState::SizeLf,
+            (ChunkState::Extension, byte) if byte != b'\n' => ChunkState::Extension,
+            (ChunkState::SizeLf, b'\n') if self.size == 0 => ChunkState::Trailer,
+            (ChunkState::SizeLf, b'\n') => ChunkState::Data,
+            (ChunkState::DataCr, b'\r') => ChunkState::DataLf,
+            (ChunkState::DataLf, b'\n') => ChunkState::Start,
             _ => return None,
         })
     }

@@ -122,7 +122,7 @@ pub(super) struct Framed<I> {
     io: I,
     /// Checked, and not taken yet.
     checked: BytesMut,
-    state: State,
+    state: FramingState,
     /// How many requests began on it.
     requests: usize,
     verdicts: Arc<Verdicts>,
@@ -131,7 +131,7 @@ pub(super) struct Framed<I> {
 }
 
 /// What comes next.
-enum State {
+enum FramingState {
     /// A head, of which so much is there.
     Head(BytesMut),
     /// A body with so many bytes left.
@@ -156,7 +156,7 @@ impl<I> Framed<I> {
         let mut framed = Self {
             io,
             checked: BytesMut::new(),
-            state: State::Head(BytesMut::new()),
+            state: FramingState::Head(BytesMut::new()),
             requests: 0,
             verdicts,
             max_lines: limits.headers,
@@ -171,35 +171,35 @@ impl<I> Framed<I> {
         let mut rest = read;
         while !rest.is_empty() {
             match &mut self.state {
-                State::Head(held) => {
+                FramingState::Head(held) => {
                     // A head that comes byte by byte is looked at with each of its lines, and not with each byte.
                     let line_ends = rest.contains(&b'\n');
                     held.extend_from_slice(&rest);
                     let looks = line_ends || held.len() > self.max_head;
                     rest = if looks { self.take_head() } else { Bytes::new() };
                 }
-                State::Length(left) => {
+                FramingState::Length(left) => {
                     let size = usize::try_from(*left).map_or(rest.len(), |left| left.min(rest.len()));
                     *left -= size as u64;
                     let body_ends = *left == 0;
                     self.checked.extend_from_slice(&rest.split_to(size));
                     if body_ends {
-                        self.state = State::Head(BytesMut::new());
+                        self.state = FramingState::Head(BytesMut::new());
                     }
                 }
-                State::Chunked(chunks) => match chunks.follow(&mut rest, &mut self.checked) {
+                FramingState::Chunked(chunks) => match chunks.follow(&mut rest, &mut self.checked) {
                     Followed::More => {}
-                    Followed::End => self.state = State::Head(BytesMut::new()),
+                    Followed::End => self.state = FramingState::Head(BytesMut::new()),
                     Followed::Refused => self.refuse(Misframed::Trailer),
                     // hyper refuses it by itself.
-                    Followed::NoChunk => self.state = State::Unread,
+                    Followed::NoChunk => self.state = FramingState::Unread,
                 },
-                State::Frames(frames) => {
+                FramingState::Frames(frames) => {
                     frames.count(&rest)?;
                     self.checked.extend_from_slice(&rest);
                     return Ok(());
                 }
-                State::Unread | State::Closed => return Ok(()),
+                FramingState::Unread | FramingState::Closed => return Ok(()),
             }
         }
         Ok(())
@@ -207,7 +207,7 @@ impl<I> Framed<I> {
 
     /// Takes a head out of what is held, where it is whole, and returns what follows it.
     fn take_head(&mut self) -> Bytes {
-        let State::Head(held) = &mut self.state else { return Bytes::new() };
+        let FramingState::Head(held) = &mut self.state else { return Bytes::new() };
         // Empty lines before a request mean nothing (RFC 9112 §2.2).
         while let [b'\n', ..] | [b'\r', b'\n', ..] = held.as_ref() {
             held.advance(if held.starts_with(b"\n") { 1 } else { 2 });
@@ -230,11 +230,11 @@ impl<I> Framed<I> {
         };
         self.checked.unsplit(head);
         self.state = match framing {
-            Framing::Length(0) => State::Head(BytesMut::new()),
-            Framing::Length(length) => State::Length(length),
-            Framing::Chunked => State::Chunked(Chunks::default()),
-            Framing::Http2 if self.requests == 1 => State::Frames(ControlFrames::after_preface()),
-            Framing::Http2 => State::Unread,
+            Framing::Length(0) => FramingState::Head(BytesMut::new()),
+            Framing::Length(length) => FramingState::Length(length),
+            Framing::Chunked => FramingState::Chunked(Chunks::default()),
+            Framing::Http2 if self.requests == 1 => FramingState::Frames(ControlFrames::after_preface()),
+            Framing::Http2 => FramingState::Unread,
         };
         rest
     }
@@ -244,7 +244,7 @@ impl<I> Framed<I> {
         tracing::debug!(%why, "a request is refused for its framing");
         // The first is the last: nothing is read after it.
         let _ = self.verdicts.misframed.set((self.requests.saturating_sub(1), why));
-        self.state = State::Unread;
+        self.state = FramingState::Unread;
     }
 }
 
@@ -263,17 +263,17 @@ impl<I: AsyncRead + Unpin> AsyncRead for Framed<I> {
             }
             match this.state {
                 // hyper would take an end for one of the caller's, and not answer any more.
-                State::Unread => return Poll::Pending,
-                State::Closed => return Poll::Ready(Ok(())),
+                FramingState::Unread => return Poll::Pending,
+                FramingState::Closed => return Poll::Ready(Ok(())),
                 _ => {}
             }
             let mut read = BytesMut::with_capacity(READ_SIZE);
             if ready!(pin!(this.io.read_buf(&mut read)).poll(cx))? == 0 {
                 // Half a head is for hyper to be done with.
-                if let State::Head(held) = &mut this.state {
+                if let FramingState::Head(held) = &mut this.state {
                     this.checked.unsplit(held.split());
                 }
-                this.state = State::Closed;
+                this.state = FramingState::Closed;
                 continue;
             }
             this.admit(read.freeze())?;
@@ -313,7 +313,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Framed<I> {
 
 impl<I> Framed<I> {
     fn wrote(&mut self, bytes: usize) {
-        if let State::Frames(frames) = &mut self.state {
+        if let FramingState::Frames(frames) = &mut self.state {
             frames.wrote(bytes);
         }
     }
@@ -343,7 +343,7 @@ pub(crate) fn framed(text: &[u8], length: usize, limits: &Limits) -> io::Result<
         framed.admit(Bytes::copy_from_slice(piece))?;
     }
     let mut checked = framed.checked.to_vec();
-    if let State::Head(held) = &framed.state {
+    if let FramingState::Head(held) = &framed.state {
         checked.extend_from_slice(held);
     }
     Ok(Read { checked, refused: verdicts.misframed.get().copied() })
