@@ -20,7 +20,7 @@ fn lists_all_rules() {
     let shown = attune(&["explain"]);
     assert!(shown.starts_with("exit: 0\n--- stdout\nL1   "), "{shown}");
     assert!(shown.ends_with("--- stderr\n"), "{shown}");
-    assert_eq!(shown.lines().count(), 3 + 89, "{shown}");
+    assert_eq!(shown.lines().count(), 3 + 117, "{shown}");
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn refuses_a_rule_that_its_family_does_not_have() {
     --- stdout
     --- stderr
     error: there is no rule l99
-    hint: the L rules (language) are L1 to L21; `attune explain` lists all
+    hint: the L rules (language) are L1 to L23; `attune explain` lists all
     ");
 }
 
@@ -41,7 +41,7 @@ fn refuses_a_number_without_a_family() {
     --- stdout
     --- stderr
     error: there is no rule 14
-    hint: did you mean L14, H14, F14? `attune explain` lists all
+    hint: did you mean L14, H14, F14, C14, G14? `attune explain` lists all
     ");
 }
 
@@ -52,7 +52,7 @@ fn refuses_a_family_that_does_not_exist() {
     --- stdout
     --- stderr
     error: there is no rule SEP-2792\n
-    hint: the rules are L1 to L21 (language), H1 to H20 (headers agree with the body), F1 to F17 (content negotiation), C1 to C11 (the caller's context), B1 to B8 (bundles), G1 to G12 (the gateway)
+    hint: the rules are L1 to L23 (language), H1 to H20 (headers agree with the body), F1 to F17 (content negotiation), C1 to C17 (the caller's context), B1 to B8 (bundles), G1 to G17 (the gateway), A1 to A7 (assumed callers), X1 to X8 (the bridge between the eras)
     ");
 }
 

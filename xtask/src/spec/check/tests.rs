@@ -56,7 +56,7 @@ fn finds_nothing_in_a_good_ledger() {
 #[test]
 fn finds_a_missing_id() {
     let findings = check(&ledger::parse("").unwrap(), &tests(), &Cases::new());
-    assert_eq!(findings.len(), 89);
+    assert_eq!(findings.len(), 117);
     assert_eq!(findings[0].to_string().split(';').next(), Some("spec/rules.toml: L1: the rule is missing"));
 }
 
