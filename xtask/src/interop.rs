@@ -17,6 +17,7 @@ mod packages;
 mod preview;
 mod referee;
 mod replicas;
+mod roles;
 mod running;
 pub(crate) mod servers;
 mod shaped;
@@ -47,11 +48,17 @@ const PARTS: &[(&str, Part)] = &[
     ("the preview in a browser", preview::run),
     ("expressions of time in Python", when::run),
     ("bundles beside the official tool", bundles::run),
+    ("the first hour of eight people", roles::run),
 ];
 
 /// Runs the part about other spellings alone.
 pub(crate) fn aliases() -> Result<()> {
     aliases::alone()
+}
+
+/// Runs the first hours alone.
+pub(crate) fn roles() -> Result<()> {
+    roles::alone()
 }
 
 /// Runs our referee alone, and writes what it says into its page.

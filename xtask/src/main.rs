@@ -37,7 +37,9 @@ Usage: cargo xtask COMMAND
                   failure
   interop check   the part of it that is our own referee, and write its table into docs/referee.md
   interop aliases the part of it that sends other spellings of the endpoint, of methods, headers and messages to
-                  web servers of other people (needs npm and Python, and Go for one of them)";
+                  web servers of other people (needs npm and Python, and Go for one of them)
+  interop roles   the part of it that is the first hour of the people whom Attune is for, command by command, and how
+                  long each takes to a first success (needs npm and Python)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -74,6 +76,7 @@ fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
         ["interop"] => || interop::run(false, false),
         ["interop", "check"] => interop::check,
         ["interop", "aliases"] => interop::aliases,
+        ["interop", "roles"] => interop::roles,
         ["interop", "--quick"] => || interop::run(true, false),
         ["interop", "--if-possible"] => || interop::run(false, true),
         ["interop", "--quick", "--if-possible"] => || interop::run(true, true),

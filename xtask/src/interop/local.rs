@@ -8,7 +8,7 @@
 pub(super) mod audit;
 pub(super) mod catalog;
 mod ends;
-mod list;
+pub(super) mod list;
 mod outcomes;
 mod site;
 

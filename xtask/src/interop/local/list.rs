@@ -15,8 +15,8 @@ use crate::shell;
 /// A server as the list has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Entry {
-    pub(super) name: String,
+pub(in crate::interop) struct Entry {
+    pub(in crate::interop) name: String,
     npm: Option<String>,
     pypi: Option<String>,
     program: String,
@@ -36,7 +36,7 @@ pub(super) struct Entry {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Step {
+pub(in crate::interop) struct Step {
     #[serde(rename = "do")]
     verb: String,
     #[serde(default)]
@@ -54,8 +54,27 @@ impl Step {
     }
 }
 
+impl Entry {
+    /// Installs the server, and returns the words of a shell that start it, without its arguments.
+    pub(in crate::interop) fn launcher(&self, node: &Path) -> Result<String> {
+        let program = self.install()?;
+        Ok(match self.npm {
+            Some(_) => format!("{} {}", node.display(), program.display()),
+            None => program.display().to_string(),
+        })
+    }
+
+    fn install(&self) -> Result<PathBuf> {
+        match (&self.npm, &self.pypi) {
+            (Some(package), None) => install::npm(package, &self.program),
+            (None, Some(package)) => install::pypi(package, &self.program),
+            _ => bail!("the server {} comes from npm or from PyPI", self.name),
+        }
+    }
+}
+
 /// Reads the list.
-pub(super) fn read() -> Result<Vec<Entry>> {
+pub(in crate::interop) fn read() -> Result<Vec<Entry>> {
     #[derive(Deserialize)]
     struct List {
         server: Vec<Entry>,
@@ -77,11 +96,7 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn install(entry: Entry, node: &Path, site: &str) -> Result<Self> {
-        let program = match (&entry.npm, &entry.pypi) {
-            (Some(package), None) => install::npm(package, &entry.program)?,
-            (None, Some(package)) => install::pypi(package, &entry.program)?,
-            _ => bail!("the server {} comes from npm or from PyPI", entry.name),
-        };
+        let program = entry.install()?;
         let folder = install::folder().join("seen/local").join(&entry.name);
         fs::create_dir_all(&folder)?;
         // Servers tell where they are without links, and that is compared.
