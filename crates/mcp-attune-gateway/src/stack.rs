@@ -381,6 +381,8 @@ fn keys(config: &Config, made: &Keys) -> Keys {
 /// What the operator chose, as the layer wants it.
 fn settings(config: &Config, mount: &config::Mount) -> Settings {
     let mut settings = Settings::default();
+    // The guard of the whole gateway stands before its mounts.
+    settings.guard = None;
     settings.policy = mount.headers.policy();
     settings.introduce = false;
     settings.report_only = mount.headers.agree == Agreement::Report;

@@ -81,6 +81,7 @@ impl ServerHandler for Clock {
     }
 }
 
+/// The layer lets only callers of this machine in; a server with a public name lists it in `Settings::guard`.
 pub(crate) fn app() -> axum::Router {
     let sessions = Arc::new(LocalSessionManager::default());
     let service = StreamableHttpService::new(|| Ok(Clock), sessions, Default::default());

@@ -6,6 +6,9 @@
 //! [`AttuneLayer`] goes around the service; over pipes, [`stdio`] or [`Pipe`] is the transport. They read the
 //! request, check it, and report the language that a handler chose. `examples/clock.rs` is a whole server.
 //!
+//! The layer lets only callers of this machine in (`Host` and `Origin`, rule H15). A server with a public name says it in its
+//! [`Settings`], as in [`guard`].
+//!
 //! # In a client
 //!
 //! A [`Target`] is a URL, or a program with its arguments. [`Connection::open`] reaches it, finds out which era it
@@ -89,6 +92,6 @@ pub use client::{
 #[cfg(any(feature = "client", feature = "server"))]
 pub use mcp_attune::{catalog, context, features, format, language, messages, when};
 #[cfg(feature = "server")]
-pub use mcp_attune_tower::{AttuneLayer, Settings};
+pub use mcp_attune_tower::{AttuneLayer, Settings, guard};
 #[cfg(feature = "server")]
 pub use server::{Caller, ForTest, Pipe, Unclear, stdio};

@@ -1,6 +1,7 @@
 //! The layer: one request in, one answer out, in the order of the rules.
 //!
-//! 0. Headers that would not all reach the service as they are checked are refused.
+//! 0. A host or an origin that is not let in is refused, and so are headers that would not all reach the service as they are
+//!    checked.
 //! 1. What is no POST is relayed: GET streams, DELETE, whatever else. A stream that is resumed goes on in the language
 //!    that it began in.
 //! 2. The body is read up to its bound and parsed once; it is forwarded as it came, but for what the plan takes out.
@@ -11,7 +12,7 @@
 //! 6. A JSON answer to a request with a preference is held back, because its header depends on it. Events of a
 //!    stream are adapted one by one and never wait for each other.
 //!
-//! Rules: F1, G1, G2, G4, G5, G6, G8, G10, H20, L7, L13, L15, L17, L21.
+//! Rules: F1, G1, G2, G4, G5, G6, G8, G10, H15, H20, L7, L13, L15, L17, L21.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -42,6 +43,7 @@ use crate::body::{Body, BoxError, Incomplete, boxed, collect, full, full_held};
 use crate::decide::{self, Decided, Learns, Watch};
 use crate::failed::Failed;
 use crate::forward::ask_identity;
+use crate::guard::Allowed;
 use crate::held::Held;
 use crate::library;
 use crate::listing::Interest;
@@ -239,6 +241,9 @@ where
     if parts.headers.contains_key(header::ACCEPT_LANGUAGE) {
         *wish = Some(words::mirrored(&parts.headers));
     }
+    if let Some(allowed) = &mount.settings.guard {
+        refuse_foreign(allowed, &parts)?;
+    }
     refuse_unfit(mount, &parts.headers, account)?;
     if parts.method != Method::POST {
         return relay(inner, mount, parts, boxed(body), account).await;
@@ -296,6 +301,16 @@ where
         return Ok(response.map(boxed));
     }
     answers::adapt(response, asked, settings).await
+}
+
+/// Refuses a request that names a host or an origin of somewhere else.
+///
+/// Rules: H15.
+fn refuse_foreign(allowed: &Allowed, parts: &request::Parts) -> Result<(), Reply> {
+    allowed.check_named(&parts.uri, &parts.headers).map_err(|foreign| {
+        tracing::debug!(%foreign, "a request is refused");
+        Reply::not_taken(foreign.status().as_u16(), "H15", &foreign)
+    })
 }
 
 /// Refuses headers of which not all would reach the server as they were checked.

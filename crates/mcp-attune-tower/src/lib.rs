@@ -1,5 +1,7 @@
 //! The rules of Attune as a tower layer, around any service that speaks MCP over HTTP.
 //!
+//! 0. A request that names a host or an origin of somewhere else is refused with 403: [`Settings::guard`] lets this machine in,
+//!    and what is listed there. A server with a public name has to list it.
 //! 1. A POST is read once, up to its bound, and must agree with its headers; a refusal never reaches the service.
 //! 2. The [`Caller`](mcp_attune::caller::Caller) is in the request's extensions, unless [`Settings::introduce`] is off.
 //! 3. Answers are adapted message by message, JSON and events alike, and say their language where one is claimed.
@@ -60,6 +62,7 @@
     )
 )]
 
+pub mod guard;
 pub mod relay;
 pub mod sse;
 pub mod told;

@@ -3,6 +3,7 @@
 use mcp_attune::plan::Offer;
 use mcp_attune_wire::agree::Policy;
 
+use crate::guard::Allowed;
 use crate::held::HeldBudget;
 use crate::schemas::SchemaSettings;
 use crate::seal::Seal;
@@ -12,6 +13,10 @@ use crate::seal::Seal;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Settings {
+    /// The hosts and origins that may be named; others are 403, whatever they ask. By default those of this machine, so
+    /// that no web page can use a server that somebody runs for themselves. A server with a public name lists it here;
+    /// None leaves the check to whatever stands before the layer. Rules: H15.
+    pub guard: Option<Allowed>,
     /// How headers are checked.
     pub policy: Policy,
     /// Let every request pass, and only say what would have been refused. Rules: H17.
@@ -35,6 +40,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            guard: Some(Allowed::default()),
             policy: Policy::default(),
             report_only: false,
             offer: Offer { speaks: true, ..Offer::default() },

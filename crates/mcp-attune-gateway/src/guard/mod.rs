@@ -22,6 +22,8 @@
 //! # Ok::<(), mcp_attune_gateway::guard::BadEntry>(())
 //! ```
 //!
+//! Whether a host or an origin is let in is decided by [`mcp_attune_tower::guard`], which the layer has too.
+//!
 //! Rules: H15, G7.
 
 use std::pin::Pin;
@@ -34,11 +36,9 @@ use prometheus_client::metrics::counter::Counter;
 use tower_layer::Layer;
 use tower_service::Service;
 
-mod allowed;
 mod cors;
-mod name;
 
-pub use allowed::{Allowed, BadEntry, Foreign};
+pub use mcp_attune_tower::guard::{Allowed, BadEntry, Foreign};
 
 use crate::Body;
 use crate::refusal;

@@ -1,6 +1,8 @@
 //! What reaches the service, and what does not.
 
+use http::Request;
 use mcp_attune::caller::Caller;
+use mcp_attune_tower::guard::Allowed;
 use mcp_attune_tower::{Settings, full};
 
 use crate::{META, error, json, listing, post, preference, send, text};
@@ -202,4 +204,41 @@ async fn what_would_be_taken_away_or_read_otherwise_further_on_is_refused_for_ev
     let (response, _) =
         send(Settings::default(), listing("", &[("connection", "keep-alive, x-hop")]), json(OK)).await;
     assert_eq!(text(response).await, OK);
+}
+
+#[tokio::test]
+async fn a_foreign_origin_or_host_is_refused_unless_it_is_listed() {
+    let listed = Allowed::new(["mcp.example"], ["https://app.example"]).unwrap();
+    let with = |guard: Option<Allowed>| {
+        let mut settings = Settings::default();
+        settings.guard = guard;
+        settings
+    };
+    for (name, value, by_default, where_listed) in [
+        ("origin", "https://evil.example", 403, 403),
+        ("origin", "https://app.example", 403, 200),
+        ("origin", "http://localhost:3000", 200, 200),
+        ("host", "evil.example", 403, 403),
+        ("host", "mcp.example", 403, 200),
+        ("host", "127.0.0.1:8000", 200, 200),
+    ] {
+        for (settings, expected) in
+            [(Settings::default(), by_default), (with(Some(listed.clone())), where_listed), (with(None), 200)]
+        {
+            let (response, seen) = send(settings, listing("", &[(name, value)]), json(OK)).await;
+            assert_eq!(response.status(), expected, "{name}: {value}");
+            assert_eq!(seen.is_empty(), expected == 403, "{name}: {value}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_foreign_origin_is_refused_for_every_method() {
+    for method in ["GET", "DELETE", "OPTIONS"] {
+        let request = Request::builder().method(method).uri("/mcp").header("origin", "https://evil.example");
+        let (response, seen) = send(Settings::default(), request.body(full("")).unwrap(), json(OK)).await;
+        assert_eq!((response.status().as_u16(), seen.len()), (403, 0), "{method}");
+        let body = text(response).await;
+        assert!(body.contains("H15"), "{body}");
+    }
 }

@@ -6,10 +6,10 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 
 use http::header::{HOST, HeaderValue, ORIGIN};
-use http::{Request, StatusCode, Version};
+use http::{HeaderMap, Request, StatusCode, Uri, Version};
 
 use super::name::{Host, Origin};
-use crate::refusal::shown;
+use super::shown;
 
 /// The hosts and origins that are let in. Rules: H15.
 #[derive(Clone, Debug, Default)]
@@ -161,16 +161,21 @@ impl Allowed {
     ///
     /// [`Foreign`], the first thing that is not allowed.
     pub fn check<B>(&self, request: &Request<B>) -> Result<(), Foreign> {
-        let target = request.uri().authority().map(|authority| authority.as_str().as_bytes());
-        let lines = request.headers().get_all(HOST).into_iter().map(HeaderValue::as_bytes);
-        let mut named = target.into_iter().chain(lines).peekable();
-        if named.peek().is_none() && request.version() == Version::HTTP_11 {
+        let named = request.uri().authority().is_some() || request.headers().contains_key(HOST);
+        if !named && request.version() == Version::HTTP_11 {
             return Err(Foreign::NoHost);
         }
-        if let Some(host) = named.find(|host| !self.host(host)) {
+        self.check_named(request.uri(), request.headers())
+    }
+
+    /// Whether the hosts and origins that a request names are let in; it may name none, as no browser does.
+    pub(crate) fn check_named(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
+        let target = uri.authority().map(|authority| authority.as_str().as_bytes());
+        let lines = headers.get_all(HOST).into_iter().map(HeaderValue::as_bytes);
+        if let Some(host) = target.into_iter().chain(lines).find(|host| !self.host(host)) {
             return Err(Foreign::Host(shown(host)));
         }
-        let mut origins = request.headers().get_all(ORIGIN).into_iter().map(HeaderValue::as_bytes);
+        let mut origins = headers.get_all(ORIGIN).into_iter().map(HeaderValue::as_bytes);
         match origins.find(|origin| !self.origin(origin)) {
             Some(origin) => Err(Foreign::Origin(shown(origin))),
             None => Ok(()),

@@ -1,0 +1,61 @@
+//! Who may ask: the hosts and origins that requests may name.
+//!
+//! 1. Every `Host` that a request names, in its target, in `:authority` or in `Host`, is loopback or listed.
+//! 2. Every `Origin` that it names is loopback or listed. None is fine: only browsers send it. `null` is an
+//!    origin like any other, and loopback it is not.
+//!
+//! Loopback is `localhost`, 127.0.0.0/8 and `[::1]`, with any port. A listed host without a port stands for any.
+//! Case does not matter.
+//!
+//! The layer asks it before anything else ([`Settings::guard`](crate::Settings::guard)); the gateway does so for all its
+//! mounts at once.
+//!
+//! ```
+//! use mcp_attune_tower::Settings;
+//! use mcp_attune_tower::guard::Allowed;
+//!
+//! let allowed = Allowed::new(["mcp.example"], ["https://app.example"])?;
+//! assert!(allowed.host(b"MCP.example:8443"));
+//! assert!(allowed.origin(b"http://localhost:3000"));
+//! assert!(!allowed.host(b"mcp.example.evil.example"));
+//!
+//! let mut settings = Settings::default(); // only callers on this machine
+//! settings.guard = Some(allowed);
+//! # Ok::<(), mcp_attune_tower::guard::BadEntry>(())
+//! ```
+//!
+//! Rules: H15.
+
+mod allowed;
+mod name;
+
+pub use allowed::{Allowed, BadEntry, Foreign};
+
+/// A value of the caller's, fit to be shown: short, and what is not printable ASCII as `?`.
+fn shown(value: &[u8]) -> String {
+    const MAX_BYTES: usize = 80;
+    let char = |byte: &u8| if matches!(byte, b' '..=b'~') { char::from(*byte) } else { '?' };
+    let mut text: String = value.iter().take(MAX_BYTES).map(char).collect();
+    if value.len() > MAX_BYTES {
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_attune_wire::reply::Reply;
+
+    #[test]
+    fn a_refusal_is_json_whatever_a_caller_sent() {
+        let value: Vec<u8> = (0..=255).chain(*b"\"}\\").collect();
+        for value in value.chunks(64).chain([&value[..]]) {
+            let text = Reply::not_taken(403, "H15", &shown(value)).body;
+            let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(read["error"]["code"], -32600);
+            assert!(read.get("id").is_none());
+            assert!(text.len() < 200, "{text}");
+        }
+    }
+}
