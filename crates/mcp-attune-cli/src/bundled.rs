@@ -17,6 +17,7 @@ use mcp_attune_gateway::config::{Config, Target, Upstream};
 use tempfile::TempDir;
 
 use crate::exit::hinted;
+use crate::text::quoted;
 
 /// The bundle on a command line.
 #[derive(clap::Args)]
@@ -130,7 +131,7 @@ fn hint(why: &Unready) -> String {
     match why {
         Unready::NoCommand => "add `server.mcp_config` with a `command` to the manifest".to_owned(),
         Unready::Required { key, .. } => {
-            let (key, variable) = (key.escape_debug(), variable(key));
+            let (key, variable) = (quoted(key), variable(key));
             format!("set it with --setting {key}=VALUE, or in the environment as {variable}")
         }
         Unready::UnknownVariable { .. } => {

@@ -54,12 +54,8 @@ pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Resu
 
 /// A value as an error may quote it: escaped, and no longer than a line can bear.
 pub(crate) fn quoted(value: &str) -> String {
-    const LONGEST: usize = 40;
-    let mut quoted: String = value.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    if value.chars().nth(LONGEST).is_some() {
-        quoted.push('…');
-    }
-    quoted
+    const MAX_CHARS: usize = 40;
+    mcp_attune::quoted::shortened(value, MAX_CHARS)
 }
 
 #[cfg(test)]

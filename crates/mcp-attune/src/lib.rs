@@ -10,6 +10,8 @@
     )
 )]
 
+pub mod quoted;
+
 mod near;
 
 pub mod features;

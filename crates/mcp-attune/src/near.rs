@@ -2,7 +2,7 @@
 
 /// A name that a server wrote, as it may be told: escaped, and no longer than a line can bear.
 pub(crate) fn shown(name: &str) -> String {
-    name.chars().take(64).flat_map(char::escape_debug).collect()
+    crate::quoted::shortened(name, 64)
 }
 
 /// The name that somebody meant who wrote this one.

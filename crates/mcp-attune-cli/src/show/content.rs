@@ -6,6 +6,7 @@ use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::Message;
 
 use super::{Form, json, markdown, plain, size};
+use crate::text::quoted;
 
 /// A member that is text.
 pub(crate) fn text(value: Value<'_>, member: &str) -> Option<String> {
@@ -112,7 +113,7 @@ fn block(out: &mut impl Write, block: Value<'_>, form: Form) -> anyhow::Result<(
             writeln!(
                 out,
                 "[{}]",
-                if kind.is_empty() { "a block without a type" } else { &kind }.escape_debug()
+                if kind.is_empty() { "a block without a type".to_owned() } else { quoted(&kind) }
             )?;
             Ok(writeln!(out, "{}", json::indented(block.raw(), is_terminal(form)))?)
         }

@@ -268,3 +268,15 @@ fn check_tells_what_is_valid_and_what_is_not() {
     hint: give one or more of --timestamp, --timezone and --locale
     ");
 }
+
+#[test]
+fn an_error_keeps_the_words_of_every_script() {
+    for (locale, text) in [("hi", "अगली बारिश का सप्ताह"), ("th", "ฝนครั้งหน้าที่นี่"), ("rm", "l'emna da plievgia")]
+    {
+        let shown = attune(&["context", "resolve", text, "--locale", locale]);
+        assert!(shown.starts_with("exit: 2\n") && shown.contains(&format!("error: {text} is ")), "{shown}");
+    }
+    // What commands a terminal is escaped.
+    let shown = attune(&["context", "resolve", "a\u{1b}[31m\u{202e}b"]);
+    assert!(shown.contains("error: a\\u{1b}[31m\\u{202e}b is "), "{shown}");
+}

@@ -78,12 +78,8 @@ impl From<Problem> for CallToolResult {
 
 /// Something that a caller sent, safe to show: control characters escaped, shortened.
 pub(crate) fn shown(text: &str) -> String {
-    const ENOUGH: usize = 80;
-    let mut escaped: String = text.chars().take(ENOUGH).flat_map(char::escape_debug).collect();
-    if text.chars().nth(ENOUGH).is_some() {
-        escaped.push('…');
-    }
-    escaped
+    const MAX_CHARS: usize = 80;
+    mcp_attune::quoted::shortened(text, MAX_CHARS)
 }
 
 #[cfg(test)]

@@ -167,12 +167,8 @@ pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
 
 /// A name as a message may quote it: escaped, and no longer than a line can bear.
 pub(super) fn quoted(name: &str) -> String {
-    const LONGEST: usize = 40;
-    let mut quoted: String = name.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-    if name.chars().nth(LONGEST).is_some() {
-        quoted.push('…');
-    }
-    quoted
+    const MAX_CHARS: usize = 40;
+    mcp_attune::quoted::shortened(name, MAX_CHARS)
 }
 
 #[cfg(test)]

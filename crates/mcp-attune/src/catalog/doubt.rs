@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::slot::Path;
+use crate::quoted;
 
 /// One doubtful thing in a locale file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -131,8 +132,7 @@ struct Shown<'a>(&'a str);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LONGEST: usize = 60;
-        self.0.chars().take(LONGEST).flat_map(char::escape_debug).try_for_each(|it| write!(f, "{it}"))?;
-        f.write_str(if self.0.chars().nth(LONGEST).is_some() { "…" } else { "" })
+        const MAX_CHARS: usize = 60;
+        f.write_str(&quoted::shortened(self.0, MAX_CHARS))
     }
 }

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::quoted;
+
 /// Which text of a thing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Field {
@@ -135,9 +137,9 @@ impl fmt::Display for Path {
                 f.write_str(name)?;
                 continue;
             }
-            let shown: String = name.chars().take(LONGEST).flat_map(char::escape_debug).collect();
-            let more = if name.chars().nth(LONGEST).is_some() { "…" } else { "" };
-            write!(f, "[\"{shown}{more}\"]")?;
+            // The quotation marks around it are ours.
+            let shown = quoted::shortened(name, LONGEST).replace('"', "\\\"");
+            write!(f, "[\"{shown}\"]")?;
         }
         Ok(())
     }
