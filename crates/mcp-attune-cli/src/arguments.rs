@@ -47,7 +47,7 @@ pub(crate) struct Call<'t> {
 }
 
 /// A tool that is not called.
-#[derive(Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq)]
 pub(crate) struct Left {
     pub(crate) tool: String,
     pub(crate) why: String,

@@ -59,6 +59,12 @@ impl Ask {
         Self { manner: manner.clone(), message, params, meta, declared, edits, small: false, body: None }
     }
 
+    /// The tool that is called, if one is.
+    pub(super) fn tool(&self) -> Option<&str> {
+        let calls = self.message.get("method").is_some_and(|method| method == "tools/call");
+        self.params.get("name").filter(|_| calls)?.as_str()
+    }
+
     /// Mirrors arguments as the tool's schema declares it.
     pub(super) fn declared(mut self, declared: Option<&Declared>) -> Self {
         self.declared = declared.cloned();

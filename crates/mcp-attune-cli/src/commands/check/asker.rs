@@ -1,12 +1,14 @@
 //! Whoever asks: one request at a time, each with an id of its own, of a server that may have to be started again.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use mcp_attune_rmcp::{Connection, Era, Options, Target};
 use serde_json::{Value, json};
 
 use super::ask::{Ask, Manner};
 use super::judge::Seen;
+use super::report::Called;
 use super::wire::Wire;
 use crate::exit::hinted;
 
@@ -38,6 +40,8 @@ pub(super) struct Asker {
     id: u64,
     /// How to begin again; none where that is not possible.
     again: Option<(Target, Options)>,
+    /// Every tool that was asked for, how often, and how long that took.
+    called: BTreeMap<String, (usize, Duration)>,
 }
 
 impl Asker {
@@ -47,7 +51,7 @@ impl Asker {
             Era::Modern => Manner::Modern(version),
             _ => Manner::Legacy { version, session: None },
         };
-        Self { wire, manner, patience, id: 0, again: None }
+        Self { wire, manner, patience, id: 0, again: None, called: BTreeMap::new() }
     }
 
     pub(super) async fn open(
@@ -84,10 +88,46 @@ impl Asker {
     }
 
     pub(super) async fn ask(&mut self, ask: &Ask) -> Seen {
+        self.ask_within(ask, self.patience).await
+    }
+
+    /// Asks, and waits for no longer than this.
+    pub(super) async fn ask_within(&mut self, ask: &Ask, patience: Duration) -> Seen {
         self.id += 1;
-        let sent = ask.sent(self.id);
-        let came = self.wire.send(&sent, Some(self.id), self.patience).await;
-        Seen { id: self.id, sent, came }
+        let mut sent = ask.sent(self.id);
+        if matches!(self.wire, Wire::Pipe(_)) {
+            sent.headers.clear();
+        }
+        let began = Instant::now();
+        let came = self.wire.send(&sent, Some(self.id), patience.min(self.patience)).await;
+        let took = began.elapsed();
+        if let Some(tool) = ask.tool() {
+            let (times, time) = self.called.entry(tool.to_owned()).or_default();
+            *times += 1;
+            *time += took;
+        }
+        Seen { id: self.id, sent, came, took }
+    }
+
+    /// The tools that were asked for, of those that the server has.
+    pub(super) fn called(&self, is_tool: impl Fn(&str) -> bool) -> Vec<Called> {
+        let known = self.called.iter().filter(|(tool, _)| is_tool(tool));
+        known.map(|(tool, (times, took))| Called { tool: tool.clone(), times: *times, took: *took }).collect()
+    }
+
+    /// Gives up a request that takes too long, and waits until the server answers others again.
+    pub(super) async fn give_up(&mut self, id: u64, question: &Ask) -> anyhow::Result<()> {
+        // Over HTTP the end of the connection says it.
+        if matches!(self.wire, Wire::Pipe(_)) {
+            let params = json!({ "requestId": id, "reason": "it takes too long" });
+            let note = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+            let note = Ask::new(&self.manner, "", json!({})).body(note.to_string());
+            self.wire.send(&note.sent(0), None, self.patience).await;
+        }
+        match self.ask(question).await.came.trouble {
+            None => Ok(()),
+            Some(_) => self.revive(question).await,
+        }
     }
 
     /// A program that ended is started again; a server that does not answer a plain question any more is the end.

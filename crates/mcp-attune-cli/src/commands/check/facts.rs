@@ -4,6 +4,7 @@ use mcp_attune_wire::schema::Declared;
 use serde_json::{Map, Value, json};
 
 use super::ask::{Ask, Manner};
+use crate::arguments::Left;
 
 /// What a server is, says and has.
 #[derive(Clone, Debug)]
@@ -22,6 +23,10 @@ pub(super) struct Facts {
     pub(super) structured: Option<Call>,
     /// One whose result depends on the caller's time zone.
     pub(super) zoned: Option<Call>,
+    /// One whose result reports its language, where the listing does not.
+    pub(super) spoken: Option<Call>,
+    /// The tools that are not called, or not again, and why.
+    pub(super) left_out: Vec<Left>,
     pub(super) prompt: Option<String>,
     pub(super) resource: Option<String>,
     pub(super) languages: Option<Languages>,
@@ -64,6 +69,21 @@ impl Facts {
     /// The listing that every server has.
     pub(super) fn list(&self) -> Ask {
         self.ask(&self.listing, json!({}))
+    }
+
+    /// A request whose answer reports its language, if the server reports any: the listing, or a tool.
+    pub(super) fn localized(&self) -> Ask {
+        self.spoken.as_ref().map_or_else(|| self.list(), |call| call.ask(self))
+    }
+
+    /// Whether a rule belongs to the protocol, or to a proposal that the server claims to follow.
+    pub(super) fn claims(&self, rule: &str) -> bool {
+        match rule.chars().next() {
+            Some('L') => self.languages.is_some(),
+            Some('F') => self.negotiation.is_some(),
+            Some('C') => self.reads_context,
+            _ => true,
+        }
     }
 
     pub(super) fn is_modern(&self) -> bool {

@@ -1,5 +1,7 @@
 //! What a judge can say, and the questions that many judges ask. Nothing here reaches a server.
 
+use std::time::Duration;
+
 use mcp_attune_wire::message::meta;
 use serde_json::Value;
 
@@ -13,6 +15,7 @@ pub(super) struct Seen {
     pub(super) id: u64,
     pub(super) sent: Sent,
     pub(super) came: Came,
+    pub(super) took: Duration,
 }
 
 /// Why a scenario is not passed.
@@ -84,7 +87,9 @@ pub(super) fn refused(seen: &[Seen], status: u16, code: i64) -> Verdict {
     for (at, seen) in seen.iter().enumerate() {
         let stands = seen.came.status.is_none_or(|found| found == status) && seen.code() == Some(code);
         if !stands {
-            return Err(broken(at, format!("{status} and {code}"), seen.told()));
+            // Pipes have no status.
+            let status = seen.came.status.map(|_| format!("{status} and ")).unwrap_or_default();
+            return Err(broken(at, format!("{status}{code}"), seen.told()));
         }
     }
     Ok(())

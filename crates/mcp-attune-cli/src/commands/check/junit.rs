@@ -1,34 +1,50 @@
 //! The report as JUnit XML, which most CI systems show.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::report::{Check, Judged, Outcome, Report};
+use super::standard::By;
 
 pub(super) fn junit(report: &Report) -> String {
     let counts = &report.counts;
-    let all = counts.passed + counts.failed + counts.not_applicable + counts.unclear;
+    let all = counts.all();
+    let time: Duration = report.rules.iter().map(Judged::took).sum();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         xml,
-        "<testsuites name=\"attune check\" tests=\"{all}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">",
+        "<testsuites name=\"attune check\" tests=\"{all}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" time=\"{}\">",
         counts.failed,
-        counts.not_applicable + counts.unclear
+        all - counts.passed - counts.failed,
+        seconds(time)
     );
     for judged in &report.rules {
-        suite(&mut xml, judged);
+        suite(&mut xml, report, judged);
     }
     xml + "</testsuites>\n"
 }
 
-fn suite(xml: &mut String, judged: &Judged) {
+fn suite(xml: &mut String, report: &Report, judged: &Judged) {
     let Judged { rule, title, checks, .. } = judged;
-    let skipped = judged.count(Outcome::NotApplicable) + judged.count(Outcome::Unclear);
+    let failed = judged.count(Outcome::Failed);
     let _ = writeln!(
         xml,
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{skipped}\">",
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{}\" time=\"{}\">",
         escaped(&format!("{rule}: {title}")),
         checks.len(),
-        judged.count(Outcome::Failed)
+        checks.len() - failed - judged.count(Outcome::Passed),
+        seconds(judged.took())
+    );
+    let by = match report.by {
+        By::Spec => "spec",
+        By::Attune => "attune",
+    };
+    let allowed: Vec<_> = judged.checks.iter().filter(|check| check.outcome == Outcome::Allowed).collect();
+    let allowed: Vec<_> = allowed.into_iter().map(|check| check.id.as_str()).collect();
+    let _ = writeln!(
+        xml,
+        "    <properties><property name=\"by\" value=\"{by}\"/><property name=\"allowed\" value=\"{}\"/></properties>",
+        escaped(&allowed.join(" "))
     );
     for check in checks {
         case(xml, rule, check);
@@ -38,25 +54,37 @@ fn suite(xml: &mut String, judged: &Judged) {
 
 fn case(xml: &mut String, rule: &str, check: &Check) {
     let (rule, title) = (escaped(rule), escaped(check.title));
-    let _ = write!(xml, "    <testcase classname=\"{rule}\" name=\"{title}\"");
+    let time = seconds(check.took);
+    let _ = write!(xml, "    <testcase classname=\"{rule}\" name=\"{title}\" time=\"{time}\"");
     let why = escaped(check.why.as_deref().unwrap_or_default());
     let _ = match check.outcome {
         Outcome::Passed => writeln!(xml, "/>"),
         Outcome::NotApplicable => writeln!(xml, "><skipped message=\"not applicable: {why}\"/></testcase>"),
         Outcome::Unclear => writeln!(xml, "><skipped message=\"unclear: {why}\"/></testcase>"),
+        Outcome::Warning => {
+            writeln!(xml, "><skipped message=\"warning: {why}: {}\"/></testcase>", told(check))
+        }
+        Outcome::Allowed => {
+            writeln!(xml, "><skipped message=\"allowed, {why}: {}\"/></testcase>", told(check))
+        }
         Outcome::Failed => {
-            let text = |text: &Option<String>| escaped(text.as_deref().unwrap_or_default());
-            let (expected, came) = (text(&check.expected), text(&check.came));
             let exchange =
                 check.exchange.as_ref().map(|it| format!("sent:\n{}\n\ncame:\n{}", it.sent, it.came));
             let hint = check.hint.unwrap_or_default();
             let body = escaped(&format!("{}\n\nhint: {hint}", exchange.unwrap_or_default()));
-            writeln!(
-                xml,
-                "><failure message=\"expected {expected}, came {came}\">{body}</failure></testcase>"
-            )
+            writeln!(xml, "><failure message=\"{}\">{body}</failure></testcase>", told(check))
         }
     };
+}
+
+/// What was expected, and what came.
+fn told(check: &Check) -> String {
+    let text = |text: &Option<String>| escaped(text.as_deref().unwrap_or_default());
+    format!("expected {}, came {}", text(&check.expected), text(&check.came))
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.3}", time.as_secs_f64())
 }
 
 /// Text for XML, without the characters that it cannot have.

@@ -15,12 +15,17 @@ mod judge;
 mod scenario;
 mod scenarios;
 
+mod baseline;
+mod selector;
+mod standard;
+
 mod asker;
 mod survey;
 
 mod report;
 
 mod junit;
+mod show;
 
 #[cfg(test)]
 mod proof;
@@ -33,17 +38,21 @@ use anyhow::Context;
 use mcp_attune_rmcp::{Options, Target};
 
 use self::asker::{Asker, Opening};
+use self::baseline::Baseline;
 use self::facts::{Facts, Place};
-use self::report::{Check as Checked, Report};
+use self::report::{Check as Checked, Report, Subject};
 use self::scenario::Scenario;
+use self::selector::Selector;
+use self::standard::{By, Standard};
+use self::survey::Calls;
 use crate::arguments::Named;
-use crate::exit::{Exit, hinted};
+use crate::exit::Exit;
 use crate::output::writable;
 use crate::progress;
 use crate::rules::Rules;
 use crate::running::one_thread;
 use crate::server::Server;
-use crate::text::{json, quoted};
+use crate::text::json;
 
 /// The families of rules that a server can be judged by.
 const FAMILIES: [(char, &str); 4] = [
@@ -53,33 +62,55 @@ const FAMILIES: [(char, &str); 4] = [
     ('C', "the caller's context"),
 ];
 
+/// How long a tool may take that nobody named, to be called again.
+const SLOW: Duration = Duration::from_secs(1);
+
 /// Judge a server rule by rule
 ///
 /// Sends requests, right and wrong ones, and holds what comes back against the rules of language, headers, content
 /// negotiation and context (`attune explain` lists them). What a server does not claim to support is not applicable, and
 /// no failure.
 ///
-/// Listings are read, and tools are called that are marked as read-only, with what their schemas give, many times; others
-/// only when they are named with --call, and never those that say that they may destroy something.
+/// By default a server is judged by published documents: what only Attune asks is a warning. --by attune judges by all
+/// rules alike. Known failures are allowed with --allow, or with a --baseline file that is committed beside the server.
 ///
-/// Exit 1: a rule is broken.
+/// Listings are read, and tools are called that are marked as read-only, with what their schemas give, many times; others
+/// only when they are named with --call, and never those that say that they may destroy something. A tool that takes more
+/// than a second is called once, unless it is named. The report tells every tool that was called, and how often.
+///
+/// Exit 1: a rule is broken that is neither allowed nor in the baseline.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune check --rule L -- attune demo --bare --stdio\n  $ attune check --rule C10 --json -- attune demo --bare --stdio\n  $ attune check --rule G1 -- attune demo --bare --stdio # exit 2\n\nA server that runs, and one that is started:\n  attune check http://127.0.0.1:9000/mcp --call 'route={\"region\": \"eu\"}' --junit check.xml\n  attune check --rule H1,H6 -- npx -y some-server"
+    after_help = "Examples:\n  $ attune check -- attune demo --bare --stdio\n  $ attune check --rule C10 --by attune --json -- attune demo --bare --stdio\n\nA server that runs, and one that is started:\n  attune check http://127.0.0.1:9000/mcp --call 'route={\"region\": \"eu\"}' --junit check.xml\n  attune check --rule H1,H6 -- npx -y some-server\n\nIn CI, where only new failures count:\n  attune check http://127.0.0.1:9000/mcp --baseline attune-check.txt --update   # once, and commit the file\n  attune check http://127.0.0.1:9000/mcp --baseline attune-check.txt"
 )]
 pub(crate) struct Check {
     #[command(flatten)]
     server: Server,
-    /// Judge by these rules, or families of rules, only: H6, L
+    /// Whose word counts
+    #[arg(long, value_enum, default_value_t)]
+    by: By,
+    /// Judge by these rules, families of rules or scenarios only: H6, L, H9/form
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     rule: Vec<String>,
+    /// Failures of these rules, families of rules or scenarios do not fail the check
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    allow: Vec<String>,
+    /// Failures that stand in this file do not fail the check
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write the failures of now into the baseline
+    #[arg(long, requires = "baseline")]
+    update: bool,
     /// Call this tool too; its arguments follow as JSON, else they come from its schema
     #[arg(long, value_name = "TOOL[={…}]")]
     call: Vec<String>,
     /// How long an answer may take
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
     timeout: u16,
-    /// Print JSON: `server`, `version`, `called`, `counts`, `rules` and `not_judged`
+    /// Show every rule, and the exchanges of warnings and allowed failures
+    #[arg(long, short)]
+    verbose: bool,
+    /// Print JSON: `server`, `version`, `by`, `called`, `left_out`, `counts`, `allowed`, `stale`, `rules` and `not_judged`
     #[arg(long, conflicts_with = "junit")]
     json: bool,
     /// Write JUnit XML, too
@@ -93,13 +124,36 @@ impl Check {
         let (target, options) = self.server.read()?;
         let named: Vec<_> = self.call.iter().map(|text| Named::read(text)).collect::<Result<_, _>>()?;
         let rules = Rules::built_in()?;
-        let scenarios = chosen(&rules, &self.rule)?;
+        let read = |all: &[String]| -> anyhow::Result<Vec<Selector>> {
+            all.iter().map(|text| Selector::read(&rules, text)).collect()
+        };
+        let chosen = read(&self.rule)?;
+        let is_chosen = |scenario: &&Scenario| {
+            chosen.is_empty() || chosen.iter().any(|selector| selector.selects(scenario))
+        };
+        let scenarios: Vec<_> = scenario::all().filter(is_chosen).collect();
+        let baseline = self.baseline.as_deref().map(|file| Baseline::load(file, self.update));
+        let standard = Standard {
+            by: self.by,
+            allowed: read(&self.allow)?,
+            baseline: baseline.transpose()?.unwrap_or_default(),
+        };
         if let Some(file) = &self.junit {
             writable(file, "name a file for the XML, such as --junit check.xml")?;
         }
+        if let Some(file) = self.baseline.as_ref().filter(|_| self.update) {
+            writable(file, "name a file for the known failures, such as --baseline attune-check.txt")?;
+        }
         let patience = Duration::from_secs(self.timeout.into());
-        let report =
-            one_thread()?.block_on(check(&rules, &target, &options, patience, &named, &scenarios))?;
+        let mut report = one_thread()?
+            .block_on(check(&rules, &target, &options, patience, &named, &scenarios, &standard))?;
+        if let Some(file) = self.baseline.as_ref().filter(|_| self.update) {
+            let text = standard.baseline.updated(&report.checks().collect::<Vec<_>>());
+            let written = mcp_attune_files::write(file, &text);
+            written.with_context(|| format!("could not write {}", file.display()))?;
+            let standard = Standard { baseline: Baseline::parse(&text)?, ..standard };
+            report = report.again(&rules, &standard);
+        }
         if let Some(file) = &self.junit {
             let written = mcp_attune_files::write(file, &junit::junit(&report));
             written.with_context(|| format!("could not write {}", file.display()))?;
@@ -107,33 +161,10 @@ impl Check {
         if self.json {
             json(out, &report)?;
         } else {
-            report::write(out, &report)?;
+            show::write(out, &report, self.verbose)?;
         }
         Ok(if report.is_bad() { Exit::Findings } else { Exit::Fine })
     }
-}
-
-/// The scenarios of these rules; of all where none is named.
-fn chosen(rules: &Rules, wanted: &[String]) -> anyhow::Result<Vec<&'static Scenario>> {
-    let mut ids = Vec::new();
-    for wanted in wanted {
-        let is_family = FAMILIES.iter().any(|(letter, _)| wanted.eq_ignore_ascii_case(&letter.to_string()));
-        let id = if is_family { wanted.to_uppercase() } else { rules.find(wanted)?.id.clone() };
-        let belongs =
-            |scenario: &&Scenario| scenario.rule == id || is_family && scenario.rule.starts_with(&id);
-        if !scenario::all().any(|scenario| belongs(&scenario)) {
-            let judged: Vec<_> = judged(rules).collect();
-            let what = format!("no server can be judged by {} from outside", quoted(&id));
-            return Err(hinted(what, format!("the rules that can be seen are {}", judged.join(", "))));
-        }
-        ids.push((id, is_family));
-    }
-    let wanted = |scenario: &&Scenario| {
-        let is =
-            |(id, family): &(String, bool)| scenario.rule == id || *family && scenario.rule.starts_with(id);
-        ids.is_empty() || ids.iter().any(is)
-    };
-    Ok(scenario::all().filter(wanted).collect())
 }
 
 /// The rules that there are scenarios for.
@@ -149,24 +180,25 @@ async fn check(
     patience: Duration,
     named: &[Named],
     scenarios: &[&'static Scenario],
+    standard: &Standard,
 ) -> anyhow::Result<Report> {
     let mut options = options.clone();
     options.answer = patience;
     let opening = Opening::find(target, &options).await?;
     let mut asker = Asker::open(target, &options, &opening, patience).await?;
-    let found = judge(&mut asker, place(target), &opening, named, scenarios).await;
+    let found = judge(&mut asker, place(target), &opening, named, scenarios, SLOW).await;
+    let is_tool = |facts: &Facts, name: &str| facts.tools.iter().any(|tool| tool["name"] == name);
+    let found = found.map(|(facts, checks)| (asker.called(|name| is_tool(&facts, name)), facts, checks));
     asker.close().await;
     progress::clear();
-    let (facts, checks) = found?;
+    let (called, facts, checks) = found?;
     let seen_from_outside: Vec<_> = judged(rules).collect();
     let servers = rules.0.iter().filter(|rule| rule.id.starts_with(FAMILIES.map(|(letter, _)| letter)));
     let others = servers.map(|rule| rule.id.clone()).filter(|id| !seen_from_outside.contains(&id.as_str()));
     let others = if scenarios.len() == scenario::all().count() { others.collect() } else { Vec::new() };
-    let slots = [&facts.call, &facts.mirrored, &facts.structured, &facts.zoned];
-    let mut called: Vec<_> = slots.into_iter().flatten().map(|call| call.name.clone()).collect();
-    called.sort();
-    called.dedup();
-    Ok(Report::new(rules, target.to_string(), opening.version, called, checks, others))
+    let Facts { left_out, .. } = facts;
+    let subject = Subject { server: target.to_string(), version: opening.version, called, left_out };
+    Ok(Report::new(rules, standard, subject, checks, others))
 }
 
 fn place(target: &Target) -> Place {
@@ -188,13 +220,22 @@ async fn judge(
     opening: &Opening,
     named: &[Named],
     scenarios: &[&'static Scenario],
+    slow: Duration,
 ) -> anyhow::Result<(Facts, Vec<(&'static str, Checked)>)> {
-    let may_call = scenarios.iter().any(|scenario| scenario.needs.iter().any(|need| need.takes_calls()));
-    let mut facts = survey::survey(asker, place, &opening.introduction, named, may_call).await?;
+    let mut needs = scenarios.iter().flat_map(|scenario| scenario.needs);
+    let calls = if needs.clone().any(|need| need.takes_calls()) {
+        Calls::Always
+    } else if needs.any(|need| need.may_take_calls()) {
+        Calls::ForLanguages
+    } else {
+        Calls::None
+    };
+    let mut facts = survey::survey(asker, place, &opening.introduction, named, calls, slow).await?;
     let mut checks = Vec::new();
     for (number, scenario) in scenarios.iter().enumerate() {
         progress::show(&format!("{} of {}: {}", number + 1, scenarios.len(), scenario.id()));
-        checks.push((scenario.rule, one(asker, &mut facts, scenario).await?));
+        let check = one(asker, &mut facts, scenario).await?;
+        checks.push((scenario.rule, Checked { claimed: facts.claims(scenario.rule), ..check }));
     }
     Ok((facts, checks))
 }
@@ -215,5 +256,6 @@ async fn one(asker: &mut Asker, facts: &mut Facts, scenario: &Scenario) -> anyho
         facts.manner = asker.manner.clone();
     }
     let verdict = (scenario.judge)(facts, &seen);
-    Ok(Checked::judged(scenario, &seen, verdict))
+    let took = seen.iter().map(|seen| seen.took).sum();
+    Ok(Checked { took, ..Checked::judged(scenario, &seen, verdict) })
 }

@@ -49,6 +49,8 @@ pub(super) enum Need {
     Resource,
     /// The server reports languages.
     Language,
+    /// Its listing does.
+    ListedLanguage,
     /// It has more than one.
     Languages,
     /// It declares content negotiation.
@@ -61,6 +63,11 @@ impl Need {
     /// Whether tools are called to see if it is there.
     pub(super) fn takes_calls(self) -> bool {
         matches!(self, Self::Call | Self::Mirrored | Self::Structured | Self::Zoned | Self::Context)
+    }
+
+    /// Whether tools are called to see if it is there where the listing does not show it.
+    pub(super) fn may_take_calls(self) -> bool {
+        matches!(self, Self::Language | Self::Languages)
     }
 
     /// Why a scenario says nothing about a server; none where it does.
@@ -93,6 +100,10 @@ impl Need {
             Self::Prompt => (facts.prompt.is_some(), "the server lists no prompt"),
             Self::Resource => (facts.resource.is_some(), "the server lists no resource"),
             Self::Language => (languages.is_some(), "the server reports no language"),
+            Self::ListedLanguage => {
+                (languages.is_some() && facts.spoken.is_none(), "the server's listing reports no language")
+            }
+            Self::Languages if languages.is_none() => (false, "the server reports no language"),
             Self::Languages => (facts.other().is_some(), "the server reports no second language"),
             Self::Negotiation => {
                 (facts.negotiation.is_some(), "the server does not declare content negotiation")
@@ -107,6 +118,11 @@ impl Need {
 pub(super) fn all() -> impl Iterator<Item = &'static Scenario> {
     let files = [language::ALL, headers::ALL, bodies::ALL, features::ALL, context::ALL];
     files.into_iter().flatten()
+}
+
+/// The rule of a scenario that is known by its id.
+pub(super) fn rule_of(id: &str) -> &'static str {
+    all().find(|scenario| scenario.id() == id).map_or("", |scenario| scenario.rule)
 }
 
 #[cfg(test)]

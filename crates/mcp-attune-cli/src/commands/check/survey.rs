@@ -1,5 +1,7 @@
 //! Looks at a server before it is judged: what it has, what may be called, and what it claims to support.
 
+use std::time::Duration;
+
 use mcp_attune_rmcp::{ListingBytes, Options};
 use mcp_attune_wire::json::Value as Read;
 use mcp_attune_wire::schema::Declared;
@@ -9,7 +11,7 @@ use super::ask::{Ask, NEGOTIATION};
 use super::asker::Asker;
 use super::facts::{Call, Facts, Languages, Place};
 use super::judge::{Seen, is_error, plain};
-use crate::arguments::{self, Named, choose};
+use crate::arguments::{self, Left, Named, choose};
 use crate::exit::hinted;
 use crate::progress;
 use crate::server::{answer, framed};
@@ -17,9 +19,9 @@ use crate::text::quoted;
 use crate::tool::Tool;
 
 /// How many pages of tools are looked at.
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 /// How many tools are called to see what they give.
-const MOST_CALLS: usize = 16;
+const MAX_TRIED_TOOLS: usize = 16;
 
 /// A language that no server has, to see what it falls back to.
 const NOBODYS: &str = "tlh";
@@ -36,13 +38,25 @@ pub(super) fn at(zone: &str) -> Value {
     json!({ "timezone": zone, "currentTimestamp": MOMENT })
 }
 
-/// What is known. Tools are called only where something depends on it.
+/// For what tools are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Calls {
+    /// Nothing depends on them.
+    None,
+    /// Languages, where the listing reports none.
+    ForLanguages,
+    Always,
+}
+
+/// What is known. Tools are called only where something depends on it, and again only those that answer within `slow` or
+/// are named.
 pub(super) async fn survey(
     asker: &mut Asker,
     place: Place,
     introduction: &Value,
     named: &[Named],
-    may_call: bool,
+    calls_for: Calls,
+    slow: Duration,
 ) -> anyhow::Result<Facts> {
     let mut facts = Facts {
         manner: asker.manner.clone(),
@@ -53,6 +67,8 @@ pub(super) async fn survey(
         mirrored: None,
         structured: None,
         zoned: None,
+        spoken: None,
+        left_out: Vec::new(),
         prompt: None,
         resource: None,
         languages: None,
@@ -69,11 +85,19 @@ pub(super) async fn survey(
     }
     facts.prompt = first(asker, &facts, "prompts/list", "/prompts/0/name").await;
     facts.resource = first(asker, &facts, "resources/list", "/resources/0/uri").await;
-    if may_call {
-        calls(asker, &mut facts, named).await?;
-    }
     progress::show("asking for languages");
-    facts.languages = languages(asker, &facts).await;
+    facts.languages = languages(asker, &|language| facts.list().prefers(language)).await;
+    let for_languages = calls_for == Calls::ForLanguages && facts.languages.is_none();
+    if calls_for == Calls::Always || for_languages {
+        let tools = calls(asker, &mut facts, named, slow).await?;
+        if calls_for == Calls::Always {
+            fill(asker, &mut facts, &tools).await;
+        }
+        if facts.languages.is_none() {
+            languages_of_tools(asker, &mut facts, tools).await;
+        }
+    }
+    progress::show("asking with two contexts");
     let conflict = facts.list().beside("clientContext", at(EAST)).context(at(WEST));
     // Whoever refuses the two together, and not each of them, has read them.
     let alone = facts.list().beside("clientContext", at(EAST)).context(at(EAST));
@@ -88,7 +112,7 @@ async fn tools(asker: &mut Asker, facts: &Facts) -> anyhow::Result<Vec<Value>> {
     let mut tools = Vec::new();
     let mut params = json!({});
     let mut bytes = ListingBytes::new("the server", "tools/list", Options::default().listing_bytes);
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         let seen = asker.ask(&facts.ask("tools/list", params)).await;
         if let Some(why) = seen.came.trouble {
             return Err(hinted(format!("the tools are not listed: {why}"), "is the server in order?"));
@@ -121,8 +145,14 @@ async fn first(asker: &mut Asker, facts: &Facts, method: &str, pointer: &str) ->
     Some(seen.result()?.pointer(pointer)?.as_str()?.to_owned())
 }
 
-/// Calls what may be called, once, to see what it is good for.
-async fn calls(asker: &mut Asker, facts: &mut Facts, named: &[Named]) -> anyhow::Result<()> {
+/// Calls what may be called, once. Returns what gave a result: first what the user names, as they named it, then the
+/// others, the fastest first.
+async fn calls(
+    asker: &mut Asker,
+    facts: &mut Facts,
+    named: &[Named],
+    slow: Duration,
+) -> anyhow::Result<Vec<Call>> {
     let tools: Vec<Tool> = facts.tools.iter().filter_map(read).collect();
     for name in named.iter().map(Named::name) {
         let tool = facts.tools.iter().find(|tool| tool["name"] == name);
@@ -132,30 +162,70 @@ async fn calls(asker: &mut Asker, facts: &mut Facts, named: &[Named]) -> anyhow:
             return Err(hinted(what, "name another one with --call: it is called many times"));
         }
     }
-    let (mut chosen, _) = choose(&tools, named)?;
-    // What the user names is what they want to see judged.
-    chosen.sort_by_key(|call| !named.iter().any(|named| named.name() == call.tool.name));
-    for call in chosen.iter().take(MOST_CALLS) {
-        progress::show(&format!("calling {}", quoted(&call.tool.name)));
-        if let Some(call) = tried(asker, facts, call).await {
-            let varies = facts.zoned.is_none() && varies(asker, facts, &call).await;
-            let mirrors = |call: &Call| {
-                call.declared
-                    .as_ref()
-                    .is_some_and(|all| all.iter().any(|one| call.argument(one.path()).is_some()))
-            };
-            let kept = |slot: &mut Option<Call>, fits: bool| {
-                if fits && slot.is_none() {
-                    *slot = Some(call.clone());
-                }
-            };
-            kept(&mut facts.zoned, varies);
-            kept(&mut facts.mirrored, mirrors(&call));
-            kept(&mut facts.structured, call.result.get("structuredContent").is_some());
-            kept(&mut facts.call, true);
+    let (mut chosen, left) = choose(&tools, named)?;
+    facts.left_out = left;
+    let is_named = |call: &arguments::Call<'_>| named.iter().any(|named| named.name() == call.tool.name);
+    chosen.sort_by_key(|call| !is_named(call));
+    let mut found = Vec::new();
+    for (number, call) in chosen.iter().enumerate() {
+        let name = &call.tool.name;
+        let is_named = is_named(call);
+        let tried = if number < MAX_TRIED_TOOLS || is_named {
+            progress::show(&format!("calling {}", quoted(name)));
+            tried(asker, facts, call, (!is_named).then_some(slow)).await?
+        } else {
+            Err(format!("{MAX_TRIED_TOOLS} other tools were tried"))
+        };
+        match tried {
+            Ok((call, took)) => found.push((if is_named { Duration::ZERO } else { took }, !is_named, call)),
+            Err(why) => {
+                let add = format!("--call '{}={{…}}'", quoted(name));
+                facts.left_out.push(Left { tool: name.clone(), why, add });
+            }
         }
     }
-    Ok(())
+    found.sort_by_key(|(took, others, _)| (*others, *took));
+    Ok(found.into_iter().map(|(.., call)| call).collect())
+}
+
+/// Finds the first tool that is good for each thing.
+async fn fill(asker: &mut Asker, facts: &mut Facts, tools: &[Call]) {
+    for call in tools {
+        let varies = facts.zoned.is_none() && varies(asker, facts, call).await;
+        let mirrors = |call: &Call| {
+            call.declared
+                .as_ref()
+                .is_some_and(|all| all.iter().any(|one| call.argument(one.path()).is_some()))
+        };
+        let kept = |slot: &mut Option<Call>, fits: bool| {
+            if fits && slot.is_none() {
+                *slot = Some(call.clone());
+            }
+        };
+        kept(&mut facts.zoned, varies);
+        kept(&mut facts.mirrored, mirrors(call));
+        kept(&mut facts.structured, call.result.get("structuredContent").is_some());
+        kept(&mut facts.call, true);
+    }
+}
+
+/// Finds a tool whose result reports its language.
+async fn languages_of_tools(asker: &mut Asker, facts: &mut Facts, tools: Vec<Call>) {
+    for call in tools {
+        progress::show(&format!("calling {} in several languages", quoted(&call.name)));
+        let prefers = |language: &str| call.ask(facts).prefers(language);
+        // Whoever reports a language does so for the first that is asked for.
+        if reported(&asker.ask(&prefers(NOBODYS)).await).is_none()
+            && reported(&asker.ask(&prefers(ASKED_FOR[0])).await).is_none()
+        {
+            continue;
+        }
+        facts.languages = languages(asker, &prefers).await;
+        if facts.languages.is_some() {
+            facts.spoken = Some(call);
+            return;
+        }
+    }
 }
 
 fn read(tool: &Value) -> Option<Tool> {
@@ -164,16 +234,40 @@ fn read(tool: &Value) -> Option<Tool> {
     message.member("result").and_then(|tool: Read<'_>| Tool::read(tool))
 }
 
-/// A call that gives a result, twice the same where that matters.
-async fn tried(asker: &mut Asker, facts: &Facts, call: &arguments::Call<'_>) -> Option<Call> {
+/// Calls a tool once: with its result and how long that took, or why it is of no use. The inner error is the reason, the
+/// outer one says that the server is gone.
+async fn tried(
+    asker: &mut Asker,
+    facts: &mut Facts,
+    call: &arguments::Call<'_>,
+    slow: Option<Duration>,
+) -> anyhow::Result<Result<(Call, Duration), String>> {
     let name = call.tool.name.clone();
-    let tool = facts.tools.iter().find(|tool| tool["name"] == name.as_str())?;
-    let declared = Declared::read(tool["inputSchema"].to_string().as_bytes()).ok();
-    let declared = declared.filter(|declared| !declared.is_empty());
+    let schema = facts.tools.iter().find(|tool| tool["name"] == name.as_str());
+    let schema = schema.map(|tool| tool["inputSchema"].to_string()).unwrap_or_default();
+    let declared = Declared::read(schema.as_bytes()).ok().filter(|declared| !declared.is_empty());
     let call = Call { name, arguments: call.arguments.clone(), declared, result: Value::Null };
-    let seen = asker.ask(&call.ask(facts)).await;
-    let result = seen.result().filter(|result| !is_error(result) && is_complete(result))?;
-    Some(Call { result: plain(result), ..call })
+    let ask = call.ask(facts);
+    let seen = match slow {
+        Some(slow) => asker.ask_within(&ask, slow).await,
+        None => asker.ask(&ask).await,
+    };
+    if let Some(why) = &seen.came.trouble {
+        let why = match slow {
+            Some(slow) if seen.took >= slow => {
+                format!("it gave no result within {} s", slow.as_secs_f64())
+            }
+            _ => why.clone(),
+        };
+        asker.give_up(seen.id, &facts.list()).await?;
+        facts.manner = asker.manner.clone();
+        return Ok(Err(why));
+    }
+    let result = seen.result().filter(|result| !is_error(result) && is_complete(result)).map(plain);
+    Ok(match result {
+        Some(result) => Ok((Call { result, ..call }, seen.took)),
+        None => Err(format!("it gave no result to work with ({})", seen.told())),
+    })
 }
 
 /// Whether a result is one, and not a question.
@@ -184,6 +278,7 @@ fn is_complete(result: &Value) -> bool {
 /// Whether a tool gives another result in the east than in the west, and in the east always the same.
 async fn varies(asker: &mut Asker, facts: &Facts, call: &Call) -> bool {
     let mut results = Vec::new();
+    progress::show(&format!("calling {} in two time zones", quoted(&call.name)));
     for zone in [EAST, WEST, EAST] {
         let seen = asker.ask(&call.ask(facts).context(at(zone))).await;
         results.push(seen.result().filter(|result| !is_error(result)).map(plain));
@@ -191,12 +286,12 @@ async fn varies(asker: &mut Asker, facts: &Facts, call: &Call) -> bool {
     matches!(results.as_slice(), [Some(east), Some(west), Some(again)] if east != west && east == again)
 }
 
-/// The languages that a server reports, if it reports any.
-async fn languages(asker: &mut Asker, facts: &Facts) -> Option<Languages> {
-    let nobodys = reported(&asker.ask(&prefers(facts, NOBODYS)).await);
+/// The languages that a server reports in answer to some request, if it reports any there.
+async fn languages(asker: &mut Asker, prefers: &(dyn Fn(&str) -> Ask + Sync)) -> Option<Languages> {
+    let nobodys = reported(&asker.ask(&prefers(NOBODYS)).await);
     let mut found: Vec<(String, bool)> = Vec::new();
     for language in ASKED_FOR {
-        if let Some(reported) = reported(&asker.ask(&prefers(facts, language)).await) {
+        if let Some(reported) = reported(&asker.ask(&prefers(language)).await) {
             let fits = primary(&reported).eq_ignore_ascii_case(language);
             found.push((reported, fits));
         }
@@ -210,10 +305,6 @@ async fn languages(asker: &mut Asker, facts: &Facts) -> Option<Languages> {
         nobodys.or_else(|| found.iter().rev().map(|(language, _)| language.clone()).next()).or(first)?;
     let other = found.into_iter().find(|(language, fits)| *fits && *language != default);
     Some(Languages { default, other: other.map(|(language, _)| language) })
-}
-
-fn prefers(facts: &Facts, language: &str) -> Ask {
-    facts.list().prefers(language)
 }
 
 fn primary(tag: &str) -> &str {

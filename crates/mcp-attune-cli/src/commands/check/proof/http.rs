@@ -1,11 +1,15 @@
 //! HTTP/1.1 for the right server, by hand: what it sees of headers is what was sent.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::right::{Request, Right};
+
+/// How long a slow tool takes.
+pub(super) const SLOW: Duration = Duration::from_secs(4);
 
 /// Serves at a free port, and says where.
 pub(super) async fn serve(right: Arc<Right>) -> String {
@@ -24,6 +28,9 @@ async fn connection(tcp: TcpStream, right: Arc<Right>) {
     while let Some(request) = request(&mut tcp, right.has("H4/blanks-around")).await {
         if right.is_gone() {
             return;
+        }
+        if right.is_slow(&request) {
+            tokio::time::sleep(SLOW).await;
         }
         let answer = right.respond(&request);
         let mut head = format!("HTTP/1.1 {} X\r\nContent-Length: {}\r\n", answer.status, answer.body.len());

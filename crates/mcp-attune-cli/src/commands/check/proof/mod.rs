@@ -15,14 +15,25 @@ use self::right::{Request, Right};
 use super::asker::{Asker, Opening};
 use super::facts::Place;
 use super::pipe::Pipe;
-use super::report::{Check, Outcome};
+use super::report::{Called, Check, Outcome};
 use super::scenario::{self, Need, Scenario};
 use super::wire::Wire;
+use crate::arguments::{Left, Named};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What comes of scenarios at a server with one flaw, or none.
 async fn judged(flaw: &str, scenarios: &[&'static Scenario]) -> Vec<Check> {
+    looked_at(flaw, scenarios, &[], PATIENCE).await.0
+}
+
+/// The same, with what the server was asked for: tools that take longer than `slow` are slow.
+async fn looked_at(
+    flaw: &str,
+    scenarios: &[&'static Scenario],
+    named: &[Named],
+    slow: Duration,
+) -> (Vec<Check>, Vec<Called>, Vec<Left>) {
     let right = Arc::new(Right::new(flaw));
     let over_pipes = scenarios.iter().any(|scenario| scenario.needs.contains(&Need::Pipe));
     let opening =
@@ -35,8 +46,9 @@ async fn judged(flaw: &str, scenarios: &[&'static Scenario]) -> Vec<Check> {
         let asker = Asker::open(&target, &Options::default(), &opening, PATIENCE).await.unwrap();
         (asker, Place::Http { loopback: true })
     };
-    let (_, checks) = super::judge(&mut asker, place, &opening, &[], scenarios).await.unwrap();
-    checks.into_iter().map(|(_, check)| check).collect()
+    let (facts, checks) = super::judge(&mut asker, place, &opening, named, scenarios, slow).await.unwrap();
+    let called = asker.called(|name| facts.tools.iter().any(|tool| tool["name"] == name));
+    (checks.into_iter().map(|(_, check)| check).collect(), called, facts.left_out)
 }
 
 /// The right server at the other end of two pipes.
@@ -117,7 +129,7 @@ async fn a_server_of_the_older_era_is_judged_by_what_applies_to_it() {
     let mut asker = Asker::open(&target, &Options::default(), &opening, PATIENCE).await.unwrap();
     let [http, _] = kinds();
     let place = Place::Http { loopback: true };
-    let (_, checks) = super::judge(&mut asker, place, &opening, &[], &http).await.unwrap();
+    let (_, checks) = super::judge(&mut asker, place, &opening, &[], &http, PATIENCE).await.unwrap();
     for (scenario, (_, check)) in http.iter().zip(checks) {
         let modern = scenario.needs.contains(&Need::Modern);
         let expected = if modern { Outcome::NotApplicable } else { Outcome::Passed };
@@ -135,6 +147,63 @@ async fn a_server_that_is_gone_is_no_verdict() {
     let mut asker = Asker::open(&target, &Options::default(), &opening, PATIENCE).await.unwrap();
     let place = Place::Http { loopback: true };
     let all: Vec<_> = scenario::all().collect();
-    let error = super::judge(&mut asker, place, &opening, &[], &all).await.err().unwrap();
+    let error = super::judge(&mut asker, place, &opening, &[], &all, PATIENCE).await.err().unwrap();
     assert!(format!("{error:#}").contains("not answer any more"), "{error:#}");
+}
+
+/// The languages of a server may show in the results of its tools alone.
+#[tokio::test]
+async fn languages_that_only_calls_report_are_judged_too() {
+    let rules = ["L", "C7", "C11"];
+    let about_languages: Vec<_> = scenario::all()
+        .filter(|scenario| rules.iter().any(|rule| scenario.rule.starts_with(rule)))
+        .filter(|scenario| !scenario.needs.contains(&Need::Pipe))
+        .collect();
+    let checks = judged("speaks-in-calls", &about_languages).await;
+    for check in checks {
+        let expected = if check.id == "L7/listings" { Outcome::NotApplicable } else { Outcome::Passed };
+        assert_eq!(check.outcome, expected, "{check:#?}");
+    }
+}
+
+#[tokio::test]
+async fn one_rule_about_languages_is_enough_to_look_at_tools() {
+    let one: Vec<_> = scenario::all().filter(|scenario| scenario.id() == "L4/case").collect();
+    let checks = judged("speaks-in-calls", &one).await;
+    assert_eq!(checks[0].outcome, Outcome::Passed, "{checks:#?}");
+    let (_, called, _) = looked_at("nothing", &one, &[], PATIENCE).await;
+    assert_eq!(called, [], "the listing says enough");
+}
+
+#[tokio::test]
+async fn a_slow_tool_is_called_once_unless_it_is_named() {
+    let context: Vec<_> = scenario::all().filter(|scenario| scenario.rule.starts_with('C')).collect();
+    let (_, called, left_out) = looked_at("slow-tool", &context, &[], http::SLOW / 2).await;
+    let times = |called: &[Called], tool: &str| {
+        called.iter().find(|call| call.tool == tool).map(|call| call.times).unwrap_or_default()
+    };
+    assert_eq!(times(&called, "weather"), 1, "{called:?}");
+    assert!(times(&called, "clock") > 4, "{called:?}");
+    let why: Vec<_> = left_out.iter().map(|left| (left.tool.as_str(), left.why.as_str())).collect();
+    assert_eq!(why, [("weather", "it gave no result within 2 s")]);
+    let named = [Named::read("weather").unwrap()];
+    let one: Vec<_> = context.into_iter().filter(|scenario| scenario.id() == "C1/equal-forms").collect();
+    let (_, called, left_out) = looked_at("slow-tool", &one, &named, http::SLOW / 2).await;
+    assert!(times(&called, "weather") > 1 && left_out.is_empty(), "{called:?} {left_out:?}");
+}
+
+/// What is told is what the server saw.
+#[tokio::test]
+async fn every_call_is_counted() {
+    let right = Arc::new(Right::new("nothing"));
+    let opening =
+        Opening { version: right::VERSION.to_owned(), era: Era::Modern, introduction: right.introduction() };
+    let url = http::serve(right.clone()).await;
+    let target = Target::new(Some(&url), &[]).unwrap();
+    let mut asker = Asker::open(&target, &Options::default(), &opening, PATIENCE).await.unwrap();
+    let [all, _] = kinds();
+    let place = Place::Http { loopback: true };
+    super::judge(&mut asker, place, &opening, &[], &all, PATIENCE).await.unwrap();
+    let told: usize = asker.called(|_| true).iter().map(|call| call.times).sum();
+    assert_eq!(told, right.calls());
 }

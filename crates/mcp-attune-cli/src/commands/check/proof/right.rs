@@ -34,6 +34,7 @@ pub(super) struct Answer {
 pub(super) struct Right {
     flaw: String,
     asked: AtomicUsize,
+    calls: AtomicUsize,
     /// What nobody should remember.
     memory: Mutex<Memory>,
 }
@@ -53,11 +54,27 @@ struct No(u16, i64, Value);
 
 impl Right {
     pub(super) fn new(flaw: &str) -> Self {
-        Self { flaw: flaw.to_owned(), asked: AtomicUsize::new(0), memory: Mutex::default() }
+        Self {
+            flaw: flaw.to_owned(),
+            asked: AtomicUsize::new(0),
+            calls: AtomicUsize::new(0),
+            memory: Mutex::default(),
+        }
     }
 
     pub(super) fn has(&self, flaw: &str) -> bool {
         self.flaw == flaw
+    }
+
+    /// How many calls of tools came.
+    pub(super) fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Whether a request calls a tool that takes long.
+    pub(super) fn is_slow(&self, request: &Request) -> bool {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        self.has("slow-tool") && body["method"] == "tools/call" && body["params"]["name"] == "weather"
     }
 
     pub(super) fn is_gone(&self) -> bool {
@@ -74,6 +91,8 @@ impl Right {
 
     pub(super) fn respond(&self, request: &Request) -> Answer {
         self.asked.fetch_add(1, Ordering::Relaxed);
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        self.calls.fetch_add(usize::from(body["method"] == "tools/call"), Ordering::Relaxed);
         if let Some(refused) = self.stranger(request) {
             return refused;
         }

@@ -135,7 +135,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "without a preference, the locale says the language",
         own: false,
         needs: &[Context, Languages],
-        send: |facts| Some(vec![facts.list().context(json!({ "locale": facts.other()? }))]),
+        send: |facts| Some(vec![facts.localized().context(json!({ "locale": facts.other()? }))]),
         judge: other_language,
         hint: "take the locale where acceptLanguage is absent",
     },
@@ -147,7 +147,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Context, Languages],
         send: |facts| {
             let (default, other) = facts.two()?;
-            Some(vec![facts.list().prefers(other).context(json!({ "locale": default }))])
+            Some(vec![facts.localized().prefers(other).context(json!({ "locale": default }))])
         },
         judge: other_language,
         hint: "the locale is for dates and numbers then",
@@ -199,7 +199,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a locale under openai/locale is understood",
         own: true,
         needs: &[Context, Languages],
-        send: |facts| Some(vec![facts.list().meta("openai/locale", json!(facts.other()?))]),
+        send: |facts| Some(vec![facts.localized().meta("openai/locale", json!(facts.other()?))]),
         judge: other_language,
         hint: "clients in use send it",
     },

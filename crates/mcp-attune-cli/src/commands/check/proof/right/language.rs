@@ -16,7 +16,8 @@ impl Right {
         body: &Value,
         context: Option<&Value>,
     ) -> Result<(Option<String>, Lines), No> {
-        if self.has("claims-nothing") {
+        let is_silent = self.has("speaks-in-calls") && body["method"] != "tools/call";
+        if self.has("claims-nothing") || is_silent {
             return Ok((None, Vec::new()));
         }
         let about = &body["params"]["_meta"];
