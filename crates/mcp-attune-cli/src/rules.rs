@@ -167,6 +167,11 @@ impl Rules {
     }
 }
 
+/// The family that a letter names, in upper or lower case, and what it is about.
+pub(crate) fn family(text: &str) -> Option<(char, &'static str)> {
+    FAMILIES.into_iter().find(|(letter, _)| text.trim().eq_ignore_ascii_case(&letter.to_string()))
+}
+
 /// Families in their order, numbers as numbers.
 fn order(id: &str) -> (usize, u32) {
     let family = FAMILIES.iter().position(|(letter, _)| id.starts_with(*letter)).unwrap_or(FAMILIES.len());
@@ -181,8 +186,16 @@ mod tests {
     fn the_rules_in_this_program_can_be_read() {
         let rules = Rules::built_in().unwrap();
         let ranges = FAMILIES.map(|(letter, _)| rules.range(letter));
-        let expected =
-            ["L1 to L23", "H1 to H20", "F1 to F17", "C1 to C17", "B1 to B8", "G1 to G17", "A1 to A7", "X1 to X8"];
+        let expected = [
+            "L1 to L23",
+            "H1 to H20",
+            "F1 to F17",
+            "C1 to C17",
+            "B1 to B8",
+            "G1 to G17",
+            "A1 to A7",
+            "X1 to X8",
+        ];
         assert_eq!(ranges, expected);
         assert_eq!(rules.0.len(), 117);
     }

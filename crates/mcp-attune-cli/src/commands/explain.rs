@@ -1,19 +1,24 @@
-//! `attune explain [RULE] [--json]`: what a rule asks, why, where it comes from, and what proves it.
+//! `attune explain [RULE] [--tests] [--json]`: what a rule asks, why, where it comes from, and what proves it.
 
 use std::io::Write;
 
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::rules::{Rule, Rules, State};
+use crate::rules::{Rule, Rules, State, family};
 use crate::text::{json, wrapped};
 
 /// Explain a rule: what it asks, why, where it comes from, and what proves it
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  $ attune explain\n  $ attune explain L14\n  $ attune explain h7 --json")]
+#[command(
+    after_help = "Examples:\n  $ attune explain L14\n  $ attune explain L\n  $ attune explain h7 --tests"
+)]
 pub(crate) struct Explain {
-    /// The rule's id, such as L14; without it, all rules are listed
+    /// A rule, such as L14, or a family of rules, such as L; without it, all rules are listed
     rule: Option<String>,
+    /// Show the tests that prove it, too
+    #[arg(long)]
+    tests: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -22,11 +27,24 @@ pub(crate) struct Explain {
 impl Explain {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let rules = Rules::built_in()?;
-        match (self.rule, self.json) {
-            (None, false) => list(out, &rules)?,
-            (None, true) => json(out, &rules.0.iter().map(Summary::of).collect::<Vec<_>>())?,
-            (Some(id), false) => print(out, rules.find(&id)?)?,
-            (Some(id), true) => json(out, rules.find(&id)?)?,
+        let family = self.rule.as_deref().map(family);
+        let listed: Option<Vec<&Rule>> = match family {
+            None => Some(rules.0.iter().collect()),
+            Some(Some((letter, _))) => {
+                Some(rules.0.iter().filter(|rule| rule.id.starts_with(letter)).collect())
+            }
+            Some(None) => None,
+        };
+        match (listed, self.json) {
+            (Some(listed), true) => json(out, &listed.into_iter().map(Summary::of).collect::<Vec<_>>())?,
+            (Some(listed), false) => {
+                if let Some((letter, subject)) = family.flatten() {
+                    writeln!(out, "{letter}: {subject}\n")?;
+                }
+                list(out, &listed)?;
+            }
+            (None, true) => json(out, rules.find(&self.rule.unwrap_or_default())?)?,
+            (None, false) => print(out, rules.find(&self.rule.unwrap_or_default())?, self.tests)?,
         }
         Ok(Exit::Fine)
     }
@@ -47,15 +65,15 @@ impl<'a> Summary<'a> {
     }
 }
 
-fn list(out: &mut impl Write, rules: &Rules) -> anyhow::Result<()> {
-    for rule in &rules.0 {
+fn list(out: &mut impl Write, rules: &[&Rule]) -> anyhow::Result<()> {
+    for rule in rules {
         let planned = if rule.state == State::Planned { " (planned)" } else { "" };
         writeln!(out, "{:<4} {}{planned}", rule.id, rule.title)?;
     }
     Ok(())
 }
 
-fn print(out: &mut impl Write, rule: &Rule) -> anyhow::Result<()> {
+fn print(out: &mut impl Write, rule: &Rule, tests: bool) -> anyhow::Result<()> {
     writeln!(out, "{}: {}", rule.id, rule.title)?;
     writeln!(out, "Level:  {}", rule.level)?;
     writeln!(out, "Source: {}", rule.source)?;
@@ -69,6 +87,15 @@ fn print(out: &mut impl Write, rule: &Rule) -> anyhow::Result<()> {
     }
     if let Some(still) = &rule.still {
         section(out, "Still to come", still)?;
+    }
+    if !tests {
+        let all = rule.kept.len() + rule.refused.len();
+        let them = if all == 1 { "1 test".to_owned() } else { format!("{all} tests") };
+        return section(
+            out,
+            "Proven by",
+            &format!("{them}; `attune explain {} --tests` names them", rule.id),
+        );
     }
     section(out, "Shown kept by", &items(&rule.kept))?;
     match &rule.nothing_to_refuse {
@@ -140,7 +167,7 @@ still = "the other half"
 
     #[test]
     fn prints_a_proven_rule() {
-        insta::assert_snapshot!(printed(|out| print(out, sample().find("l2")?)), @"
+        insta::assert_snapshot!(printed(|out| print(out, sample().find("l2")?, true)), @"
         L2: Proven on both sides
         Level:  must
         Source: RFC 0
@@ -172,7 +199,7 @@ still = "the other half"
 
     #[test]
     fn prints_a_rule_that_has_nothing_to_refuse() {
-        insta::assert_snapshot!(printed(|out| print(out, sample().find("L10")?)), @"
+        insta::assert_snapshot!(printed(|out| print(out, sample().find("L10")?, true)), @"
         L10: Nothing to refuse
         Level:  should
         Source: S
@@ -193,7 +220,7 @@ still = "the other half"
 
     #[test]
     fn prints_a_planned_rule() {
-        insta::assert_snapshot!(printed(|out| print(out, sample().find("H1")?)), @"
+        insta::assert_snapshot!(printed(|out| print(out, sample().find("H1")?, true)), @"
         H1: Planned one
         Level:  may
         Source: S
@@ -207,6 +234,13 @@ still = "the other half"
         State
           planned: not built yet, so no test proves it
         ");
+    }
+
+    #[test]
+    fn counts_the_tests_where_nobody_asks_for_their_names() {
+        let shown = printed(|out| print(out, sample().find("L2")?, false));
+        assert!(!shown.contains("wire::"), "{shown}");
+        assert!(shown.ends_with("Proven by\n  3 tests; `attune explain L2 --tests` names them\n"), "{shown}");
     }
 
     #[test]
@@ -233,7 +267,7 @@ still = "the other half"
 
     #[test]
     fn lists_rules_in_the_order_of_families_and_numbers() {
-        insta::assert_snapshot!(printed(|out| list(out, &sample())), @"
+        insta::assert_snapshot!(printed(|out| list(out, &sample().0.iter().collect::<Vec<_>>())), @"
         L2   Proven on both sides
         L10  Nothing to refuse
         H1   Planned one (planned)

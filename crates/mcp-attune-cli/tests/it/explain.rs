@@ -24,6 +24,14 @@ fn lists_all_rules() {
 }
 
 #[test]
+fn lists_a_family() {
+    let shown = attune(&["explain", "l"]);
+    assert!(shown.starts_with("exit: 0\n--- stdout\nL: language\n\nL1   "), "{shown}");
+    assert_eq!(shown.lines().count(), 3 + 2 + 23, "{shown}");
+    assert!(attune(&["explain", "L", "--json"]).contains("\"id\": \"L23\""));
+}
+
+#[test]
 fn refuses_a_rule_that_its_family_does_not_have() {
     insta::assert_snapshot!(attune(&["explain", "l99"]), @"
     exit: 2
