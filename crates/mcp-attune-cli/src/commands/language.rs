@@ -1,8 +1,10 @@
 //! `attune language check|negotiate`: is a preference well formed, and which language does it get?
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
-use mcp_attune::language::{AcceptLanguage, Choice, Languages, Malformed, Range, Tag, lookup, preference};
+use mcp_attune::language::{
+    AcceptLanguage, Choice, Languages, Malformed, Range, Tag, Why, lookup, preference,
+};
 use mcp_attune_wire::quality::Quality;
 use serde::Serialize;
 
@@ -110,7 +112,7 @@ fn pointer(value: &str, at: usize) -> String {
 /// See which of the available languages a preference gets, and why
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune language negotiate --accept 'zh-TW, zh;q=0.9' --available en,zh-Hans,zh-Hant\n  $ attune language negotiate --accept nn --available en,nb --json"
+    after_help = "Examples:\n  $ attune language negotiate --accept 'zh-TW, zh;q=0.9' --available en,zh-Hans,zh-Hant --explain\n  $ attune language negotiate --accept nn --available en,nb --json"
 )]
 struct Negotiate {
     /// The preference; a malformed one counts as absent
@@ -122,6 +124,9 @@ struct Negotiate {
     /// The language where nothing matches; without it, the first of --available
     #[arg(long, value_name = "TAG")]
     default: Option<String>,
+    /// Say why, on standard error; on a terminal it is said anyway
+    #[arg(long)]
+    explain: bool,
     /// Print JSON: language, why, quality, range
     #[arg(long)]
     json: bool,
@@ -153,6 +158,10 @@ impl Negotiate {
             json(out, &negotiated)?;
         } else {
             writeln!(out, "{language}")?;
+            if self.explain || std::io::stderr().is_terminal() {
+                out.flush()?;
+                eprintln!("{}", reason(why, range));
+            }
         }
         Ok(Exit::Fine)
     }
@@ -176,6 +185,22 @@ impl Negotiate {
             }
         }
         Languages::new(default, tags).map_err(|unusable| hinted(unusable.to_string(), hint))
+    }
+}
+
+/// Why a language was chosen, in a sentence.
+fn reason(why: Why, range: Option<Range<'_>>) -> String {
+    let range = range.map(|range| quoted(range.as_str())).unwrap_or_default();
+    match why {
+        Why::Exact => format!("{why}: {range} names this language"),
+        Why::Covered => format!("{why}: {range} stands for every language that begins with it"),
+        Why::Shortened => format!("{why}: {range} matches when its last parts are taken off"),
+        Why::Wildcard => format!("{why}: * stands for what no other range covers"),
+        Why::Relative => {
+            format!("{why}: nothing matches, and whoever reads what was asked for can most likely read this")
+        }
+        Why::Default => format!("{why}: nothing matches, or nothing was asked for"),
+        _ => why.to_string(),
     }
 }
 

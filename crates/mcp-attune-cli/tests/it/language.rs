@@ -80,6 +80,24 @@ fn prints_the_tag_alone() {
 }
 
 #[test]
+fn says_why_beside_the_tag() {
+    for (accept, why) in [
+        ("es-MX", "exact: es-MX names this language"),
+        ("es", "covered: es stands for every language that begins with it"),
+        ("es-MX-x-home", "shortened: es-MX-x-home matches when its last parts are taken off"),
+        ("tlh, *", "wildcard: * stands for what no other range covers"),
+        ("ja", "default: nothing matches, or nothing was asked for"),
+    ] {
+        let arguments = ["language", "negotiate", "--explain", "--accept", accept, "--available", "es-MX,fr"];
+        assert_eq!(
+            attune(&arguments),
+            format!("exit: 0\n--- stdout\nes-MX\n--- stderr\n{why}\n"),
+            "{accept}"
+        );
+    }
+}
+
+#[test]
 fn prints_the_reason_as_json() {
     let negotiate = |accept, available| {
         attune(&["language", "negotiate", "--json", "--accept", accept, "--available", available])
