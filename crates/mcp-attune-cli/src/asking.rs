@@ -6,7 +6,7 @@ pub(crate) mod near;
 mod negotiated;
 mod onlooker;
 mod question;
-mod system;
+pub(crate) mod system;
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;

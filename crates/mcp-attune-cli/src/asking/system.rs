@@ -12,9 +12,18 @@ const VARIABLES: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
 /// The language preference of the system, and the variable that says so.
 pub(crate) fn language() -> Option<(AcceptLanguage, &'static str)> {
-    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let (name, locale) = VARIABLES.into_iter().find_map(|name| Some((name, set(name)?)))?;
+    let (name, locale) = first_of(VARIABLES)?;
     Some((AcceptLanguage::of_locale(&tag(&locale)?)?, name))
+}
+
+/// The locale of the system for times and dates.
+pub(crate) fn locale() -> Option<Tag> {
+    tag(&first_of(["LC_ALL", "LC_TIME", "LANG"])?.1)
+}
+
+fn first_of(variables: [&'static str; 3]) -> Option<(&'static str, String)> {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    variables.into_iter().find_map(|name| Some((name, set(name)?)))
 }
 
 /// A locale's name by POSIX as a tag.

@@ -154,6 +154,30 @@ fn the_language_and_the_zone_of_the_system_are_the_callers_on_a_terminal() {
 }
 
 #[test]
+fn the_zone_and_the_locale_of_the_system_are_those_of_the_context_on_a_terminal() {
+    let tokyo = [("TZ", "Asia/Tokyo"), ("LANG", "en_US.UTF-8")];
+    let shows = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let seen = on_terminal(100, variables, &[&["context"], arguments].concat(), &[]);
+        assert_eq!(seen.code, Some(0), "{}", seen.raw);
+        seen.text()
+    };
+    let shown = shows(&tokyo, &["show"]);
+    for part in ["Asia/Tokyo", "en-US", "first day of week  sunday"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    // What is given counts, and an instant with an offset is read by it.
+    let given = ["show", "--timezone", "Europe/Vienna", "--locale", "de-AT"];
+    assert!(shows(&tokyo, &given).contains("Europe/Vienna"));
+    assert!(shows(&tokyo, &["show", "--now", "2026-11-12T14:23:00+01:00"]).contains("+01:00"));
+    // A week begins on Sunday in America, and the words are those of the locale.
+    assert!(shows(&[("LANG", "de_DE.UTF-8")], &["resolve", "letzte Woche"]).contains('/'));
+    // A script gets the same wherever it runs.
+    let piped = Command::new(ATTUNE).args(["context", "show"]).envs(tokyo).output().expect("attune starts");
+    let piped = crate::text(&piped.stdout);
+    assert!(piped.contains("time zone          UTC") && piped.contains("locale             none"), "{piped}");
+}
+
+#[test]
 fn markdown_is_rendered_and_styles_are_ours() {
     let mut gateway = Served::start(&[&["demo"], &FREE[..]].concat());
     let url = format!("http://{}/mcp", gateway.address("is at"));

@@ -1,29 +1,42 @@
 //! A caller's time, zone and locale as options.
 
+use std::io::IsTerminal;
+
 use jiff::Timestamp;
 use mcp_attune::context::{ClientContext, Instant, Now, Zone};
+use mcp_attune::language::Tag;
 
 use crate::asking::caller::{locale, read};
+use crate::asking::system;
 
 #[derive(clap::Args)]
 pub(super) struct Options {
     /// The instant that is now, by RFC 3339 with an offset; without it, the system's clock
     #[arg(long, value_name = "TS", allow_hyphen_values = true)]
     now: Option<String>,
-    /// The zone in which now is read, such as Europe/Zurich; without it, the offset of --now, else UTC
+    /// The zone in which now is read, such as Europe/Zurich; without it, the offset of --now, else on a terminal the
+    /// system's, and in a pipe UTC
     #[arg(long, value_name = "TZ", allow_hyphen_values = true)]
     timezone: Option<String>,
-    /// The locale, such as de-CH, which gives the first day of the week and the language; without it, Monday and English
+    /// The locale, such as de-CH, which gives the first day of the week and the language; without it, on a terminal the
+    /// system's, and in a pipe Monday and English
     #[arg(long, value_name = "TAG", allow_hyphen_values = true)]
     locale: Option<String>,
 }
 
 impl Options {
+    /// The context that the options say. A person at a terminal means their own zone and locale where they name none; a
+    /// script gets the same wherever it runs.
     pub(super) fn context(&self) -> anyhow::Result<ClientContext> {
+        let is_person = std::io::stdout().is_terminal();
+        let zone = read("--timezone", self.timezone.as_deref(), Zone::parse)?;
+        let own_zone = || (is_person && self.now.is_none()).then(system::zone).flatten();
+        let tag = read("--locale", self.locale.as_deref(), locale)?;
+        let own_tag = || -> Option<Tag> { is_person.then(system::locale).flatten() };
         Ok(ClientContext::of(
-            read("--timezone", self.timezone.as_deref(), Zone::parse)?,
+            zone.or_else(own_zone),
             read("--now", self.now.as_deref(), Instant::parse)?,
-            read("--locale", self.locale.as_deref(), locale)?,
+            tag.or_else(own_tag),
         ))
     }
 }
