@@ -6,6 +6,7 @@ mod bundled;
 mod commands;
 mod covered;
 mod exit;
+mod help;
 mod html;
 mod log;
 mod output;
@@ -21,7 +22,7 @@ mod tool;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// A call through the gateway allocates some seventy times, mostly for as long as the call takes. With glibc's
 /// allocator that was a fifth of the gateway's instructions, with this one it is a fifteenth; and open streams take less
@@ -34,7 +35,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[command(
     name = "attune",
     version,
-    after_help = "Examples:\n  $ attune language negotiate --accept 'zh-TW, zh;q=0.9' --available en,zh-Hans,zh-Hant\n  $ attune explain L14"
+    long_version = env!("ATTUNE_VERSION"),
+    after_help = "Begin with `attune demo`: a server to try it with, and requests to paste.\n\nExamples:\n  $ attune call get_weather location=Bern --language de-CH -- attune demo --bare --stdio\n  $ attune check -- attune demo --bare --stdio\n  $ attune explain L14\n\nYour own server, one that runs or one that is started:\n  attune serve --upstream http://127.0.0.1:9000/mcp\n  attune stdio --default-language en -- npx -y some-server"
 )]
 struct Attune {
     #[command(subcommand)]
@@ -67,7 +69,8 @@ enum Command {
 
 fn main() -> ExitCode {
     // What cannot be parsed ends here, with exit code 2; what is asked of --help and --version, with 0.
-    let attune = Attune::parse();
+    let matches = help::grouped(Attune::command()).get_matches();
+    let attune = Attune::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     // Not locked: a command may hand standard output to another thread.
     let mut out = BufWriter::new(io::stdout());
     let result = match attune.command {

@@ -14,12 +14,11 @@ fn helps(command: &[String]) -> Vec<(String, String)> {
         .expect("attune starts");
     assert_eq!(code(&output), 0, "attune {} --help", command.join(" "));
     let help = text(&output.stdout).to_owned();
-    // The commands stand indented under `Commands:`, up to an empty line.
+    // The commands stand indented between the usage and the options; those of `attune` itself in groups.
     let below: Vec<String> = help
         .lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| !line.is_empty())
+        .skip_while(|line| !line.starts_with("Usage:"))
+        .take_while(|line| *line != "Options:" && *line != "Arguments:")
         // A long description goes on below the name, further to the right.
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
@@ -61,8 +60,17 @@ fn every_example_in_help_runs() {
 }
 
 #[test]
+fn the_version_says_what_was_built() {
+    let printed = crate::attune(&["--version"]);
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(printed.starts_with(&format!("exit: 0\n--- stdout\nattune {version} (")), "{printed}");
+    assert!(printed.contains(std::env::consts::ARCH) && printed.contains(")\n"), "{printed}");
+    assert_eq!(crate::attune(&["-V"]), format!("exit: 0\n--- stdout\nattune {version}\n--- stderr\n"));
+}
+
+#[test]
 fn help_of_every_command_is_found() {
-    let commands: Vec<String> = helps(&[]).into_iter().map(|(command, _)| command).collect();
+    let mut commands: Vec<String> = helps(&[]).into_iter().map(|(command, _)| command).collect();
     let expected = [
         "attune ",
         "attune audit",
@@ -105,5 +113,8 @@ fn help_of_every_command_is_found() {
         "attune tools",
     ];
     let built = |command: &&str| cfg!(feature = "audit") || *command != "attune audit";
-    assert_eq!(commands, expected.into_iter().filter(built).collect::<Vec<_>>());
+    let mut expected: Vec<_> = expected.into_iter().filter(built).map(str::to_owned).collect();
+    expected.sort();
+    commands.sort();
+    assert_eq!(commands, expected);
 }
