@@ -336,3 +336,28 @@ async fn lines_that_no_server_can_answer_are_answered_here() {
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(code)), "{line}: {answer}");
     }
 }
+
+/// A server that somebody runs for themselves is not for web pages of others.
+#[tokio::test]
+async fn a_web_page_of_somewhere_else_cannot_use_the_example() {
+    let (body, _) = envelope(json!({ "method": "tools/list", "params": {} }), MODERN, &Value::Null);
+    for (host, origin, status) in [
+        ("127.0.0.1:8000", None, 200),
+        ("127.0.0.1:8000", Some("http://localhost:3000"), 200),
+        ("127.0.0.1:8000", Some("https://evil.example"), 403),
+        ("evil.example", None, 403),
+    ] {
+        let mut request = Request::post("/mcp")
+            .header("host", host)
+            .header("content-type", "application/json")
+            .header("accept", "application/json, text/event-stream")
+            .header("mcp-protocol-version", MODERN)
+            .header("mcp-method", "tools/list");
+        if let Some(origin) = origin {
+            request = request.header("origin", origin);
+        }
+        let request = request.body(Body::from(body.to_string())).unwrap();
+        let answer = clock::app().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), status, "{host} {origin:?}");
+    }
+}

@@ -41,7 +41,7 @@ use self::asker::{Asker, Opening};
 use self::baseline::Baseline;
 use self::facts::{Facts, Place};
 use self::report::{Check as Checked, Report, Subject};
-use self::scenario::Scenario;
+use self::scenario::{Need, Scenario};
 use self::selector::Selector;
 use self::standard::{By, Standard};
 use self::survey::Calls;
@@ -222,7 +222,17 @@ async fn judge(
     scenarios: &[&'static Scenario],
     slow: Duration,
 ) -> anyhow::Result<(Facts, Vec<(&'static str, Checked)>)> {
-    let mut needs = scenarios.iter().flat_map(|scenario| scenario.needs);
+    // Nothing is called for what is known not to apply.
+    let applies = |scenario: &&&Scenario| {
+        let lacks = |need: &Need| match need {
+            Need::Negotiation => survey::negotiation(&opening.introduction).is_none(),
+            Need::Http => place == Place::Pipe,
+            Need::Pipe => place != Place::Pipe,
+            _ => false,
+        };
+        !scenario.needs.iter().any(lacks)
+    };
+    let mut needs = scenarios.iter().filter(applies).flat_map(|scenario| scenario.needs);
     let calls = if needs.clone().any(|need| need.takes_calls()) {
         Calls::Always
     } else if needs.any(|need| need.may_take_calls()) {

@@ -72,10 +72,7 @@ pub(super) async fn survey(
         prompt: None,
         resource: None,
         languages: None,
-        negotiation: introduction
-            .pointer("/capabilities/extensions")
-            .and_then(|all| all.get(NEGOTIATION))
-            .cloned(),
+        negotiation: negotiation(introduction).cloned(),
         reads_context: false,
     };
     progress::show("listing");
@@ -105,6 +102,11 @@ pub(super) async fn survey(
         asker.ask(&conflict).await.code() == Some(-32602) && asker.ask(&alone).await.result().is_some();
     facts.reads_context = facts.zoned.is_some() || reads;
     Ok(facts)
+}
+
+/// What a server declares of content negotiation.
+pub(super) fn negotiation(introduction: &Value) -> Option<&Value> {
+    introduction.pointer("/capabilities/extensions")?.get(NEGOTIATION)
 }
 
 /// All tools.

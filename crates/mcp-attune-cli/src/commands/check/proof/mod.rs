@@ -207,3 +207,10 @@ async fn every_call_is_counted() {
     let told: usize = asker.called(|_| true).iter().map(|call| call.times).sum();
     assert_eq!(told, right.calls());
 }
+
+#[tokio::test]
+async fn no_tool_is_called_for_what_cannot_apply() {
+    let features: Vec<_> = scenario::all().filter(|scenario| scenario.rule.starts_with('F')).collect();
+    let (_, called, _) = looked_at("claims-nothing", &features, &[], PATIENCE).await;
+    assert_eq!(called, []);
+}
