@@ -16,6 +16,7 @@ pub(crate) mod demo;
 pub(crate) mod discover;
 pub(crate) mod explain;
 pub(crate) mod features;
+pub(crate) mod init;
 pub(crate) mod language;
 pub(crate) mod list;
 pub(crate) mod prompt;

@@ -34,6 +34,16 @@ impl Server {
         options.headers = headers(&self.header)?;
         Ok((target, options))
     }
+
+    /// The URL as it was written, where the server has one.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.url.as_deref()
+    }
+
+    /// The program and its arguments; empty where the server has a URL.
+    pub(crate) fn command(&self) -> &[String] {
+        &self.command
+    }
 }
 
 /// Where a server is: at a URL, or a program.

@@ -101,6 +101,7 @@ fn help_of_every_command_is_found() {
         "attune explain",
         "attune features",
         "attune features parse",
+        "attune init",
         "attune language",
         "attune language check",
         "attune language negotiate",

@@ -15,6 +15,7 @@ mod features;
 mod flood;
 mod guides;
 mod help;
+mod init;
 mod language;
 mod localized;
 mod preview;

@@ -11,14 +11,14 @@ use crate::exit::hinted;
 use crate::text::quoted;
 
 /// A folder of locale files, and which of them is the one that the others are translated from.
-pub(super) struct Desk {
+pub(in crate::commands) struct Desk {
     folder: PathBuf,
     pattern: Pattern,
-    pub(super) default: Tag,
+    pub(in crate::commands) default: Tag,
 }
 
 impl Desk {
-    pub(super) fn new(folder: &Path, default: &str) -> anyhow::Result<Self> {
+    pub(in crate::commands) fn new(folder: &Path, default: &str) -> anyhow::Result<Self> {
         let path = folder.to_str();
         let path =
             path.ok_or_else(|| hinted(format!("{} is no UTF-8", folder.display()), "rename the folder"))?;
@@ -40,7 +40,7 @@ impl Desk {
         self.pattern.files()
     }
 
-    pub(super) fn path(&self, tag: &Tag) -> PathBuf {
+    pub(in crate::commands) fn path(&self, tag: &Tag) -> PathBuf {
         // As it is written in the folder, where it is there.
         let known = self.files().0.into_iter().find(|file| file.tag == *tag);
         known.map_or_else(|| self.pattern.of(tag), |file| file.path)
@@ -76,7 +76,7 @@ impl Desk {
     }
 }
 
-pub(super) fn language(text: &str) -> anyhow::Result<Tag> {
+pub(in crate::commands) fn language(text: &str) -> anyhow::Result<Tag> {
     let hint = "write a tag of BCP 47, such as en or de-CH";
     Tag::parse(text).map_err(|why| hinted(format!("{} is {why}", quoted(text)), hint))
 }

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use mcp_attune::catalog::{Draft, Line, Sheet, mark};
+use mcp_attune::language::Tag;
 use mcp_attune_rmcp::Connection;
 use serde::Serialize;
 
 use super::desk::{Desk, language};
-use super::texts::ask;
+use super::texts::{Texts, ask};
 use crate::exit::{Exit, hinted};
 use crate::progress;
 use crate::running::one_thread;
@@ -40,8 +41,9 @@ pub(super) struct Extract {
     json: bool,
 }
 
+/// What was written.
 #[derive(Serialize)]
-struct Shown {
+pub(in crate::commands) struct Shown {
     file: String,
     texts: usize,
     /// What the server did not say before.
@@ -68,20 +70,7 @@ impl Extract {
             progress::clear();
             texts
         })?;
-        let own = match (&given, &texts.language) {
-            (Some(given), Some(said)) if given != said => {
-                eprintln!(
-                    "warning: the server says that its texts are in {said}, and they are taken for {given}"
-                );
-                given
-            }
-            (Some(given), _) => given,
-            (None, said) => &said.clone().unwrap_or(language("en")?),
-        };
-        if texts.too_long > 0 {
-            let bytes = Sheet::MAX_TEXT;
-            eprintln!("warning: {} texts have more than {bytes} bytes and are left out", texts.too_long);
-        }
+        let own = own_language(given.as_ref(), &texts)?;
         let desk = Desk::new(&self.out, own.as_str())?;
         let shown = write(&desk, &self.out, texts.draft)?;
         if self.json {
@@ -93,8 +82,26 @@ impl Extract {
     }
 }
 
+/// The language of the server's own texts: the given one, else the one that the server reports, else English. Warns where
+/// the two differ, and where texts are left out.
+pub(in crate::commands) fn own_language(given: Option<&Tag>, texts: &Texts) -> anyhow::Result<Tag> {
+    if let (Some(given), Some(said)) = (given, &texts.language)
+        && given != said
+    {
+        eprintln!("warning: the server says that its texts are in {said}, and they are taken for {given}");
+    }
+    if texts.too_long > 0 {
+        let bytes = Sheet::MAX_TEXT;
+        eprintln!("warning: {} texts have more than {bytes} bytes and are left out", texts.too_long);
+    }
+    match given.or(texts.language.as_ref()) {
+        Some(tag) => Ok(tag.clone()),
+        None => language("en"),
+    }
+}
+
 /// The marks first: a default language that is new beside marks that are not there would lose what changed.
-fn write(desk: &Desk, folder: &Path, draft: Draft) -> anyhow::Result<Shown> {
+pub(in crate::commands) fn write(desk: &Desk, folder: &Path, draft: Draft) -> anyhow::Result<Shown> {
     std::fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
     let path = desk.path(&desk.default);
     let before = if path.exists() { Desk::read(&path)? } else { b"{}".to_vec() };
@@ -172,7 +179,7 @@ fn untitled(sheet: &Sheet) -> usize {
     things.values().filter(|titled| !**titled).count()
 }
 
-fn tell(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
+pub(in crate::commands) fn tell(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
     let Shown { file, texts, new, changed, gone, marked, untitled } = shown;
     let (new, changed, gone) = (new.len(), changed.len(), gone.len());
     writeln!(out, "{file}: {texts} texts, {new} new, {changed} changed, {gone} gone")?;
@@ -185,6 +192,7 @@ fn tell(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn told(method: &str, page: usize, texts: usize) {
+/// Shows how far the asking is.
+pub(in crate::commands) fn told(method: &str, page: usize, texts: usize) {
     progress::show(&format!("{method}, page {page}: {texts} texts so far"));
 }

@@ -1,9 +1,9 @@
 //! `attune catalog extract|status|lint|pseudo`: what translators and those who run servers do with locale files.
 
-mod desk;
-mod texts;
+pub(super) mod desk;
+pub(super) mod texts;
 
-mod extract;
+pub(super) mod extract;
 mod lint;
 mod pseudo;
 mod status;

@@ -13,17 +13,17 @@ use crate::server::{answer, endless, framed, pages};
 
 /// All texts of a server.
 #[derive(Default)]
-pub(super) struct Texts {
-    pub(super) draft: Draft,
+pub(in crate::commands) struct Texts {
+    pub(in crate::commands) draft: Draft,
     /// The language that the server says they are in.
-    pub(super) language: Option<Tag>,
+    pub(in crate::commands) language: Option<Tag>,
     /// How many came, and how many of them are too long for a locale file.
-    pub(super) count: usize,
-    pub(super) too_long: usize,
+    pub(in crate::commands) count: usize,
+    pub(in crate::commands) too_long: usize,
 }
 
 /// Asks a server for all that it lists, page by page; `progress` is told the method, the page, and how many texts there are.
-pub(super) async fn ask(
+pub(in crate::commands) async fn ask(
     connection: &Connection,
     progress: impl Fn(&str, usize, usize),
 ) -> anyhow::Result<Texts> {

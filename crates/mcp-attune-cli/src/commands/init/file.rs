@@ -1,0 +1,161 @@
+//! The text of a configuration that somebody reads for the first time.
+
+use mcp_attune_gateway::config::{Config, Findings};
+
+use super::proposals::Proposal;
+use crate::show::plain;
+
+/// How wide a comment is at most.
+const WIDTH: usize = 100;
+/// Where a comment beside a value begins.
+const COLUMN: usize = 40;
+
+/// What a configuration says of a server.
+pub(super) struct Configuration {
+    pub(super) name: Option<String>,
+    pub(super) tools: usize,
+    pub(super) language: String,
+    pub(super) upstream: Upstream,
+}
+
+/// Where the server is.
+pub(super) enum Upstream {
+    Url(String),
+    Command(Vec<String>),
+}
+
+impl Configuration {
+    /// Whether it can be used without any binding.
+    pub(super) fn check(&self) -> Result<(), Findings> {
+        Config::parse(&self.write(&[]), "attune.toml").map(drop)
+    }
+
+    /// The proposals that can be used together with it. What a server calls its tools may be refused.
+    pub(super) fn usable(&self, proposals: Vec<Proposal>) -> Vec<Proposal> {
+        let usable = |mut proposal: Proposal| {
+            let fits = |binding: &super::proposals::Binding| {
+                let text = format!("{}\n{}\n", header(&proposal.tool), binding.lines.join("\n"));
+                Config::parse(&text, "attune.toml").is_ok()
+            };
+            let fits: Vec<bool> = proposal.bindings.iter().map(fits).collect();
+            let mut fits = fits.into_iter();
+            proposal.bindings.retain(|_| fits.next().unwrap_or(false));
+            proposal
+        };
+        let usable = proposals.into_iter().map(usable);
+        usable.filter(|proposal| !proposal.bindings.is_empty()).collect()
+    }
+
+    pub(super) fn write(&self, proposals: &[Proposal]) -> String {
+        let name = self.name.as_deref().map_or_else(|| "an MCP server".to_owned(), plain::line);
+        let tools = if self.tools == 1 { "1 tool".to_owned() } else { format!("{} tools", self.tools) };
+        let mut text =
+            comment("", &format!("Attune in front of {name} ({tools}), written by `attune init`."));
+        text += "# `attune config check` looks for mistakes in this file, and `attune config example` shows every setting.\n\n";
+        text += &beside(
+            &format!("default_language = {}", basic(&self.language)),
+            "the language of the server's own texts",
+        );
+        text += "\n[upstream]\n";
+        match &self.upstream {
+            Upstream::Url(url) => {
+                text += &beside(
+                    &format!("url = {}", basic(url)),
+                    "the server; callers connect to http://127.0.0.1:8808/mcp",
+                );
+            }
+            Upstream::Command(command) => {
+                let words = command.iter().map(|word| basic(word)).collect::<Vec<_>>().join(", ");
+                text += &beside(&format!("command = [{words}]"), "the program that is the server");
+                text += &beside("#env = { API_TOKEN = \"…\" }", "more that it finds in its environment");
+            }
+        }
+        text += "\n[locales]\n";
+        text += &beside("path = \"locales/${locale}.json\"", "one file for each language, beside this file");
+        for proposal in proposals {
+            text += &section(proposal);
+        }
+        text
+    }
+}
+
+/// The bindings of one tool; lines that are not active are comments.
+fn section(proposal: &Proposal) -> String {
+    let has_active = proposal.bindings.iter().any(|binding| binding.active);
+    let mark = |active: bool| if active { "" } else { "#" };
+    let mut text = format!("\n{}{}\n", mark(has_active), header(&proposal.tool));
+    for binding in &proposal.bindings {
+        text += &comment("", &binding.note);
+        for line in &binding.lines {
+            text += &format!("{}{line}\n", mark(binding.active));
+        }
+    }
+    text
+}
+
+fn header(tool: &str) -> String {
+    format!("[tools.{}.context]", key(tool))
+}
+
+/// A setting, and what it means.
+fn beside(setting: &str, meaning: &str) -> String {
+    let width = COLUMN - 1;
+    format!("{setting:<width$} # {meaning}\n")
+}
+
+/// A comment on as many lines as it needs.
+fn comment(indent: &str, text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + word.chars().count() < WIDTH => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.iter().map(|line| format!("{indent}# {line}\n")).collect()
+}
+
+/// A key of TOML: bare where it can be.
+pub(super) fn key(name: &str) -> String {
+    let is_bare = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
+    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { basic(name) }
+}
+
+/// A string of TOML on one line. It is written as JSON writes it, but for one sign of control that JSON leaves as it is.
+pub(super) fn basic(text: &str) -> String {
+    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::init::proposals::propose;
+    use serde_json::json;
+
+    #[test]
+    fn whatever_a_server_calls_itself_and_its_tools_the_file_can_be_used() {
+        let names =
+            ["a.b", "", "\"]\n[server]\nlisten = \"0.0.0.0:80\"", "é\u{7f}\u{1b}[31m", "x\r\n#", "'''"];
+        let schema = json!({ "properties": {
+            "tz": { "type": "string", "default": "Europe/Zurich" }, "language": { "type": "string" } } });
+        let tools: Vec<_> = names.map(|name| json!({ "name": name, "inputSchema": schema })).into();
+        for name in names {
+            let configuration = Configuration {
+                name: Some(name.to_owned()),
+                tools: tools.len(),
+                language: "en".to_owned(),
+                upstream: Upstream::Command(vec!["server".to_owned(), name.to_owned()]),
+            };
+            let proposals = configuration.usable(propose(&tools));
+            let text = configuration.write(&proposals);
+            let config =
+                Config::parse(&text, "attune.toml").unwrap_or_else(|findings| panic!("{findings}\n{text}"));
+            assert_eq!(config.server, Config::default().server, "{text}");
+            assert!(config.mounts[0].bindings().binds("a.b"), "{text}");
+            // Comments are bindings too, once somebody takes the mark away.
+            let uncommented = text.replace("\n#language", "\nlanguage");
+            assert!(Config::parse(&uncommented, "attune.toml").is_ok(), "{uncommented}");
+        }
+    }
+}
