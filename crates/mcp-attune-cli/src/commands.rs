@@ -23,3 +23,4 @@ pub(crate) mod prompt;
 pub(crate) mod read;
 pub(crate) mod serve;
 pub(crate) mod stdio;
+pub(crate) mod template;

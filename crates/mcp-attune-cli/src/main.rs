@@ -65,6 +65,7 @@ enum Command {
     Resources(commands::list::Resources),
     Serve(commands::serve::Serve),
     Stdio(commands::stdio::Stdio),
+    Template(commands::template::Template),
     Tools(commands::list::Tools),
 }
 
@@ -95,6 +96,7 @@ fn main() -> ExitCode {
         Command::Resources(resources) => resources.run(&mut out),
         Command::Serve(serve) => serve.run(&mut out),
         Command::Stdio(stdio) => stdio.run(),
+        Command::Template(template) => template.run(&mut out),
         Command::Tools(tools) => tools.run(&mut out),
     };
     exit::code(result.and_then(|exit| Ok(out.flush().map(|()| exit)?)))

@@ -153,7 +153,7 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-fn preference(text: &str) -> anyhow::Result<AcceptLanguage> {
+pub(crate) fn preference(text: &str) -> anyhow::Result<AcceptLanguage> {
     AcceptLanguage::parse(text).map_err(|why| {
         let told = why.to_string();
         let (what, hint) =

@@ -31,7 +31,12 @@ fn follow(name: &str) -> usize {
                 let part: Result<serde_json::Value, _> = serde_json::from_str(inside);
                 assert!(part.is_ok(), "{name}: {inside}");
             }
-            ("json", file) => fs::write(folder.join(file), inside).expect("a file"),
+            ("jinja", "") => {}
+            ("json" | "jinja", file) => {
+                let file = folder.join(file);
+                fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+                fs::write(file, inside).expect("a file");
+            }
             (other, _) => panic!("{name}: nothing is known to do with a block of {other}"),
         }
     }
@@ -64,6 +69,11 @@ fn what_authors_of_bundles_are_shown_is_what_happens() {
 #[test]
 fn what_operators_are_shown_is_what_happens() {
     assert!(follow("localizing.md") >= 8);
+}
+
+#[test]
+fn what_is_shown_of_templates_is_what_happens() {
+    assert!(follow("templates.md") >= 2);
 }
 
 #[test]

@@ -111,6 +111,8 @@ fn help_of_every_command_is_found() {
         "attune resources",
         "attune serve",
         "attune stdio",
+        "attune template",
+        "attune template render",
         "attune tools",
     ];
     let built = |command: &&str| cfg!(feature = "audit") || *command != "attune audit";

@@ -24,6 +24,7 @@ mod serving;
 mod shaped;
 mod signals;
 mod stdio;
+mod template;
 mod terminal;
 
 use std::process::{Command, Output};

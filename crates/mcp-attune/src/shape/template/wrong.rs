@@ -196,8 +196,8 @@ impl Failed {
     /// What became of a rendering. Of minijinja's own words none are taken: they may quote values.
     pub(super) fn of(source: &str, error: &Error) -> Self {
         let written = || {
-            let text = error.range().and_then(|range| source.get(range)).unwrap_or_default();
-            quoted(text.trim(), 64)
+            let text = error.range().and_then(|range| source.get(from_name(source, range.start)..range.end));
+            quoted(text.unwrap_or_default().trim(), 64)
         };
         let told = core::error::Error::source(error).and_then(|source| source.downcast_ref::<Told>());
         let what = match error.kind() {
@@ -212,6 +212,16 @@ impl Failed {
         };
         Self { line: error.line(), what }
     }
+}
+
+/// Where a name begins that is pointed at in its middle: of `day.high` minijinja may point at `.high`.
+fn from_name(source: &str, at: usize) -> usize {
+    let (Some(before), Some(rest)) = (source.get(..at), source.get(at..)) else { return at };
+    if !rest.starts_with(['.', '[']) {
+        return at;
+    }
+    let of_name = |char: char| char.is_alphanumeric() || matches!(char, '_' | '.' | '[' | ']');
+    before.trim_end_matches(of_name).len()
 }
 
 /// Carries what happened through minijinja.
