@@ -13,6 +13,7 @@ mod judged;
 mod judging;
 mod leash;
 mod local;
+mod operating;
 mod packages;
 mod preview;
 mod referee;
@@ -45,6 +46,7 @@ const PARTS: &[(&str, Part)] = &[
     ("arguments bound to the context", bound::run),
     ("content negotiation", shaped::run),
     ("replicas behind nginx", replicas::run),
+    ("the page for operators", operating::run),
     ("the preview in a browser", preview::run),
     ("expressions of time in Python", when::run),
     ("bundles beside the official tool", bundles::run),
@@ -59,6 +61,11 @@ pub(crate) fn aliases() -> Result<()> {
 /// Runs the first hours alone.
 pub(crate) fn roles() -> Result<()> {
     roles::alone()
+}
+
+/// Runs the part about the page for operators alone.
+pub(crate) fn operating() -> Result<()> {
+    operating::alone()
 }
 
 /// Runs our referee alone, and writes what it says into its page.

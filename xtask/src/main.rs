@@ -39,7 +39,9 @@ Usage: cargo xtask COMMAND
   interop aliases the part of it that sends other spellings of the endpoint, of methods, headers and messages to
                   web servers of other people (needs npm and Python, and Go for one of them)
   interop roles   the part of it that is the first hour of the people whom Attune is for, command by command, and how
-                  long each takes to a first success (needs npm and Python)";
+                  long each takes to a first success (needs npm and Python)
+  interop operating
+                  the part of it that runs the snippets of docs/operating.md with nginx, Caddy and systemd";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -77,6 +79,7 @@ fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
         ["interop", "check"] => interop::check,
         ["interop", "aliases"] => interop::aliases,
         ["interop", "roles"] => interop::roles,
+        ["interop", "operating"] => interop::operating,
         ["interop", "--quick"] => || interop::run(true, false),
         ["interop", "--if-possible"] => || interop::run(false, true),
         ["interop", "--quick", "--if-possible"] => || interop::run(true, true),

@@ -64,6 +64,23 @@ fn fetch(package: &str, folder: &PathBuf) -> Result<()> {
     shell::run(npm.arg(folder).arg(package), "npm and its registry are needed for what other people wrote")
 }
 
+/// A program of Debian's: the one on the path, else one taken out of its package, which needs no rights.
+pub(crate) fn debian(package: &str, file: &str) -> Result<PathBuf> {
+    if shell::succeeds(&mut program(package, "version")) {
+        return Ok(package.into());
+    }
+    let folder = folder().join(package);
+    let file = folder.join(file);
+    if !file.exists() {
+        fs::create_dir_all(&folder)?;
+        let script = format!("apt-get download {package} && dpkg-deb -x {package}_*.deb .");
+        let mut fetch = program("sh", "-c");
+        let hint = "apt-get, dpkg-deb and Debian's archive are needed for what is not installed";
+        shell::run(fetch.arg(script).current_dir(&folder), hint).context(Unavailable)?;
+    }
+    Ok(file)
+}
+
 /// Installs a package for Python, unless that version is there already, and returns one of its programs. Each package has
 /// an environment of its own.
 pub(crate) fn pypi(package: &str, program: &str) -> Result<PathBuf> {

@@ -18,6 +18,7 @@ mod help;
 mod init;
 mod language;
 mod localized;
+mod operating;
 mod preview;
 mod readme;
 mod serving;
