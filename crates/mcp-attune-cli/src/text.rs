@@ -52,6 +52,16 @@ pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Resu
     Ok(writeln!(out)?)
 }
 
+/// A number of bytes as people read it: `512 bytes`, `1.5 kB`, `500.0 MB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
+    match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
+        // Tenths, rounded down: what is shown is never more than there is.
+        Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
+        None => format!("{bytes} bytes"),
+    }
+}
+
 /// A value as an error may quote it: escaped, and no longer than a line can bear.
 pub(crate) fn quoted(value: &str) -> String {
     const MAX_CHARS: usize = 40;
@@ -94,6 +104,21 @@ mod tests {
         }
         // Nine words of eight fit after the indent, and a tenth would not.
         assert_eq!(text.lines().next().map(str::len), Some(2 + 9 * 8 - 1));
+    }
+
+    #[test]
+    fn sizes_are_told_in_the_unit_that_fits() {
+        for (bytes, told) in [
+            (0, "0 bytes"),
+            (999, "999 bytes"),
+            (1_000, "1.0 kB"),
+            (1_999, "1.9 kB"),
+            (500_011_701, "500.0 MB"),
+            (2_150_000_000, "2.1 GB"),
+            (u64::MAX, "18446744073.7 GB"),
+        ] {
+            assert_eq!(size(bytes), told);
+        }
     }
 
     #[test]

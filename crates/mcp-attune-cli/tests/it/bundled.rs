@@ -219,6 +219,8 @@ fn a_manifest_is_shown_as_a_user_sees_it() {
     --- stdout
     3 texts in en-US
     There is no translation yet.
+
+    4 texts of settings (user_config) cannot be translated: everybody sees the manifest's own.
     --- stderr
     1 locale file cannot be read
     hint: `attune bundle validate` tells why
@@ -241,6 +243,8 @@ fn coverage_counts_what_the_manifest_has() {
     es      █████████████░░░░░░░  66 %        1      0        0
     es-MX   █████████████░░░░░░░  66 %        1      0        2
 
+    4 texts of settings (user_config) cannot be translated: everybody sees the manifest's own.
+
     es: missing: author.name
     es-MX: missing: author.name
     es-MX: surplus: long_description
@@ -253,6 +257,7 @@ fn coverage_counts_what_the_manifest_has() {
     {
       "default_locale": "en-US",
       "total": 3,
+      "settings": 4,
       "locales": [
         {
           "locale": "es",

@@ -77,6 +77,8 @@ fn help_of_every_command_is_found() {
         "attune bundle",
         "attune bundle coverage",
         "attune bundle icon",
+        "attune bundle info",
+        "attune bundle new-locale",
         "attune bundle pack",
         "attune bundle preview",
         "attune bundle resolve",

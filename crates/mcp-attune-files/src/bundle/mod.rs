@@ -40,7 +40,7 @@ use mcp_attune::language::Tag;
 use self::archive::Archive;
 pub use self::fault::{Broken, NotOpened, Unavailable, Wrong};
 use self::limits::MOST_KEPT;
-pub use self::pack::{NotPacked, Packed, pack};
+pub use self::pack::{NotPacked, Packed, Progress, pack, pack_with_progress};
 pub use self::picture::NoPicture;
 pub use self::signature::{Signature, Signed};
 use self::source::Source;

@@ -3,7 +3,8 @@
 //! 1. Files come in the order of their names, dated 1980-01-01, which is the first day that archives know, with the modes 644 or 755.
 //! 2. Left out is what the official tool leaves out, and what `.mcpbignore` names, in the way of `.gitignore`.
 //! 3. Links are packed as what they lead to, and refused where that is outside.
-//! 4. What [`Bundle::open`](super::Bundle::open) would refuse is not packed.
+//! 4. What [`Bundle::open`](super::Bundle::open) would refuse is not packed. Sizes, and whether a file packs too well, are looked at before
+//!    anything is written.
 //! 5. Whoever looks at the archive sees what it was or what it is, and never a part.
 //!
 //! Rules: B8.
@@ -61,6 +62,9 @@ const LEFT_OUT: [&str; 33] = [
     "*.tsbuildinfo",
     "tsconfig.json",
 ];
+
+/// How much of a file is packed at a time.
+const PART: usize = 1 << 20;
 
 /// The file that names what else is left out.
 const IGNORE: &str = ".mcpbignore";
@@ -142,12 +146,35 @@ impl NotPacked {
 
 impl std::error::Error for NotPacked {}
 
+/// How far a packing is, in bytes of the files that are packed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Progress {
+    /// What is done.
+    pub done: u64,
+    /// What there is to do.
+    pub total: u64,
+}
+
 /// Packs a folder. The manifest must be there; whether it is right is not looked at.
 ///
 /// # Errors
 ///
 /// [`NotPacked`]; nothing is written then.
 pub fn pack(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Packed, NotPacked> {
+    pack_with_progress(folder, out, &mut |_| {})
+}
+
+/// The same; `progress` is told about each megabyte that is packed.
+///
+/// # Errors
+///
+/// [`NotPacked`]; nothing is written then.
+pub fn pack_with_progress(
+    folder: impl AsRef<Path>,
+    out: impl AsRef<Path>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Packed, NotPacked> {
     let unreadable = |error: io::Error| NotPacked::Unreadable(error.kind());
     let unwritable = |error: io::Error| NotPacked::Unwritable(error.kind());
     let (root, out) = (fs::canonicalize(folder).map_err(unreadable)?, out.as_ref());
@@ -164,10 +191,15 @@ pub fn pack(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Packed, N
         return Err(NotPacked::NoManifest);
     }
     left_out.sort();
+    let total = check_bounds(&files)?;
     // No bundle ends so.
     let partial = out.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
     let packed = File::create(&partial).map_err(unwritable).and_then(|file| {
-        let packed = write(&files, left_out, BufWriter::new(file))?;
+        let mut done = 0;
+        let packed = write(&files, left_out, BufWriter::new(file), &mut |bytes| {
+            done += bytes;
+            progress(Progress { done, total });
+        })?;
         fs::rename(&partial, &out).map_err(unwritable)?;
         Ok(packed)
     });
@@ -175,6 +207,54 @@ pub fn pack(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Packed, N
         let _ = fs::remove_file(&partial);
     }
     packed
+}
+
+/// Says what no archive may hold before hours are spent on it, and how many bytes all files have.
+fn check_bounds(files: &BTreeMap<Box<str>, Chosen>) -> Result<u64, NotPacked> {
+    let mut total = 0_u64;
+    for Chosen { name, path } in files.values() {
+        let unfit = |why| NotPacked::File { name: name.as_str().into(), why };
+        let about = fs::metadata(path).map_err(|error| unfit(Unavailable::Unreadable(error.kind())))?;
+        if about.len() > MOST_OF_ONE {
+            return Err(unfit(Unavailable::Entry(Wrong::TooLarge)));
+        }
+        total = total.saturating_add(about.len());
+        if total > MOST_UNPACKED {
+            return Err(NotPacked::Archive(Broken::Unpacked));
+        }
+    }
+    for Chosen { name, path } in files.values() {
+        let packs_too_well = packs_too_well(path);
+        let unfit = |why| NotPacked::File { name: name.as_str().into(), why };
+        if packs_too_well.map_err(|error| unfit(Unavailable::Unreadable(error.kind())))? {
+            return Err(unfit(Unavailable::Entry(Wrong::Ratio)));
+        }
+    }
+    Ok(total)
+}
+
+/// Whether a large file comes to less than is allowed even when it is packed in haste. Of an ordinary file only the beginning is
+/// read: as soon as enough has come out, the rest does not matter.
+fn packs_too_well(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let size = file.metadata()?.len();
+    if size <= RATIO_FROM {
+        return Ok(false);
+    }
+    let mut encoder = DeflateEncoder::new(io::sink(), Compression::fast());
+    let mut part = vec![0; PART];
+    loop {
+        let read = file.read(&mut part)?;
+        if read == 0 {
+            break;
+        }
+        encoder.write_all(part.get(..read).unwrap_or_default())?;
+        if encoder.total_out().saturating_mul(MOST_RATIO) >= size {
+            return Ok(false);
+        }
+    }
+    encoder.try_finish()?;
+    Ok(encoder.total_out().saturating_mul(MOST_RATIO) < size)
 }
 
 /// A file that is packed.
@@ -293,6 +373,7 @@ fn write(
     files: &BTreeMap<Box<str>, Chosen>,
     left_out: Vec<Box<str>>,
     mut into: BufWriter<File>,
+    packed_bytes: &mut dyn FnMut(u64),
 ) -> Result<Packed, NotPacked> {
     let unwritable = |error: io::Error| NotPacked::Unwritable(error.kind());
     let (mut bytes, mut unpacked, mut hash) = (0_u64, 0_u64, Sha256::new());
@@ -306,8 +387,8 @@ fn write(
         into.write_all(part).map_err(unwritable)
     };
     for Chosen { name, path } in files.values() {
-        let entry =
-            Entry::of(name, path).map_err(|why| NotPacked::File { name: name.as_str().into(), why })?;
+        let entry = Entry::of(name, path, packed_bytes)
+            .map_err(|why| NotPacked::File { name: name.as_str().into(), why })?;
         unpacked += u64::from(entry.size);
         if unpacked > MOST_UNPACKED {
             return Err(NotPacked::Archive(Broken::Unpacked));
@@ -336,7 +417,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    fn of(name: &'a Inside, path: &Path) -> Result<Self, Unavailable> {
+    fn of(name: &'a Inside, path: &Path, packed: &mut dyn FnMut(u64)) -> Result<Self, Unavailable> {
         let unreadable = |error: io::Error| Unavailable::Unreadable(error.kind());
         let file = File::open(path).map_err(unreadable)?;
         let about = file.metadata().map_err(unreadable)?;
@@ -346,7 +427,11 @@ impl<'a> Entry<'a> {
         let size = size.ok_or(Unavailable::Entry(Wrong::TooLarge))?;
         let checksum = crc32fast::hash(&bytes);
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-        let deflated = encoder.write_all(&bytes).and_then(|()| encoder.finish()).map_err(unreadable)?;
+        for part in bytes.chunks(PART) {
+            encoder.write_all(part).map_err(unreadable)?;
+            packed(part.len() as u64);
+        }
+        let deflated = encoder.finish().map_err(unreadable)?;
         let (method, data) = if deflated.len() < bytes.len() { (8, deflated) } else { (0, bytes) };
         if u64::from(size) > RATIO_FROM && u64::from(size) > data.len() as u64 * MOST_RATIO {
             return Err(Unavailable::Entry(Wrong::Ratio));

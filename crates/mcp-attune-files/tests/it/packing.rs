@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::time::{Duration, SystemTime};
 
-use mcp_attune_files::bundle::{Bundle, NotPacked, pack};
+use mcp_attune_files::bundle::{Bundle, NotPacked, pack, pack_with_progress};
 use proptest::prelude::*;
 
 use crate::place::{Folder, tree};
@@ -227,4 +227,37 @@ proptest! {
             prop_assert_eq!(&found, bytes);
         }
     }
+}
+
+/// Nothing is packed, and so nobody is told of progress.
+#[test]
+fn bounds_are_looked_at_before_anything_is_packed() {
+    let folder = Folder::new("bounds");
+    folder.write("bundle/manifest.json", "{}");
+    let bundle = folder.path().join("bundle");
+    let out = folder.path().join("a.mcpb");
+    let pack = || {
+        let mut told = Vec::new();
+        let packed = pack_with_progress(&bundle, &out, &mut |progress| told.push(progress));
+        (packed, told)
+    };
+    // Sparse files: of zeros, and no room on the disk.
+    let large = |name: &str, bytes: u64| {
+        File::create(bundle.join(name)).unwrap().set_len(bytes).unwrap();
+    };
+    large("too-large.bin", (512 << 20) + 1);
+    let (packed, told) = pack();
+    assert!(packed.unwrap_err().to_string().contains("too-large.bin"));
+    assert!(told.is_empty() && !out.exists());
+    fs::remove_file(bundle.join("too-large.bin")).unwrap();
+    large("zeros.bin", 40 << 20);
+    let (packed, told) = pack();
+    assert!(packed.unwrap_err().to_string().contains("zeros.bin"));
+    assert!(told.is_empty() && !out.exists());
+    // Up to a size, files may be as repetitive as they like.
+    large("zeros.bin", 3 << 20);
+    let (packed, told) = pack();
+    assert_eq!(packed.unwrap().files.len(), 2);
+    assert_eq!(told.last().map(|last| (last.done, last.total)), Some(((3 << 20) + 2, (3 << 20) + 2)));
+    assert!(told.len() >= 4 && told.windows(2).all(|pair| pair[0].done < pair[1].done), "{told:?}");
 }

@@ -138,6 +138,8 @@ pub struct Setting {
     pub kind: Option<Box<str>>,
     /// Its name for people.
     pub title: Option<Box<str>>,
+    /// What it is.
+    pub description: Option<Box<str>>,
     /// Whether there is no bundle without it.
     pub required: bool,
     /// Whether it may be several.
@@ -225,6 +227,15 @@ impl Manifest {
                 .map(|(key, value)| setting(key, value))
                 .collect(),
         })
+    }
+
+    /// How many texts its settings have. Hosts show them when a bundle is installed, and no locale file has a place for them.
+    ///
+    /// Rules: B3.
+    #[must_use]
+    pub fn setting_texts(&self) -> usize {
+        let texts = self.user_config.iter().flat_map(|it| [&it.title, &it.description]);
+        texts.flatten().filter(|text| !text.trim().is_empty()).count()
     }
 
     /// The icons to choose from: `icons`, else the one that `icon` names.
@@ -338,6 +349,7 @@ fn setting(key: Box<str>, value: Value<'_>) -> Setting {
         key,
         kind: said("type"),
         title: said("title"),
+        description: said("description"),
         required: is("required"),
         multiple: is("multiple"),
         sensitive: is("sensitive"),

@@ -14,7 +14,8 @@ use crate::text::json;
 /// See how far each locale of a bundle is translated
 ///
 /// Counted are the texts that the manifest has. A text is missing where neither the locale's file nor that of a relative (es for
-/// es-MX) has it; surplus where the manifest has no such text. Keywords count as one.
+/// es-MX) has it; surplus where the manifest has no such text. Keywords count as one. The titles and descriptions of settings are told apart: hosts show
+/// them, and no locale file has a place for them.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  $ attune bundle coverage examples/bundle\n  $ attune bundle coverage --json examples/bundle\n  $ attune bundle coverage --at-least 100 examples/bundle"
@@ -26,7 +27,7 @@ pub(super) struct Coverage {
     /// Name each text that is missing, stale or surplus
     #[arg(long, conflicts_with = "json")]
     list: bool,
-    /// Print JSON: `default_locale`, `total`, and `locales` with `locale`, `translated`, `percent`, `inherited`, `missing`,
+    /// Print JSON: `default_locale`, `total`, `settings` (texts that cannot be translated), and `locales` with `locale`, `translated`, `percent`, `inherited`, `missing`,
     /// `stale` and `surplus`
     #[arg(long)]
     json: bool,
@@ -38,6 +39,8 @@ pub(super) struct Coverage {
 struct Shown {
     default_locale: Option<String>,
     total: usize,
+    /// Texts of settings, which no locale file has a place for.
+    settings: usize,
     locales: Vec<Covered>,
 }
 
@@ -54,13 +57,22 @@ impl Coverage {
         let others = report.coverage.iter().filter(|it| Some(&it.tag) != default);
         let rows = others.map(|it| Covered::new(&it.tag, &it.coverage)).collect();
         let total = texts(bundle.manifest()).lines().len();
-        let shown = Shown { default_locale: default.map(ToString::to_string), total, locales: rows };
+        let settings = bundle.manifest().setting_texts();
+        let shown =
+            Shown { default_locale: default.map(ToString::to_string), total, settings, locales: rows };
         if self.json {
             json(out, &shown)?;
         } else {
             let own = shown.default_locale.as_deref().unwrap_or("the manifest");
             writeln!(out, "{} texts in {own}", shown.total)?;
             table(out, &shown.locales)?;
+            if settings > 0 {
+                let texts = if settings == 1 { "1 text".to_owned() } else { format!("{settings} texts") };
+                writeln!(
+                    out,
+                    "\n{texts} of settings (user_config) cannot be translated: everybody sees the manifest's own."
+                )?;
+            }
             if self.list {
                 list(out, &shown.locales)?;
             }

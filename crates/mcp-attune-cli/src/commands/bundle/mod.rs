@@ -2,6 +2,8 @@
 
 mod coverage;
 mod icon;
+mod info;
+mod new_locale;
 mod pack;
 mod preview;
 mod resolve;
@@ -26,6 +28,8 @@ pub(crate) struct Bundle {
 enum Command {
     Coverage(coverage::Coverage),
     Icon(icon::Icon),
+    Info(info::Info),
+    NewLocale(new_locale::NewLocale),
     Pack(pack::Pack),
     Preview(preview::Preview),
     Resolve(resolve::Resolve),
@@ -37,6 +41,8 @@ impl Bundle {
         match self.command {
             Command::Coverage(coverage) => coverage.run(out),
             Command::Icon(icon) => icon.run(out),
+            Command::Info(info) => info.run(out),
+            Command::NewLocale(new_locale) => new_locale.run(out),
             Command::Pack(pack) => pack.run(out),
             Command::Preview(preview) => preview.run(out),
             Command::Resolve(resolve) => resolve.run(out),

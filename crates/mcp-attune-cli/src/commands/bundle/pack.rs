@@ -4,12 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use mcp_attune::bundle::{Thresholds, check};
-use mcp_attune_files::bundle::pack;
+use mcp_attune_files::bundle::{Progress, pack_with_progress};
 
 use super::open;
 use crate::exit::{Exit, hinted};
 use crate::output::writable;
+use crate::progress;
 use crate::show::plain::line;
+use crate::text::size;
 
 /// Pack a bundle's folder into a .mcpb file: exit 0 if it was written, 1 if the bundle is not valid
 ///
@@ -51,24 +53,33 @@ impl Pack {
             Some(to) => to,
             None => named(folder)?,
         };
-        let packed =
-            pack(folder, &to).map_err(|why| hinted(format!("{}: {why}", folder.display()), why.hint()))?;
+        let packed = pack_with_progress(folder, &to, &mut tell);
+        progress::clear();
+        let packed = packed.map_err(|why| hinted(format!("{}: {why}", folder.display()), why.hint()))?;
         for (name, bytes) in &packed.files {
-            writeln!(out, "{bytes:>10}  {}", line(name.as_str()))?;
+            writeln!(out, "{:>10}  {}", size(*bytes), line(name.as_str()))?;
         }
         let digest: String = packed.sha256.iter().map(|byte| format!("{byte:02x}")).collect();
         let count = packed.files.len();
         let files = if count == 1 { "file" } else { "files" };
         writeln!(
             out,
-            "{count} {files}, {} left out, {} bytes in {}",
+            "{count} {files}, {} left out, {} in {}",
             packed.left_out.len(),
-            packed.bytes,
+            size(packed.bytes),
             to.display()
         )?;
         writeln!(out, "sha256 {digest}")?;
         Ok(Exit::Fine)
     }
+}
+
+/// Shows how far it is, in a bar of twenty signs.
+fn tell(Progress { done, total, .. }: Progress) {
+    let share = |of: u64| done.saturating_mul(of).checked_div(total).unwrap_or(of).min(of);
+    let full = usize::try_from(share(20)).unwrap_or(20);
+    let bar = "█".repeat(full) + &"░".repeat(20 - full);
+    progress::show(&format!("packing {bar} {:>3} %, {} of {}", share(100), size(done), size(total)));
 }
 
 /// The file beside us that has the name of the folder.

@@ -43,6 +43,14 @@ pub(super) fn write(page: &mut String, shown: &Shown) -> fmt::Result {
          <li><span class=\"missing\"></span> missing</li></ul>"
     )?;
     missing(page, shown)?;
+    if shown.setting_texts > 0 {
+        writeln!(
+            page,
+            "<p class=\"dim\">{} texts of settings are not among them: no locale file has a place for them, so everybody sees the \
+             manifest’s own.</p>",
+            shown.setting_texts
+        )?;
+    }
     writeln!(page, "</section>")
 }
 

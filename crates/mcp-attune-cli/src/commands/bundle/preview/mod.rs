@@ -1,6 +1,7 @@
 //! `attune bundle preview`: a bundle as a store shows it, in every locale, on one page.
 
 mod picture;
+mod setting;
 mod shelf;
 mod shown;
 
@@ -29,7 +30,7 @@ use crate::text::quoted;
 /// Show a bundle as a store would, on one page
 ///
 /// The page has every locale of the bundle, light and dark, each text that is not translated marked with where it comes from, how
-/// far each locale is, and which icon serves which size. It needs no network and no script.
+/// far each locale is, what users fill in when they install it, and which icon serves which size. It needs no network and no script.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  $ attune bundle preview --out - --locale es-AR examples/bundle\n  $ attune bundle preview --out - nowhere # exit 2\n\nA bundle of yours, and what is seen in Uruguay:\n  attune bundle preview --out preview.html --locale es-UY my-bundle"

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use super::shown::{Kept, Shot, Shown, View};
-use super::{coverage, icons, store};
+use super::{coverage, icons, setting, store};
 use crate::html::{self, Escaped};
 
 const STYLE: &str = include_str!("page.css");
@@ -27,6 +27,7 @@ fn write(page: &mut String, shown: &Shown) -> fmt::Result {
     for (index, view) in shown.views.iter().enumerate() {
         store::write(page, shown, view, &pictures, index)?;
     }
+    setting::write(page, shown)?;
     coverage::write(page, shown)?;
     icons::write(page, shown, &pictures)?;
     problems(page, shown)?;

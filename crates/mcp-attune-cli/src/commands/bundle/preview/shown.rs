@@ -4,6 +4,7 @@ use mcp_attune::bundle::{Icon, Inside, Locales, Manifest, Size, choose};
 use mcp_attune::language::{Direction, Tag, direction};
 
 use super::picture::{self, Picture, Room};
+use super::setting::Setting;
 use super::shelf::Shelf;
 use crate::text::quoted;
 
@@ -38,6 +39,10 @@ pub(super) struct Shown {
     pub(super) icons: Vec<Shot>,
     pub(super) served: Vec<Served>,
     pub(super) screenshots: Vec<Shot>,
+    /// What users fill in.
+    pub(super) settings: Vec<Setting>,
+    /// How many texts settings have, those that are not shown included.
+    pub(super) setting_texts: usize,
     /// Files that cannot be used, and why.
     pub(super) problems: Vec<String>,
 }
@@ -171,6 +176,8 @@ impl Shown {
             left_out,
             served: SIDES.into_iter().map(|side| Served::new(&icons, side)).collect(),
             icons: shots,
+            settings: manifest.user_config.iter().take(LISTED).map(Setting::of).collect(),
+            setting_texts: manifest.setting_texts(),
             screenshots: self::shots(&screenshots, picture::SCREENSHOT, SCREENSHOTS, read, &mut room),
             problems,
         }
