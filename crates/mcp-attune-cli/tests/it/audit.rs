@@ -58,6 +58,19 @@ fn shows_what_results_cost_and_what_comes_twice() {
     --- stdout
     attune demo --bare --stdio (2026-07-28): 10 tools, 4 calls
 
+    10 tools: 856 tokens in every conversation
+      execute_sql          205
+      find_connections      95
+      local_time            90
+      get_weather           79
+      sales_report          71
+      query_activity        70
+      query_sales           66
+      query_tickets         63
+      build_report          59
+      book_seat             58
+    Hidden and filled from the caller's context, local_time.tz, get_weather.tz would save 62 tokens.
+
                            as it comes   json, compact        markdown            text
     tool                 bytes  tokens  tokens   saved  tokens   saved  tokens   saved
     build_report            96      30      15    50 %      22    27 %      16    47 %
@@ -87,7 +100,7 @@ fn shows_what_results_cost_and_what_comes_twice() {
 fn the_object_has_every_form_and_its_totals_are_sums() {
     let shown = printed(&demo(&["--json", "--call", BERN, "--call", TRAINS]));
     let names = |value: &Value| value.as_object().map(|it| it.keys().cloned().collect::<Vec<_>>().join(" "));
-    insta::assert_snapshot!(names(&shown).expect("an object"), @"not_called results server tokenizer tools total twice version");
+    insta::assert_snapshot!(names(&shown).expect("an object"), @"listing not_called results server tokenizer tools total twice version");
     let rows = shown["results"].as_array().expect("rows");
     insta::assert_snapshot!(names(&rows[0]).expect("an object"), @"arguments as_it_comes findings outcome shaped tool why");
     let row = |name: &str| rows.iter().find(|row| row["tool"] == name).expect(name);
@@ -165,6 +178,21 @@ fn a_tool_that_fails_is_a_row_and_the_others_are_looked_at() {
     exit: 1
     --- stdout
     sh server.sh (2025-11-25): 13 tools, 13 calls
+
+    13 tools: 90 tokens in every conversation
+      \u{1b}[2J\u{202e}<b>      13
+      named-twice                9
+      huge                       7
+      deepest                    7
+      long                       6
+      deep                       6
+      error                      6
+      odd                        6
+      silent                     6
+      ends                       6
+      unknown                    6
+      invalid                    6
+      fine                       6
 
                   as it comes   json, compact        markdown            text
     tool        bytes  tokens  tokens   saved  tokens   saved  tokens   saved

@@ -8,6 +8,7 @@ use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
 use serde_json::value::RawValue;
 
+use super::listing::ListingCost;
 use crate::arguments::Call;
 use crate::exit::hinted;
 use crate::progress;
@@ -48,23 +49,27 @@ impl<'a> Asked<'a> {
         self.connection.as_ref().map(|connection| (connection.version(), connection.era()))
     }
 
-    /// All tools.
-    pub(super) async fn tools(&self) -> anyhow::Result<Vec<Tool>> {
+    /// All tools, and what they cost before any is called.
+    pub(super) async fn tools(&self) -> anyhow::Result<(Vec<Tool>, ListingCost)> {
         let connection = self.connection.as_ref().context("the connection is closed")?;
-        let mut tools = Vec::new();
+        let (mut tools, mut costs) = (Vec::new(), ListingCost::default());
         let turn = |page| progress::show(&format!("tools/list, page {page}"));
         let take = |message: &Message<'_>| {
             let listed = message.member("result").and_then(|result| result.member("tools"));
             tools.extend(listed.into_iter().flat_map(Value::elements).filter_map(Tool::read));
-            let fits = tools.len() <= MOST_TOOLS;
-            if fits { Ok(()) } else { Err(endless(&format!("more than {MOST_TOOLS} tools"))) }
+            if tools.len() > MOST_TOOLS {
+                return Err(endless(&format!("more than {MOST_TOOLS} tools")));
+            }
+            costs.add(message);
+            Ok(())
         };
         let listing = pages(connection, "tools/list", turn, take);
         tokio::time::timeout(LISTING, listing).await.map_err(|_| {
             let what = format!("the tools are not listed within {} seconds", LISTING.as_secs());
             hinted(what, "see whether the server gives the same page again and again")
         })??;
-        Ok(tools)
+        costs.sort();
+        Ok((tools, costs))
     }
 
     /// What comes of a call, or why nothing does.

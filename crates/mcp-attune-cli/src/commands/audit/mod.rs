@@ -2,6 +2,8 @@
 
 mod tokens;
 
+mod listing;
+
 mod ask;
 
 mod found;
@@ -23,6 +25,7 @@ use serde_json::value::RawValue;
 
 use self::ask::Asked;
 use self::found::{findings, is_error};
+use self::listing::ListingCost;
 use self::report::{Outcome, Report, Row};
 use crate::arguments::{Call, Left, Named, choose};
 use crate::exit::Exit;
@@ -32,7 +35,10 @@ use crate::running::one_thread;
 use crate::server::{Server, answer, framed};
 use crate::text::{json, quoted};
 
-/// See what each result of a server costs, in bytes and tokens
+/// See what the tools of a server cost in every conversation, and what each result costs, in bytes and tokens
+///
+/// First comes what clients give a model of every tool, whether or not it is called: name, description and input schema.
+/// Arguments that the caller's context could fill (a time zone, a locale, a language) could be hidden, which saves some of it.
 ///
 /// Tools that are marked as read-only are called with what their schemas give (`const`, `default`, `examples`, `enum`),
 /// others only when they are named with --call. Each result is counted as it comes and in every format and verbosity
@@ -56,7 +62,7 @@ pub(crate) struct Audit {
     /// How long a call may take
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..))]
     timeout: u16,
-    /// Print JSON: `server`, `version`, `tokenizer`, `tools`, `results`, `not_called`, `total` and `twice`
+    /// Print JSON: `server`, `version`, `tokenizer`, `tools`, `listing`, `results`, `not_called`, `total` and `twice`
     #[arg(long)]
     json: bool,
     /// Write a page to look at, too
@@ -99,17 +105,17 @@ async fn audit(
     let found = rows(&mut asked, named, era == Era::Modern).await;
     asked.close().await;
     progress::clear();
-    let (tools, rows, left) = found?;
-    Ok(Report::new(target.to_string(), version, tokens::NAME, tools, rows, left))
+    let (listing, rows, left) = found?;
+    Ok(Report::new(target.to_string(), version, tokens::NAME, listing, rows, left))
 }
 
-/// How many tools there are, what came of those that were called, and which were not.
+/// What the tools cost, what came of those that were called, and which were not.
 async fn rows(
     asked: &mut Asked<'_>,
     named: &[Named],
     modern: bool,
-) -> anyhow::Result<(usize, Vec<Row>, Vec<Left>)> {
-    let tools = asked.tools().await?;
+) -> anyhow::Result<(ListingCost, Vec<Row>, Vec<Left>)> {
+    let (tools, listing) = asked.tools().await?;
     let (calls, mut left) = choose(&tools, named)?;
     let mut rows = Vec::new();
     for (number, call) in calls.iter().enumerate() {
@@ -122,7 +128,7 @@ async fn rows(
         let answered = asked.call(call).await;
         rows.push(row(call, modern, answered));
     }
-    Ok((tools.len(), rows, left))
+    Ok((listing, rows, left))
 }
 
 fn row(call: &Call<'_>, modern: bool, answered: Result<Box<RawValue>, Error>) -> Row {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::report::{Cost, Report, Row, Shaped, Total, count, shapes};
+use super::report::{Cost, Report, Row, Shaped, Total, count, grouped, shapes};
 use super::table::COLUMNS;
 use crate::html::{self, Escaped};
 use crate::text::quoted;
@@ -35,12 +35,44 @@ fn write(page: &mut String, report: &Report) -> fmt::Result {
         "Counted is what reaches a model: the texts of a result and its structured content as JSON, in tokens of {}.</p>",
         Escaped(report.tokenizer)
     )?;
+    listing(page, report)?;
     summary(page, &report.total, &report.twice)?;
     bars(page, report)?;
     table(page, report)?;
     findings(page, report)?;
     not_called(page, report)?;
     html::end(page)
+}
+
+/// What the tools cost before any is called.
+fn listing(page: &mut String, report: &Report) -> fmt::Result {
+    let listing = &report.listing;
+    let (tools, tokens) = (count(listing.tools.len(), "tool"), count(listing.total.tokens, "token"));
+    writeln!(
+        page,
+        "<h2>In every conversation</h2>\n<p>{tools}: <strong>{tokens}</strong>, whether or not one is called."
+    )?;
+    let hideable = listing.can_hide();
+    if !hideable.is_empty() {
+        let saved = count(listing.can_save, "token");
+        let names = hideable.join(", ");
+        writeln!(
+            page,
+            "Hidden and filled from the caller’s context, {} would save {saved}.",
+            Escaped(&names)
+        )?;
+    }
+    writeln!(page, "</p>\n<details><summary>By tool</summary>\n<div class=\"wide\"><table>\n<tbody>")?;
+    for tool in &listing.tools {
+        let name = quoted(&tool.tool);
+        writeln!(
+            page,
+            "<tr><th scope=\"row\">{}</th><td>{}</td></tr>",
+            Escaped(&name),
+            grouped(tool.cost.tokens)
+        )?;
+    }
+    writeln!(page, "</tbody>\n</table></div></details>\n<h2>Results</h2>")
 }
 
 fn summary(page: &mut String, total: &Total, twice: &Total) -> fmt::Result {

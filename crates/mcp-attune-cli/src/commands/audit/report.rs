@@ -5,20 +5,9 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::found::{Finding, Kind};
+use super::listing::ListingCost;
+pub(super) use super::tokens::Cost;
 use crate::arguments::Left;
-
-/// What a model is charged for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Cost {
-    pub(super) bytes: usize,
-    pub(super) tokens: usize,
-}
-
-impl Cost {
-    pub(super) fn and(self, other: Self) -> Self {
-        Self { bytes: self.bytes + other.bytes, tokens: self.tokens + other.tokens }
-    }
-}
 
 /// A result in one of the forms that a caller can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -112,9 +101,22 @@ impl Total {
     }
 }
 
-/// `1 call`, `2 calls`.
+/// `1 call`, `2 calls`, `2,140 tokens`.
 pub(super) fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// A number with its thousands apart.
+pub(super) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 /// All forms that a caller can ask for.
@@ -130,6 +132,8 @@ pub(super) struct Report {
     pub(super) tokenizer: &'static str,
     /// How many tools it has.
     pub(super) tools: usize,
+    /// What the tools cost before any is called.
+    pub(super) listing: ListingCost,
     pub(super) results: Vec<Row>,
     pub(super) not_called: Vec<Left>,
     pub(super) total: Total,
@@ -142,14 +146,15 @@ impl Report {
         server: String,
         version: String,
         tokenizer: &'static str,
-        tools: usize,
+        listing: ListingCost,
         results: Vec<Row>,
         not_called: Vec<Left>,
     ) -> Self {
         let counted = results.iter().filter(|row| row.outcome == Outcome::Result);
         let total = Total::of(counted.clone());
         let twice = Total::of(counted.filter(|row| row.comes_twice()));
-        Self { server, version, tokenizer, tools, results, not_called, total, twice }
+        let tools = listing.tools.len();
+        Self { server, version, tokenizer, tools, listing, results, not_called, total, twice }
     }
 
     /// Whether a tool does not keep what it says of itself, or gave no result at all.
@@ -162,6 +167,13 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        let told = [0, 999, 1_000, 12_345, 1_234_567].map(grouped);
+        assert_eq!(told, ["0", "999", "1,000", "12,345", "1,234,567"]);
+        assert_eq!((count(1, "token").as_str(), count(2140, "token").as_str()), ("1 token", "2,140 tokens"));
+    }
 
     #[test]
     fn a_saving_is_told_once_rounded_and_nothing_is_no_saving() {

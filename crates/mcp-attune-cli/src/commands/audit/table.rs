@@ -4,7 +4,8 @@ use std::io::Write;
 
 use mcp_attune::features::{Format, Verbosity};
 
-use super::report::{Outcome, Report, Row, count};
+use super::listing::ListingCost;
+use super::report::{Outcome, Report, Row, count, grouped};
 use crate::text::quoted;
 
 /// The forms that have columns of their own.
@@ -14,10 +15,14 @@ pub(super) const COLUMNS: [(Format, Verbosity, &str); 3] = [
     (Format::Text, Verbosity::Standard, "text"),
 ];
 
+/// How many tools are listed with what they cost.
+const MOST_LISTED: usize = 20;
+
 pub(super) fn write(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     let Report { server, version, tools, results, .. } = report;
     let (tools, calls) = (count(*tools, "tool"), count(results.len(), "call"));
     writeln!(out, "{server} ({}): {tools}, {calls}", quoted(version))?;
+    listing(out, &report.listing)?;
     let rows: Vec<_> = results.iter().filter(|row| row.as_it_comes.is_some()).collect();
     if !rows.is_empty() {
         table(out, &rows)?;
@@ -25,6 +30,30 @@ pub(super) fn write(out: &mut impl Write, report: &Report) -> anyhow::Result<()>
     findings(out, report)?;
     not_called(out, report)?;
     total(out, report)
+}
+
+/// What the tools cost before any is called.
+fn listing(out: &mut impl Write, listing: &ListingCost) -> anyhow::Result<()> {
+    let tools = count(listing.tools.len(), "tool");
+    writeln!(out, "\n{tools}: {} in every conversation", count(listing.total.tokens, "token"))?;
+    let shown = || listing.tools.iter().take(MOST_LISTED);
+    let width = shown().map(|tool| quoted(&tool.tool).chars().count()).max().unwrap_or(0);
+    for tool in shown() {
+        writeln!(out, "  {:width$}  {:>6}", quoted(&tool.tool), grouped(tool.cost.tokens))?;
+    }
+    if let Some(more) = listing.tools.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
+        writeln!(out, "  and {more} more")?;
+    }
+    let hideable = listing.can_hide();
+    if !hideable.is_empty() {
+        let saved = count(listing.can_save, "token");
+        writeln!(
+            out,
+            "Hidden and filled from the caller's context, {} would save {saved}.",
+            hideable.join(", ")
+        )?;
+    }
+    Ok(())
 }
 
 fn table(out: &mut impl Write, rows: &[&Row]) -> anyhow::Result<()> {

@@ -4,10 +4,24 @@
 //! piece ends where a word does, so that the count is that of the whole; only where there is no such place for many
 //! thousand bytes can it be one token more.
 
+use serde::Serialize;
 use tiktoken_rs::o200k_base_singleton;
 
 /// What counts.
 pub(super) const NAME: &str = "o200k_base";
+
+/// What a model is charged for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Cost {
+    pub(super) bytes: usize,
+    pub(super) tokens: usize,
+}
+
+impl Cost {
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { bytes: self.bytes + other.bytes, tokens: self.tokens + other.tokens }
+    }
+}
 
 /// How long a piece is at most.
 const PIECE: usize = 32 << 10;

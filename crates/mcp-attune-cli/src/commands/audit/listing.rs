@@ -1,0 +1,137 @@
+//! What the tools of a server cost in every conversation, before any of them is called.
+//!
+//! Counted is what clients give a model of each tool: its name, its description and its input schema. Titles, annotations and output
+//! schemas are for the client itself.
+
+use std::collections::BTreeMap;
+
+use mcp_attune::bind::{Binding, Bindings, Fills};
+use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::message::Message;
+use serde::Serialize;
+
+use super::tokens::{self, Cost};
+use crate::commands::init::filled_from;
+use crate::text::quoted;
+
+/// How many arguments are named that can be hidden.
+const MOST_NAMED: usize = 10;
+
+/// What all tools cost, and each of them.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct ListingCost {
+    #[serde(flatten)]
+    pub(super) total: Cost,
+    /// How many tokens are not there where every argument of `can_hide` is hidden.
+    pub(super) can_save: usize,
+    /// The most expensive first.
+    pub(super) tools: Vec<ToolCost>,
+}
+
+/// What one tool costs.
+#[derive(Debug, Serialize)]
+pub(super) struct ToolCost {
+    pub(super) tool: String,
+    #[serde(flatten)]
+    pub(super) cost: Cost,
+    /// Arguments that the caller's context can fill, so that models need not see them.
+    pub(super) can_hide: Vec<String>,
+}
+
+impl ListingCost {
+    /// Counts one page of a listing.
+    pub(super) fn add(&mut self, page: &Message<'_>) {
+        let mut bound = BTreeMap::new();
+        for tool in listed(page) {
+            let Some(name) = name(tool) else { continue };
+            let can_hide = hideable(tool);
+            let cost = cost(tool);
+            self.total = self.total.and(cost);
+            bound.extend((!can_hide.is_empty()).then(|| (name.clone(), can_hide.clone())));
+            let can_hide = can_hide.into_keys().collect();
+            self.tools.push(ToolCost { tool: name, cost, can_hide });
+        }
+        self.can_save += saved(page, bound);
+    }
+
+    /// The arguments that can be hidden, as `tool.argument`; of many only the first.
+    pub(super) fn can_hide(&self) -> Vec<String> {
+        let all = self.tools.iter().flat_map(|tool| tool.can_hide.iter().map(move |name| (&tool.tool, name)));
+        all.take(MOST_NAMED).map(|(tool, name)| format!("{}.{}", quoted(tool), quoted(name))).collect()
+    }
+
+    /// Puts the most expensive first, once all pages are there.
+    pub(super) fn sort(&mut self) {
+        self.tools.sort_by(|one, other| other.cost.tokens.cmp(&one.cost.tokens));
+    }
+}
+
+fn listed<'a>(page: &Message<'a>) -> impl Iterator<Item = Value<'a>> + use<'a> {
+    page.member("result").and_then(|result| result.member("tools")).into_iter().flat_map(Value::elements)
+}
+
+fn name(tool: Value<'_>) -> Option<String> {
+    tool.member("name").and_then(Value::text).and_then(Text::decode).map(Into::into)
+}
+
+fn cost(tool: Value<'_>) -> Cost {
+    let text = |member: &str| tool.member(member).and_then(Value::text).and_then(Text::decode);
+    let schema = tool.member("inputSchema").map(|schema| schema.raw().into());
+    let counted = [text("name"), text("description"), schema].into_iter().flatten();
+    let costs = counted.map(|text| Cost { bytes: text.len(), tokens: tokens::count(&text) });
+    costs.fold(Cost::default(), Cost::and)
+}
+
+/// The arguments of a tool that the caller's context can fill, by their names, hidden.
+fn hideable(tool: Value<'_>) -> BTreeMap<String, Binding> {
+    let properties = tool.member("inputSchema").and_then(|schema| schema.member("properties"));
+    let named = properties.into_iter().flat_map(Value::members).filter_map(|(name, schema)| {
+        let name = name.decode()?.into_owned();
+        let schema = serde_json::from_str(schema.raw()).ok()?;
+        let fills = Fills::Context { from: filled_from(&name, &schema)?, default: None };
+        Some((name, Binding { fills, hide: true }))
+    });
+    named.collect()
+}
+
+/// How many tokens of a page are not there any more for callers who do not see these arguments.
+fn saved(page: &Message<'_>, bound: BTreeMap<String, BTreeMap<String, Binding>>) -> usize {
+    let bindings = Bindings::new(bound, Default::default());
+    let edits = bindings.show(page);
+    let edits: Vec<_> = edits.iter().map(|(span, text)| (*span, text.as_str())).collect();
+    let all = |page: &Message<'_>| listed(page).map(|tool| cost(tool).tokens).sum::<usize>();
+    let shown = page.splice(&edits).ok();
+    let shown = shown.as_ref().and_then(|text| Message::parse(text.as_bytes()).ok());
+    shown.map_or(0, |shown| all(page).saturating_sub(all(&shown)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_models_are_given_is_counted_and_what_they_need_not_see() {
+        let tz = r#""tz":{"type":"string","description":"An IANA time zone, such as Europe/Zurich"}"#;
+        let page = |schema: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"a","title":"not counted"}},
+                {{"name":"clock","description":"Tells the time","inputSchema":{{"type":"object","properties":{{{schema}}}}},
+                "outputSchema":{{"type":"object","description":"not counted"}}}}]}}}}"#
+            )
+        };
+        let count = |text: &str| {
+            let mut listing = ListingCost::default();
+            listing.add(&Message::parse(text.as_bytes()).unwrap());
+            listing.sort();
+            listing
+        };
+        let (with, without) = (count(&page(tz)), count(&page("")));
+        assert_eq!(with.tools.iter().map(|tool| tool.tool.as_str()).collect::<Vec<_>>(), ["clock", "a"]);
+        assert_eq!(
+            (&*with.tools[0].can_hide, with.tools[1].cost),
+            (&["tz".to_owned()][..], Cost { bytes: 1, tokens: 1 })
+        );
+        assert!(with.can_save >= 10, "{with:?}");
+        assert_eq!((with.total.tokens - with.can_save, without.can_save), (without.total.tokens, 0));
+    }
+}
