@@ -12,6 +12,8 @@ use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_attune::features::{Format, Wanted};
+use mcp_attune::session::CONTENT_NEGOTIATION;
 use mcp_attune_rmcp::{Connection, Error, Options, Target};
 use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::Message;
@@ -24,7 +26,7 @@ use crate::exit::{self, Exit, hinted};
 use crate::progress;
 use crate::running::one_thread;
 use crate::server::{answer, framed, pages};
-use crate::show::{Form, plain};
+use crate::show::{Form, Markdown, plain};
 
 /// How long an answer may take, and how long where a person may be asked before it comes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -112,6 +114,30 @@ fn refused(error: anyhow::Error) -> anyhow::Result<Exit> {
 fn nobody() -> anyhow::Error {
     let hint = "run the command on a terminal: in a pipe nobody can be asked";
     hinted("the server wants to ask a person before it answers", hint)
+}
+
+/// How text is read on a terminal.
+#[derive(Clone, Copy, clap::Args)]
+pub(crate) struct Reading {
+    /// Show every text on the terminal as it came
+    #[arg(long, conflicts_with = "markdown")]
+    plain: bool,
+    /// Show texts on the terminal as the Markdown that they are
+    #[arg(long)]
+    markdown: bool,
+}
+
+impl Reading {
+    /// How what this server says is shown. Text is known to be Markdown where the user says so, or where it was asked for as
+    /// that from a server that negotiates content.
+    pub(crate) fn form(self, asked: &Asked) -> Form {
+        asked.form.reading(match self {
+            Self { plain: true, .. } => Markdown::Never,
+            Self { markdown: true, .. } => Markdown::Results,
+            _ if asked.gives_markdown() => Markdown::Results,
+            _ => Markdown::Declared,
+        })
+    }
 }
 
 /// A server that is asked.
@@ -208,6 +234,13 @@ impl Asked {
         if let Some(raw) = self.connection.introduction() {
             self.negotiated(&raw);
         }
+    }
+
+    /// Whether the server was asked for Markdown, and says that it gives what it is asked for.
+    fn gives_markdown(&self) -> bool {
+        let extensions = self.connection.info().capabilities.extensions.as_ref();
+        extensions.is_some_and(|extensions| extensions.contains_key(CONTENT_NEGOTIATION))
+            && Wanted::read(self.said.profile.tags()).format() == Some(Format::Markdown)
     }
 
     /// Whether there is something to look at while the tools are listed.

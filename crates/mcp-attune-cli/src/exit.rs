@@ -1,10 +1,12 @@
 //! How a command ends: 0 fine, 1 findings, 2 could not run; and how an error is told.
 
 use std::fmt;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use crate::show::plain;
+use crate::paint::{self, Paint, Style};
+use crate::show::wrap::wrapped;
+use crate::show::{plain, width};
 
 /// How a command ended that could run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,14 +56,25 @@ pub(crate) fn code(result: anyhow::Result<Exit>) -> ExitCode {
 
 /// Tells an error that is no reason to give up.
 pub(crate) fn warn(error: &anyhow::Error) {
-    // Some of it may be what a server said.
-    eprint!("{}", plain::lines(&tell(error)));
+    let width = io::stderr().is_terminal().then(width);
+    eprint!("{}", tell(error, paint::stderr(), width));
 }
 
-fn tell(error: &anyhow::Error) -> String {
+/// An error and what to do about it, broken at blanks where a terminal has so many columns.
+fn tell(error: &anyhow::Error, paint: Paint, width: Option<usize>) -> String {
+    let line = |style: Style, label: &str, text: &str| {
+        // Some of it may be what a server said.
+        let text = plain::lines(&format!("{label} {text}"));
+        let text = width.map_or(text.clone(), |width| wrapped(&text, width, label.len() + 1));
+        match text.strip_prefix(label) {
+            Some(rest) => format!("{}{rest}\n", paint.paint(style, label)),
+            None => text + "\n",
+        }
+    };
+    let told = line(Style::Bad, "error:", &format!("{error:#}"));
     let hint = error.chain().find_map(|cause| cause.downcast_ref::<Hinted>());
-    let hint = hint.map(|hinted| format!("hint: {}\n", hinted.hint)).unwrap_or_default();
-    format!("error: {error:#}\n{hint}")
+    let hint = hint.map(|hinted| line(Style::Hint, "hint:", &hinted.hint)).unwrap_or_default();
+    told + &hint
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
@@ -79,10 +92,20 @@ mod tests {
 
     #[test]
     fn an_error_is_told_with_its_hint_when_it_has_one() {
-        assert_eq!(tell(&anyhow::anyhow!("no")), "error: no\n");
-        assert_eq!(tell(&hinted("no", "try yes")), "error: no\nhint: try yes\n");
+        let tell_plain = |error: &anyhow::Error| tell(error, Paint::NONE, None);
+        assert_eq!(tell_plain(&anyhow::anyhow!("no")), "error: no\n");
+        assert_eq!(tell_plain(&hinted("no", "try yes")), "error: no\nhint: try yes\n");
         let inner: anyhow::Result<()> = Err(hinted("no", "try yes"));
-        assert_eq!(tell(&inner.context("asked").unwrap_err()), "error: asked: no\nhint: try yes\n");
+        assert_eq!(tell_plain(&inner.context("asked").unwrap_err()), "error: asked: no\nhint: try yes\n");
+    }
+
+    #[test]
+    fn on_a_terminal_an_error_has_colours_and_breaks_at_blanks() {
+        let told = tell(&hinted("something is not as it should be", "mend it"), Paint::new(true), Some(24));
+        assert_eq!(
+            told,
+            "\u{1b}[1;31merror:\u{1b}[0m something is not\n       as it should be\n\u{1b}[36mhint:\u{1b}[0m mend it\n"
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod help;
 mod html;
 mod log;
 mod output;
+mod paint;
 mod progress;
 mod rules;
 mod running;
@@ -39,6 +40,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     after_help = "Begin with `attune demo`: a server to try it with, and requests to paste.\n\nExamples:\n  $ attune call get_weather location=Bern --language de-CH -- attune demo --bare --stdio\n  $ attune check -- attune demo --bare --stdio\n  $ attune explain L14\n\nYour own server, one that runs or one that is started:\n  attune serve --upstream http://127.0.0.1:9000/mcp\n  attune stdio --default-language en -- npx -y some-server"
 )]
 struct Attune {
+    /// When to use colours; NO_COLOR and CLICOLOR_FORCE in the environment say so too
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, hide_default_value = true)]
+    color: paint::When,
     #[command(subcommand)]
     command: Command,
 }
@@ -71,8 +75,10 @@ enum Command {
 
 fn main() -> ExitCode {
     // What cannot be parsed ends here, with exit code 2; what is asked of --help and --version, with 0.
-    let matches = help::grouped(Attune::command()).get_matches();
+    let foretold = paint::foretold(std::env::args_os());
+    let matches = help::grouped(Attune::command().color(foretold.into())).get_matches();
     let attune = Attune::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    paint::choose(attune.color);
     // Not locked: a command may hand standard output to another thread.
     let mut out = BufWriter::new(io::stdout());
     let result = match attune.command {

@@ -7,9 +7,13 @@ pub(crate) mod content;
 pub(crate) mod json;
 pub(crate) mod markdown;
 pub(crate) mod plain;
+mod repeated;
 pub(crate) mod table;
+pub(crate) mod wrap;
 
 use std::io::IsTerminal;
+
+use crate::paint::{self, Paint};
 
 /// How wide a terminal is when it does not say.
 const USUAL_WIDTH: usize = 80;
@@ -26,11 +30,25 @@ pub(crate) enum Form {
     Terminal {
         /// How many columns it has.
         width: usize,
-        /// Whether bold text may be bold.
-        styled: bool,
+        /// What may be coloured and bold.
+        paint: Paint,
+        /// What is read as Markdown.
+        markdown: Markdown,
     },
     /// Text as it came, for a file.
     Text,
+}
+
+/// What is read as Markdown, and not shown as it came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Markdown {
+    /// Nothing.
+    Never,
+    /// Resources that say so.
+    #[default]
+    Declared,
+    /// The text of results too: it was asked for as Markdown, or the user says so.
+    Results,
 }
 
 impl Form {
@@ -38,9 +56,19 @@ impl Form {
     pub(crate) fn choose(json: bool, text: bool) -> Self {
         let terminal = std::io::stdout().is_terminal();
         match (json, terminal, text) {
-            (false, true, _) => Self::Terminal { width: width(), styled: is_styled() },
+            (false, true, _) => {
+                Self::Terminal { width: width(), paint: paint::stdout(), markdown: Markdown::default() }
+            }
             (false, false, true) => Self::Text,
             _ => Self::Json { terminal },
+        }
+    }
+
+    /// The same with another reading of Markdown.
+    pub(crate) fn reading(self, markdown: Markdown) -> Self {
+        match self {
+            Self::Terminal { width, paint, .. } => Self::Terminal { width, paint, markdown },
+            other => other,
         }
     }
 }
@@ -50,11 +78,6 @@ pub(crate) fn width() -> usize {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let told = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     asked.or_else(told).filter(|width| *width >= 20).unwrap_or(USUAL_WIDTH)
-}
-
-fn is_styled() -> bool {
-    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    !set("NO_COLOR") && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
 }
 
 /// How much something is, such as `12.3 kB`.

@@ -6,8 +6,9 @@ use mcp_attune::shape::Output;
 use mcp_attune_rmcp::Error;
 use serde_json::{Map, json};
 
-use crate::asking::{Ask, Asked, arguments, near, words};
+use crate::asking::{Ask, Asked, Reading, arguments, near, words};
 use crate::exit::{Exit, hinted};
+use crate::paint;
 use crate::server::{answer, framed};
 use crate::show::{Form, content, json};
 use crate::text::quoted;
@@ -18,8 +19,9 @@ use crate::text::quoted;
 /// an array may come several times, and a.b=value is a member of an object. What does not fit the schema is not sent;
 /// --arguments JSON is sent as it is.
 ///
-/// On a terminal text is shown as Markdown, progress while it lasts, and what the server asks is put to you. In a
-/// pipe the result is JSON, and a server that wants to ask gets no answer.
+/// On a terminal text is shown as it came, or as Markdown where it is known to be that (--feature human and --feature
+/// format=markdown ask for it); progress is shown while it lasts, and what the server asks is put to you. In a pipe the
+/// result is JSON, and a server that wants to ask gets no answer.
 ///
 /// Exit 1: the tool says that it failed, or the server refuses the call.
 #[derive(clap::Args)]
@@ -35,6 +37,8 @@ pub(crate) struct Call {
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
     #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
     ask: Ask,
     /// The program that is the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
@@ -45,7 +49,10 @@ impl Call {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let (target, tool, pairs) = words(&self.words, &self.command, "tool")?;
         let given = arguments::whole(self.arguments.as_deref())?;
-        self.ask.run(&target, out, async |asked, out| call(asked, out, tool, pairs, given).await)
+        let reading = self.reading;
+        self.ask.run(&target, out, async |asked, out| {
+            call(asked, out, tool, pairs, given, reading.form(asked)).await
+        })
     }
 }
 
@@ -55,6 +62,7 @@ async fn call(
     tool: &str,
     pairs: &[String],
     given: Map<String, serde_json::Value>,
+    form: Form,
 ) -> anyhow::Result<Exit> {
     let schema = schema(asked, tool).await?;
     let arguments = arguments::add(given, pairs, schema.as_ref())?;
@@ -62,8 +70,10 @@ async fn call(
     let framed = framed(raw.get());
     let message = answer("tools/call", &framed)?;
     let Some(result) = message.member("result") else { return Ok(Exit::Findings) };
-    match asked.form {
-        Form::Json { terminal } => writeln!(out, "{}", json::indented(result.raw(), terminal))?,
+    match form {
+        Form::Json { terminal } => {
+            writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?
+        }
         form => content::result(out, result, form)?,
     }
     let failed = result.member("isError").is_some_and(|failed| failed.raw() == "true");

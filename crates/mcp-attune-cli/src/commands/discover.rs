@@ -8,9 +8,10 @@ use mcp_attune_wire::message::meta;
 
 use crate::asking::{Ask, Asked};
 use crate::exit::{Exit, hinted};
+use crate::paint::{self, Style};
 use crate::server::{answer, framed, target};
 use crate::show::content::text;
-use crate::show::{Form, json, markdown, plain};
+use crate::show::{Form, content, json, plain, wrap};
 
 /// What the settings of content negotiation stand under.
 const CONTENT_NEGOTIATION: &str = "io.modelcontextprotocol/content-negotiation";
@@ -47,7 +48,9 @@ impl Discover {
             let message = answer(method, &framed)?;
             let Some(result) = message.member("result") else { return Ok(Exit::Findings) };
             match asked.form {
-                Form::Json { terminal } => writeln!(out, "{}", json::indented(result.raw(), terminal))?,
+                Form::Json { terminal } => {
+                    writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?
+                }
                 form => write(out, asked, result, form)?,
             }
             Ok(Exit::Fine)
@@ -110,13 +113,17 @@ fn write(out: &mut impl Write, asked: &Asked, result: Value<'_>, form: Form) -> 
         rows.push(("other extensions", others.join(", ")));
     }
     for (name, value) in rows {
-        writeln!(out, "{name:<19}  {value}")?;
+        let row = format!("{name:<19}  {value}");
+        let row = match form {
+            Form::Terminal { width, .. } => wrap::wrapped(&row, width, 21),
+            _ => row,
+        };
+        // Padding first: a style takes no columns.
+        let (name, value) = row.split_at_checked(19).unwrap_or((&row, ""));
+        writeln!(out, "{}{value}", paint::stdout().paint(Style::Strong, name))?;
     }
     if let Some(instructions) = text(result, "instructions").filter(|text| !text.trim().is_empty()) {
-        match form {
-            Form::Terminal { styled, .. } => write!(out, "\n{}", markdown::show(&instructions, styled))?,
-            _ => writeln!(out, "\n{}", instructions.trim_end())?,
-        }
+        writeln!(out, "\n{}", content::about(&instructions, form))?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use mcp_attune_wire::schema::Declared;
 
 use crate::asking::{Ask, Asked};
 use crate::exit::Exit;
+use crate::paint;
 use crate::server::{framed, target};
 use crate::show::content::text;
 use crate::show::{Form, json, plain, table, width};
@@ -124,7 +125,7 @@ impl Listing {
                     format!("\"{}\":[{}]", kind.member, items.join(","))
                 };
                 let whole = listed.iter().map(member).collect::<Vec<_>>().join(",");
-                writeln!(out, "{}", json::indented(&format!("{{{whole}}}"), terminal))?;
+                writeln!(out, "{}", json::indented(&format!("{{{whole}}}"), terminal, paint::stdout()))?;
             } else {
                 write(out, asked, &listed)?;
             }

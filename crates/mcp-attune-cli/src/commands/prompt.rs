@@ -6,15 +6,16 @@ use mcp_attune::shape::Output;
 use mcp_attune_rmcp::Error;
 use serde_json::{Map, Value, json};
 
-use crate::asking::{Ask, Asked, arguments, near, words};
+use crate::asking::{Ask, Asked, Reading, arguments, near, words};
 use crate::exit::{Exit, hinted};
+use crate::paint;
 use crate::server::{answer, framed};
 use crate::show::{Form, content, json};
 use crate::text::quoted;
 
 /// Get a prompt of a server
 ///
-/// Arguments are key=value, and all of them are text. On a terminal the messages are shown as Markdown, in a pipe as JSON.
+/// Arguments are key=value, and all of them are text. On a terminal the messages are shown as they came, in a pipe as JSON.
 #[derive(clap::Args)]
 #[command(
     override_usage = "attune prompt [OPTIONS] URL NAME [KEY=VALUE]…\n       attune prompt [OPTIONS] NAME [KEY=VALUE]… -- COMMAND…",
@@ -25,6 +26,8 @@ pub(crate) struct Prompt {
     #[arg(value_name = "URL NAME KEY=VALUE")]
     words: Vec<String>,
     #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
     ask: Ask,
     /// The program that is the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
@@ -34,6 +37,7 @@ pub(crate) struct Prompt {
 impl Prompt {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let (target, name, pairs) = words(&self.words, &self.command, "prompt")?;
+        let reading = self.reading;
         self.ask.run(&target, out, async |asked, out| {
             let schema = schema(asked, name).await?;
             let arguments = arguments::add(Map::new(), pairs, schema.as_ref())?;
@@ -41,8 +45,10 @@ impl Prompt {
             let framed = framed(raw.get());
             let message = answer("prompts/get", &framed)?;
             if let Some(result) = message.member("result") {
-                match asked.form {
-                    Form::Json { terminal } => writeln!(out, "{}", json::indented(result.raw(), terminal))?,
+                match reading.form(asked) {
+                    Form::Json { terminal } => {
+                        writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?
+                    }
                     form => content::prompt(out, result, form)?,
                 }
             }

@@ -4,15 +4,16 @@ use std::io::Write;
 
 use serde_json::json;
 
-use crate::asking::{Ask, words};
+use crate::asking::{Ask, Reading, words};
 use crate::exit::{Exit, hinted};
+use crate::paint;
 use crate::server::{answer, framed};
 use crate::show::{Form, content, json};
 
 /// Read a resource of a server
 ///
-/// On a terminal Markdown is shown as such, and what is no text by its kind and size. In a pipe the result is JSON;
-/// --text gives the text itself.
+/// On a terminal text is shown as it came, but for resources of the kind text/markdown, and what is no text by its kind and
+/// size. In a pipe the result is JSON; --text gives the text itself.
 #[derive(clap::Args)]
 #[command(
     override_usage = "attune read [OPTIONS] URL URI\n       attune read [OPTIONS] URI -- COMMAND…",
@@ -22,6 +23,8 @@ pub(crate) struct Read {
     /// The URL of the server unless a program is named, and the URI of the resource
     #[arg(value_name = "URL URI")]
     words: Vec<String>,
+    #[command(flatten)]
+    reading: Reading,
     #[command(flatten)]
     ask: Ask,
     /// The program that is the server, and its arguments
@@ -35,13 +38,16 @@ impl Read {
         if !rest.is_empty() {
             return Err(hinted("more than one URI is named", "read them one by one"));
         }
+        let reading = self.reading;
         self.ask.run(&target, out, async |asked, out| {
             let raw = asked.ask("resources/read", json!({ "uri": uri })).await?;
             let framed = framed(raw.get());
             let message = answer("resources/read", &framed)?;
             if let Some(result) = message.member("result") {
-                match asked.form {
-                    Form::Json { terminal } => writeln!(out, "{}", json::indented(result.raw(), terminal))?,
+                match reading.form(asked) {
+                    Form::Json { terminal } => {
+                        writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?
+                    }
                     form => content::resource(out, result, form)?,
                 }
             }

@@ -4,8 +4,10 @@ use std::io::Write;
 
 use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::Message;
+use unicode_width::UnicodeWidthStr;
 
-use super::{Form, json, markdown, plain, size};
+use super::{Form, Markdown, json, markdown, plain, repeated, size, wrap};
+use crate::paint;
 use crate::text::quoted;
 
 /// A member that is text.
@@ -15,10 +17,21 @@ pub(crate) fn text(value: Value<'_>, member: &str) -> Option<String> {
 
 /// What a tool gave: its blocks, and its data where they do not say the same.
 pub(crate) fn result(out: &mut impl Write, result: Value<'_>, form: Form) -> anyhow::Result<()> {
+    // A result that failed is not shaped, whatever was asked for.
+    let failed = result.member("isError").is_some_and(|failed| failed.raw() == "true");
+    let form = if failed && !matches!(form, Form::Terminal { markdown: Markdown::Never, .. }) {
+        form.reading(Markdown::Declared)
+    } else {
+        form
+    };
     let data = result.member("structuredContent").filter(|data| data.kind() != Type::Null);
-    let blocks = result.member("content").into_iter().flat_map(Value::elements);
+    let blocks: Vec<_> = result.member("content").into_iter().flat_map(Value::elements).collect();
     // Servers give data twice for clients that read only one of the two.
-    let blocks: Vec<_> = blocks.filter(|block| !data.is_some_and(|data| is_same(*block, data))).collect();
+    let data = data.filter(|data| !repeated::says_the_same(&blocks, *data));
+    let blocks: Vec<_> = blocks
+        .into_iter()
+        .filter(|block| !data.is_some_and(|data| repeated::is_same(*block, data)))
+        .collect();
     let mut first = true;
     for block in &blocks {
         between(out, &mut first)?;
@@ -29,9 +42,14 @@ pub(crate) fn result(out: &mut impl Write, result: Value<'_>, form: Form) -> any
         if !blocks.is_empty() {
             writeln!(out, "structuredContent:")?;
         }
-        writeln!(out, "{}", json::indented(data.raw(), is_terminal(form)))?;
+        writeln!(out, "{}", indented(data.raw(), form))?;
     }
     Ok(())
+}
+
+/// JSON on lines of its own, as the form wants it.
+pub(crate) fn indented(json: &str, form: Form) -> String {
+    json::indented(json, is_terminal(form), paint::stdout())
 }
 
 /// What a resource holds.
@@ -53,7 +71,7 @@ pub(crate) fn prompt(out: &mut impl Write, result: Value<'_>, form: Form) -> any
     let mut first = true;
     if let Some(description) = text(result, "description") {
         between(out, &mut first)?;
-        words(out, &description, form)?;
+        writeln!(out, "{}", about(&description, form))?;
     }
     for message in result.member("messages").into_iter().flat_map(Value::elements) {
         between(out, &mut first)?;
@@ -74,16 +92,6 @@ fn between(out: &mut impl Write, first: &mut bool) -> anyhow::Result<()> {
 
 fn is_terminal(form: Form) -> bool {
     matches!(form, Form::Terminal { .. } | Form::Json { terminal: true })
-}
-
-/// Whether a block is the data again, as JSON in text.
-fn is_same(block: Value<'_>, data: Value<'_>) -> bool {
-    let Some(text) = text(block, "text").filter(|text| text.trim_start().starts_with(['{', '['])) else {
-        return false;
-    };
-    let framed = crate::server::framed(&text);
-    let read = Message::parse(framed.as_bytes());
-    read.ok().and_then(|read| Some(read.member("result")?.same(data))).unwrap_or(false)
 }
 
 fn block(out: &mut impl Write, block: Value<'_>, form: Form) -> anyhow::Result<()> {
@@ -115,7 +123,7 @@ fn block(out: &mut impl Write, block: Value<'_>, form: Form) -> anyhow::Result<(
                 "[{}]",
                 if kind.is_empty() { "a block without a type".to_owned() } else { quoted(&kind) }
             )?;
-            Ok(writeln!(out, "{}", json::indented(block.raw(), is_terminal(form)))?)
+            Ok(writeln!(out, "{}", indented(block.raw(), form))?)
         }
     }
 }
@@ -132,7 +140,8 @@ fn part(out: &mut impl Write, part: Value<'_>, form: Form) -> anyhow::Result<()>
     let mime = text(part, "mimeType").unwrap_or_default();
     let kind = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match (text(part, "text"), text(part, "blob")) {
-        (Some(text), _) if kind == "text/markdown" || kind.is_empty() => words(out, &text, form),
+        (Some(text), _) if kind == "text/markdown" => declared_markdown(out, &text, form),
+        (Some(text), _) if kind.is_empty() => words(out, &text, form),
         (Some(text), _) if kind == "application/json" || kind.ends_with("+json") => data(out, &text, form),
         (Some(text), _) => as_it_is(out, &text, form),
         (None, Some(blob)) => Ok(writeln!(out, "[{}, {}]", plain::line(&mime), size(decoded_len(&blob)))?),
@@ -140,24 +149,49 @@ fn part(out: &mut impl Write, part: Value<'_>, form: Form) -> anyhow::Result<()>
     }
 }
 
-/// Text that may be Markdown, or JSON.
+/// A resource that says that it is Markdown.
+fn declared_markdown(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
+    match form {
+        Form::Terminal { width, paint, markdown } if markdown != Markdown::Never => {
+            Ok(write!(out, "{}", markdown::show(text, paint, width))?)
+        }
+        _ => as_it_is(out, text, form),
+    }
+}
+
+/// The text of a result: as it came, unless it is known to be something else.
 fn words(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
     if text.trim_start().starts_with(['{', '[']) {
         return data(out, text, form);
     }
     match form {
-        Form::Terminal { styled, .. } => Ok(write!(out, "{}", markdown::show(text, styled))?),
+        Form::Terminal { width, paint, markdown: Markdown::Results } => {
+            Ok(write!(out, "{}", markdown::show(text, paint, width))?)
+        }
         _ => as_it_is(out, text, form),
     }
 }
 
-/// JSON, if it is.
-fn data(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
-    let is_json = Message::parse(crate::server::framed(text).as_bytes()).is_ok();
+/// What a server says about something, for a person: broken at blanks, and else as it came.
+pub(crate) fn about(text: &str, form: Form) -> String {
     match form {
-        Form::Terminal { .. } if is_json => Ok(writeln!(out, "{}", json::indented(text, true))?),
-        _ => as_it_is(out, text, form),
+        Form::Terminal { width, .. } => wrap::wrapped(plain::lines(text).trim_end(), width, 0),
+        _ => text.trim_end().to_owned(),
     }
+}
+
+/// JSON, if it is: in colours, and on lines of its own where its server wrote one that is too long.
+fn data(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
+    let Form::Terminal { width, paint, markdown } = form else { return as_it_is(out, text, form) };
+    let is_json = || Message::parse(crate::server::framed(text).as_bytes()).is_ok();
+    if markdown == Markdown::Never || !is_json() {
+        return as_it_is(out, text, form);
+    }
+    let line = text.trim_end();
+    if !line.contains('\n') && line.width() > width {
+        return Ok(writeln!(out, "{}", json::indented(line, true, paint))?);
+    }
+    Ok(writeln!(out, "{}", json::coloured(line, paint))?)
 }
 
 fn as_it_is(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
@@ -173,13 +207,15 @@ fn decoded_len(base64: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paint::Paint;
+
+    const TERMINAL: Form = Form::Terminal { width: 80, paint: Paint::NONE, markdown: Markdown::Declared };
 
     fn shown(json: &str, show: impl Fn(&mut Vec<u8>, Value<'_>, Form) -> anyhow::Result<()>) -> String {
         let framed = crate::server::framed(json);
         let message = Message::parse(framed.as_bytes()).unwrap();
         let mut out = Vec::new();
-        show(&mut out, message.member("result").unwrap(), Form::Terminal { width: 80, styled: false })
-            .unwrap();
+        show(&mut out, message.member("result").unwrap(), TERMINAL).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -194,7 +230,7 @@ mod tests {
             {"type":"hologram\u001b","depth":3}
         ],"structuredContent":{"z":1,"a":"\u009b"}}"##;
         insta::assert_snapshot!(shown(json, result), @r#"
-        Bold \u{1b}[2J
+        **Bold** \u{1b}[2J
 
         [image: image/png\u{1b}, 8 bytes]
 
@@ -219,6 +255,65 @@ mod tests {
           "a": "\u009b"
         }
         "#);
+    }
+
+    fn shown_as(markdown: Markdown, json: &str, resource: bool) -> String {
+        let framed = crate::server::framed(json);
+        let message = Message::parse(framed.as_bytes()).unwrap();
+        let (mut out, result) = (Vec::new(), message.member("result").unwrap());
+        let form = TERMINAL.reading(markdown);
+        let written = if resource {
+            super::resource(&mut out, result, form)
+        } else {
+            super::result(&mut out, result, form)
+        };
+        written.unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn text_is_shown_as_it_came_unless_it_is_known_to_be_markdown() {
+        let diff = "diff --git a/x.py b/x.py\n def __init__(self):\n+    return a * b * c * d\n-   x\n1) &amp; <a@b>\n# Title?\n===";
+        let json = serde_json::json!({ "content": [{ "type": "text", "text": diff }] }).to_string();
+        assert_eq!(shown(&json, result), format!("{diff}\n"));
+        assert_eq!(shown_as(Markdown::Never, &json, false), format!("{diff}\n"));
+        assert_ne!(shown_as(Markdown::Results, &json, false), format!("{diff}\n"));
+        // An error is the server's own text, whatever was asked for.
+        let failed = json.replacen('{', r#"{"isError":true,"#, 1);
+        assert_eq!(shown_as(Markdown::Results, &failed, false), format!("{diff}\n"));
+        for (kind, markdown, expected) in [
+            ("text/markdown; charset=utf-8", Markdown::Declared, "x\n"),
+            ("text/markdown", Markdown::Never, "**x**\n"),
+            ("text/plain", Markdown::Declared, "**x**\n"),
+            ("", Markdown::Declared, "**x**\n"),
+        ] {
+            let contents =
+                serde_json::json!({ "contents": [{ "uri": "x:y", "mimeType": kind, "text": "**x**" }] });
+            assert_eq!(shown_as(markdown, &contents.to_string(), true), expected, "{kind} {markdown:?}");
+        }
+    }
+
+    #[test]
+    fn only_json_on_one_line_that_is_too_long_is_laid_out() {
+        let check = |text: &str, expected: &str| {
+            let json = serde_json::json!({ "content": [{ "type": "text", "text": text }] }).to_string();
+            assert_eq!(shown(&json, result), expected);
+            assert_eq!(shown_as(Markdown::Never, &json, false), format!("{text}\n"));
+        };
+        check(r#"{"b":1.0, "a":[]}"#, "{\"b\":1.0, \"a\":[]}\n");
+        check("{\n \"a\": 1}", "{\n \"a\": 1}\n");
+        check(
+            "[not json, however long it is, and however much it looks as if it were, is left alone]x",
+            "[not json, however long it is, and however much it looks as if it were, is left alone]x\n",
+        );
+        let long = "x".repeat(80);
+        check(&format!("{{\"a\":\"{long}\"}}"), &format!("{{\n  \"a\": \"{long}\"\n}}\n"));
+    }
+
+    #[test]
+    fn data_that_only_wraps_the_text_is_not_shown_beside_it() {
+        let json = r#"{"content":[{"type":"text","text":"[FILE] a.md"}],"structuredContent":{"content":"[FILE] a.md"}}"#;
+        assert_eq!(shown(json, result), "[FILE] a.md\n");
     }
 
     #[test]

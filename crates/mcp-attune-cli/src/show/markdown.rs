@@ -1,32 +1,38 @@
 //! Markdown on a terminal: headings, emphasis, lists, tables and code, and nothing more.
 //!
-//! Text that holds no Markdown is left as it stands. Links show where they lead, images what they say. What comes in is
-//! escaped first, so nothing but our own styles reaches the terminal.
+//! Text that holds no Markdown is left as it stands. Links show where they lead, images what they say. Paragraphs and items
+//! are broken at blanks; tables and code are not. What comes in is escaped first, so nothing but our own styles reaches the
+//! terminal.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use unicode_width::UnicodeWidthStr;
 
 use super::plain;
 use super::table::padded;
+use super::wrap::wrapped;
+use crate::paint::{END, Paint, Style};
 
-const BOLD: &str = "\u{1b}[1m";
-const ITALIC: &str = "\u{1b}[3m";
-const UNDERLINED: &str = "\u{1b}[4m";
-const PLAIN: &str = "\u{1b}[0m";
+/// Stands in a line that is not broken. What comes in has no such character: it was escaped.
+const WHOLE_LINE: char = '\u{1}';
 
-/// Shows text that may be Markdown.
-pub(crate) fn show(text: &str, styled: bool) -> String {
+/// Shows text that is Markdown on a terminal of so many columns.
+pub(crate) fn show(text: &str, paint: Paint, width: usize) -> String {
     let text = plain::lines(text);
     let text = text.trim_end_matches('\n');
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     if !Parser::new_ext(text, options).any(|event| is_markup(&event)) {
         return format!("{text}\n");
     }
-    let mut page = Page { styled, ..Page::default() };
+    let mut page = Page { paint, ..Page::default() };
     for event in Parser::new_ext(text, options) {
         page.take(event);
     }
-    page.done()
+    let shown = page.done();
+    let broken = shown.split_inclusive('\n').map(|line| match line.contains(WHOLE_LINE) {
+        true => line.replace(WHOLE_LINE, ""),
+        false => wrapped(line, width, 0),
+    });
+    broken.collect()
 }
 
 /// Whether an event is more than a paragraph of plain text.
@@ -44,9 +50,9 @@ fn is_markup(event: &Event<'_>) -> bool {
 #[derive(Default)]
 struct Page {
     out: String,
-    styled: bool,
+    paint: Paint,
     /// The styles that hold, for after one of them ends.
-    styles: Vec<&'static str>,
+    styles: Vec<Style>,
     /// The lists we are in, with the next number where they have numbers.
     lists: Vec<Option<u64>>,
     quotes: usize,
@@ -64,7 +70,7 @@ impl Page {
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.text(&text),
             Event::Code(code) => {
-                self.open(ITALIC);
+                self.open(Style::Emphasis);
                 self.push(&code);
                 self.close();
             }
@@ -90,16 +96,16 @@ impl Page {
             Tag::Paragraph if !self.is_after_marker() => self.block(),
             Tag::Heading { level, .. } => {
                 self.block();
-                self.open(BOLD);
+                self.open(Style::Strong);
                 if level == HeadingLevel::H1 {
-                    self.open(UNDERLINED);
+                    self.open(Style::Underlined);
                 }
             }
             Tag::BlockQuote(_) => self.quotes += 1,
             Tag::CodeBlock(_) => {
                 self.block();
                 self.code = true;
-                self.push("    ");
+                self.begin_code_line();
             }
             Tag::List(first) => {
                 if self.lists.is_empty() {
@@ -122,8 +128,8 @@ impl Page {
                     row.push(String::new());
                 }
             }
-            Tag::Emphasis => self.open(ITALIC),
-            Tag::Strong => self.open(BOLD),
+            Tag::Emphasis => self.open(Style::Emphasis),
+            Tag::Strong => self.open(Style::Strong),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.links.push(dest_url.into_string());
             }
@@ -146,7 +152,7 @@ impl Page {
                 let line = self
                     .out
                     .rfind('\n')
-                    .filter(|&at| self.out[at..].trim_matches(['\n', '>', ' ']).is_empty());
+                    .filter(|&at| self.out[at..].trim_matches(['\n', '>', ' ', WHOLE_LINE]).is_empty());
                 self.out.truncate(line.unwrap_or(self.out.len()));
             }
             TagEnd::List(_) => drop(self.lists.pop()),
@@ -170,10 +176,15 @@ impl Page {
         for (number, line) in text.split('\n').enumerate() {
             if number > 0 {
                 self.new_line();
-                self.out += "    ";
+                self.begin_code_line();
             }
             self.push(line);
         }
+    }
+
+    fn begin_code_line(&mut self) {
+        self.out.push(WHOLE_LINE);
+        self.out += "    ";
     }
 
     /// To the page, or into the cell that we are in. What was written as `&#27;` is a character only now.
@@ -185,18 +196,18 @@ impl Page {
         }
     }
 
-    fn open(&mut self, style: &'static str) {
-        if self.styled && self.rows.is_none() {
+    fn open(&mut self, style: Style) {
+        if self.paint.is_on() && self.rows.is_none() {
             self.styles.push(style);
-            self.out.push_str(style);
+            self.out.push_str(style.code());
         }
     }
 
     fn close(&mut self) {
-        if self.styled && self.rows.is_none() {
+        if self.paint.is_on() && self.rows.is_none() {
             self.styles.pop();
-            self.out.push_str(PLAIN);
-            self.out.extend(self.styles.iter().copied());
+            self.out.push_str(END);
+            self.out.extend(self.styles.iter().map(|style| style.code()));
         }
     }
 
@@ -269,11 +280,13 @@ impl Page {
             }
             let cells = row.iter().zip(&widths).map(|(cell, &width)| padded(cell, width));
             let line = cells.collect::<Vec<_>>().join("  ");
+            self.out.push(WHOLE_LINE);
             if number == 0 {
-                self.open(BOLD);
+                self.open(Style::Strong);
                 self.out += line.trim_end();
                 self.close();
                 self.new_line();
+                self.out.push(WHOLE_LINE);
                 let under: Vec<_> = widths.iter().map(|&width| "─".repeat(width)).collect();
                 self.out += &under.join("  ");
             } else {
@@ -297,7 +310,7 @@ mod tests {
     #[test]
     fn plain_text_stays_as_it_stands() {
         for text in ["one\n  two_or_three * 4\n\n\nfour", "a  b   c\nd  e   f", "1 < 2 & 3"] {
-            assert_eq!(show(text, true), format!("{text}\n"));
+            assert_eq!(show(text, Paint::new(true), 80), format!("{text}\n"));
         }
     }
 
@@ -305,7 +318,7 @@ mod tests {
     fn shows_what_markdown_means() {
         let text = "# Weather in *Bern*\n\nIt is **cold**, see [here](https://example.com/).\nStill.\n\n- one\n- two\n  - three\n\n\
                     1. first\n2. second\n\n| day | °C |\n|---|---|\n| Mon | 3 |\n| Tuesday | 天 |\n\n```sh\nls -l\n  x\n```\n\n> said\n> so\n>\n> List<T>\n\nend";
-        insta::assert_snapshot!(show(text, false), @"
+        insta::assert_snapshot!(show(text, Paint::default(), 80), @"
         Weather in Bern
 
         It is cold, see here (https://example.com/).
@@ -336,8 +349,29 @@ mod tests {
     }
 
     #[test]
+    fn paragraphs_and_items_are_broken_at_blanks_and_tables_and_code_are_not() {
+        let text = "# Title\n\nThe forecast shows rain for all.\n\n- an item that goes on and on\n\n\
+                    ```\nlet code = \"as it is, however long\";\n```\n\n| a long head | another one |\n|---|---|\n| x | y |";
+        insta::assert_snapshot!(show(text, Paint::default(), 20), @r#"
+        Title
+
+        The forecast shows
+        rain for all.
+
+        - an item that goes
+          on and on
+
+            let code = "as it is, however long";
+
+        a long head  another one
+        ───────────  ───────────
+        x            y
+        "#);
+    }
+
+    #[test]
     fn styles_are_ours_and_end() {
-        let shown = show("# A *b* c\n\n\u{1b}[2J**x**", true);
+        let shown = show("# A *b* c\n\n\u{1b}[2J**x**", Paint::new(true), 80);
         assert_eq!(
             shown,
             "\u{1b}[1m\u{1b}[4mA \u{1b}[3mb\u{1b}[0m\u{1b}[1m\u{1b}[4m c\u{1b}[0m\u{1b}[1m\u{1b}[0m\n\n\
@@ -347,7 +381,7 @@ mod tests {
 
     #[test]
     fn a_reference_to_a_character_is_not_obeyed_either() {
-        let shown = show("**x** &#27;[2J &#x9b;2J", false);
+        let shown = show("**x** &#27;[2J &#x9b;2J &#1;", Paint::default(), 80);
         assert!(!shown.chars().any(plain::is_unsafe), "{shown:?}");
     }
 }

@@ -2,6 +2,8 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::paint::{self, Style};
+
 /// What stands between columns.
 const GAP: usize = 2;
 /// What the last column keeps while others have more than they need, what those keep, and what all keep.
@@ -23,10 +25,11 @@ pub(crate) fn table(heads: &[&str], rows: &[Vec<String>], width: usize) -> Strin
     let widths = fitted(used.iter().map(widest).collect(), width);
     let mut out = String::new();
     let heads: Vec<String> = heads.iter().map(|&head| head.to_owned()).collect();
-    for row in std::iter::once(&heads).chain(rows) {
+    for (number, row) in std::iter::once(&heads).chain(rows).enumerate() {
         let cells = used.iter().zip(&widths).map(|(&column, &width)| (cut(&cell(row, column), width), width));
         let line: String = cells.map(|(cell, width)| padded(&cell, width + GAP)).collect();
-        out += line.trim_end();
+        let line = line.trim_end();
+        out += &if number == 0 { paint::stdout().paint(Style::Strong, line) } else { line.to_owned() };
         out.push('\n');
     }
     out

@@ -189,6 +189,59 @@ fn markdown_is_rendered_and_styles_are_ours() {
     assert!(styled.starts_with("\u{1b}[1mAktuelles Wetter in Bern\u{1b}[0m\n"), "{styled:?}");
 }
 
+/// A server of the older era that gives one text, whatever it is asked.
+fn says(text: &str) -> String {
+    let result = serde_json::json!({ "content": [{ "type": "text", "text": text }] }).to_string();
+    format!(
+        r#"
+say() {{ printf '{{"jsonrpc":"2.0","id":%s,"result":%s}}\n' "$id" "$1"; }}
+while read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"initialize"'*) say '{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}}}}' ;;
+    *'"notifications/'*) ;;
+    *'"tools/list"'*) say '{{"tools":[{{"name":"t","inputSchema":{{"type":"object"}}}}]}}' ;;
+    *'"tools/call"'*) say '{}' ;;
+    *) printf '{{"jsonrpc":"2.0","id":%s,"error":{{"code":-32601,"message":"no"}}}}\n' "$id" ;;
+  esac
+done"#,
+        result.replace('\'', r"'\''")
+    )
+}
+
+#[test]
+fn plain_text_is_shown_as_it_came() {
+    let diff = "diff --git a/x.py b/x.py\n def __init__(self):\n+    return a * b * c * d\n-    return a\n # Title?\n1) &amp; n <a@b>";
+    let server = says(diff);
+    let call = |options: &[&str]| {
+        let words = [&["call", "t"], options, &["--", "sh", "-c", &server]].concat();
+        on_terminal(100, &[], &words, &[]).text()
+    };
+    assert_eq!(call(&[]), format!("{diff}\n"));
+    assert_eq!(call(&["--plain"]), format!("{diff}\n"));
+    assert_eq!(call(&["--text"]), format!("{diff}\n"));
+    // A server that negotiates nothing gives its own text, whatever it is asked for.
+    let shown = call(&["--feature", "human"]);
+    assert!(shown.ends_with(&format!("{diff}\n")), "{shown}");
+    let shown = call(&["--markdown"]);
+    assert!(shown.contains("- return a * b * c * d") && shown.contains("def init(self)"), "{shown}");
+}
+
+#[test]
+fn tables_of_text_keep_their_alignment() {
+    let mut gateway = Served::start(&[&["demo"], &FREE[..]].concat());
+    let url = format!("http://{}/mcp", gateway.address("is at"));
+    let call = ["call", &url, "find_connections", "from=Bern", "to=Zurich", "--feature", "format=text"];
+    let shown = on_terminal(200, &[], &call, &[]).text();
+    let piped = crate::attune(
+        &[&call[..], &["--text", "--language", "de-CH", "--timezone", "Europe/Zurich"]].concat(),
+    );
+    let piped =
+        piped.split_once("--- stdout\n").expect("output").1.rsplit_once("--- stderr").expect("errors").0;
+    assert_eq!(shown, piped);
+    assert!(shown.lines().any(|line| line.starts_with("---") || line.contains("  ")), "{shown}");
+}
+
 const CONNECTION: &str = "connection=bern-zurich-2026-02-22-0831";
 
 #[test]
@@ -241,7 +294,10 @@ fn a_legacy_server_asks_in_the_order_of_its_form_and_nothing_is_obeyed() {
     let text = seen.text();
     assert_eq!(seen.code, Some(0), "{text}");
     assert!(text.contains("\\u{1b}[2J Who?\n") && text.contains("zebra\n"), "{text}");
-    assert!(text.contains(r#""content":{"zebra":"Zoe"}"#) && text.contains("\\u{1b}[2J bold"), "{text}");
+    assert!(
+        text.contains(r#""content":{"zebra":"Zoe"}"#) && text.contains("\\u{1b}[31m&#27;[2J **bold**\n"),
+        "{text}"
+    );
     assert!(seen.raw.contains("1 of 2: \\u{1b}[2Jhalf\\u{9b}"), "{}", seen.raw);
     let listed = on_terminal(100, &[], &[&["tools"], &server[..]].concat(), &[]);
     let found = on_terminal(100, &[], &[&["discover"], &server[..]].concat(), &[]);
