@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use crate::environment;
@@ -68,6 +68,8 @@ pub enum Stderr {
     Logged(String),
     /// Where ours goes.
     Inherited,
+    /// To whoever starts it, through [`Pipes::stderr`].
+    Piped,
 }
 
 /// Why a program does not run.
@@ -101,6 +103,40 @@ pub struct Pipes {
     pub stdin: ChildStdin,
     /// What it writes.
     pub stdout: ChildStdout,
+    /// What it says beside, where that is [piped](Stderr::Piped).
+    pub stderr: Option<ChildStderr>,
+}
+
+impl Pipes {
+    /// A look at what the program has not read yet; none where the system does not tell.
+    pub fn unread(&self) -> Option<Unread> {
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::fd::AsFd;
+            self.stdin.as_fd().try_clone_to_owned().ok().map(|input| Unread { input })
+        }
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+}
+
+/// What a program has not read yet of what was written to it. Its input stays open as long as this is there.
+#[derive(Debug)]
+pub struct Unread {
+    #[cfg(target_os = "linux")]
+    input: std::os::fd::OwnedFd,
+}
+
+impl Unread {
+    /// How many bytes; none where the system does not tell.
+    pub fn bytes(&self) -> Option<u64> {
+        #[cfg(target_os = "linux")]
+        {
+            rustix::io::ioctl_fionread(&self.input).ok()
+        }
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
 }
 
 /// A program that runs. Dropped, it and its group are ended by force.
@@ -132,7 +168,7 @@ pub fn start(program: &Program) -> Result<(Process, Pipes), NotStarted> {
     let (Environment::Inherited(added) | Environment::Chosen(added)) = &program.environment;
     command.envs(added.iter().map(|(name, value)| (name, value)));
     command.stderr(match program.stderr {
-        Stderr::Logged(_) => Stdio::piped(),
+        Stderr::Logged(_) | Stderr::Piped => Stdio::piped(),
         Stderr::Inherited => Stdio::inherit(),
     });
     #[cfg(unix)]
@@ -141,11 +177,15 @@ pub fn start(program: &Program) -> Result<(Process, Pipes), NotStarted> {
     let group = child.id().filter(|_| cfg!(unix));
     let (stdin, stdout, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let process = Process { child, group };
-    if let (Stderr::Logged(name), Some(errors)) = (&program.stderr, errors) {
-        tokio::spawn(stderr::log(errors, name.clone()));
-    }
+    let stderr = match (&program.stderr, errors) {
+        (Stderr::Logged(name), Some(errors)) => {
+            tokio::spawn(stderr::log(errors, name.clone()));
+            None
+        }
+        (_, errors) => errors,
+    };
     match (stdin, stdout) {
-        (Some(stdin), Some(stdout)) => Ok((process, Pipes { stdin, stdout })),
+        (Some(stdin), Some(stdout)) => Ok((process, Pipes { stdin, stdout, stderr })),
         _ => Err(failed(io::Error::other("it has no pipes"))),
     }
 }
@@ -284,11 +324,11 @@ mod tests {
     /// Starts a script that says its own number, and that of a program which it starts itself.
     async fn family(script: &str) -> (Process, Pipes, Vec<u32>) {
         let (process, pipes) = start(&shell(script)).unwrap();
-        let Pipes { stdin, stdout } = pipes;
+        let Pipes { stdin, stdout, stderr } = pipes;
         let mut lines = BufReader::new(stdout).lines();
         let ids = lines.next_line().await.unwrap().unwrap();
         let ids = ids.split(' ').map(|id| id.parse().unwrap()).collect();
-        (process, Pipes { stdin, stdout: lines.into_inner().into_inner() }, ids)
+        (process, Pipes { stdin, stdout: lines.into_inner().into_inner(), stderr }, ids)
     }
 
     #[tokio::test]
@@ -301,6 +341,30 @@ mod tests {
         assert!(!said.contains("CARGO"), "{said}");
         drop(pipes);
         assert!(process.end().await.unwrap().success());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn tells_whether_a_child_has_read_its_input() {
+        use tokio::io::AsyncWriteExt;
+        let (process, mut pipes) = start(&shell("read go; echo $go; sleep 600")).unwrap();
+        let unread = pipes.unread().unwrap();
+        pipes.stdin.write_all(b"now").await.unwrap();
+        pipes.stdin.write_all(b"\n").await.unwrap();
+        assert_eq!(BufReader::new(&mut pipes.stdout).lines().next_line().await.unwrap().unwrap(), "now");
+        assert_eq!(unread.bytes(), Some(0));
+        pipes.stdin.write_all(b"more").await.unwrap();
+        assert_eq!(unread.bytes(), Some(4));
+        drop(process);
+    }
+
+    #[tokio::test]
+    async fn a_child_may_say_what_it_has_to_say_to_whoever_started_it() {
+        let program = Program { stderr: Stderr::Piped, ..shell("echo aside >&2") };
+        let (_process, pipes) = start(&program).unwrap();
+        let mut said = String::new();
+        pipes.stderr.unwrap().read_to_string(&mut said).await.unwrap();
+        assert_eq!(said, "aside\n");
     }
 
     #[tokio::test]

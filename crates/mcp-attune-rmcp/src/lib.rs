@@ -19,9 +19,9 @@
 //! ## Which era
 //!
 //! 1. `server/discover`, as of 2026-07-28. Whoever answers it with that version is spoken to without a session.
-//! 2. An error that the modern era does not have, or silence for ten seconds: `initialize`, 2025-11-25 or what the
-//!    server has instead.
-//! 3. A program that ends at a question that it does not know, or a server that names older versions only or answers
+//! 2. An error that the modern era does not have, or silence for eight seconds, or half of the time that there is:
+//!    `initialize`, 2025-11-25 or what the server has instead. An answer that comes after that is dropped.
+//! 3. A program that ends at a question that it does not know (it has read it, as far as the system tells), or a server that names older versions only or answers
 //!    with something that is no introduction, is connected to once more, and begins with `initialize`.
 //!
 //! ## Who is calling
@@ -86,8 +86,9 @@ mod server;
 
 #[cfg(feature = "client")]
 pub use client::{
-    Answered, Asking, BadFeature, BadHeader, BadTarget, Cache, CallerProfile, Connection, Dropped, Era,
-    Error, Header, Host, Listing, ListingBytes, Options, Stderr, Target, Unmet, Wire, tls,
+    Answered, Asking, BadCertificate, BadFeature, BadHeader, BadTarget, Cache, CallerProfile, Connection,
+    Dropped, Era, Error, Header, Host, Listing, ListingBytes, Options, Stderr, Target, Trust, UnknownVersion,
+    Unmet, Version, Wire, tls,
 };
 #[cfg(any(feature = "client", feature = "server"))]
 pub use mcp_attune::{catalog, context, features, format, language, messages, when};

@@ -69,7 +69,7 @@ pub async fn run(
         environment: Environment::Inherited(env.collect()),
         stderr: Stderr::Inherited,
     };
-    let (mut process, Pipes { stdin, stdout }) = process::start(&program).map_err(NotStarted)?;
+    let (mut process, Pipes { stdin, stdout, .. }) = process::start(&program).map_err(NotStarted)?;
     let between = Between::new(config, output);
     let mut inward = Box::pin(between.inward(Lines::new(input, config.limits.body), stdin));
     let mut outward = pin!(between.outward(Lines::new(stdout, config.limits.answer)));

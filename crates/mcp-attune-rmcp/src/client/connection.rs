@@ -21,7 +21,7 @@ use super::kept::Kept;
 use super::listening::Listening;
 use super::listing::ListingBytes;
 use super::listing::{Learned, Listing};
-use super::options::{Era, Header, Options};
+use super::options::{Era, Header, Options, Version};
 use super::pipe::Pipe;
 use super::profile::CallerProfile;
 use super::shown::shown;
@@ -54,8 +54,9 @@ impl Connection {
     /// Connects, and finds out what the server speaks: see the [crate's page](crate#which-era).
     pub async fn open(target: &Target, options: &Options) -> Result<Self, Error> {
         let deadline = Instant::now() + options.connect;
-        let opened = match Self::begin(target, options, lifecycle(options.era), deadline).await {
-            Err(Failed { again: true, .. }) if options.era.is_none() => {
+        let chosen = options.era.is_some() || options.version.is_some();
+        let opened = match Self::begin(target, options, lifecycle(options), deadline).await {
+            Err(Failed { again: true, .. }) if !chosen => {
                 Self::begin(target, options, ClientLifecycleMode::Initialize, deadline).await
             }
             opened => opened,
@@ -71,7 +72,7 @@ impl Connection {
     ) -> Result<Self, Failed> {
         let (at, kept, learned) =
             (target.to_string(), Arc::new(Kept::new(options.host.clone())), Arc::new(Learned::default()));
-        let client = Handler::new(client(&options.profile), options.host.clone(), kept.clone());
+        let client = Handler::new(client(options), options.host.clone(), kept.clone());
         let started = match target {
             Target::Url(url) => {
                 let http = Http::new(at.clone(), url, options, kept.clone(), learned.clone())?;
@@ -243,16 +244,21 @@ impl Connection {
 }
 
 /// How we introduce ourselves. Unless the profile declares more we can do nothing for a server, so it will not ask.
-fn client(profile: &CallerProfile) -> ClientConfig {
+fn client(options: &Options) -> ClientConfig {
     let us = Implementation::new("attune", env!("CARGO_PKG_VERSION"));
-    ClientConfig::new(profile.declared().clone(), us)
-        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    ClientConfig::new(options.profile.declared().clone(), us).with_protocol_version(legacy_version(options))
 }
 
-fn lifecycle(era: Option<Era>) -> ClientLifecycleMode {
+/// The version that `initialize` asks for.
+fn legacy_version(options: &Options) -> ProtocolVersion {
+    let chosen = options.version.as_ref().map(|version| version.0.clone());
+    chosen.filter(ProtocolVersion::has_initialize).unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE)
+}
+
+fn lifecycle(options: &Options) -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-    let legacy_version = Some(ProtocolVersion::LATEST_WITH_INITIALIZE);
-    match era {
+    let legacy_version = Some(legacy_version(options));
+    match options.version.as_ref().map(Version::era).or(options.era) {
         None => ClientLifecycleMode::Auto { preferred_versions, legacy_version },
         Some(Era::Modern) => ClientLifecycleMode::Discover { preferred_versions },
         Some(Era::Legacy) => ClientLifecycleMode::Initialize,
@@ -306,10 +312,11 @@ impl Failed {
     }
 }
 
-/// A program that ended may have done so because it was asked what it does not know.
+/// A program that ended may have done so because it was asked what it does not know. One that did not even read the
+/// question ended for a reason of its own, and would do so again.
 fn ended(at: &str, kept: &Kept) -> Failed {
     let error = silent(at, kept);
-    let again = matches!(error, Error::Ended { .. });
+    let again = matches!(error, Error::Ended { .. }) && kept.was_read();
     Failed { error, again }
 }
 

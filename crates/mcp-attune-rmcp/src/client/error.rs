@@ -6,6 +6,8 @@ use std::time::Duration;
 use mcp_attune_wire::schema::Invalid;
 use serde_json::Value;
 
+use super::trust::BadCertificate;
+
 /// Why there is no connection, or no answer.
 ///
 /// [`Error::is_refusal`] tells the server's own "no" from everything else: a command ends with 1 for the first and
@@ -22,7 +24,7 @@ pub enum Error {
     Ended {
         /// The command.
         at: String,
-        /// How it ended, where that is known.
+        /// How it ended, where that is known, such as `with exit code 1`.
         status: Option<String>,
         /// What it wrote that is no message.
         stray: Option<String>,
@@ -38,6 +40,23 @@ pub enum Error {
         at: String,
         /// What the system says.
         why: String,
+    },
+    /// The certificate of a server cannot be accepted.
+    Certificate {
+        /// The URL.
+        at: String,
+        /// What is wrong with it.
+        problem: BadCertificate,
+    },
+    /// A URL with `https://` where no TLS is spoken.
+    NoTls {
+        /// The URL.
+        at: String,
+    },
+    /// A URL with `http://` where no HTTP is spoken.
+    NoHttp {
+        /// The URL.
+        at: String,
     },
     /// A URL answers, but not as an MCP server does to somebody who is welcome.
     Status {
@@ -123,76 +142,107 @@ impl Error {
     }
 }
 
+/// Says what was wrong and where, and after a semicolon what to do.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_what(f)?;
+        if let Some(advice) = self.advice() {
+            write!(f, "; {advice}")?;
+        }
+        self.stray().map_or(Ok(()), |stray| write!(f, ". {stray}"))
+    }
+}
+
+/// An [`Error`] without its advice.
+struct What<'e>(&'e Error);
+
+impl fmt::Display for What<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.write_what(f)?;
+        self.0.stray().map_or(Ok(()), |stray| write!(f, ". {stray}"))
+    }
+}
+
+impl Error {
+    /// What was wrong and where, without the [advice](Self::advice).
+    #[must_use]
+    pub fn what(&self) -> String {
+        What(self).to_string()
+    }
+
+    fn write_what(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotStarted { why } => f.write_str(why),
-            Self::Ended { at, status, stray } => {
-                let how = status.as_ref().map(|status| format!(" ({status})")).unwrap_or_default();
-                write!(
-                    f,
-                    "`{at}` ended before it answered{how}; what it says on its standard error may tell why"
-                )?;
-                write_stray(f, stray)
+            Self::NotStarted { why } => f.write_str(why.split_once("; ").map_or(why, |(what, _)| what)),
+            Self::Ended { at, status, .. } => {
+                let how = status.as_ref().map(|status| format!(" {status}")).unwrap_or_default();
+                write!(f, "`{at}` ended{how} before it answered")
             }
-            Self::Headers { at } => {
-                write!(f, "`{at}` is a program and takes no headers; leave them out, or give a URL")
+            Self::Headers { at } => write!(f, "`{at}` is a program and takes no headers"),
+            Self::Unreachable { at, why } => write!(f, "nobody answers at {at}: {why}"),
+            Self::Certificate { at, problem } => write!(f, "the certificate of {at} {problem}"),
+            Self::NoTls { at } => write!(f, "there is no TLS at {at}"),
+            Self::NoHttp { at } => write!(f, "what answers at {at} is not HTTP"),
+            Self::Status { at, status, said } => write!(f, "{at} answers {status}{}", Colon(said)),
+            Self::NotMcp { at, why } => write!(f, "{at} does not speak MCP: {why}"),
+            Self::NoSharedVersion { at, theirs } => write!(f, "{at} speaks {theirs} only, and we do not"),
+            Self::NoAnswer { at, method, within, .. } => {
+                write!(f, "{at} did not answer `{method}` within {within:?}")
             }
-            Self::Unreachable { at, why } => {
-                write!(f, "nobody answers at {at}: {why}; is the server running, and the address right?")
+            Self::Malformed { at, why } => write!(f, "{at} gives an answer that contradicts itself: {why}"),
+            Self::Dropped { tool, why } => {
+                let tool = super::shown::shown(tool);
+                write!(f, "the tool `{tool}` cannot be called, because its schema is invalid: {why}")
             }
-            Self::Status { at, status, said } => {
-                write!(f, "{at} answers {status}{}; {}", Colon(said), advice(*status))
+            Self::TooMuch { at, what } => write!(f, "{at} sends {what}"),
+            Self::ListingTooLarge { at, method, limit } => {
+                write!(f, "{at} sends more than {limit} bytes of `{method}`, all pages together")
             }
-            Self::NotMcp { at, why } => write!(f, "{at} does not speak MCP: {why}; is it the right server?"),
-            Self::NoSharedVersion { at, theirs } => {
-                write!(
-                    f,
-                    "{at} speaks {theirs} only, and we do not; a newer or older release of either may help"
-                )
-            }
-            Self::NoAnswer { at, method, within, stray } => {
-                write!(
-                    f,
-                    "{at} did not answer `{method}` within {within:?}; allow it more time, or see what it waits for"
-                )?;
-                write_stray(f, stray)
-            }
-            Self::Malformed { at, why } => {
-                write!(
-                    f,
-                    "{at} gives an answer that contradicts itself: {why}; somebody on the way may have changed it"
-                )
-            }
-            Self::Dropped { tool, why } => write!(
-                f,
-                "the tool `{}` cannot be called, because its schema is invalid: {why}; its server has to mend it",
-                super::shown::shown(tool)
-            ),
-            Self::TooMuch { at, what } => write!(f, "{at} sends {what}; raise the bound if that is right"),
-            Self::ListingTooLarge { at, method, limit } => write!(
-                f,
-                "{at} sends more than {limit} bytes of `{method}`, all pages together; see whether it gives the same pages \
-                 again and again, or let it list less"
-            ),
             Self::Refused { method, code, message, .. } => {
                 write!(f, "the server refuses `{method}`: {} ({code})", super::shown::shown(message))
             }
         }
     }
+
+    /// What to do about it, where there is something.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        Some(match self {
+            Self::NotStarted { why } => return why.split_once("; ").map(|(_, advice)| advice),
+            Self::Ended { .. } => "what it says on its standard error may tell why",
+            Self::Headers { .. } => "leave them out, or give a URL",
+            Self::Unreachable { .. } => "is the server running, and the address right?",
+            Self::Certificate { problem: BadCertificate::Untrusted, .. } => "name its authority",
+            Self::Certificate { problem: BadCertificate::OtherName { .. }, .. } => {
+                "use a name that it is for, or see whether it is the right server"
+            }
+            Self::Certificate { .. } => "its server needs another, unless the clock of this system is wrong",
+            Self::NoTls { .. } => "write http://",
+            Self::NoHttp { .. } => "write https:// if it speaks TLS",
+            Self::Status { status, .. } => advice(*status),
+            Self::NotMcp { .. } => "is it the right server?",
+            Self::NoSharedVersion { .. } => "a newer or older release of either may help",
+            Self::NoAnswer { .. } => "allow it more time, or see what it waits for",
+            Self::Malformed { .. } => "somebody on the way may have changed it",
+            Self::Dropped { .. } => "its server has to mend it",
+            Self::TooMuch { .. } => "raise the bound if that is right",
+            Self::ListingTooLarge { .. } => {
+                "see whether it gives the same pages again and again, or let it list less"
+            }
+            Self::Refused { .. } => return None,
+        })
+    }
+
+    /// What came that is no message, in a sentence.
+    fn stray(&self) -> Option<String> {
+        let (Self::Ended { stray: Some(stray), .. } | Self::NoAnswer { stray: Some(stray), .. }) = self
+        else {
+            return None;
+        };
+        Some(format!("It wrote `{stray}`, which is no message: only messages may go to the standard output"))
+    }
 }
 
 impl std::error::Error for Error {}
-
-fn write_stray(f: &mut fmt::Formatter<'_>, stray: &Option<String>) -> fmt::Result {
-    match stray {
-        None => Ok(()),
-        Some(stray) => write!(
-            f,
-            ". It wrote `{stray}`, which is no message: only messages may go to the standard output"
-        ),
-    }
-}
 
 /// `: text`, where there is one.
 struct Colon<'a>(&'a str);

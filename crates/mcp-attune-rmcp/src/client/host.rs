@@ -68,6 +68,8 @@ pub enum Wire<'a> {
     Line(&'a [u8]),
     /// Something came: a body, the data of an event, or a line of a program. It may be anything.
     Came(&'a [u8]),
+    /// A program says something on its standard error, where that is [piped](crate::Stderr::Piped). One line.
+    Said(&'a [u8]),
 }
 
 /// How we introduce ourselves to a server, and what it gets when it asks.

@@ -9,6 +9,7 @@
 //!    with `initialize`.
 //! 4. An answer belongs to the request that it came for: one with another id is none, and neither is one that says one
 //!    language in `Content-Language` and another in its body. On a stream each message is judged by itself.
+//!    What answers a question that was given up is dropped.
 //! 5. Another failure with a JSON-RPC error in its body: that error. Without one: the status, and what came with it.
 //!
 //! Rules: L16.
@@ -18,9 +19,9 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use ::http::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_LANGUAGE, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
-use ::http::uri::Scheme;
 use ::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
 use bytes::Bytes;
 use futures_core::Stream;
@@ -36,8 +37,8 @@ use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, Ser
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
-use rustls::{ClientConfig, RootCertStore};
 use sse_stream::{Sse, SseStream};
+use tokio::time::timeout;
 
 use super::error::Error;
 use super::host::Wire;
@@ -47,6 +48,7 @@ use super::options::Options;
 use super::profile::CallerProfile;
 use super::sent;
 use super::shown::shown;
+use super::trust::{TlsFault, tls, tls_fault};
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
@@ -64,6 +66,8 @@ pub(crate) struct Http {
     at: Arc<str>,
     headers: Arc<HeaderMap>,
     bytes: usize,
+    /// How long a server may take to say whether it knows `server/discover`.
+    probe: Duration,
     profile: CallerProfile,
     kept: Arc<Kept>,
     learned: Arc<Learned>,
@@ -80,7 +84,7 @@ impl Http {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        let tls = tls(url).map_err(|why| Error::Unreachable { at: at.clone(), why })?;
+        let tls = tls(url, &options.trust).map_err(|why| Error::Unreachable { at: at.clone(), why })?;
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
             .https_or_http()
@@ -92,7 +96,8 @@ impl Http {
             headers.append(header.name.clone(), header.value.clone());
         }
         let (profile, bytes) = (options.profile.clone(), options.bytes);
-        Ok(Self { client, at: at.into(), headers: Arc::new(headers), bytes, profile, kept, learned })
+        let probe = options.probe();
+        Ok(Self { client, at: at.into(), headers: Arc::new(headers), bytes, probe, profile, kept, learned })
     }
 
     async fn send(
@@ -117,10 +122,25 @@ impl Http {
         *request.method_mut() = method;
         *request.uri_mut() = uri.parse().map_err(|error| unreachable(format!("{error}")))?;
         *request.headers_mut() = headers;
-        let response = self.client.request(request).await.map_err(|error| unreachable(root(&error)))?;
+        let response = self.client.request(request).await.map_err(|error| self.unreached(&error))?;
         let (status, headers) = (response.status().as_u16(), response.headers());
         self.kept.wire(&Wire::Response { status, headers });
         Ok(response)
+    }
+
+    /// Why a request got no answer.
+    fn unreached(&self, error: &hyper_util::client::legacy::Error) -> Error {
+        let at = self.at.to_string();
+        match tls_fault(error) {
+            Some(TlsFault::Certificate(problem)) => return Error::Certificate { at, problem },
+            Some(TlsFault::NoTls) => return Error::NoTls { at },
+            None => {}
+        }
+        let hyper = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<hyper::Error>());
+        match hyper.is_some_and(hyper::Error::is_parse) {
+            true if at.starts_with("http://") => Error::NoHttp { at },
+            _ => Error::Unreachable { at, why: root(error) },
+        }
     }
 
     /// A whole body, if it is not too long.
@@ -284,22 +304,9 @@ fn root(error: &hyper_util::client::legacy::Error) -> String {
     shown(&cause.to_string())
 }
 
-/// How a server is trusted: by the system's roots, which a plain URL does not need.
-///
-/// # Errors
-///
-/// What is missing for it, in a sentence.
-pub fn tls(url: &Uri) -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    if url.scheme() == Some(&Scheme::HTTPS) {
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        if roots.is_empty() {
-            return Err("this system has no root certificates to check it with".to_owned());
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    Ok(config.map_err(|error| error.to_string())?.with_root_certificates(roots).with_no_client_auth())
+/// What rmcp is told where a server is silent when it is asked what it may not know.
+pub(crate) fn unanswered(id: RequestId) -> ServerJsonRpcMessage {
+    ServerJsonRpcMessage::error(ErrorData::invalid_request("nothing came", None), Some(id))
 }
 
 /// The id of a request.
@@ -353,7 +360,15 @@ impl StreamableHttpClient for Http {
         custom: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, Failed> {
         let headers = headers(session.as_deref(), token, custom);
-        let posted = self.post(&uri, &mut message, session.as_deref(), headers).await;
+        let probed = self.kept.probe(&message);
+        let posted = self.post(&uri, &mut message, session.as_deref(), headers);
+        let posted = match probed {
+            None => posted.await,
+            // Whoever is silent is asked in the older way, and what comes later is nobody's: it is not read any more.
+            Some(id) => timeout(self.probe, posted)
+                .await
+                .unwrap_or_else(|_| Ok(StreamableHttpPostResponse::Json(unanswered(id), None))),
+        };
         if let Err(Failed::Client(error)) = &posted {
             self.kept.fails_for(asked(&message), error);
         }
@@ -417,7 +432,14 @@ impl Stream for Tapped {
     type Item = Result<Sse, SseError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = Pin::new(&mut self.events).poll_next(cx);
+        let next = loop {
+            let next = Pin::new(&mut self.events).poll_next(cx);
+            match &next {
+                Poll::Ready(Some(Ok(Sse { data: Some(data), .. })))
+                    if self.http.kept.is_late(data.as_bytes()) => {}
+                _ => break next,
+            }
+        };
         let Self { http, language, asked, .. } = &*self;
         match &next {
             Poll::Ready(Some(Ok(Sse { data: Some(data), .. }))) => {

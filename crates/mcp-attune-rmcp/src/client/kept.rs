@@ -43,10 +43,14 @@ struct Seen {
     waiting: HashMap<String, Weak<Settled>>,
     /// The latest question who the server is, and what it answered.
     introduction: Option<Introduction>,
+    /// The id of a `server/discover` that was given up for an `initialize`.
+    given_up: Option<String>,
     /// What the server asks, as it was written.
     questions: HashMap<String, Box<RawValue>>,
     stray: Option<String>,
     trouble: Option<Error>,
+    /// Whether a program ended without having read anything.
+    unread: bool,
 }
 
 #[derive(Debug)]
@@ -61,6 +65,20 @@ struct Answer<'a> {
     id: RequestId,
     #[serde(borrow, default)]
     result: Option<&'a RawValue>,
+}
+
+/// An answer, whether it is a result or an error.
+#[derive(Deserialize)]
+struct Ended {
+    id: RequestId,
+    result: Option<serde::de::IgnoredAny>,
+    error: Option<serde::de::IgnoredAny>,
+}
+
+impl Ended {
+    fn is_answer(&self) -> bool {
+        self.result.is_some() || self.error.is_some()
+    }
 }
 
 #[derive(Deserialize)]
@@ -137,12 +155,32 @@ impl Kept {
         let slot = request.request.extensions().get::<Slot>();
         self.seen(|seen| {
             if let Some(method) = first {
+                if method == "initialize" {
+                    seen.given_up = seen.introduction.take().map(|asked| asked.id);
+                }
                 seen.introduction = Some(Introduction { id, method, slot: Slot::default() });
             } else if let Some(slot) = slot {
                 seen.waiting.retain(|_, slot| slot.strong_count() > 0);
                 seen.waiting.insert(id, Arc::downgrade(slot));
             }
         });
+    }
+
+    /// The id of a question that older servers may not know, and may not answer.
+    pub(crate) fn probe(&self, message: &ClientJsonRpcMessage) -> Option<RequestId> {
+        match message {
+            ClientJsonRpcMessage::Request(request) => {
+                matches!(request.request, ClientRequest::DiscoverRequest(_)).then(|| request.id.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a message answers a question that was given up.
+    pub(crate) fn is_late(&self, message: &[u8]) -> bool {
+        let Some(given_up) = self.seen(|seen| seen.given_up.clone()) else { return false };
+        let answer: Result<Ended, _> = serde_json::from_slice(message);
+        answer.is_ok_and(|answer| answer.is_answer() && answer.id.to_string() == given_up)
     }
 
     /// What changes at the server is told to this cache.
@@ -244,6 +282,16 @@ impl Kept {
         }
     }
 
+    /// A program ended, and had read nothing of what it was sent.
+    pub(crate) fn ends_unread(&self) {
+        self.seen(|seen| seen.unread = true);
+    }
+
+    /// Whether what was sent was read, as far as that is known.
+    pub(crate) fn was_read(&self) -> bool {
+        self.seen(|seen| !seen.unread)
+    }
+
     pub(crate) fn trouble(&self) -> Option<Error> {
         self.seen(|seen| seen.trouble.clone())
     }
@@ -270,6 +318,28 @@ mod tests {
         kept.hears(br#"{"jsonrpc":"2.0","id":1,"result":{"second":true}}"#, None);
         assert_eq!(slot.get().unwrap().as_ref().unwrap().get(), r#"{ "z":1.0,"a":12345678901234567890123 }"#);
         assert!(other.get().is_none());
+    }
+
+    #[test]
+    fn an_answer_to_a_question_that_was_given_up_is_late() {
+        use rmcp::model::{
+            ClientConfig, DiscoverRequest, DiscoverRequestParams, InitializeRequest, ProtocolVersion,
+        };
+        let kept = Kept::default();
+        let (result, error) = (
+            br#"{"jsonrpc":"2.0","id":0,"result":{}}"#.as_slice(),
+            br#"{"jsonrpc":"2.0","id":0,"error":{"code":1,"message":""}}"#.as_slice(),
+        );
+        let discover = DiscoverRequest::new(DiscoverRequestParams {});
+        let discover = ClientRequest::DiscoverRequest(discover);
+        kept.sends(&ClientJsonRpcMessage::request(discover, RequestId::Number(0)));
+        assert!(!kept.is_late(result) && !kept.is_late(error));
+        let us = ClientConfig::default().with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
+        let initialize = ClientRequest::InitializeRequest(InitializeRequest::new(us));
+        kept.sends(&ClientJsonRpcMessage::request(initialize, RequestId::Number(1)));
+        assert!(kept.is_late(result) && kept.is_late(error));
+        assert!(!kept.is_late(br#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#));
+        assert!(!kept.is_late(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#));
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod listing;
 
 mod cache;
 
+mod trust;
+
 mod options;
 mod target;
 
@@ -33,10 +35,10 @@ pub use cache::Cache;
 pub use connection::Connection;
 pub use error::Error;
 pub use host::{Answered, Host, Wire};
-pub use http::tls;
 pub use listing::{Dropped, Listing, ListingBytes};
 pub use mcp_attune_process::process::Stderr;
-pub use options::{BadHeader, Era, Header, Options};
+pub use options::{BadHeader, Era, Header, Options, UnknownVersion, Version};
 pub use profile::{BadFeature, CallerProfile};
 pub use target::{BadTarget, Target};
+pub use trust::{BadCertificate, Trust, tls};
 pub use unmet::Unmet;

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use ::http::{HeaderName, HeaderValue};
 use mcp_attune_process::process::Stderr;
+use rmcp::model::ProtocolVersion;
 
 use super::cache::Cache;
 use super::host::Host;
 use super::profile::CallerProfile;
 use super::shown::shown;
+use super::trust::Trust;
 
 /// The two ways of speaking MCP.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,8 +38,12 @@ pub struct Options {
     pub cache: Option<Arc<Cache>>,
     /// The only era that is spoken; without one, the newer that the server speaks.
     pub era: Option<Era>,
+    /// The only version that is asked for, which decides the era too. A legacy server may answer with another.
+    pub version: Option<Version>,
+    /// Whose certificates are accepted over HTTPS.
+    pub trust: Trust,
     /// How long it may take until the server has introduced itself. A server that is silent when it is asked what it
-    /// does not know is asked again after ten seconds, in the older way; with less than that there is no second time.
+    /// may not know is asked in the older way after half of it, and after eight seconds at the latest.
     pub connect: Duration,
     /// How long an answer may take.
     pub answer: Duration,
@@ -55,6 +61,66 @@ pub struct Options {
     pub host: Option<Arc<dyn Host>>,
 }
 
+/// How long a server may take at most to say whether it knows `server/discover`. rmcp gives up after ten seconds, and
+/// would then take a late answer for one to its next question.
+const MAX_PROBE: Duration = Duration::from_secs(8);
+
+impl Options {
+    /// How long a server may take to say whether it knows `server/discover`.
+    pub(crate) fn probe(&self) -> Duration {
+        (self.connect / 2).min(MAX_PROBE)
+    }
+}
+
+/// A version of MCP.
+///
+/// ```
+/// use mcp_attune_rmcp::{Era, Version};
+///
+/// let version: Version = "2025-06-18".parse()?;
+/// assert_eq!((version.as_str(), version.era()), ("2025-06-18", Era::Legacy));
+/// assert!("2025-06".parse::<Version>().is_err());
+/// # Ok::<(), mcp_attune_rmcp::UnknownVersion>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Version(pub(crate) ProtocolVersion);
+
+impl Version {
+    /// The date that it is called by.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// Its era.
+    #[must_use]
+    pub fn era(&self) -> Era {
+        if self.0.has_initialize() { Era::Legacy } else { Era::Modern }
+    }
+}
+
+impl FromStr for Version {
+    type Err = UnknownVersion;
+
+    fn from_str(text: &str) -> Result<Self, UnknownVersion> {
+        let known = ProtocolVersion::KNOWN_VERSIONS.iter().find(|known| known.as_str() == text);
+        known.cloned().map(Self).ok_or_else(|| UnknownVersion(shown(text)))
+    }
+}
+
+/// A version that we do not speak.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownVersion(String);
+
+impl fmt::Display for UnknownVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known: Vec<_> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
+        write!(f, "{} is no version that we speak; there are {}", self.0, known.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownVersion {}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -62,6 +128,8 @@ impl Default for Options {
             profile: CallerProfile::default(),
             cache: None,
             era: None,
+            version: None,
+            trust: Trust::default(),
             connect: Duration::from_secs(30),
             answer: Duration::from_secs(60),
             bytes: 64 << 20,

@@ -81,7 +81,7 @@ async fn does_not_wait_for_ever_for_a_server_that_never_answers() {
     let error = fault(&target, &impatient()).await;
     assert_eq!(
         says(&error, &target),
-        "TARGET did not answer `server/discover` within 1.5s; allow it more time, or see what it waits for"
+        "TARGET did not answer `initialize` within 1.5s; allow it more time, or see what it waits for"
     );
 }
 

@@ -26,16 +26,16 @@ async fn says_how_a_program_ended() {
     for (script, expected) in [
         (
             "exit 7",
-            "`TARGET` ended before it answered (exit status: 7); what it says on its standard error may tell why",
+            "`TARGET` ended with exit code 7 before it answered; what it says on its standard error may tell why",
         ),
         (
             "echo usage: x; exit 0",
-            "`TARGET` ended before it answered (exit status: 0); what it says on its standard error may tell why. It wrote \
+            "`TARGET` ended with exit code 0 before it answered; what it says on its standard error may tell why. It wrote \
              `usage: x`, which is no message: only messages may go to the standard output",
         ),
         (
             "kill -9 $$",
-            "`TARGET` ended before it answered (signal: 9 (SIGKILL)); what it says on its standard error may tell why",
+            "`TARGET` ended by signal 9 (SIGKILL) before it answered; what it says on its standard error may tell why",
         ),
     ] {
         let target = shell(script);
@@ -43,12 +43,78 @@ async fn says_how_a_program_ended() {
     }
 }
 
+/// Programs append a line to a file when they start.
+fn counted(script: &str) -> (Target, tempfile::NamedTempFile) {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().to_str().unwrap();
+    (shell(&format!("echo started >> '{path}'; {script}")), file)
+}
+
+fn starts(file: &tempfile::NamedTempFile) -> usize {
+    std::fs::read_to_string(file.path()).unwrap().lines().count()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_that_dies_by_itself_is_started_once() {
+    for (script, expected) in [("exit 1", 1), ("sleep 0.3; exit 1", 1), ("read question; exit 1", 2)] {
+        let (target, file) = counted(script);
+        let error = fault(&target, &options()).await;
+        assert!(error.to_string().contains("ended with exit code 1 before it answered"), "{error}");
+        assert_eq!(starts(&file), expected, "{script}");
+    }
+}
+
+/// An older server that says nothing to what it does not know, and one that says so too late.
+const SILENT: &str = r#"
+while read -r line; do
+  case $line in
+    *'"server/discover"'*) LATE ;;
+    *'"initialize"'*) echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"old","version":"1"}}}' ;;
+    *'"echo"'*) echo '{"jsonrpc":"2.0","id":2,"result":{"heard":true}}' ;;
+  esac
+done"#;
+
+#[tokio::test]
+async fn a_late_answer_to_a_question_that_was_given_up_is_dropped() {
+    let late = r#"( sleep 1; echo '{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"late"}}' ) &"#;
+    for late in [":", late] {
+        let (target, file) = counted(&SILENT.replace("LATE", late));
+        // Half of it is for the question that older servers do not know.
+        let mut options = options();
+        options.connect = std::time::Duration::from_millis(1500);
+        let connection = Connection::open(&target, &options).await.unwrap();
+        assert_eq!(connection.version(), "2025-11-25");
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        assert_eq!(connection.request("echo", json!({})).await.unwrap()["heard"], true);
+        connection.close().await;
+        assert_eq!(starts(&file), 1);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_that_takes_long_to_start_is_not_silent() {
+    let (target, file) = counted(&format!(
+        "sleep 1.5; {}",
+        SILENT.replace(
+            "LATE",
+            "echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"error\":{\"code\":-32601,\"message\":\"no\"}}'"
+        )
+    ));
+    let mut options = options();
+    options.connect = std::time::Duration::from_secs(3);
+    let connection = Connection::open(&target, &options).await.unwrap();
+    assert_eq!((connection.version(), starts(&file)), ("2025-11-25", 1));
+    connection.close().await;
+}
+
 #[tokio::test]
 async fn does_not_wait_for_ever_for_a_program_that_never_answers() {
     let target = shell("cat >/dev/null");
     assert_eq!(
         says(&fault(&target, &impatient()).await, &target),
-        "TARGET did not answer `server/discover` within 1.5s; allow it more time, or see what it waits for"
+        "TARGET did not answer `initialize` within 1.5s; allow it more time, or see what it waits for"
     );
 }
 
@@ -57,7 +123,7 @@ async fn shows_what_a_program_says_that_is_no_message() {
     let target = shell("echo '  Server\x1b[31m is ready'; echo more; cat >/dev/null");
     assert_eq!(
         says(&fault(&target, &impatient()).await, &target),
-        "TARGET did not answer `server/discover` within 1.5s; allow it more time, or see what it waits for. It wrote \
+        "TARGET did not answer `initialize` within 1.5s; allow it more time, or see what it waits for. It wrote \
          `Server [31m is ready`, which is no message: only messages may go to the standard output"
     );
 }

@@ -16,7 +16,7 @@ pub(super) struct Pipe {
 
 impl Pipe {
     pub(super) fn start(name: &str, arguments: &[String]) -> anyhow::Result<Self> {
-        let (process, Pipes { stdin, stdout }) = process::start(&Program {
+        let (process, Pipes { stdin, stdout, .. }) = process::start(&Program {
             name: name.to_owned(),
             arguments: arguments.to_vec(),
             directory: None,

@@ -11,7 +11,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use mcp_attune_rmcp::{Header, Options, Target};
+use mcp_attune_rmcp::{Options, Target};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
@@ -90,7 +90,7 @@ pub(super) enum Wire {
 impl Wire {
     pub(super) fn open(target: &Target, options: &Options) -> anyhow::Result<Self> {
         Ok(match target {
-            Target::Url(url) => Self::Http(Box::new(Http::new(url, &options.headers)?)),
+            Target::Url(url) => Self::Http(Box::new(Http::new(url, options)?)),
             Target::Program { name, arguments } => Self::Pipe(Box::new(Pipe::start(name, arguments)?)),
             _ => anyhow::bail!("this kind of server cannot be checked"),
         })
@@ -126,8 +126,8 @@ pub(super) struct Http {
 }
 
 impl Http {
-    fn new(url: &Uri, own: &[Header]) -> anyhow::Result<Self> {
-        let tls = mcp_attune_rmcp::tls(url).map_err(anyhow::Error::msg)?;
+    fn new(url: &Uri, options: &Options) -> anyhow::Result<Self> {
+        let tls = mcp_attune_rmcp::tls(url, &options.trust).map_err(anyhow::Error::msg)?;
         let client = |titled| {
             let mut tcp = HttpConnector::new();
             tcp.enforce_http(false);
@@ -136,7 +136,8 @@ impl Http {
             let mut client = Client::builder(TokioExecutor::new());
             client.http1_title_case_headers(titled).build(connector.enable_http1().wrap_connector(tcp))
         };
-        let own = own.iter().map(|header| (header.name().clone(), header.value().clone())).collect();
+        let own =
+            options.headers.iter().map(|header| (header.name().clone(), header.value().clone())).collect();
         Ok(Self { url: url.clone(), own, clients: [client(true), client(false)] })
     }
 

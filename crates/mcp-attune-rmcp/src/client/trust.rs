@@ -1,0 +1,304 @@
+//! Whose certificates are accepted over HTTPS, and what is wrong with one that is not.
+//!
+//! 1. The authorities of the system are trusted (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), and those that are
+//!    [named](Trust::authorities).
+//! 2. A server that shows a certificate which was itself named is trusted too, where the name in it is right: private
+//!    servers often sign for themselves, and as an authority at that, which is no certificate of a server by the book.
+//! 3. [`Trust::anybody`] checks nothing. Whoever stands between can then read and change everything.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use ::http::Uri;
+use ::http::uri::Scheme;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_name;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, InvalidMessage, RootCertStore, SignatureScheme,
+};
+
+use super::shown::shown;
+
+/// Whose certificates are accepted over HTTPS.
+#[derive(Clone, Debug, Default)]
+pub struct Trust {
+    authorities: Vec<CertificateDer<'static>>,
+    anybody: bool,
+}
+
+impl Trust {
+    /// Accepts every certificate: for tries on a machine of one's own.
+    #[must_use]
+    pub fn anybody() -> Self {
+        Self { anybody: true, ..Self::default() }
+    }
+
+    /// Trusts the certificates in a PEM text too, beside those of the system.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text, in a sentence.
+    pub fn authorities(mut self, pem: &[u8]) -> Result<Self, String> {
+        let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+        let read = read.map_err(|error| format!("it is no PEM file: {error}"))?;
+        if read.is_empty() {
+            return Err("there is no certificate in it".to_owned());
+        }
+        let mut roots = RootCertStore::empty();
+        for certificate in &read {
+            let added = roots.add(certificate.clone());
+            added.map_err(|error| format!("a certificate in it cannot be read: {error}"))?;
+        }
+        self.authorities.extend(read);
+        Ok(self)
+    }
+
+    /// Whether every certificate is accepted.
+    #[must_use]
+    pub fn is_anybody(&self) -> bool {
+        self.anybody
+    }
+}
+
+/// How a server is trusted, which a plain URL does not need.
+///
+/// # Errors
+///
+/// What is missing for it, in a sentence.
+pub fn tls(url: &Uri, trust: &Trust) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| error.to_string())?;
+    if url.scheme() != Some(&Scheme::HTTPS) {
+        return Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth());
+    }
+    let verifier: Arc<dyn ServerCertVerifier> = if trust.anybody {
+        Arc::new(Anybody(provider))
+    } else {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        roots.add_parsable_certificates(trust.authorities.iter().cloned());
+        if roots.is_empty() {
+            return Err("this system has no root certificates to check it with".to_owned());
+        }
+        let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+        let usual = usual.map_err(|error| error.to_string())?;
+        Arc::new(NamedOrSigned { usual, named: trust.authorities.clone() })
+    };
+    Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+}
+
+/// Rules 1 and 2.
+#[derive(Debug)]
+struct NamedOrSigned {
+    usual: Arc<WebPkiServerVerifier>,
+    named: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for NamedOrSigned {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        others: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match self.usual.verify_server_cert(certificate, others, name, ocsp, now) {
+            Err(rustls::Error::InvalidCertificate(why))
+                if is_unsigned(&why) && self.named.iter().any(|named| named == certificate) =>
+            {
+                verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
+                Ok(ServerCertVerified::assertion())
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.usual.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.usual.supported_verify_schemes()
+    }
+}
+
+/// Rule 3.
+#[derive(Debug)]
+struct Anybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for Anybody {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signed, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let known = &self.0.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signed, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Whether a certificate is signed by nobody who is trusted. The second has no name of its own in rustls: a certificate
+/// of an authority, shown as that of a server.
+fn is_unsigned(why: &CertificateError) -> bool {
+    matches!(why, CertificateError::UnknownIssuer) || format!("{why:?}").contains("CaUsedAsEndEntity")
+}
+
+/// What is wrong with the certificate of a server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum BadCertificate {
+    /// Nobody who is trusted has signed it.
+    Untrusted,
+    /// It is for other names.
+    OtherName {
+        /// The names that it is for.
+        names: String,
+    },
+    /// It was valid once.
+    Expired,
+    /// It is not valid yet.
+    NotYetValid,
+    /// Something else.
+    Other(String),
+}
+
+impl fmt::Display for BadCertificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Untrusted => f.write_str("is not trusted: it is signed by nobody whom this system trusts"),
+            Self::OtherName { names } if names.is_empty() => f.write_str("is for another name"),
+            Self::OtherName { names } => write!(f, "is for another name: {names}"),
+            Self::Expired => f.write_str("has expired"),
+            Self::NotYetValid => f.write_str("is not valid yet"),
+            Self::Other(why) => write!(f, "cannot be accepted: {why}"),
+        }
+    }
+}
+
+/// What went wrong with TLS, if that is why a connection failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum TlsFault {
+    Certificate(BadCertificate),
+    /// What answers does not speak TLS.
+    NoTls,
+}
+
+/// Looks for a failure of TLS among the causes of another.
+pub(crate) fn tls_fault(error: &(dyn StdError + 'static)) -> Option<TlsFault> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(tls) = error.downcast_ref() {
+            return fault(tls);
+        }
+        // An error within an `io::Error` is not among its causes, and may be such an error itself.
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        cause = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+fn fault(error: &rustls::Error) -> Option<TlsFault> {
+    use CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
+    };
+    match error {
+        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => Some(TlsFault::NoTls),
+        rustls::Error::InvalidCertificate(why) => Some(TlsFault::Certificate(match why {
+            Expired | ExpiredContext { .. } => BadCertificate::Expired,
+            NotValidYet | NotValidYetContext { .. } => BadCertificate::NotYetValid,
+            NotValidForName => BadCertificate::OtherName { names: String::new() },
+            NotValidForNameContext { presented, .. } => {
+                // rustls names the kind of each: `DnsName("example.com")`.
+                let name = |name: &String| name.split('"').nth(1).unwrap_or(name).to_owned();
+                let names: Vec<_> = presented.iter().map(name).collect();
+                BadCertificate::OtherName { names: shown(&names.join(", ")) }
+            }
+            why if is_unsigned(why) => BadCertificate::Untrusted,
+            why => BadCertificate::Other(shown(&why.to_string())),
+        })),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_of_tls_is_found_however_deep_it_is() {
+        let bad = |why| rustls::Error::InvalidCertificate(why);
+        let check = |error: rustls::Error, expected: Option<TlsFault>| {
+            let error = io::Error::other(io::Error::other(error));
+            assert_eq!(tls_fault(&error), expected);
+        };
+        let certificate = |problem| Some(TlsFault::Certificate(problem));
+        check(bad(CertificateError::UnknownIssuer), certificate(BadCertificate::Untrusted));
+        check(bad(CertificateError::Expired), certificate(BadCertificate::Expired));
+        check(bad(CertificateError::NotValidYet), certificate(BadCertificate::NotYetValid));
+        check(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType), Some(TlsFault::NoTls));
+        check(rustls::Error::HandshakeNotComplete, None);
+        assert_eq!(tls_fault(&io::Error::other("something else")), None);
+    }
+
+    #[test]
+    fn a_file_without_certificates_is_no_authority() {
+        assert!(Trust::default().authorities(b"words").is_err());
+        assert!(
+            Trust::default()
+                .authorities(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+                .is_err()
+        );
+    }
+}
