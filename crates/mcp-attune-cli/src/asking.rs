@@ -2,10 +2,12 @@
 
 pub(crate) mod arguments;
 pub(crate) mod caller;
+mod field;
 pub(crate) mod near;
 mod negotiated;
 mod onlooker;
 mod question;
+pub(crate) mod scripted;
 pub(crate) mod system;
 
 use std::io::{IsTerminal, Write};
@@ -14,7 +16,7 @@ use std::time::Duration;
 
 use mcp_attune::features::{Format, Wanted};
 use mcp_attune::session::CONTENT_NEGOTIATION;
-use mcp_attune_rmcp::{Connection, Error, Options, Target};
+use mcp_attune_rmcp::{Connection, Error, Options, Stderr, Target, UnknownVersion, Version};
 use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::Message;
 use serde_json::json;
@@ -22,10 +24,11 @@ use serde_json::value::RawValue;
 
 use self::caller::{Caller, Said};
 use self::onlooker::Onlooker;
+use self::scripted::Answers;
 use crate::exit::{self, Exit, hinted};
 use crate::progress;
 use crate::running::one_thread;
-use crate::server::{answer, framed, pages};
+use crate::server::{Trusted, answer, framed, pages};
 use crate::show::{Form, Markdown, plain};
 
 /// How long an answer may take, and how long where a person may be asked before it comes.
@@ -45,14 +48,28 @@ pub(crate) struct Ask {
     /// Print text in a pipe too, as it came
     #[arg(long)]
     text: bool,
-    /// How long an answer may take; without it 60, and 600 on a terminal, where you may be asked something
+    /// How long the server may take: to be there, and for each answer. Without it 60, and 600 for an answer on a terminal,
+    /// where you may be asked something
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..))]
     timeout: Option<u16>,
+    /// The only version of MCP to speak, such as 2025-11-25; without it the newest that the server knows
+    #[arg(long, value_name = "VERSION", value_parser = version)]
+    protocol: Option<Version>,
+    #[command(flatten)]
+    trusted: Trusted,
     #[command(flatten)]
     caller: Caller,
+    /// What is answered where a server asks, in place of a person.
+    #[arg(skip)]
+    answers: Option<Answers>,
 }
 
 impl Ask {
+    /// Answers so when a server asks.
+    pub(crate) fn answering(self, answers: Option<Answers>) -> Self {
+        Self { answers, ..self }
+    }
+
     /// Connects, asks, and ends the connection. A server that refuses is a finding, and one that does not answer is none.
     pub(crate) fn run<O: Write>(
         self,
@@ -64,24 +81,33 @@ impl Ask {
         let all_terminals = std::io::stdin().is_terminal()
             && std::io::stdout().is_terminal()
             && std::io::stderr().is_terminal();
-        let onlooker = Arc::new(Onlooker::new(self.caller.raw, all_terminals, target.to_string()));
+        let onlooker =
+            Arc::new(Onlooker::new(self.caller.raw, all_terminals, self.answers, target.to_string()));
         let mut options = Options::default();
         self.caller.identify(target, &mut options)?;
+        options.trust = self.trusted.read()?;
+        options.version = self.protocol.clone();
         options.profile = onlooker.declare(&said.profile);
-        options.answer = match self.timeout {
-            Some(seconds) => Duration::from_secs(seconds.into()),
-            None if all_terminals => PATIENCE_WITH_PEOPLE,
-            None => PATIENCE,
-        };
+        let patience = self.timeout.map(|seconds| Duration::from_secs(seconds.into()));
+        options.connect = patience.unwrap_or(PATIENCE);
+        options.answer = patience.unwrap_or(if all_terminals { PATIENCE_WITH_PEOPLE } else { PATIENCE });
+        if std::io::stderr().is_terminal() {
+            // What a program says stands apart from what we show.
+            options.stderr = Stderr::Piped;
+        }
         options.host = Some(onlooker.clone());
         let form = Form::choose(self.json, self.text);
         let runtime = one_thread()?;
         let ended = runtime.block_on(async {
             onlooker.show(&format!("connecting to {target}"));
             let connection = Connection::open(target, &options).await?;
+            other_version(self.protocol.as_ref(), &connection);
             let asked = Asked { connection, onlooker, said, form, told: negotiated::Told::default() };
             let ended = ask(&asked, out).await;
             progress::clear();
+            asked.onlooker.tell_unused();
+            // A server that got no answer may go on without one, but whoever wrote the command did not mean that.
+            let ended = asked.onlooker.fault().map_or(ended, Err);
             // What came is shown before the server takes its time to end.
             out.flush()?;
             asked.connection.close().await;
@@ -91,6 +117,20 @@ impl Ask {
         // Somebody may still be asked a question that no one waits for any more.
         runtime.shutdown_background();
         ended.or_else(refused)
+    }
+}
+
+/// Reads `--protocol`.
+fn version(text: &str) -> Result<Version, String> {
+    text.parse().map_err(|why: UnknownVersion| why.to_string())
+}
+
+/// Tells where a server speaks another version than it was asked for, as older ones may.
+fn other_version(wanted: Option<&Version>, connection: &Connection) {
+    if let Some(wanted) = wanted.filter(|wanted| wanted.as_str() != connection.version()) {
+        progress::clear();
+        let spoken = plain::line(connection.version());
+        exit::note(&format!("{} was asked for, and the server speaks {spoken}", wanted.as_str()));
     }
 }
 
@@ -112,7 +152,7 @@ fn refused(error: anyhow::Error) -> anyhow::Result<Exit> {
 
 /// A server that has a question, and nobody who could answer it.
 fn nobody() -> anyhow::Error {
-    let hint = "run the command on a terminal: in a pipe nobody can be asked";
+    let hint = "run the command on a terminal, or answer with --answer KEY=VALUE, --answer decline or --answer cancel";
     hinted("the server wants to ask a person before it answers", hint)
 }
 
@@ -191,11 +231,14 @@ impl Asked {
                 );
                 return Err(hinted(what, "use a client that has a model"));
             }
-            if !self.onlooker.has_person() {
+            if !self.onlooker.has_answers() {
                 return Err(nobody());
             }
             let asked = question.member("params").map_or("{}", Value::raw);
             let answer = self.onlooker.put(asked.to_owned()).await;
+            if let Some(fault) = self.onlooker.fault() {
+                return Err(fault);
+            }
             answers.insert(name.decode().unwrap_or_default().into_owned(), answer);
         }
         Ok(answers.into())

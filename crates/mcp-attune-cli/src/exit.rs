@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use crate::paint::{self, Paint, Style};
+use crate::server;
 use crate::show::wrap::wrapped;
 use crate::show::{plain, width};
 
@@ -60,6 +61,18 @@ pub(crate) fn warn(error: &anyhow::Error) {
     eprint!("{}", tell(error, paint::stderr(), width));
 }
 
+/// Tells something that is worth knowing, and wrong in no way.
+pub(crate) fn note(text: &str) {
+    let label = paint::stderr().paint(Style::Hint, "note:");
+    eprintln!("{label} {}", plain::lines(text));
+}
+
+/// Tells something that may be wrong.
+pub(crate) fn doubt(text: &str) {
+    let label = paint::stderr().paint(Style::Doubtful, "warning:");
+    eprintln!("{label} {}", plain::lines(text));
+}
+
 /// An error and what to do about it, broken at blanks where a terminal has so many columns.
 fn tell(error: &anyhow::Error, paint: Paint, width: Option<usize>) -> String {
     let line = |style: Style, label: &str, text: &str| {
@@ -71,10 +84,22 @@ fn tell(error: &anyhow::Error, paint: Paint, width: Option<usize>) -> String {
             None => text + "\n",
         }
     };
-    let told = line(Style::Bad, "error:", &format!("{error:#}"));
-    let hint = error.chain().find_map(|cause| cause.downcast_ref::<Hinted>());
-    let hint = hint.map(|hinted| line(Style::Hint, "hint:", &hinted.hint)).unwrap_or_default();
-    told + &hint
+    let hint = error.chain().find_map(hint);
+    let told = format!("{error:#}");
+    // Where an error says itself what to do, that is the hint, and told once.
+    let asked = error.chain().find_map(|cause| cause.downcast_ref::<mcp_attune_rmcp::Error>());
+    let told = asked.map_or(told.clone(), |asked| told.replace(&asked.to_string(), &asked.what()));
+    let hint = hint.map(|hint| line(Style::Hint, "hint:", &hint)).unwrap_or_default();
+    line(Style::Bad, "error:", &told) + &hint
+}
+
+/// What one of the causes of an error says is to be done.
+fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
+    let asked = || {
+        let error = cause.downcast_ref::<mcp_attune_rmcp::Error>()?;
+        server::hint(error).or(error.advice()).map(str::to_owned)
+    };
+    cause.downcast_ref::<Hinted>().map(|hinted| hinted.hint.clone()).or_else(asked)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

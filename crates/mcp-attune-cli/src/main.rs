@@ -14,6 +14,7 @@ mod paint;
 mod progress;
 mod rules;
 mod running;
+mod saving;
 mod server;
 mod show;
 mod speech;

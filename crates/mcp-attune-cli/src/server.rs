@@ -1,14 +1,19 @@
 //! Servers that commands ask: where one is, and its listings page by page.
 
-use mcp_attune_rmcp::{Connection, Error, Header, Options, Target};
+use std::path::PathBuf;
+
+use mcp_attune_rmcp::{BadCertificate, Connection, Error, Header, Options, Target, Trust};
 use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::Message;
 use serde_json::json;
 
-use crate::exit::hinted;
+use crate::exit::{self, hinted};
 
 /// How many pages a listing may have.
 const MOST_PAGES: usize = 1000;
+
+/// How many bytes a file of certificates may have.
+const MAX_AUTHORITIES: u64 = 4 << 20;
 
 /// The error of a server that does not know a method.
 const UNKNOWN_METHOD: i32 = -32601;
@@ -21,6 +26,8 @@ pub(crate) struct Server {
     /// A header of every request, for servers that want to know who asks
     #[arg(long, value_name = "NAME:VALUE")]
     header: Vec<String>,
+    #[command(flatten)]
+    trusted: Trusted,
     /// The program that is the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -32,6 +39,7 @@ impl Server {
         let target = target(self.url.as_deref(), &self.command)?;
         let mut options = Options::default();
         options.headers = headers(&self.header)?;
+        options.trust = self.trusted.read()?;
         Ok((target, options))
     }
 
@@ -44,6 +52,55 @@ impl Server {
     pub(crate) fn command(&self) -> &[String] {
         &self.command
     }
+}
+
+/// Whose certificates are accepted.
+#[derive(clap::Args)]
+pub(crate) struct Trusted {
+    /// A PEM file with the certificate of the authority that signed for the server, or with the server's own; the
+    /// system's are trusted too, and SSL_CERT_FILE in the environment names others in their place
+    #[arg(long, value_name = "FILE")]
+    cacert: Option<PathBuf>,
+    /// Accept every certificate: whoever stands between can then read and change everything
+    #[arg(long, conflicts_with = "cacert")]
+    insecure: bool,
+}
+
+impl Trusted {
+    pub(crate) fn read(&self) -> anyhow::Result<Trust> {
+        if self.insecure {
+            exit::doubt("no certificate is checked, so this may be another server, and others may listen");
+            return Ok(Trust::anybody());
+        }
+        let Some(file) = &self.cacert else { return Ok(Trust::default()) };
+        let wrong = |why: String| {
+            let hint = "name a PEM file, which begins with -----BEGIN CERTIFICATE-----";
+            hinted(format!("--cacert {}: {why}", file.display()), hint)
+        };
+        let size = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?.len();
+        if size > MAX_AUTHORITIES {
+            return Err(wrong(format!("it has more than {MAX_AUTHORITIES} bytes")));
+        }
+        let pem = std::fs::read(file).map_err(|error| wrong(error.to_string()))?;
+        Trust::default().authorities(&pem).map_err(wrong)
+    }
+}
+
+/// What to do about an error of a connection, in the options of a command line; none where the error's own advice is as
+/// good.
+pub(crate) fn hint(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::Certificate { problem: BadCertificate::Untrusted, .. } => {
+            "name its authority with --cacert FILE; --insecure asks without checking"
+        }
+        Error::Status { status: 401, .. } => {
+            "say who you are: a token in the environment variable ATTUNE_TOKEN or with --token, or --header NAME:VALUE"
+        }
+        Error::NoAnswer { .. } => {
+            "allow it more time with --timeout SECONDS, or see with --raw what it waits for"
+        }
+        _ => return None,
+    })
 }
 
 /// Where a server is: at a URL, or a program.

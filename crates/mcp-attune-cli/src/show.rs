@@ -9,6 +9,7 @@ pub(crate) mod markdown;
 pub(crate) mod plain;
 mod repeated;
 pub(crate) mod table;
+pub(crate) mod tool;
 pub(crate) mod wrap;
 
 use std::io::IsTerminal;

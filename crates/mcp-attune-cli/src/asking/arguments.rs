@@ -7,28 +7,53 @@
 //! 5. What the schema does not allow is not sent. Who wants to send it all the same writes `--arguments JSON`, which is
 //!    sent as it is.
 
+use std::io::Read;
+
+use anyhow::Context;
 use mcp_attune::shape::{Output, Part};
 use serde_json::{Map, Value};
 
 use super::near;
 use crate::exit::hinted;
+use crate::show::plain;
 use crate::text::quoted;
 
+/// How many bytes arguments in a file may have.
+const MAX_BYTES: u64 = 64 << 20;
 /// How many faults are told.
 const MOST_SHOWN: usize = 5;
 
-/// Reads `--arguments`.
-pub(crate) fn whole(json: Option<&str>) -> anyhow::Result<Map<String, Value>> {
-    let Some(json) = json else { return Ok(Map::new()) };
-    match serde_json::from_str(json) {
+/// Reads `--arguments`: JSON, `@FILE`, or `-` for standard input.
+pub(crate) fn whole(given: Option<&str>) -> anyhow::Result<Map<String, Value>> {
+    let hint =
+        "write --arguments '{\"name\": \"value\"}', --arguments @FILE, or --arguments - for standard input";
+    let (json, from) = match given {
+        None => return Ok(Map::new()),
+        Some("-") => (bounded(std::io::stdin()).context("--arguments -")?, "--arguments -".to_owned()),
+        Some(given) => match given.strip_prefix('@') {
+            Some(file) => {
+                let from = format!("--arguments @{}", plain::line(file));
+                let opened =
+                    std::fs::File::open(file).map_err(|why| hinted(format!("{from}: {why}"), hint))?;
+                (bounded(opened).with_context(|| from.clone())?, from)
+            }
+            None => (given.to_owned(), "--arguments".to_owned()),
+        },
+    };
+    match serde_json::from_str(json.trim_start_matches('\u{feff}')) {
         Ok(Value::Object(arguments)) => Ok(arguments),
-        Ok(_) => {
-            Err(hinted("--arguments is JSON, but no object", "write --arguments '{\"name\": \"value\"}'"))
-        }
-        Err(why) => {
-            Err(hinted(format!("--arguments is no JSON: {why}"), "write --arguments '{\"name\": \"value\"}'"))
-        }
+        Ok(_) => Err(hinted(format!("{from} is JSON, but no object"), hint)),
+        Err(why) => Err(hinted(format!("{from} is no JSON: {why}"), hint)),
     }
+}
+
+/// All of an input, if it is not too long.
+fn bounded(from: impl Read) -> anyhow::Result<String> {
+    let mut text = String::new();
+    from.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    let fits = u64::try_from(text.len()).is_ok_and(|length| length <= MAX_BYTES);
+    anyhow::ensure!(fits, "there are more than {MAX_BYTES} bytes");
+    Ok(text)
 }
 
 /// Adds pairs to what `--arguments` gave, and holds the whole against the schema if there is a pair, or nothing else.
@@ -219,7 +244,7 @@ fn told(breach: &mcp_attune::shape::Breach, schema: Part<'_>) -> String {
 }
 
 fn quoted_whole(text: &str) -> String {
-    crate::show::plain::line(text).chars().take(200).collect()
+    plain::line(text).chars().take(200).collect()
 }
 
 #[cfg(test)]
@@ -299,6 +324,16 @@ mod tests {
         let given = whole(Some(r#"{"days": "many"}"#)).unwrap();
         assert_eq!(add(given, &[], Some(&schema())).map(Value::Object).unwrap(), json!({ "days": "many" }));
         assert!(whole(Some("[1]")).is_err() && whole(Some("{")).is_err());
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "\u{feff}{\"days\": 2}\n").unwrap();
+        let named = format!("@{}", file.path().display());
+        assert_eq!(whole(Some(&named)).map(Value::Object).unwrap(), json!({ "days": 2 }));
+        assert!(
+            whole(Some("@/no/such/file"))
+                .unwrap_err()
+                .to_string()
+                .starts_with("--arguments @/no/such/file: ")
+        );
         // Without a schema, what looks like JSON is JSON.
         let pairs = ["a=1".to_owned(), "b=x".to_owned()];
         assert_eq!(add(Map::new(), &pairs, None).map(Value::Object).unwrap(), json!({ "a": 1, "b": "x" }));

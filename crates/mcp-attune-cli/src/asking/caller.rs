@@ -8,7 +8,7 @@ use mcp_attune::language::{AcceptLanguage, Tag};
 use mcp_attune_rmcp::{CallerProfile, Header, Options, Target};
 
 use super::system;
-use crate::exit::hinted;
+use crate::exit::{self, hinted};
 use crate::server::headers;
 use crate::text::quoted;
 
@@ -140,9 +140,7 @@ impl Caller {
             && url.scheme_str() == Some("http")
             && !url.host().is_some_and(is_loopback)
         {
-            eprintln!(
-                "warning: the token goes over the network unencrypted; use https:// if the server has it"
-            );
+            exit::doubt("the token goes over the network unencrypted; use https:// if the server has it");
         }
         Ok(())
     }

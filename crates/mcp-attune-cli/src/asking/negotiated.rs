@@ -8,6 +8,7 @@ use mcp_attune_wire::message::meta::CONTENT_LANGUAGE;
 use serde_json::Value;
 
 use super::caller::{Said, Source};
+use crate::exit;
 use crate::show::plain;
 
 /// What was told already: the pages of a listing have one fault together.
@@ -31,7 +32,7 @@ pub(crate) fn tell(connection: &Connection, said: &Said, result: &Value, all: bo
         };
         let note = plain::line(&unmet.to_string());
         if (all || asked) && told.lock().is_ok_and(|mut told| told.insert(note.clone())) {
-            eprintln!("note: {note}");
+            exit::note(&note);
         }
     }
 }

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_attune_rmcp::{Answered, CallerProfile, Host, Wire};
+use mcp_attune_wire::message::Message;
 use rmcp::model::{
     ClientCapabilities, ElicitationCapability, FormElicitationCapability, UrlElicitationCapability,
 };
@@ -11,11 +12,21 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::question;
+use super::scripted::{Answers, Scripted};
+use crate::exit;
+use crate::paint::{self, Style};
 use crate::progress;
-use crate::show::{plain, table, width};
+use crate::show::{json, plain, table, width};
+use crate::text::quoted;
 
-/// How much of one body a terminal is shown.
-const MOST_SHOWN: usize = 16 << 10;
+/// How much of a body that is no message a terminal is shown.
+const MAX_SHOWN: usize = 16 << 10;
+/// Up to how many bytes a message is laid out for a terminal.
+const MAX_LAID_OUT: usize = 1 << 20;
+/// How many lines of a listing are shown among what goes over the wire.
+const MAX_LINES: usize = 40;
+/// How many columns the bar of a progress has.
+const BAR: usize = 12;
 /// Parts of the names of headers whose values are nobody's business.
 const SECRET: [&str; 7] = ["auth", "cookie", "key", "password", "secret", "session", "token"];
 
@@ -24,6 +35,8 @@ const SECRET: [&str; 7] = ["auth", "cookie", "key", "password", "secret", "sessi
 pub(crate) struct Onlooker {
     raw: bool,
     person: bool,
+    /// What the command line answers, in place of the person.
+    scripted: Option<Scripted>,
     server: String,
     terminal: bool,
     /// One question at a time.
@@ -31,23 +44,39 @@ pub(crate) struct Onlooker {
 }
 
 impl Onlooker {
-    pub(crate) fn new(raw: bool, person: bool, server: String) -> Self {
+    pub(crate) fn new(raw: bool, person: bool, answers: Option<Answers>, server: String) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        Self { raw, person, server, terminal, asking: Arc::default() }
+        let scripted = answers.map(Scripted::new);
+        Self { raw, person, scripted, server, terminal, asking: Arc::default() }
+    }
+
+    /// Why a question could not be answered.
+    pub(crate) fn fault(&self) -> Option<anyhow::Error> {
+        self.scripted.as_ref().and_then(Scripted::fault)
+    }
+
+    /// Tells which answers nobody asked for.
+    pub(crate) fn tell_unused(&self) {
+        for key in self.scripted.iter().flat_map(Scripted::unused) {
+            exit::note(&format!(
+                "nothing was asked that is called `{}`, so that --answer was not used",
+                quoted(&key)
+            ));
+        }
     }
 
     pub(crate) fn is_raw(&self) -> bool {
         self.raw
     }
 
-    /// Whether there is somebody to ask.
-    pub(crate) fn has_person(&self) -> bool {
-        self.person
+    /// Whether there is somebody to ask, or an answer without them.
+    pub(crate) fn has_answers(&self) -> bool {
+        self.person || self.scripted.is_some()
     }
 
     /// A profile that says so.
     pub(crate) fn declare(&self, profile: &CallerProfile) -> CallerProfile {
-        if !self.person {
+        if !self.has_answers() {
             return profile.clone();
         }
         let both = ElicitationCapability::new()
@@ -67,6 +96,9 @@ impl Onlooker {
 
     /// Puts a question to the person. They may take their time, and others go on meanwhile.
     pub(crate) async fn put(&self, question: String) -> serde_json::Value {
+        if let Some(scripted) = &self.scripted {
+            return scripted.answer(&question);
+        }
         progress::clear();
         let (server, asking) = (self.server.clone(), self.asking.clone());
         let asked = tokio::task::spawn_blocking(move || {
@@ -77,23 +109,56 @@ impl Onlooker {
     }
 
     fn tell(&self, mark: char, text: &str) {
+        let mark = paint::stderr().paint(Style::Hint, mark.encode_utf8(&mut [0; 4]));
         let mut out = std::io::stderr().lock();
         for line in text.split('\n') {
             let _ = writeln!(out, "{mark} {line}");
         }
     }
 
+    /// Shows a body: in a pipe as it is, on a terminal laid out, and of what is known to be long and dull its beginning.
     fn tell_body(&self, mark: char, body: &[u8]) {
-        let most = if self.terminal { MOST_SHOWN } else { body.len() };
-        let shown = plain::lines(&String::from_utf8_lossy(body.get(..most).unwrap_or(body)));
-        let more = body.len().saturating_sub(most);
+        if !self.terminal {
+            return self.tell(mark, &plain::lines(&String::from_utf8_lossy(body)));
+        }
+        if let Some(text) = std::str::from_utf8(body).ok().filter(|_| body.len() <= MAX_LAID_OUT)
+            && let Ok(message) = Message::parse(body)
+        {
+            let laid_out = json::indented(text, true, paint::stderr());
+            let folded = if is_dull(&message) { folded(&laid_out) } else { laid_out };
+            return self.tell(mark, &folded);
+        }
+        let shown = plain::lines(&String::from_utf8_lossy(body.get(..MAX_SHOWN).unwrap_or(body)));
+        let more = body.len().saturating_sub(MAX_SHOWN);
         let more = if more > 0 { format!("… and {more} bytes more") } else { String::new() };
         self.tell(mark, &format!("{shown}{more}"));
     }
 }
 
+/// Whether a message is a listing or an introduction, which are long, and seldom what is looked for.
+fn is_dull(message: &Message<'_>) -> bool {
+    let dull = ["tools", "prompts", "resources", "resourceTemplates", "capabilities"];
+    let result = message.member("result");
+    result.is_some_and(|result| dull.iter().any(|member| result.member(member).is_some()))
+}
+
+/// The first lines of a text.
+fn folded(text: &str) -> String {
+    let more = text.lines().count().saturating_sub(MAX_LINES);
+    if more == 0 {
+        return text.to_owned();
+    }
+    let first: Vec<_> = text.lines().take(MAX_LINES).collect();
+    format!("{}\n… {more} lines more; with 2> FILE they are all in the file", first.join("\n"))
+}
+
 impl Host for Onlooker {
     fn sees(&self, wire: &Wire<'_>) {
+        if let Wire::Said(line) = wire {
+            // Its own colours are lost: on a terminal, nothing that a program says is obeyed.
+            let line = format!("│ {}", plain::lines(&String::from_utf8_lossy(line)));
+            progress::aside(&paint::stderr().paint(Style::Aside, &line));
+        }
         if let Wire::Came(message) = wire
             && let Some(what) = progress_of(message)
         {
@@ -121,7 +186,7 @@ impl Host for Onlooker {
     }
 
     fn can_answer(&self) -> bool {
-        self.person
+        self.has_answers()
     }
 
     fn answer<'a>(&'a self, question: &'a RawValue) -> Answered<'a> {
@@ -173,8 +238,30 @@ fn progress_of(message: &[u8]) -> Option<String> {
         return None;
     }
     let Progress { progress, total, message } = params;
-    let far = total.map_or(progress.to_string(), |total| format!("{progress} of {total}"));
+    let far = match &total {
+        Some(total) => format!("{}{} of {}", bar(&progress, total), whole(&progress), whole(total)),
+        None => whole(&progress),
+    };
     Some(message.map_or(far.clone(), |message| format!("{far}: {message}")))
+}
+
+/// A number without the point of one that is whole.
+fn whole(number: &serde_json::Number) -> String {
+    match number.as_f64() {
+        Some(value) if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value:.0}"),
+        _ => number.to_string(),
+    }
+}
+
+/// A bar as long as the progress, and a blank; nothing where the numbers make no sense.
+fn bar(progress: &serde_json::Number, total: &serde_json::Number) -> String {
+    let (Some(progress), Some(total)) = (progress.as_f64(), total.as_f64()) else { return String::new() };
+    let part = progress / total;
+    if !(0.0..=1.0).contains(&part) {
+        return String::new();
+    }
+    let full = (0..BAR).filter(|cell| (*cell as f64 + 0.5) / BAR as f64 <= part).count();
+    format!("{}{} ", "█".repeat(full), "░".repeat(BAR - full))
 }
 
 #[cfg(test)]
@@ -208,9 +295,31 @@ mod tests {
                 format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#);
             assert_eq!(progress_of(message.as_bytes()).as_deref(), expected);
         };
-        check(r#"{"progressToken":1,"progress":2,"total":5,"message":"page 2"}"#, Some("2 of 5: page 2"));
+        check(
+            r#"{"progressToken":1,"progress":2,"total":5,"message":"page 2"}"#,
+            Some("█████░░░░░░░ 2 of 5: page 2"),
+        );
+        check(r#"{"progressToken":1,"progress":1.0,"total":5.0}"#, Some("██░░░░░░░░░░ 1 of 5"));
+        check(r#"{"progressToken":1,"progress":5,"total":5}"#, Some("████████████ 5 of 5"));
+        check(r#"{"progressToken":1,"progress":7,"total":5}"#, Some("7 of 5"));
+        check(r#"{"progressToken":1,"progress":0,"total":0}"#, Some("0 of 0"));
+        check(r#"{"progressToken":1,"progress":3.0}"#, Some("3"));
         check(r#"{"progressToken":1,"progress":0.5}"#, Some("0.5"));
         check(r#"{"progressToken":1}"#, None);
         assert_eq!(progress_of(b"{}"), None);
+    }
+
+    #[test]
+    fn listings_are_folded_and_nothing_else() {
+        let long = format!("[{}]", vec!["1"; 100].join(","));
+        let parse = |result: &str| {
+            let framed = crate::server::framed(result);
+            is_dull(&Message::parse(framed.as_bytes()).unwrap())
+        };
+        assert!(parse(&format!(r#"{{"tools":{long}}}"#)) && parse(r#"{"capabilities":{}}"#));
+        assert!(!parse(&format!(r#"{{"content":{long}}}"#)));
+        let lines = json::indented(&long, true, paint::Paint::NONE);
+        assert!(folded(&lines).ends_with("\n… 62 lines more; with 2> FILE they are all in the file"));
+        assert_eq!(folded("a\nb"), "a\nb");
     }
 }

@@ -8,16 +8,14 @@
 
 use std::io::{self, BufRead, Write};
 
-use mcp_attune::context::Instant;
-use mcp_attune::shape::Output;
-use mcp_attune_wire::json::Value as Written;
+use mcp_attune_wire::json::{Text, Value as Written};
 use mcp_attune_wire::message::Message;
 use serde_json::{Map, Value, json};
 
+use super::field::{Field, truth};
 use crate::server::framed;
 use crate::show::content::text;
 use crate::show::plain;
-use crate::text::quoted;
 
 /// How many fields a form may have.
 const MOST_FIELDS: usize = 100;
@@ -49,7 +47,7 @@ impl Person for Terminal {
 }
 
 /// Why a form was not filled in.
-enum Left {
+pub(super) enum Left {
     Declined,
     Cancelled,
 }
@@ -86,19 +84,11 @@ fn url(question: Written<'_>, person: &mut impl Person) -> Result<(), Left> {
 }
 
 fn form(question: Written<'_>, person: &mut impl Person) -> Result<Value, Left> {
-    let schema = question.member("requestedSchema");
-    let properties = schema.and_then(|schema| schema.member("properties"));
-    let required: Vec<String> = schema
-        .and_then(|schema| schema.member("required"))
-        .into_iter()
-        .flat_map(Written::elements)
-        .filter_map(|name| name.text()?.decode().map(std::borrow::Cow::into_owned))
-        .collect();
-    person.tell("(!decline says no, !cancel stops; an empty line takes what is in brackets)");
+    person.tell(
+        "(an empty line takes what is in brackets; !decline tells the server no, !cancel that you left)",
+    );
     let mut content = Map::new();
-    for (name, schema) in properties.into_iter().flat_map(Written::members).take(MOST_FIELDS) {
-        let name = name.decode().unwrap_or_default().into_owned();
-        let field = Field::read(&name, schema, required.contains(&name));
+    for (name, field) in fields(question) {
         if let Some(value) = field.ask(person)? {
             content.insert(name, value);
         }
@@ -107,6 +97,24 @@ fn form(question: Written<'_>, person: &mut impl Person) -> Result<Value, Left> 
     person.tell(&format!("You answer {}", plain::line(&content.to_string())));
     agreed(person, "Send it? [Y/n/!cancel] ", true)?;
     Ok(content)
+}
+
+/// The fields of a form, in their order, with their names.
+pub(super) fn fields(question: Written<'_>) -> Vec<(String, Field)> {
+    let schema = question.member("requestedSchema");
+    let properties = schema.and_then(|schema| schema.member("properties"));
+    let required: Vec<String> = schema
+        .and_then(|schema| schema.member("required"))
+        .into_iter()
+        .flat_map(Written::elements)
+        .filter_map(|name| name.text()?.decode().map(std::borrow::Cow::into_owned))
+        .collect();
+    let field = |(name, schema): (Text<'_>, Written<'_>)| {
+        let name = name.decode().unwrap_or_default().into_owned();
+        let field = Field::read(&name, schema, required.contains(&name));
+        (name, field)
+    };
+    properties.into_iter().flat_map(Written::members).take(MOST_FIELDS).map(field).collect()
 }
 
 /// Whether the person says yes. `usual` is what an empty line says.
@@ -122,172 +130,12 @@ fn agreed(person: &mut impl Person, prompt: &str, usual: bool) -> Result<(), Lef
     }
 }
 
-fn heard(person: &mut impl Person, prompt: &str) -> Result<String, Left> {
+pub(super) fn heard(person: &mut impl Person, prompt: &str) -> Result<String, Left> {
     match person.hear(prompt) {
         Some(said) if said == "!decline" => Err(Left::Declined),
         Some(said) if said != "!cancel" => Ok(said),
         _ => Err(Left::Cancelled),
     }
-}
-
-fn truth(said: &str) -> Option<bool> {
-    match said.to_ascii_lowercase().as_str() {
-        "y" | "yes" | "true" => Some(true),
-        "n" | "no" | "false" => Some(false),
-        _ => None,
-    }
-}
-
-/// A field of a form.
-struct Field {
-    title: String,
-    description: Option<String>,
-    kind: String,
-    format: Option<String>,
-    required: bool,
-    default: Option<Value>,
-    /// Values to choose from, and what they are called.
-    choices: Vec<(Value, String)>,
-    schema: Option<Output>,
-}
-
-impl Field {
-    fn read(name: &str, schema: Written<'_>, required: bool) -> Self {
-        let value = |written: Written<'_>| serde_json::from_str::<Value>(written.raw()).ok();
-        let kind = text(schema, "type").unwrap_or_else(|| "string".to_owned());
-        let chosen = if kind == "array" { schema.member("items").unwrap_or(schema) } else { schema };
-        Self {
-            title: plain::line(&text(schema, "title").unwrap_or_else(|| name.to_owned())),
-            description: text(schema, "description").map(|text| plain::line(&text)),
-            format: text(schema, "format"),
-            required,
-            default: schema.member("default").and_then(value).filter(|default| !default.is_null()),
-            choices: choices(chosen),
-            schema: Output::read(schema.raw()),
-            kind,
-        }
-    }
-
-    /// Asks until the answer fits; none where it is left out.
-    fn ask(&self, person: &mut impl Person) -> Result<Option<Value>, Left> {
-        let about = self.description.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
-        person.tell(&format!("{}{about}", self.title));
-        for (number, (_, called)) in self.choices.iter().enumerate() {
-            person.tell(&format!("  {}  {called}", number + 1));
-        }
-        let prompt = format!("{}> ", self.expected());
-        loop {
-            let said = heard(person, &prompt)?;
-            if said.is_empty() {
-                match (&self.default, self.required) {
-                    (Some(default), _) => return Ok(Some(default.clone())),
-                    (None, false) => return Ok(None),
-                    (None, true) => {
-                        person.tell("This cannot be left out.");
-                        continue;
-                    }
-                }
-            }
-            match self.read_answer(&said) {
-                Ok(value) => return Ok(Some(value)),
-                Err(why) => person.tell(&why),
-            }
-        }
-    }
-
-    /// What is asked for, in a word, and what an empty line stands for.
-    fn expected(&self) -> String {
-        let kind = match self.kind.as_str() {
-            "array" => "numbers, with commas",
-            _ if !self.choices.is_empty() => "number",
-            "boolean" => "y/n",
-            "integer" => "whole number",
-            "number" => "number",
-            _ => self.format.as_deref().unwrap_or("text"),
-        };
-        let usual = match (&self.default, self.required) {
-            (Some(Value::String(text)), _) => format!(" [{}]", plain::line(text)),
-            (Some(default), _) => format!(" [{}]", plain::line(&default.to_string())),
-            (None, false) => " [leave out]".to_owned(),
-            (None, true) => String::new(),
-        };
-        format!("{}{usual}", plain::line(kind))
-    }
-
-    fn read_answer(&self, said: &str) -> Result<Value, String> {
-        let value = match self.kind.as_str() {
-            "array" => {
-                let parts = said.split(',').map(str::trim).filter(|part| !part.is_empty());
-                Value::Array(parts.map(|part| self.choice(part)).collect::<Result<_, _>>()?)
-            }
-            _ if !self.choices.is_empty() => self.choice(said)?,
-            "boolean" => Value::Bool(truth(said).ok_or("Write y or n.")?),
-            "integer" => Value::from(said.parse::<i64>().map_err(|_| "Write a whole number.")?),
-            "number" => {
-                let number = said.parse().ok().and_then(serde_json::Number::from_f64);
-                Value::Number(number.ok_or("Write a number, such as 2.5.")?)
-            }
-            _ => Value::from(self.formatted(said)?),
-        };
-        let breaches = self.schema.as_ref().and_then(|schema| schema.breaches(&value, 3)).unwrap_or_default();
-        match breaches.first() {
-            None => Ok(value),
-            Some(breach) => Err(format!("That does not fit: {}.", plain::line(&breach.why))),
-        }
-    }
-
-    /// One of the choices, by its number, its value or its name.
-    fn choice(&self, said: &str) -> Result<Value, String> {
-        let by_number = || self.choices.get(said.parse::<usize>().ok()?.checked_sub(1)?);
-        let is = |(value, called): &&(Value, String)| value == said || called.eq_ignore_ascii_case(said);
-        let chosen = self.choices.iter().find(is).or_else(by_number);
-        let none = || match self.choices.len() {
-            0 => "There is nothing to choose from.".to_owned(),
-            most => format!("{} is none of them; write a number from 1 to {most}.", quoted(said)),
-        };
-        chosen.map(|(value, _)| value.clone()).ok_or_else(none)
-    }
-
-    fn formatted<'s>(&self, said: &'s str) -> Result<&'s str, &'static str> {
-        let (fits, why) = match self.format.as_deref() {
-            Some("email") => (
-                said.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.')),
-                "Write an address, such as a@example.com.",
-            ),
-            Some("uri") => (
-                said.parse::<http::Uri>().is_ok_and(|uri| uri.scheme().is_some()),
-                "Write a URI, such as https://example.com/.",
-            ),
-            Some("date") => (said.parse::<jiff::civil::Date>().is_ok(), "Write a date, such as 2026-11-12."),
-            Some("date-time") => (
-                Instant::parse(said).is_ok(),
-                "Write a time with its offset, such as 2026-11-12T14:23:00+01:00.",
-            ),
-            _ => (true, ""),
-        };
-        if fits { Ok(said) } else { Err(why) }
-    }
-}
-
-/// What there is to choose from: `enum` with `enumNames`, or `const` and `title` of each of `oneOf` or `anyOf`.
-fn choices(schema: Written<'_>) -> Vec<(Value, String)> {
-    let value = |written: Written<'_>| serde_json::from_str::<Value>(written.raw()).ok();
-    let elements = |member: &str| schema.member(member).into_iter().flat_map(Written::elements);
-    let called = |value: &Value, title: Option<String>| {
-        let own = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        plain::line(&title.unwrap_or_else(own))
-    };
-    let titled = elements("oneOf").chain(elements("anyOf")).filter_map(|choice| {
-        let value = value(choice.member("const")?)?;
-        let called = called(&value, text(choice, "title"));
-        Some((value, called))
-    });
-    let mut names = elements("enumNames").map(|name| name.text()?.decode().map(std::borrow::Cow::into_owned));
-    let plain = elements("enum").filter_map(value).map(|value| {
-        let called = called(&value, names.next().flatten());
-        (value, called)
-    });
-    titled.chain(plain).collect()
 }
 
 #[cfg(test)]
@@ -335,7 +183,7 @@ mod tests {
         insta::assert_snapshot!(shown, @r#"
         a server asks:
         Who \u{1b}[2J are you?
-        (!decline says no, !cancel stops; an empty line takes what is in brackets)
+        (an empty line takes what is in brackets; !decline tells the server no, !cancel that you left)
         Name
         text> 
         This cannot be left out.
@@ -355,9 +203,9 @@ mod tests {
         seat
           1  Window
           2  Aisle
-        number [a]> 3
+        number [2 Aisle]> 3
         3 is none of them; write a number from 1 to 2.
-        number [a]> 1
+        number [2 Aisle]> 1
         colors
           1  red
           2  green
@@ -365,9 +213,9 @@ mod tests {
         That does not fit: value has more than 1 item.
         numbers, with commas [leave out]> 2
         news
-        y/n [false]> perhaps
+        y/n [n]> perhaps
         Write y or n.
-        y/n [false]> 
+        y/n [n]> 
         You answer {"age":44,"colors":["green"],"name":"Anna","news":false,"seat":"w"}
         Send it? [Y/n/!cancel] y
         "#);

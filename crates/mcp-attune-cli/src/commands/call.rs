@@ -1,14 +1,19 @@
 //! `attune call`: one call of a tool, and what comes of it.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use mcp_attune::shape::Output;
 use mcp_attune_rmcp::Error;
+use serde_json::value::RawValue;
 use serde_json::{Map, json};
 
+use crate::asking::scripted::Answers;
 use crate::asking::{Ask, Asked, Reading, arguments, near, words};
 use crate::exit::{Exit, hinted};
 use crate::paint;
+use crate::progress;
+use crate::saving;
 use crate::server::{answer, framed};
 use crate::show::{Form, content, json};
 use crate::text::quoted;
@@ -21,21 +26,28 @@ use crate::text::quoted;
 ///
 /// On a terminal text is shown as it came, or as Markdown where it is known to be that (--feature human and --feature
 /// format=markdown ask for it); progress is shown while it lasts, and what the server asks is put to you. In a pipe the
-/// result is JSON, and a server that wants to ask gets no answer.
+/// result is JSON, and a server that wants to ask gets what --answer says, or nothing.
 ///
 /// Exit 1: the tool says that it failed, or the server refuses the call.
 #[derive(clap::Args)]
 #[command(
     override_usage = "attune call [OPTIONS] URL TOOL [KEY=VALUE]…\n       attune call [OPTIONS] TOOL [KEY=VALUE]… -- COMMAND…",
-    after_help = "Examples:\n  $ attune call get_weather location=Bern -- attune demo --bare --stdio\n  $ attune call --text get_weather location=Bern --language de-CH -- attune demo --bare --stdio\n  $ attune call get_wether location=Bern -- attune demo --bare --stdio # exit 2\n\nA server that runs, with a token from the environment:\n  ATTUNE_TOKEN=… attune call https://example.com/mcp search query=trains limit=5"
+    after_help = "Examples:\n  $ attune call get_weather location=Bern -- attune demo --bare --stdio\n  $ attune call --text get_weather location=Bern --language de-CH -- attune demo --bare --stdio\n  $ echo '{\"location\": \"Bern\"}' | attune call get_weather --arguments - -- attune demo --bare --stdio\n  $ attune call book_seat connection=bern-zurich-2026-02-22-0831 --answer position=window --answer travel_class=second -- attune demo --bare --stdio\n\nA server that runs, with a token from the environment:\n  ATTUNE_TOKEN=… attune call https://example.com/mcp search query=trains limit=5"
 )]
 pub(crate) struct Call {
     /// The URL of the server unless a program is named, the tool, and its arguments
     #[arg(value_name = "URL TOOL KEY=VALUE")]
     words: Vec<String>,
-    /// All arguments, as a JSON object that is sent as it is
+    /// All arguments, as a JSON object that is sent as it is; @FILE reads it from a file, and - from standard input
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
+    /// What to answer where the server asks: KEY=VALUE for each field, or `decline` or `cancel`
+    #[arg(long, value_name = "KEY=VALUE")]
+    answer: Vec<String>,
+    /// Save the images, the audio and the files of the result in this folder, or the one that there is in this file; where
+    /// there are none, the text. Nothing is written over
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -49,36 +61,46 @@ impl Call {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let (target, tool, pairs) = words(&self.words, &self.command, "tool")?;
         let given = arguments::whole(self.arguments.as_deref())?;
-        let reading = self.reading;
-        self.ask.run(&target, out, async |asked, out| {
-            call(asked, out, tool, pairs, given, reading.form(asked)).await
+        let answers = Answers::read(&self.answer)?;
+        self.out.as_deref().map(saving::writable).transpose()?;
+        let (reading, save) = (self.reading, self.out);
+        self.ask.answering(answers).run(&target, out, async |asked, out| {
+            let raw = called(asked, tool, pairs, given).await?;
+            show(out, &raw, reading.form(asked), save.as_deref())
         })
     }
 }
 
-async fn call(
+/// Calls the tool with what its schema makes of the arguments.
+async fn called(
     asked: &Asked,
-    out: &mut impl Write,
     tool: &str,
     pairs: &[String],
     given: Map<String, serde_json::Value>,
-    form: Form,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<Box<RawValue>> {
     let schema = schema(asked, tool).await?;
     let arguments = arguments::add(given, pairs, schema.as_ref())?;
-    let raw = asked.ask("tools/call", json!({ "name": tool, "arguments": arguments })).await?;
+    asked.ask("tools/call", json!({ "name": tool, "arguments": arguments })).await
+}
+
+/// Shows a result, and saves what is in it.
+fn show(out: &mut impl Write, raw: &RawValue, form: Form, save: Option<&Path>) -> anyhow::Result<Exit> {
     let framed = framed(raw.get());
     let message = answer("tools/call", &framed)?;
     let Some(result) = message.member("result") else { return Ok(Exit::Findings) };
     match form {
         Form::Json { terminal } => {
-            writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?
+            writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;
         }
         form => content::result(out, result, form)?,
     }
+    out.flush()?;
+    progress::clear();
+    if let Some(path) = save {
+        saving::save(&saving::of_call(result)?, path)?;
+    }
     let failed = result.member("isError").is_some_and(|failed| failed.raw() == "true");
     if failed {
-        out.flush()?;
         eprintln!("the tool says that it failed");
     }
     Ok(if failed { Exit::Findings } else { Exit::Fine })

@@ -6,24 +6,33 @@ use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::schema::Declared;
 
-use crate::asking::{Ask, Asked};
-use crate::exit::Exit;
+use crate::asking::{Ask, Asked, near};
+use crate::exit::{self, Exit, hinted};
 use crate::paint;
 use crate::server::{framed, target};
 use crate::show::content::text;
-use crate::show::{Form, json, plain, table, width};
+use crate::show::{Form, json, plain, table, tool, width};
 use crate::text::quoted;
 
-/// List the tools of a server, with their arguments
+/// List the tools of a server, or see one of them whole
 ///
-/// Arguments that may be left out are in brackets; a terminal of fewer than 100 columns has no room for them. In a pipe the list is JSON, as the server said it.
+/// Arguments that may be left out are in brackets; a terminal of fewer than 100 columns has no room for them. With the name
+/// of a tool: what it does, each argument with its type, its values and its default, what it gives, and a call to copy.
+/// In a pipe the list, or the tool, is JSON, as the server said it.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune tools -- attune demo --bare --stdio\n  $ attune tools --text --language fr -- attune demo --bare --stdio\n\nA server that runs:\n  attune tools http://127.0.0.1:8808/mcp --language de"
+    override_usage = "attune tools [OPTIONS] URL [NAME]\n       attune tools [OPTIONS] [NAME] -- COMMAND…",
+    after_help = "Examples:\n  $ attune tools -- attune demo --bare --stdio\n  $ attune tools --text --language fr -- attune demo --bare --stdio\n  $ attune tools --text get_weather -- attune demo --bare --stdio\n\nA server that runs:\n  attune tools http://127.0.0.1:8808/mcp get_weather --language de"
 )]
 pub(crate) struct Tools {
+    /// The URL of the server unless a program is named, and the name of a tool
+    #[arg(value_name = "URL NAME")]
+    words: Vec<String>,
     #[command(flatten)]
-    listing: Listing,
+    ask: Ask,
+    /// The program that is the server, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
 }
 
 /// List the prompts of a server, with their arguments
@@ -95,8 +104,52 @@ const TEMPLATES: Kind = Kind {
 
 impl Tools {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        self.listing.run(out, &[TOOLS])
+        let (url, names) = match (self.command.is_empty(), self.words.as_slice()) {
+            (true, [url, names @ ..]) => (Some(url.clone()), names),
+            (_, names) => (None, names),
+        };
+        match names {
+            [] => Listing { url, ask: self.ask, command: self.command }.run(out, &[TOOLS]),
+            [name] => one(out, self.ask, url.as_deref(), &self.command, name),
+            _ => Err(hinted("more than one tool is named", "see them one by one, or all without a name")),
+        }
     }
+}
+
+/// Shows one tool whole.
+fn one(
+    out: &mut impl Write,
+    ask: Ask,
+    url: Option<&str>,
+    command: &[String],
+    name: &str,
+) -> anyhow::Result<Exit> {
+    let target = target(url, command)?;
+    ask.run(&target, out, async |asked, out| {
+        let tools = asked.list(TOOLS.method, TOOLS.member).await?;
+        crate::progress::clear();
+        let named = |item: &&String| read(item, |tool| text(tool, "name")).flatten().as_deref() == Some(name);
+        let Some(tool) = tools.iter().find(named) else {
+            let names: Vec<_> =
+                tools.iter().filter_map(|item| read(item, |tool| text(tool, "name"))?).collect();
+            return Err(hinted(
+                format!("the server has no tool `{}`", quoted(name)),
+                near::hint(name, &names),
+            ));
+        };
+        match asked.form {
+            Form::Json { terminal } => writeln!(out, "{}", json::indented(tool, terminal, paint::stdout()))?,
+            form => {
+                let program =
+                    if command.is_empty() { String::new() } else { format!("-- {}", tool::shell(command)) };
+                let at = (url.unwrap_or_default(), program.as_str());
+                let page = read(tool, |tool| tool::page(tool, at, form, paint::stdout()));
+                write!(out, "{}", page.unwrap_or_default())?;
+            }
+        }
+        unusable(&[(&TOOLS, vec![tool.clone()])]);
+        Ok(Exit::Fine)
+    })
 }
 
 impl Prompts {
@@ -212,7 +265,7 @@ fn unusable(listed: &[(&Kind, Vec<String>)]) {
             Some((text(tool, "name").unwrap_or_default(), why.to_string()))
         });
         if let Some((name, why)) = wrong.flatten() {
-            eprintln!("warning: clients cannot call `{}` over HTTP: {}", quoted(&name), plain::line(&why));
+            exit::doubt(&format!("clients cannot call `{}` over HTTP: {}", quoted(&name), plain::line(&why)));
         }
     }
 }

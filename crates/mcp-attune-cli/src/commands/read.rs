@@ -1,12 +1,15 @@
 //! `attune read`: a resource.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use serde_json::json;
 
 use crate::asking::{Ask, Reading, words};
 use crate::exit::{Exit, hinted};
 use crate::paint;
+use crate::progress;
+use crate::saving;
 use crate::server::{answer, framed};
 use crate::show::{Form, content, json};
 
@@ -17,12 +20,16 @@ use crate::show::{Form, content, json};
 #[derive(clap::Args)]
 #[command(
     override_usage = "attune read [OPTIONS] URL URI\n       attune read [OPTIONS] URI -- COMMAND…",
-    after_help = "Examples:\n  $ attune read map://features/alpine-valley-1 -- attune demo --bare --stdio\n  $ attune read --text map://features/alpine-valley-1 -- attune demo --bare --stdio\n  $ attune read map://features/nowhere -- attune demo --bare --stdio # exit 1"
+    after_help = "Examples:\n  $ attune read map://features/alpine-valley-1 -- attune demo --bare --stdio\n  $ attune read --text map://features/alpine-valley-1 -- attune demo --bare --stdio\n  $ attune read map://features/alpine-valley-1 --out $(mktemp -d)/valley.json -- attune demo --bare --stdio"
 )]
 pub(crate) struct Read {
     /// The URL of the server unless a program is named, and the URI of the resource
     #[arg(value_name = "URL URI")]
     words: Vec<String>,
+    /// Save the resource in this file, and what has several parts in this folder; nothing is written over, and nothing is
+    /// printed
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -38,18 +45,22 @@ impl Read {
         if !rest.is_empty() {
             return Err(hinted("more than one URI is named", "read them one by one"));
         }
-        let reading = self.reading;
+        self.out.as_deref().map(saving::writable).transpose()?;
+        let (reading, save) = (self.reading, self.out);
         self.ask.run(&target, out, async |asked, out| {
             let raw = asked.ask("resources/read", json!({ "uri": uri })).await?;
             let framed = framed(raw.get());
             let message = answer("resources/read", &framed)?;
-            if let Some(result) = message.member("result") {
-                match reading.form(asked) {
-                    Form::Json { terminal } => {
-                        writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?
-                    }
-                    form => content::resource(out, result, form)?,
+            let Some(result) = message.member("result") else { return Ok(Exit::Findings) };
+            match (&save, reading.form(asked)) {
+                (Some(path), _) => {
+                    progress::clear();
+                    saving::save(&saving::of_read(result)?, path)?;
                 }
+                (None, Form::Json { terminal }) => {
+                    writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;
+                }
+                (None, form) => content::resource(out, result, form)?,
             }
             Ok(Exit::Fine)
         })

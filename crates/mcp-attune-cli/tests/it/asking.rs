@@ -134,7 +134,7 @@ fn says_what_is_wrong_with_a_call_before_it_is_made() {
     --- stdout
     --- stderr
     error: --arguments is JSON, but no object
-    hint: write --arguments '{"name": "value"}'
+    hint: write --arguments '{"name": "value"}', --arguments @FILE, or --arguments - for standard input
     "#);
     insta::assert_snapshot!(attune(&["call", "http://127.0.0.1:9/mcp"]), @"
     exit: 2
@@ -182,7 +182,7 @@ fn a_server_that_wants_to_ask_gets_no_answer_in_a_pipe() {
     --- stdout
     --- stderr
     error: the server wants to ask a person before it answers
-    hint: run the command on a terminal: in a pipe nobody can be asked
+    hint: run the command on a terminal, or answer with --answer KEY=VALUE, --answer decline or --answer cancel
     ");
 }
 

@@ -209,7 +209,7 @@ fn a_tool_that_fails_is_a_row_and_the_others_are_looked_at() {
     error: the result is an error: \u{1b}[2J no\n
     odd: no result: what came is no object
     silent: no result: sh server.sh did not answer `tools/call` within 3s
-    ends: no result: `sh server.sh` ended before it answered (exit status: 3)
+    ends: no result: `sh server.sh` ended with exit code 3 before it answered
     unknown: no result: the server refuses `tools/call`: no [2J (-32601)
     invalid: not as its outputSchema asks, /n: value is not of type "integer"
     \u{1b}[2J\u{202e}<b>: no result: the server refuses `tools/call`: no [2J (-32601)

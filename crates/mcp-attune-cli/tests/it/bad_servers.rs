@@ -96,14 +96,16 @@ fn an_answer_that_is_no_json_is_told_and_escaped() {
     exit: 2
     --- stdout
     --- stderr
-    error: URL does not speak MCP: it answers ` [2J nonsense`; is it the right server?
+    error: URL does not speak MCP: it answers ` [2J nonsense`
+    hint: is it the right server?
     ");
     let url = serve(|_, tcp| send(tcp, "200 OK", "Content-Type: text/html\r\n", "<html>"));
     insta::assert_snapshot!(said(&url), @"
     exit: 2
     --- stdout
     --- stderr
-    error: URL does not speak MCP: it answers with `text/html`; is it the right server?
+    error: URL does not speak MCP: it answers with `text/html`
+    hint: is it the right server?
     ");
     let url = introduced(|asked, tcp| send_json(tcp, &asked.result(r#"{"tools":[],"tools":[]}"#)));
     insta::assert_snapshot!(said(&url), @"
@@ -192,7 +194,7 @@ fn a_listing_over_its_bound_is_an_error_in_every_command_that_lists() {
         assert!(shown.starts_with("exit: 2\n"), "{command:?}: {shown}");
         assert!(
             shown.contains("more than 33554432 bytes of `")
-                && shown.contains("/list`, all pages together; see whether"),
+                && shown.contains("/list`, all pages together\nhint: see whether"),
             "{command:?}: {shown}"
         );
     }
@@ -213,7 +215,8 @@ fn a_language_that_the_header_denies_is_malformed() {
     exit: 2
     --- stdout
     --- stderr
-    error: URL gives an answer that contradicts itself: `Content-Language: de`, and `fr` in its `_meta`; somebody on the way may have changed it
+    error: URL gives an answer that contradicts itself: `Content-Language: de`, and `fr` in its `_meta`
+    hint: somebody on the way may have changed it
     ");
 }
 
@@ -241,6 +244,71 @@ fn a_token_does_not_follow_a_redirect_and_is_never_shown() {
     assert!(errors.contains("redirects are not followed") && !errors.contains("s3cret"), "{errors}");
     assert!(seen.load(Ordering::Relaxed) > 0, "the token was not sent");
     assert_eq!(elsewhere.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn whoever_is_not_let_in_is_told_how_to_say_who_they_are() {
+    let url = serve(|_, tcp| send(tcp, "401 Unauthorized", "WWW-Authenticate: Bearer\r\n", ""));
+    insta::assert_snapshot!(said(&url), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: URL answers 401: Bearer
+    hint: say who you are: a token in the environment variable ATTUNE_TOKEN or with --token, or --header NAME:VALUE
+    ");
+}
+
+#[test]
+fn a_server_that_is_silent_is_left_when_its_time_is_over() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    for server in [&["tools", &url, "--timeout", "2"][..], &["tools", "--timeout", "2", "--", "sleep", "100"]]
+    {
+        let begun = std::time::Instant::now();
+        let shown = attune(server).replace(&url, "URL");
+        assert!(begun.elapsed() < std::time::Duration::from_secs(15), "{shown}");
+        assert!(shown.contains("did not answer `") && shown.contains("` within 2s\n"), "{shown}");
+        assert!(shown.contains("hint: allow it more time with --timeout SECONDS"), "{shown}");
+    }
+}
+
+#[test]
+fn a_server_that_is_silent_to_what_it_does_not_know_is_asked_in_the_older_way() {
+    let url = serve(|asked, tcp| {
+        match asked.method() {
+        "server/discover" => {
+            // Long after nobody waits for it any more.
+            std::thread::sleep(std::time::Duration::from_secs(3));
+            let id = &asked.body["id"];
+            let late = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"late"}}}}"#);
+            send_json(tcp, &late);
+        }
+        "initialize" => send_json(
+            tcp,
+            &asked.result(r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#),
+        ),
+        "tools/list" => {
+            std::thread::sleep(std::time::Duration::from_millis(2500));
+            send_json(tcp, &asked.result(r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#));
+        }
+        _ => send(tcp, "202 Accepted", "", ""),
+    }
+    });
+    let shown = attune(&["tools", &url, "--timeout", "4", "--text"]);
+    assert!(shown.starts_with("exit: 0\n--- stdout\nTOOL\nt\n"), "{shown}");
+}
+
+#[test]
+fn a_program_that_dies_is_started_once_and_told_with_its_code() {
+    let shown = attune(&["tools", "--", "sh", "-c", "echo Traceback >&2; exit 1"]);
+    insta::assert_snapshot!(shown, @"
+    exit: 2
+    --- stdout
+    --- stderr
+    Traceback
+    error: `sh -c echo Traceback >&2; exit 1` ended with exit code 1 before it answered
+    hint: what it says on its standard error may tell why
+    ");
 }
 
 #[test]

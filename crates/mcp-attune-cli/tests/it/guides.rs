@@ -77,6 +77,11 @@ fn what_is_shown_of_templates_is_what_happens() {
 }
 
 #[test]
+fn what_is_shown_of_asking_is_what_happens() {
+    assert!(follow("asking.md") >= 3);
+}
+
+#[test]
 fn what_is_shown_of_the_referee_is_what_happens() {
     assert!(follow("referee.md") >= 1);
 }

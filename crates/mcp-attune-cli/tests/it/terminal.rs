@@ -268,7 +268,7 @@ fn a_person_can_decline() {
 }
 
 /// A server of the older era, a few lines of shell: it asks before it answers, in words that a terminal should not obey.
-const LEGACY: &str = r#"
+pub(crate) const LEGACY: &str = r#"
 say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 while read -r line; do
   id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
@@ -318,4 +318,77 @@ fn progress_is_shown_while_it_lasts() {
     assert_eq!(seen.code, Some(0), "{}", seen.raw);
     assert!(seen.raw.contains(" of ") && !seen.text().contains("build_report, page"), "{}", seen.raw);
     assert!(seen.raw.matches("\r\u{1b}[K").count() > 3, "{:?}", seen.raw);
+}
+
+#[test]
+fn colours_are_where_they_are_wanted() {
+    let colours = [("NO_COLOR", "")];
+    let tools = [&["tools"], &DEMO[..]].concat();
+    let shown = on_terminal(100, &colours, &tools, &[]).text();
+    assert!(shown.starts_with("\u{1b}[1mTOOL "), "{shown:?}");
+    let json =
+        on_terminal(100, &colours, &[&["tools", "local_time", "--json"], &DEMO[..]].concat(), &[]).text();
+    assert!(json.contains("\u{1b}[34m\"name\"\u{1b}[0m: \u{1b}[32m\"local_time\"\u{1b}[0m"), "{json:?}");
+    let wrong = [&["call", "get_wether"], &DEMO[..]].concat();
+    let shown = on_terminal(100, &colours, &wrong, &[]).text();
+    assert!(shown.starts_with("\u{1b}[1;31merror:\u{1b}[0m the server has no tool"), "{shown:?}");
+    assert!(shown.contains("\n\u{1b}[36mhint:\u{1b}[0m did you mean"), "{shown:?}");
+    for (variables, option) in [
+        (&[("NO_COLOR", ""), ("TERM", "dumb")][..], "--color=auto"),
+        (&colours, "--color=never"),
+        (&[], "--color=auto"),
+    ] {
+        let shown = on_terminal(100, variables, &[&["call", option, "get_wether"], &DEMO[..]].concat(), &[]);
+        assert!(shown.text().starts_with("error: the server has no tool"), "{:?}", shown.raw);
+        let is_dumb = variables.len() == 2;
+        assert_eq!(shown.raw.contains('\u{1b}'), !is_dumb, "{:?}", shown.raw);
+    }
+    let always =
+        on_terminal(100, &[], &[&["call", "--color", "always", "get_wether"], &DEMO[..]].concat(), &[]);
+    assert!(always.text().starts_with("\u{1b}[1;31merror:"), "{:?}", always.raw);
+    let forced = Command::new(ATTUNE)
+        .args(["tools", "--text"])
+        .args(DEMO)
+        .env("CLICOLOR_FORCE", "1")
+        .env_remove("NO_COLOR")
+        .output()
+        .expect("attune starts");
+    assert!(String::from_utf8_lossy(&forced.stdout).starts_with("\u{1b}[1mTOOL "));
+}
+
+#[test]
+fn long_errors_break_at_blanks() {
+    let shown = on_terminal(40, &[], &[&["call", "get_weather"], &DEMO[..]].concat(), &[]).text();
+    assert_eq!(
+        shown,
+        "error: `location` is missing\nhint: write location=… (A Swiss city,\n      for example Bern)\n"
+    );
+}
+
+#[test]
+fn what_a_program_says_stands_apart_from_what_we_show() {
+    let script = format!("printf 'warn \\033[31mred\\n' >&2; {LEGACY}");
+    let seen = on_terminal(100, &[], &["tools", "--", "sh", "-c", &script], &[]);
+    assert_eq!(seen.code, Some(0), "{}", seen.raw);
+    assert!(seen.raw.contains("\r\u{1b}[K│ warn \\u{1b}[31mred\r\n"), "{:?}", seen.raw);
+    assert!(seen.text().starts_with("│ warn \\u{1b}[31mred\nTOOL"), "{:?}", seen.text());
+    let died = on_terminal(100, &[], &["tools", "--", "sh", "-c", "echo Traceback >&2; exit 1"], &[]);
+    assert_eq!(
+        died.raw.matches("Traceback").count(),
+        1 + died.raw.matches("echo Traceback").count(),
+        "{}",
+        died.raw
+    );
+    assert!(died.text().contains("ended with exit code 1 before it answered"), "{}", died.raw);
+}
+
+#[test]
+fn the_wire_is_laid_out_and_listings_are_folded() {
+    let seen = on_terminal(100, &[], &[&["call", "local_time", "--raw"], &DEMO[..]].concat(), &[]);
+    let text = seen.text();
+    assert_eq!(seen.code, Some(0), "{text}");
+    assert!(text.contains("\n>   \"method\": \"tools/call\",\n"), "{text}");
+    let folds = text.lines().filter(|line| line.starts_with("< … ") && line.contains(" lines more")).count();
+    assert!(folds >= 1, "{text}");
+    assert!(text.lines().count() < 400, "{text}");
 }

@@ -39,7 +39,7 @@ impl<'a> Asked<'a> {
         mut options: Options,
         patience: Duration,
     ) -> anyhow::Result<Self> {
-        (options.answer, options.bytes) = (patience, LARGEST);
+        (options.connect, options.answer, options.bytes) = (patience, patience, LARGEST);
         let connection = Connection::open(target, &options).await?;
         Ok(Self { target, options, connection: Some(connection), again: 0 })
     }

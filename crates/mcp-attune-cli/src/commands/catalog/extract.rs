@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use mcp_attune::catalog::{Draft, Line, Sheet, mark};
@@ -36,6 +37,9 @@ pub(super) struct Extract {
     /// The language of the server's own texts; without it, what the server says, else en
     #[arg(long, value_name = "TAG")]
     default_language: Option<String>,
+    /// How long the server may take: to be there, and for each answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..))]
+    timeout: u16,
     /// Print JSON: `file`, `texts`, `new`, `changed`, `gone`, `marked` and `untitled`
     #[arg(long)]
     json: bool,
@@ -60,7 +64,9 @@ pub(in crate::commands) struct Shown {
 
 impl Extract {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let (target, options) = self.server.read()?;
+        let (target, mut options) = self.server.read()?;
+        let patience = Duration::from_secs(self.timeout.into());
+        (options.connect, options.answer) = (patience, patience);
         // What is wrong with the command line is told before anything is started.
         let given = self.default_language.as_deref().map(language).transpose()?;
         let texts = one_thread()?.block_on(async {

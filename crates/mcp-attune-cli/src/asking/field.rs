@@ -1,0 +1,202 @@
+//! One field of a form that a server wants to have filled in.
+
+use mcp_attune::context::Instant;
+use mcp_attune::shape::Output;
+use mcp_attune_wire::json::Value as Written;
+use serde_json::Value;
+
+use super::question::{Left, Person, heard};
+use crate::show::content::text;
+use crate::show::plain;
+use crate::text::quoted;
+
+/// What a yes or a no says.
+pub(super) fn truth(said: &str) -> Option<bool> {
+    match said.to_ascii_lowercase().as_str() {
+        "y" | "yes" | "true" => Some(true),
+        "n" | "no" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// A field of a form.
+pub(super) struct Field {
+    title: String,
+    description: Option<String>,
+    kind: String,
+    format: Option<String>,
+    pub(super) required: bool,
+    pub(super) default: Option<Value>,
+    /// Values to choose from, and what they are called.
+    choices: Vec<(Value, String)>,
+    schema: Option<Output>,
+}
+
+impl Field {
+    pub(super) fn read(name: &str, schema: Written<'_>, required: bool) -> Self {
+        let value = |written: Written<'_>| serde_json::from_str::<Value>(written.raw()).ok();
+        let kind = text(schema, "type").unwrap_or_else(|| "string".to_owned());
+        let chosen = if kind == "array" { schema.member("items").unwrap_or(schema) } else { schema };
+        Self {
+            title: plain::line(&text(schema, "title").unwrap_or_else(|| name.to_owned())),
+            description: text(schema, "description").map(|text| plain::line(&text)),
+            format: text(schema, "format"),
+            required,
+            default: schema.member("default").and_then(value).filter(|default| !default.is_null()),
+            choices: choices(chosen),
+            schema: Output::read(schema.raw()),
+            kind,
+        }
+    }
+
+    /// Asks until the answer fits; none where it is left out.
+    pub(super) fn ask(&self, person: &mut impl Person) -> Result<Option<Value>, Left> {
+        let about = self.description.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+        person.tell(&format!("{}{about}", self.title));
+        for (number, (_, called)) in self.choices.iter().enumerate() {
+            person.tell(&format!("  {}  {called}", number + 1));
+        }
+        let prompt = format!("{}> ", self.expected());
+        loop {
+            let said = heard(person, &prompt)?;
+            if said.is_empty() {
+                match (&self.default, self.required) {
+                    (Some(default), _) => return Ok(Some(default.clone())),
+                    (None, false) => return Ok(None),
+                    (None, true) => {
+                        person.tell("This cannot be left out.");
+                        continue;
+                    }
+                }
+            }
+            match self.read_answer(&said) {
+                Ok(value) => return Ok(Some(value)),
+                Err(why) => person.tell(&why),
+            }
+        }
+    }
+
+    /// What it takes, in a sentence.
+    pub(super) fn expected_values(&self) -> String {
+        let named: Vec<_> = self.choices.iter().take(20).map(|(_, called)| called.as_str()).collect();
+        match (named.is_empty(), self.kind.as_str()) {
+            (false, _) => format!("it is one of {}", named.join(", ")),
+            (true, "boolean") => "it is y or n".to_owned(),
+            (true, "integer") => "it is a whole number".to_owned(),
+            (true, "number") => "it is a number".to_owned(),
+            (true, _) => format!("it is {}", plain::line(self.format.as_deref().unwrap_or("text"))),
+        }
+    }
+
+    /// What is asked for, in a word, and what an empty line stands for.
+    fn expected(&self) -> String {
+        let kind = match self.kind.as_str() {
+            "array" => "numbers, with commas",
+            _ if !self.choices.is_empty() => "number",
+            "boolean" => "y/n",
+            "integer" => "whole number",
+            "number" => "number",
+            _ => self.format.as_deref().unwrap_or("text"),
+        };
+        let usual = match (&self.default, self.required) {
+            (Some(default), _) => format!(" [{}]", self.called(default)),
+            (None, false) => " [leave out]".to_owned(),
+            (None, true) => String::new(),
+        };
+        format!("{}{usual}", plain::line(kind))
+    }
+
+    /// A value as its choice is shown, or as a person would write it.
+    fn called(&self, value: &Value) -> String {
+        let one = |value: &Value| {
+            let chosen = self.choices.iter().enumerate().find(|(_, (choice, _))| choice == value);
+            match (chosen, value) {
+                (Some((number, (_, called))), _) => format!("{} {called}", number + 1),
+                (None, Value::Bool(true)) => "y".to_owned(),
+                (None, Value::Bool(false)) => "n".to_owned(),
+                (None, Value::String(text)) => plain::line(text),
+                (None, value) => plain::line(&value.to_string()),
+            }
+        };
+        match value {
+            Value::Array(values) => values.iter().map(one).collect::<Vec<_>>().join(", "),
+            value => one(value),
+        }
+    }
+
+    /// What an answer stands for, or why it is none.
+    pub(super) fn read_answer(&self, said: &str) -> Result<Value, String> {
+        let value = match self.kind.as_str() {
+            "array" => {
+                let parts = said.split(',').map(str::trim).filter(|part| !part.is_empty());
+                Value::Array(parts.map(|part| self.choice(part)).collect::<Result<_, _>>()?)
+            }
+            _ if !self.choices.is_empty() => self.choice(said)?,
+            "boolean" => Value::Bool(truth(said).ok_or("Write y or n.")?),
+            "integer" => Value::from(said.parse::<i64>().map_err(|_| "Write a whole number.")?),
+            "number" => {
+                let number = said.parse().ok().and_then(serde_json::Number::from_f64);
+                Value::Number(number.ok_or("Write a number, such as 2.5.")?)
+            }
+            _ => Value::from(self.formatted(said)?),
+        };
+        let breaches = self.schema.as_ref().and_then(|schema| schema.breaches(&value, 3)).unwrap_or_default();
+        match breaches.first() {
+            None => Ok(value),
+            Some(breach) => Err(format!("That does not fit: {}.", plain::line(&breach.why))),
+        }
+    }
+
+    /// One of the choices, by its number, its value or its name.
+    fn choice(&self, said: &str) -> Result<Value, String> {
+        let by_number = || self.choices.get(said.parse::<usize>().ok()?.checked_sub(1)?);
+        let is = |(value, called): &&(Value, String)| value == said || called.eq_ignore_ascii_case(said);
+        let chosen = self.choices.iter().find(is).or_else(by_number);
+        let none = || match self.choices.len() {
+            0 => "There is nothing to choose from.".to_owned(),
+            most => format!("{} is none of them; write a number from 1 to {most}.", quoted(said)),
+        };
+        chosen.map(|(value, _)| value.clone()).ok_or_else(none)
+    }
+
+    fn formatted<'s>(&self, said: &'s str) -> Result<&'s str, &'static str> {
+        let (fits, why) = match self.format.as_deref() {
+            Some("email") => (
+                said.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.')),
+                "Write an address, such as a@example.com.",
+            ),
+            Some("uri") => (
+                said.parse::<http::Uri>().is_ok_and(|uri| uri.scheme().is_some()),
+                "Write a URI, such as https://example.com/.",
+            ),
+            Some("date") => (said.parse::<jiff::civil::Date>().is_ok(), "Write a date, such as 2026-11-12."),
+            Some("date-time") => (
+                Instant::parse(said).is_ok(),
+                "Write a time with its offset, such as 2026-11-12T14:23:00+01:00.",
+            ),
+            _ => (true, ""),
+        };
+        if fits { Ok(said) } else { Err(why) }
+    }
+}
+
+/// What there is to choose from: `enum` with `enumNames`, or `const` and `title` of each of `oneOf` or `anyOf`.
+fn choices(schema: Written<'_>) -> Vec<(Value, String)> {
+    let value = |written: Written<'_>| serde_json::from_str::<Value>(written.raw()).ok();
+    let elements = |member: &str| schema.member(member).into_iter().flat_map(Written::elements);
+    let called = |value: &Value, title: Option<String>| {
+        let own = || value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        plain::line(&title.unwrap_or_else(own))
+    };
+    let titled = elements("oneOf").chain(elements("anyOf")).filter_map(|choice| {
+        let value = value(choice.member("const")?)?;
+        let called = called(&value, text(choice, "title"));
+        Some((value, called))
+    });
+    let mut names = elements("enumNames").map(|name| name.text()?.decode().map(std::borrow::Cow::into_owned));
+    let plain = elements("enum").filter_map(value).map(|value| {
+        let called = called(&value, names.next().flatten());
+        (value, called)
+    });
+    titled.chain(plain).collect()
+}
