@@ -15,7 +15,7 @@ use mcp_attune::caller::Caller;
 use mcp_attune::language::{AcceptLanguage, Languages, Tag};
 use mcp_attune::plan::{Plan, negotiate};
 use mcp_attune::session::Features;
-use mcp_attune::shape::{self, Content, Schema, Shape};
+use mcp_attune::shape::{self, Content, ListedTool, Schema, Shape};
 use mcp_attune_wire::agree::{self, Agree, Agreed, Era, Open};
 use mcp_attune_wire::header::Headers;
 use mcp_attune_wire::message::{Kind, Message};
@@ -291,16 +291,16 @@ where
     let schemas = &mount.schemas;
     Box::pin(async move {
         let Some(tool) = shape.tool() else { return shape.with_schema(Schema::None) };
-        let schema = if let Some(schema) = schemas.fresh_output(watch.identity, tool) {
-            schema
+        let listed = if let Some(listed) = schemas.fresh_tool(watch.identity, tool) {
+            listed
         } else if let Ok(message) = Message::parse(body) {
             let message = &message;
             let list = move || Lister::new(inner, mount, parts, message).list();
-            schemas.output(watch.identity, tool, list).await
+            schemas.tool(watch.identity, tool, list).await
         } else {
-            Schema::Unknown
+            ListedTool::default()
         };
-        shape.with_schema(schema)
+        shape.with_tool(listed)
     })
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use http::header::{self, HeaderMap, HeaderValue};
 use mcp_attune::bind::Bindings;
-use mcp_attune::shape::{Output, Schema, Supply};
+use mcp_attune::shape::{ListedTool, Output, Schema, Supply, has_view};
 use mcp_attune_wire::header::{METHOD, NAME, PARAM_PREFIX};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
@@ -54,6 +54,8 @@ pub(crate) struct Listing {
     /// All names that are listed, as hashes: one of them means the tool of that very name.
     names: HashSet<u64>,
     outputs: HashMap<String, Arc<Kept>>,
+    /// The names of tools that have a view, as hashes.
+    views: HashSet<u64>,
     weight: usize,
 }
 
@@ -113,9 +115,12 @@ impl Listing {
         self.tools.keys().map(String::as_str)
     }
 
-    /// What the results of a tool are like.
-    pub(crate) fn output(&self, tool: &str) -> Schema {
-        self.outputs.get(tool).map_or(Schema::None, |kept| kept.schema())
+    /// What the results of a tool are like, and whether a view is drawn from them.
+    pub(crate) fn tool(&self, tool: &str) -> ListedTool {
+        let output = self.outputs.get(tool).map_or(Schema::None, |kept| kept.schema());
+        let name = hash_of_name(tool);
+        let view = self.names.contains(&name).then(|| self.views.contains(&name));
+        ListedTool { output, view }
     }
 
     /// About how many bytes it takes, rather too many than too few.
@@ -130,7 +135,8 @@ impl Listing {
         // A schema that is read takes a multiple of what is written.
         self.weight +=
             page.outputs.iter().map(|(name, kept)| name.len() + 8 * kept.written.len()).sum::<usize>();
-        self.weight += page.names.len() * size_of::<u64>() * 2;
+        self.weight += (page.names.len() + page.views.len()) * size_of::<u64>() * 2;
+        self.views.extend(page.views.iter().copied());
         self.names.extend(page.names.iter().copied());
         self.folded.extend(page.tools.iter().map(|(name, _)| (folded(name), name.clone())));
         self.tools.extend(page.tools.iter().cloned());
@@ -164,6 +170,8 @@ pub(crate) struct Page {
     /// All names, as hashes.
     names: Vec<u64>,
     outputs: Vec<(String, Arc<Kept>)>,
+    /// The names of tools that have a view, as hashes.
+    views: Vec<u64>,
     /// Where the next page begins, as written.
     pub(crate) next: Option<String>,
     /// Whether every caller gets the same.
@@ -194,11 +202,15 @@ impl Page {
         if !bindings.is_empty() {
             tools.extend(bound(&message, bindings));
         }
-        let outputs = listed.elements().filter(|_| interest.content.is_some()).filter_map(output).collect();
+        let shaped = || listed.elements().filter(|_| interest.content.is_some());
+        let outputs = shaped().filter_map(output).collect();
+        let views = shaped().filter(|tool| has_view(*tool)).filter_map(named);
+        let views = views.map(|(name, _)| hash_of_name(&name)).collect();
         let next = result.member("nextCursor").filter(|cursor| cursor.kind() == Type::String);
         let scope = result.member("cacheScope").and_then(Value::text);
         let next = next.map(|cursor| cursor.raw().to_owned());
-        Some(Self { tools, names, outputs, next, public: scope.is_some_and(|scope| scope.is("public")) })
+        let public = scope.is_some_and(|scope| scope.is("public"));
+        Some(Self { tools, names, outputs, views, next, public })
     }
 }
 

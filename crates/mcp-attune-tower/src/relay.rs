@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use mcp_attune::caller::Caller;
 use mcp_attune::plan::{Offer, Plan, Spoken, negotiate};
 use mcp_attune::session::Features;
-use mcp_attune::shape::{self, Schema};
+use mcp_attune::shape::{self, ListedTool, Schema};
 use mcp_attune_wire::agree::{self, Era, Policy};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message};
@@ -144,8 +144,9 @@ impl Relay {
             let content = supply.content();
             let asked = shape::Request::of(message, agreed.era() == Era::Modern, &content);
             if let Some(shape) = plan.shape(asked, content, &caller, &self.offer, Timestamp::now()) {
-                let schema = shape.tool().map_or(Schema::None, |tool| self.listing.output(tool));
-                plan = plan.shaping(shape.with_schema(schema));
+                let nothing = || ListedTool { output: Schema::None, view: None };
+                let listed = shape.tool().map_or_else(nothing, |tool| self.listing.tool(tool));
+                plan = plan.shaping(shape.with_tool(listed));
             }
         }
         let learns = if self.offer.content.is_some() { Learns::from(message) } else { Learns::Nothing };

@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, Uri, header, request};
-use mcp_attune::shape::Schema;
+use mcp_attune::shape::ListedTool;
 use mcp_attune_wire::message::Message;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -262,22 +262,22 @@ impl Schemas {
     }
 
     /// What the results of a tool are like, where a listing says so that is not too old.
-    pub(crate) fn fresh_output(&self, identity: Identity, tool: &str) -> Option<Schema> {
-        self.state().find(identity, self.settings.ttl).map(|listing| listing.output(tool))
+    pub(crate) fn fresh_tool(&self, identity: Identity, tool: &str) -> Option<ListedTool> {
+        self.state().find(identity, self.settings.ttl).map(|listing| listing.tool(tool))
     }
 
     /// What the results of a tool are like, asking for the tools where nothing is known.
-    pub(crate) async fn output<F>(
+    pub(crate) async fn tool<F>(
         self: &Arc<Self>,
         identity: Identity,
         tool: &str,
         list: impl FnOnce() -> F,
-    ) -> Schema
+    ) -> ListedTool
     where
         F: Future<Output = Listed> + Send + 'static,
     {
         let listing = self.listing(identity, self.settings.ttl, list).await;
-        listing.map_or(Schema::Unknown, |listing| listing.output(tool))
+        listing.map_or_else(|_| ListedTool::default(), |listing| listing.tool(tool))
     }
 
     /// The same before a refusal, which only a recent listing may be the reason for.

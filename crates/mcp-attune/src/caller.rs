@@ -12,10 +12,11 @@ use core::fmt;
 
 use jiff::Timestamp;
 use mcp_attune_wire::agree::Agreed;
+use mcp_attune_wire::json::Value;
 
 use crate::context::{ClientContext, Warning};
 use crate::language::{AcceptLanguage, Malformed, Tag, preference};
-use crate::session::Features;
+use crate::session::{Features, ViewSupport};
 use crate::when::{self, Interval, Unclear, When};
 
 /// What a request says about its caller.
@@ -43,6 +44,8 @@ pub struct Caller {
     context: ClientContext,
     warnings: Vec<Warning>,
     features: Features,
+    /// Whether the request carries a key of a vendor whose host draws views.
+    vendor: bool,
 }
 
 /// Where a language preference comes from.
@@ -81,7 +84,8 @@ impl Caller {
             (preference, origin) = (locale, Origin::Locale);
         }
         let features = Features::of_request(agreed.message()).features;
-        Self { preference, origin, malformed, context, warnings, features }
+        let vendor = agreed.message().param("_meta").is_some_and(has_vendor_key);
+        Self { preference, origin, malformed, context, warnings, features, vendor }
     }
 
     /// The caller of a request that is served on: all that is known is the preference it had. Rules: L13.
@@ -94,7 +98,25 @@ impl Caller {
     /// The caller as one of a session that declared these features; what the request itself declares comes before them.
     #[must_use]
     pub fn in_session(self, features: Features) -> Self {
-        if self.features.is_empty() { Self { features, ..self } } else { self }
+        if !self.features.is_empty() {
+            return self;
+        }
+        let views = self.features.draws_views() || features.draws_views();
+        Self { features: features.with_views(views), ..self }
+    }
+
+    /// Whether it draws views from structured content.
+    ///
+    /// Rules: F6, F7, F13.
+    #[must_use]
+    pub fn views(&self) -> ViewSupport {
+        if self.features.draws_views() {
+            ViewSupport::Declared
+        } else if self.vendor {
+            ViewSupport::Vendor
+        } else {
+            ViewSupport::None
+        }
     }
 
     /// The language preference, where there is one and it is well formed.
@@ -176,6 +198,11 @@ impl Caller {
     }
 }
 
+/// Whether a key in `_meta` is one of ChatGPT's.
+fn has_vendor_key(meta: Value<'_>) -> bool {
+    meta.members().any(|(name, _)| name.decode().is_some_and(|name| name.starts_with("openai/")))
+}
+
 impl fmt::Debug for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stated = (self.origin == Origin::Stated).then_some(&self.preference);
@@ -187,6 +214,7 @@ impl fmt::Debug for Caller {
             .field("context", &self.context)
             .field("warnings", &self.warnings)
             .field("features", &self.features)
+            .field("views", &self.views())
             .finish()
     }
 }
@@ -251,6 +279,22 @@ mod tests {
         let caller = caller("", None, LanguageHeader::Compare);
         let week = caller.when("diese Woche", clock).unwrap();
         assert_eq!(week.start.to_string(), "2026-11-08T00:00:00Z");
+    }
+
+    #[test]
+    fn views_are_declared_or_told_by_a_vendors_key() {
+        let views = |meta: &str| caller(meta, None, LanguageHeader::Compare).views();
+        let declared = r#""io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/ui":{}}}"#;
+        assert_eq!(views(declared), ViewSupport::Declared);
+        assert_eq!(views(&format!(r#"{declared},"openai/locale":"de""#)), ViewSupport::Declared);
+        assert_eq!(views(r#""openai/locale":"de""#), ViewSupport::Vendor);
+        assert_eq!(views(r#""open\u0061i/x":7"#), ViewSupport::Vendor);
+        assert_eq!(views(r#""x/openai/":7,"openai":7"#), ViewSupport::None);
+        assert_eq!(views(&declared.replace("{}", "7")), ViewSupport::None);
+        // What the session declared holds beside what the request says.
+        let caller = caller(r#""openai/locale":"de""#, None, LanguageHeader::Compare);
+        let session = Features::of(["human"]).features.with_views(true);
+        assert_eq!(caller.in_session(session).views(), ViewSupport::Declared);
     }
 
     #[test]

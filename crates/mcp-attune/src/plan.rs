@@ -238,7 +238,7 @@ impl Plan {
     ) -> Option<Shape> {
         let wanted = Wanted::read(caller.features().tags());
         let values = || values(caller, self.chosen().map(|(tag, _)| tag), offer, clock);
-        Shape::new(request, wanted, content, values, clock)
+        Some(Shape::new(request, wanted, content, values, clock)?.for_views(caller.views()))
     }
 
     /// The plan with a shape for its answer.

@@ -8,6 +8,7 @@ mod requests;
 mod schemas;
 mod sessions;
 mod shaped;
+mod views;
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};

@@ -11,13 +11,35 @@ use crate::features::Wanted;
 /// The extension whose settings hold the tags.
 pub const CONTENT_NEGOTIATION: &str = "io.modelcontextprotocol/content-negotiation";
 
-/// The tags that a client declared, in their order. They are not parsed: one may be malformed or unknown.
+/// The extension that a client declares whose host draws views.
+pub const VIEWS: &str = "io.modelcontextprotocol/ui";
+
+/// Whether a caller draws views from structured content.
 ///
-/// Rules: F1, F3.
+/// Rules: F6, F7, F13.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ViewSupport {
+    /// Nothing says so.
+    #[default]
+    None,
+    /// Its request carries a key of a vendor that draws the views of tools that have one.
+    Vendor,
+    /// It declared the extension.
+    Declared,
+}
+
+/// The tags that a client declared, in their order, and whether it draws views. Tags are not parsed: one may be malformed
+/// or unknown.
+///
+/// Rules: F1, F3, F6.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Features {
     tags: Vec<String>,
+    views: bool,
 }
+
+/// In the byte that counts the tags: whether the client draws views.
+const VIEWS_FLAG: u8 = 0x80;
 
 /// What a message declares.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -50,14 +72,14 @@ impl Features {
     pub fn declared_for(message: &Message<'_>, to_operator: impl Fn(&str) -> bool) -> Declared {
         let begins = message.method().is_some_and(|method| method.is("initialize"));
         let capabilities = message.param("capabilities").filter(|_| begins);
-        capabilities.and_then(list).map(|list| read(list, to_operator)).unwrap_or_default()
+        capabilities.map(|capabilities| Declared::read(capabilities, to_operator)).unwrap_or_default()
     }
 
     /// What a request of the modern era declares for itself.
     #[must_use]
     pub fn of_request(message: &Message<'_>) -> Declared {
-        let list = message.meta(meta::CLIENT_CAPABILITIES).and_then(list);
-        list.map(|list| read(list, |_| false)).unwrap_or_default()
+        let capabilities = message.meta(meta::CLIENT_CAPABILITIES);
+        capabilities.map(|capabilities| Declared::read(capabilities, |_| false)).unwrap_or_default()
     }
 
     /// The tags of a list that was read elsewhere.
@@ -71,22 +93,38 @@ impl Features {
         self.tags.iter().map(String::as_str)
     }
 
-    /// Whether no tag was declared.
+    /// Whether no tag was declared. Without one nothing is shaped, and views need nothing kept for them.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tags.is_empty()
     }
 
+    /// Whether the client declared that it draws views.
+    ///
+    /// Rules: F6, F7, F13.
+    #[must_use]
+    pub fn draws_views(&self) -> bool {
+        self.views
+    }
+
+    /// The same tags, of a client that draws views or does not.
+    #[must_use]
+    pub fn with_views(self, views: bool) -> Self {
+        Self { views, ..self }
+    }
+
     pub(super) fn put(&self, out: &mut Vec<u8>) {
-        out.push(u8::try_from(self.tags.len()).unwrap_or(u8::MAX));
+        let count = u8::try_from(self.tags.len()).unwrap_or(u8::MAX & !VIEWS_FLAG);
+        out.push(count | if self.views { VIEWS_FLAG } else { 0 });
         for tag in &self.tags {
             put(out, tag.as_bytes());
         }
     }
 
     pub(super) fn take(reader: &mut Reader<'_>) -> Result<Self, Broken> {
-        let mut features = Self::default();
-        for _ in 0..reader.byte()? {
+        let first = reader.byte()?;
+        let mut features = Self { views: first & VIEWS_FLAG != 0, ..Self::default() };
+        for _ in 0..first & !VIEWS_FLAG {
             let tag = text(reader.bytes(Self::MAX_TAG)?)?;
             if !features.add(tag) {
                 return Err(Broken::Long);
@@ -114,7 +152,7 @@ fn list(capabilities: Value<'_>) -> Option<Value<'_>> {
     settings.member("features").filter(|list| list.kind() == Type::Array)
 }
 
-fn read(list: Value<'_>, to_operator: impl Fn(&str) -> bool) -> Declared {
+fn read_tags(list: Value<'_>, to_operator: impl Fn(&str) -> bool) -> Declared {
     let tag = |element: Value<'_>| {
         // A text of so many bytes in escapes has fewer when they are read, but never fewer than a sixth.
         let short = element.raw().len() <= 6 * Features::MAX_TAG + 2;
@@ -124,6 +162,14 @@ fn read(list: Value<'_>, to_operator: impl Fn(&str) -> bool) -> Declared {
 }
 
 impl Declared {
+    /// What a client's capabilities declare.
+    fn read(capabilities: Value<'_>, to_operator: impl Fn(&str) -> bool) -> Self {
+        let declared = list(capabilities).map(|list| read_tags(list, to_operator)).unwrap_or_default();
+        let views = capabilities.member("extensions").and_then(|extensions| extensions.member(VIEWS));
+        let views = views.is_some_and(|settings| settings.kind() == Type::Object);
+        Self { features: declared.features.with_views(views), ..declared }
+    }
+
     /// The tags that fit, in the order in which they stand.
     fn choose<'t>(
         tags: impl Iterator<Item = Option<Cow<'t, str>>>,
@@ -153,7 +199,7 @@ impl Declared {
         }
         take(&|_| true);
         let taken = held.iter().filter(|(_, taken)| *taken).map(|(tag, _)| tag.as_ref().to_owned());
-        let features = Features { tags: taken.collect() };
+        let features = Features { tags: taken.collect(), views: false };
         left_out += held.len() - features.tags.len();
         Self { features, left_out }
     }

@@ -1,7 +1,7 @@
 //! What the ids of legacy sessions and of events carry, so that nothing has to be remembered for them.
 //!
 //! 1. A [`Session`] has the id that the server behind gave, if it gave one, and the [`Features`] that its client
-//!    declared in `initialize`.
+//!    declared in `initialize`; with them whether it draws views.
 //! 2. An [`Event`] has the id that the server behind gave, and the language preference of the request that the stream
 //!    answers: a stream that is resumed goes on as it began.
 //! 3. Both are written as bytes, and each value in one way only. What is not written so is [`Broken`]: a version that
@@ -29,7 +29,7 @@
 mod features;
 mod fields;
 
-pub use features::{CONTENT_NEGOTIATION, Declared, Features};
+pub use features::{CONTENT_NEGOTIATION, Declared, Features, VIEWS, ViewSupport};
 pub use fields::Broken;
 
 use crate::language::AcceptLanguage;
@@ -174,6 +174,19 @@ mod tests {
     fn a_session_is_written_in_few_bytes() {
         let session = Session::new(Some(b"abc"), features(r#"["agent","x"]"#)).unwrap();
         assert_eq!(session.encode(), b"\x01\x01\x00\x03abc\x02\x00\x05agent\x00\x01x");
+        assert_eq!(Session::default().encode(), b"\x01\x00\x00");
+    }
+
+    #[test]
+    fn whether_views_are_drawn_is_kept_with_the_tags() {
+        for tags in ["[]", r#"["agent","x"]"#, &full()] {
+            for views in [false, true] {
+                let session = Session::new(Some(b"abc"), features(tags).with_views(views)).unwrap();
+                assert_eq!(Session::decode(&session.encode()).as_ref(), Ok(&session), "{tags}");
+                assert!(session.encode().len() <= Session::MAX_LEN);
+            }
+        }
+        // What declares none is written as it was before there were views.
         assert_eq!(Session::default().encode(), b"\x01\x00\x00");
     }
 

@@ -8,6 +8,7 @@ use mcp_attune_wire::json::{Quoted, Type, Value};
 use mcp_attune_wire::message::Message;
 
 use super::content::Tool;
+use super::view::keeps_data;
 use super::{LeftOut, Schema, Work, reasons};
 use crate::features::Format;
 
@@ -204,7 +205,7 @@ fn variant(work: &mut Work<'_>, data: Value<'_>, tool: &Tool) -> Option<String> 
     Some(text)
 }
 
-/// Text for people, and no structured content. Rules: F6, F7.
+/// Text for people; the structured content goes, unless a view is drawn from it. Rules: F6, F7.
 fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, format: Format) {
     let template = tool.templates.choose(&work.shape.wanted, format);
     let text = template.and_then(|template| work.rendered(template, data));
@@ -225,7 +226,15 @@ fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, f
         }
         (_, None) => {}
     }
+    let stays = keeps_data(work.shape.views, work.shape.view);
     match found.structured {
+        Some(_) if stays && found.content.is_none() => {
+            // There is a member to follow: the structured content.
+            let hints = hints.as_ref().map(|hints| format!(",{}", said(&hints.join("\n"))));
+            let blocks = format!("{}{}", said(&text), hints.unwrap_or_default());
+            work.put(found.result.opening(), format!("\"content\":[{blocks}],"));
+        }
+        Some(_) if stays => {}
         Some(there) if found.content.is_none() => {
             // In the place of what goes.
             if let Some(name) = found.result.name_span("structuredContent") {

@@ -7,6 +7,7 @@
 //! 4. What is no text stays, whatever the tags: links, images, audio, embedded resources, `isError`, `_meta`, and every
 //!    member that nobody knows. A result that is an error, or that asks the caller for more, is not shaped at all.
 //! 5. Structured content is always valid against the schema that the caller was shown. Who gets none is shown no schema.
+//!    Where a view is drawn from it, it stays beside the text, and so does its schema.
 //! 6. A template that fails costs nobody an answer: the data is written as if there were none, and the failure is told.
 //! 7. What is left out is counted, and what was shaped for one caller is no longer for everybody's cache.
 //!
@@ -26,6 +27,7 @@ use crate::catalog::{Chain, Field, Slot};
 use crate::features::{Format, Verbosity, Wanted};
 use crate::format;
 use crate::localize::Asked;
+use crate::session::ViewSupport;
 
 // What is known of the data,
 mod cost;
@@ -46,6 +48,7 @@ mod prompt;
 mod resource;
 mod server;
 mod told;
+mod view;
 
 pub(crate) use cost::Budget;
 use render::{Labels, OwnWords, Rendering, Word};
@@ -56,6 +59,7 @@ pub use cost::Unusable;
 pub use output::{Breach, Output, Part};
 pub use server::negotiates;
 pub use told::{Fault, LeftOut, UnusableSchema};
+pub use view::{ListedTool, has_view};
 
 /// What is known about the schema of a tool's results.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +104,10 @@ pub struct Shape {
     /// The arguments of the request, as written.
     arguments: Option<Box<str>>,
     schema: Schema,
+    /// Whether the tool has a view; None where that is not known.
+    view: Option<bool>,
+    /// Whether the caller draws views.
+    views: ViewSupport,
     values: format::Format,
     now: Timestamp,
 }
@@ -163,7 +171,22 @@ impl Shape {
             return None;
         }
         let (Request { asked, arguments, modern }, values) = (request, values());
-        Some(Self { asked, wanted, modern, content, arguments, schema: Schema::Unknown, values, now })
+        let (schema, view, views) = (Schema::Unknown, None, ViewSupport::None);
+        Some(Self { asked, wanted, modern, content, arguments, schema, view, views, values, now })
+    }
+
+    /// The same, for a caller that draws views.
+    ///
+    /// Rules: F6, F7, F13.
+    #[must_use]
+    pub fn for_views(self, views: ViewSupport) -> Self {
+        Self { views, ..self }
+    }
+
+    /// The same, with what a listing says of the tool.
+    #[must_use]
+    pub fn with_tool(self, tool: ListedTool) -> Self {
+        Self { schema: tool.output, view: tool.view, ..self }
     }
 
     /// The same, with what is known about the schema of the tool's results.

@@ -18,4 +18,5 @@ mod shape;
 mod shape_properties;
 mod template;
 mod template_bounds;
+mod views;
 mod when;

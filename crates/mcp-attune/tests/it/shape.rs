@@ -28,7 +28,7 @@ impl Case {
         Self { request, modern: true, content: Content::default(), schema: Schema::None }
     }
 
-    fn of(method: &str, params: &Value) -> Self {
+    pub(crate) fn of(method: &str, params: &Value) -> Self {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         Self { request, ..Self::call("t") }
     }
