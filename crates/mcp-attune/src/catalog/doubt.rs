@@ -42,6 +42,9 @@ pub enum Doubt {
     Untrimmed,
     /// Much longer than in the default language: so many characters instead of so many.
     Longer(usize, usize),
+    /// Longer than there is room for: so many characters, where there are so many at most. A character is a Unicode scalar
+    /// value.
+    OverLimit(usize, usize),
     /// A plural form that the language does not have.
     UnknownForm(Box<str>),
     /// A plural form that the language has, and a number that needs it.
@@ -73,6 +76,7 @@ impl fmt::Display for Doubt {
             Self::Longer(now, before) => {
                 write!(f, "{now} characters, where the default language has {before}")
             }
+            Self::OverLimit(now, most) => write!(f, "{now} characters, where {most} are allowed"),
             Self::UnknownForm(form) => write!(f, "this language has no plural form [{form}]"),
             Self::MissingForm(form, number) => {
                 write!(f, "the plural form [{form}] is missing, which {number} needs")
@@ -96,6 +100,7 @@ impl Doubt {
             Self::ForeignScript(_) => "foreign-script",
             Self::Untrimmed => "untrimmed",
             Self::Longer(..) => "longer",
+            Self::OverLimit(..) => "over-limit",
             Self::UnknownForm(_) => "unknown-form",
             Self::MissingForm(..) => "missing-form",
             Self::Tag(_) => "tag",
@@ -119,6 +124,9 @@ impl Doubt {
             Self::ForeignScript(_) => "see whether the text is in the right file",
             Self::Untrimmed => "take it out",
             Self::Longer(..) => "shorten it: there may be no room for it",
+            Self::OverLimit(..) => {
+                "shorten it: hosts may cut or refuse it (a character is a Unicode scalar value)"
+            }
             Self::UnknownForm(_) => "take it out: no number chooses it",
             Self::MissingForm(..) => "add a text for it, or the wrong one is shown",
             Self::Tag(_) => "rename the file",

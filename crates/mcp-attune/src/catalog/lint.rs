@@ -8,8 +8,10 @@
 //! 3. Letters of two alphabets in one word, and letters of a script that neither language is written in.
 //! 4. Blanks at an end where the default language has none.
 //! 5. Text much longer than in the default language: more than twice as long and twenty characters.
-//! 6. Plural forms that the language does not have, and those that it has and numbers up to 200 need.
-//! 7. A tag that is not the one by which callers ask: another case, an old name, an unknown language.
+//! 6. Text for which there is no room: what people see while a tool runs, or when it is done, has 64 characters at most
+//!    (Unicode scalar values), also in the default language.
+//! 7. Plural forms that the language does not have, and those that it has and numbers up to 200 need.
+//! 8. A tag that is not the one by which callers ask: another case, an old name, an unknown language.
 //!
 //! Empty texts, unknown keys and Fluent errors are told when a file is read: see [`Finding`](super::Finding).
 //!
@@ -30,8 +32,11 @@ use crate::format::{Format, Formatters, Number};
 use crate::language::{Tag, canonical};
 use crate::messages::Look;
 
+/// How many characters a text may have that people see while a tool runs, or when it is done.
+const MAX_INVOCATION: usize = 64;
+
 /// Compares a translation with the file of the default language, and tells what is doubtful about it. Of the default
-/// language's own file there is only the tag to doubt: what stands in it is what the server says.
+/// language's own file there is only the tag to doubt, and what there is no room for: what stands in it is what the server says.
 ///
 /// ```
 /// use mcp_attune::catalog::{Sheet, lint};
@@ -56,6 +61,8 @@ pub fn lint(tag: &Tag, sheet: &Sheet, default: Option<&Sheet>) -> Vec<Remark> {
         if let Some(look) = message(line).and_then(|key| ours.messages().look(key)) {
             remarks.extend(plurals.doubts(&look).into_iter().map(|what| remark(line, what)));
         }
+        // A pseudo-locale is longer on purpose.
+        remarks.extend(over_limit(line).map(|what| remark(line, what)));
     }
     if let Some(default) = default {
         remarks.extend(compare(tag, sheet, &ours, default));
@@ -67,6 +74,14 @@ pub fn lint(tag: &Tag, sheet: &Sheet, default: Option<&Sheet>) -> Vec<Remark> {
 
 fn remark(line: &Line, what: Doubt) -> Remark {
     Remark { path: line.path.clone(), at: line.at, what }
+}
+
+/// What there is no room for.
+fn over_limit(line: &Line) -> Option<Doubt> {
+    let names: Vec<_> = line.path.names().collect();
+    let ["tools", _, "invoking" | "invoked"] = names.as_slice() else { return None };
+    let count = line.text.chars().count();
+    (count > MAX_INVOCATION).then_some(Doubt::OverLimit(count, MAX_INVOCATION))
 }
 
 /// The key of a message.
@@ -347,6 +362,23 @@ mod tests {
             &titled(&"x".repeat(2 * 21 + 21)),
             &["server.title: 63 characters, where the default language has 21"],
         );
+    }
+
+    #[test]
+    fn what_is_seen_while_a_tool_runs_has_room() {
+        let file =
+            |text: &str| format!(r#"{{"tools":{{"get_weather":{{"invoking":"{text}","invoked":"ok"}}}}}}"#);
+        check("de", &file(&"ü".repeat(64)), &[]);
+        let over = "tools.get_weather.invoking: 65 characters, where 64 are allowed";
+        check("de", &file(&"ü".repeat(65)), &[over]);
+        // A family is drawn as one and counted as five.
+        check("de", &file(&"👨‍👩‍👧".repeat(13)), &[over]);
+        check("en-XA", &file(&"ü".repeat(65)), &[]);
+        // What the server itself says is too long for others too.
+        let own = Sheet::read(file(&"x".repeat(65)).as_bytes()).unwrap().0;
+        let remarks = lint(&Tag::parse("en").unwrap(), &own, None);
+        assert_eq!(remarks.iter().map(ToString::to_string).collect::<Vec<_>>(), [over]);
+        assert_eq!(remarks[0].what.kind(), "over-limit");
     }
 
     #[test]

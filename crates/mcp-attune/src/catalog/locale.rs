@@ -122,6 +122,8 @@ impl Locale {
         let field = match *field {
             "title" => Field::Title,
             "instructions" => Field::Instructions,
+            "invoking" => Field::Invoking,
+            "invoked" => Field::Invoked,
             _ => Field::Description,
         };
         let inner = |things: &mut HashMap<Box<str>, Thing>, name: &str, group: &str, path: &str| {

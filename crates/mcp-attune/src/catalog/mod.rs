@@ -10,6 +10,8 @@
 //!     "get_weather": {
 //!       "title": "Aktuelles Wetter",
 //!       "description": "…",
+//!       "invoking": "Wetter wird geholt …",
+//!       "invoked": "Wetter geholt",
 //!       "arguments": { "location": { "title": "Ort", "description": "…" }, "stops[].name": { "description": "…" } },
 //!       "output": { "temperature": { "description": "…" } }
 //!     }

@@ -15,6 +15,7 @@ pub(super) const MARK: &str = "translated_from";
 const BUNDLE: &[&str] = &["display_name", "description", "long_description"];
 const SERVER: &[&str] = &["title", "description", "instructions"];
 const THING: &[&str] = &["title", "description"];
+const TOOL: &[&str] = &["title", "description", "invoking", "invoked"];
 
 impl Sheet {
     /// Reads a locale file.
@@ -71,7 +72,7 @@ impl Reader {
                 "tools" => self.things(
                     &path,
                     value,
-                    Shape { fields: THING, groups: &["arguments", "output"], listed: true },
+                    Shape { fields: TOOL, groups: &["arguments", "output"], listed: true },
                 ),
                 "prompts" => {
                     self.things(&path, value, Shape { fields: THING, groups: &["arguments"], listed: true });

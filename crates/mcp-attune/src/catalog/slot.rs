@@ -13,16 +13,22 @@ pub enum Field {
     Description,
     /// What a server tells a model about itself.
     Instructions,
+    /// What people see while a tool runs.
+    Invoking,
+    /// What people see when it is done.
+    Invoked,
 }
 
 impl Field {
-    /// Its name, in locale files and on the wire.
+    /// Its name in locale files, and on the wire but for [`Invoking`](Self::Invoking) and [`Invoked`](Self::Invoked).
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Title => "title",
             Self::Description => "description",
             Self::Instructions => "instructions",
+            Self::Invoking => "invoking",
+            Self::Invoked => "invoked",
         }
     }
 }

@@ -30,7 +30,7 @@ impl Audience {
             | Slot::PromptArgument { field, .. }
             | Slot::Resource(_, field)
             | Slot::ResourceTemplate(_, field) => match field {
-                Field::Title => Self::Display,
+                Field::Title | Field::Invoking | Field::Invoked => Self::Display,
                 Field::Description | Field::Instructions => Self::Model,
             },
         }
@@ -151,6 +151,7 @@ struct Thing<'a> {
     input: Option<Value<'a>>,
     output: Option<Value<'a>>,
     arguments: Option<Value<'a>>,
+    meta: Option<Value<'a>>,
 }
 
 impl<'a> Thing<'a> {
@@ -168,6 +169,7 @@ impl<'a> Thing<'a> {
             Some("inputSchema") if model => thing.input = Some(walk.value()),
             Some("outputSchema") if model => thing.output = Some(walk.value()),
             Some("arguments") => thing.arguments = Some(walk.value()),
+            Some("_meta") => thing.meta = Some(walk.value()),
             _ => {}
         });
         thing
@@ -188,10 +190,19 @@ impl<'a> Thing<'a> {
     }
 }
 
+/// What ChatGPT shows while a tool runs, and when it is done.
+const INVOCATION: [(&str, Field); 2] =
+    [("openai/toolInvocation/invoking", Field::Invoking), ("openai/toolInvocation/invoked", Field::Invoked)];
+
 fn tool(walk: &mut Walk<'_>, sink: &mut impl Sink) {
     let thing = Thing::read(walk, "name", |audience| sink.wants(audience));
     let Some(tool) = thing.name.as_deref() else { return };
     thing.texts(|field| Slot::Tool(tool, field), sink);
+    for (key, field) in INVOCATION {
+        if let Some(there) = thing.meta.and_then(|meta| meta.member(key)) {
+            sink.named(Slot::Tool(tool, field), there);
+        }
+    }
     if let Some(input) = thing.input {
         schema::each(input, |path, field, there| sink.named(Slot::Argument { tool, path, field }, there));
     }

@@ -36,6 +36,8 @@ fn german() -> Value {
         "tools": {"get_weather": {
             "title": "Aktuelles Wetter",
             "description": "Sagt das Wetter.",
+            "invoking": "Wetter wird geholt …",
+            "invoked": "Wetter geholt",
             "arguments": {"location": {"title": "Ort", "description": "Wo"}, "days[].name": {"description": "Tag"}},
             "output": {"temperature": {"title": "Temperatur"}},
         }},
@@ -117,6 +119,34 @@ fn titles_of_tools() {
     // The same names in an answer to another method are none of its texts.
     let other = tools("Current weather", "Weather");
     check("prompts/list", BOTH, &other, &other, "en");
+}
+
+#[test]
+fn what_is_seen_while_a_tool_runs() {
+    let tools = |invoking: &str, invoked: &str| {
+        json!({"tools": [{"name": "get_weather", "title": "Aktuelles Wetter", "_meta": {"openai/outputTemplate": "ui://Window",
+            "openai/toolInvocation/invoking": invoking, "openai/toolInvocation/invoked": invoked, "invoking": "Fetching"}},
+            {"name": "other", "_meta": {"openai/toolInvocation/invoking": "Window", "openai/toolInvocation/invoked": 7}}]})
+    };
+    let (before, after) = (tools("Fetching", "Fetched"), tools("Wetter wird geholt …", "Wetter geholt"));
+    check("tools/list", DISPLAY, &before, &after, "de");
+    check("prompts/list", BOTH, &before, &before, "en");
+    // Nothing is added where the server says nothing.
+    let bare = json!({"tools": [{"name": "get_weather", "title": "Aktuelles Wetter", "_meta": {}}]});
+    check("tools/list", DISPLAY, &bare, &bare, "de");
+    // And they are written into the file of the server's own language.
+    let message = json!({"jsonrpc": "2.0", "id": 1, "result": before}).to_string();
+    let mut found = Vec::new();
+    texts(&Message::parse(message.as_bytes()).unwrap(), &Asked::new("tools/list"), |slot, text| {
+        found.push(format!("{} {text}", slot.path()));
+    });
+    let expected = [
+        "tools.get_weather.title Aktuelles Wetter",
+        "tools.get_weather.invoking Fetching",
+        "tools.get_weather.invoked Fetched",
+        "tools.other.invoking Window",
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]
