@@ -30,7 +30,7 @@ fuzz_target!(|input: &str| {
     assert_eq!(mark(file, &sheet, &sheet), file);
     let chain = Chain::new(de, [Arc::new(locale)], &FORMATTERS, FORMATTERS.format([de], TimeZone::UTC));
     let asked = Asked::new(method);
-    let translate = Translate { display: true, model: true };
+    let translate = Translate { display: true, model: true, logs: true };
     let how = How { asked: &asked, chain: Some(&chain), translate, default: Some(en), spoken: None };
     let adapted = adapt(message.as_bytes(), &how);
     let Ok(before) = serde_json::from_str::<Value>(message) else {

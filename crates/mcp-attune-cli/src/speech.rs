@@ -18,8 +18,8 @@ pub(crate) struct Speech {
     /// The folder with the server's locale files, such as de-CH.json; see `attune catalog`
     #[arg(long, value_name = "DIR")]
     locales: Option<String>,
-    /// Which texts are translated: those that people see, those that models read, or both
-    #[arg(long, value_name = "display|model", value_delimiter = ',')]
+    /// Which texts are translated: those that people see, those that models read, what the server logs
+    #[arg(long, value_name = "display|model|logs", value_delimiter = ',')]
     translate: Vec<String>,
 }
 
@@ -60,9 +60,10 @@ fn kind(word: &str) -> anyhow::Result<Translate> {
     match word {
         "display" => Ok(Translate::Display),
         "model" => Ok(Translate::Model),
+        "logs" => Ok(Translate::Logs),
         _ => Err(hinted(
             format!("--translate {} is no kind of text", quoted(word)),
-            "write display, model, or display,model",
+            "write display, model or logs, or several of them with commas between",
         )),
     }
 }

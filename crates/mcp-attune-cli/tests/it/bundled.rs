@@ -174,7 +174,7 @@ fn what_a_bundle_needs_is_said() {
     --- stdout
     --- stderr
     error: --translate models is no kind of text
-    hint: write display, model, or display,model
+    hint: write display, model or logs, or several of them with commas between
     ");
 }
 

@@ -31,6 +31,8 @@ choices! {
         Display = "display",
         /// What models read: descriptions and content. Translating it changes what they do.
         Model = "model",
+        /// What the server logs to its client (`notifications/message`).
+        Logs = "logs",
     }
 }
 
@@ -62,6 +64,7 @@ impl Locales {
         localize::Translate {
             display: self.translate.contains(&Translate::Display),
             model: self.translate.contains(&Translate::Model),
+            logs: self.translate.contains(&Translate::Logs),
         }
     }
 }

@@ -87,7 +87,7 @@ fn reads_every_value() {
         identity_headers = ["X-Tenant", "X-Api-Key"]
         [locales]
         path = "l10n/${{locale}}/texts.json"
-        translate = ["model", "display"]
+        translate = ["model", "display", "logs"]
         [content]
         enabled = true
         announce = true
@@ -133,7 +133,7 @@ fn reads_every_value() {
     assert_eq!((headers.schema_recheck, headers.schema_budget), (Duration::ZERO, Duration::from_secs(4)));
     assert_eq!(headers.identity_headers, ["x-tenant", "x-api-key"]);
     assert_eq!(mount.locales.path.to_string(), "l10n/${locale}/texts.json");
-    assert_eq!(mount.locales.translate, [Translate::Model, Translate::Display]);
+    assert_eq!(mount.locales.translate, [Translate::Model, Translate::Display, Translate::Logs]);
     assert!(mount.content.enabled && mount.content.announce);
     assert_eq!(mount.context.forward, [Field::Timezone, Field::UserLocation]);
     assert_eq!(mount.context.forward_as, ForwardAs::Sibling);

@@ -4,7 +4,8 @@
 //!    nothing else is ever replaced. Names, URIs, MIME types, keys, `enum` and `const` values, roles, codes, ids and
 //!    states are no such positions.
 //! 2. Text for people is translated: titles, the texts of elicitation forms, progress, the message of an error. Text for
-//!    models (descriptions, schemas, instructions, content) only where the operator opted in ([`Translate::model`]).
+//!    models (descriptions, schemas, instructions, content) only where the operator opted in ([`Translate::model`]), and so
+//!    what a server logs to its client ([`Translate::logs`]).
 //! 3. What has a name is looked for by it, what has none by what it says; each text by itself along the [`Chain`]. A text that
 //!    no catalog has stays as it came, byte for byte. A title that the server does not give is added where a catalog has
 //!    one: people would see a bare name instead.
@@ -73,11 +74,13 @@ pub struct Translate {
     pub display: bool,
     /// Text for models: translating it can change what a model does.
     pub model: bool,
+    /// What a server logs to its client, which some clients show to people.
+    pub logs: bool,
 }
 
 impl Default for Translate {
     fn default() -> Self {
-        Self { display: true, model: false }
+        Self { display: true, model: false, logs: false }
     }
 }
 
@@ -86,6 +89,7 @@ impl Translate {
         match audience {
             Audience::Display => self.display,
             Audience::Model => self.model,
+            Audience::Log => self.logs,
         }
     }
 }
@@ -219,10 +223,14 @@ impl<'a> Work<'a> {
 
     fn notification(&mut self, message: &Message<'_>) -> Outcome {
         let Some(params) = message.member("params") else { return Outcome::Untouched };
-        if message.method().is_some_and(|method| method.is("notifications/progress"))
-            && let Some(text) = params.member("message")
-        {
-            self.live(Audience::Display, text);
+        match message.known_method() {
+            Some("notifications/progress") => {
+                if let Some(text) = params.member("message") {
+                    self.live(Audience::Display, text);
+                }
+            }
+            Some("notifications/message") => visit::log(params, self),
+            _ => {}
         }
         self.finish(Report::look(params), self.chosen())
     }

@@ -17,6 +17,8 @@ pub(super) enum Audience {
     Display,
     /// A model.
     Model,
+    /// Whoever reads the log of a client.
+    Log,
 }
 
 impl Audience {
@@ -104,6 +106,15 @@ pub(super) fn elicitation(params: &mut Walk<'_>, sink: &mut impl Sink) {
         }),
         _ => {}
     });
+}
+
+/// Visits the parameters of a log message: its data is a text, or has one in `message`.
+pub(super) fn log(params: Value<'_>, sink: &mut impl Sink) {
+    let Some(data) = params.member("data") else { return };
+    let text = if data.kind() == Type::Object { data.member("message") } else { Some(data) };
+    if let Some(text) = text {
+        sink.live(Audience::Log, text);
+    }
 }
 
 fn property(walk: &mut Walk<'_>, sink: &mut impl Sink) {

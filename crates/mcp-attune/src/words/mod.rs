@@ -63,7 +63,7 @@ pub fn say<'m>(reply: &'m [u8], preference: &AcceptLanguage) -> Adapted<'m> {
     let chain =
         Chain::new(&chosen, files.load(&chosen), formatters, formatters.format([&chosen], TimeZone::UTC));
     // What we say in the place of a tool is as much for people as for models.
-    let translate = Translate { display: true, model: true };
+    let translate = Translate { display: true, model: true, logs: false };
     let asked = Asked::new("tools/call");
     let how = How { asked: &asked, chain: Some(&chain), translate, default: Some(english), spoken: None };
     adapt(reply, &how)

@@ -60,8 +60,8 @@ fn german() -> Value {
     })
 }
 
-const DISPLAY: Translate = Translate { display: true, model: false };
-pub(crate) const BOTH: Translate = Translate { display: true, model: true };
+const DISPLAY: Translate = Translate { display: true, model: false, logs: false };
+pub(crate) const BOTH: Translate = Translate { display: true, model: true, logs: false };
 
 pub(crate) fn adapted<'m>(
     message: &'m str,
@@ -171,7 +171,7 @@ fn text_for_models_only_where_the_operator_opted_in() {
     let before = tools("Says the weather.", "Location", "Where", "Day", "Temperature");
     check("tools/list", BOTH, &before, &tools("Sagt das Wetter.", "Ort", "Wo", "Tag", "Temperatur"), "de");
     check("tools/list", DISPLAY, &before, &before, "de");
-    let nothing = Translate { display: false, model: false };
+    let nothing = Translate { display: false, model: false, logs: false };
     check("tools/list", nothing, &before, &before, "en");
 }
 
@@ -314,7 +314,7 @@ fn forms_in_both_eras() {
             "ask": {"method": "sampling/createMessage", "params": {"message": "Window", "systemPrompt": "Window"}}}})
     };
     check("tools/call", DISPLAY, &required(&before), &required(&after), "de");
-    let none = Translate { display: false, model: true };
+    let none = Translate { display: false, model: true, logs: false };
     check("tools/call", none, &required(&before), &required(&before), "en");
     // A question of a legacy server.
     let question = |method: &str, params: &Value| {
@@ -367,6 +367,44 @@ fn progress_says_its_language() {
     let log =
         r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"message":"Window","data":"Window"}}"#;
     check_text(log, log, None);
+}
+
+#[test]
+fn what_is_logged_is_translated_where_the_operator_says_so() {
+    let log =
+        |params: &str| format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{params}}}"#);
+    let chain = chain(&[("de", german())]);
+    let logs = Translate { logs: true, ..DISPLAY };
+    let adapted = |message: &str, translate| {
+        let (text, reported) = adapted(message, &Asked::new("tools/call"), &chain, translate);
+        (text.into_owned(), reported)
+    };
+    let report = format!(r#""_meta":{{"{KEY}":"de"}},"#);
+    for (data, translated) in [
+        (r#""Unknown city: Bern""#, r#""Unbekannte Stadt: Bern""#),
+        (
+            r#"{"message":"Window","error":"Window","details":{"message":"Window"}}"#,
+            r#"{"message":"Fenster","error":"Window","details":{"message":"Window"}}"#,
+        ),
+    ] {
+        let params = |data: &str, report: &str| {
+            format!(r#"{{{report}"level":"error","logger":"Window","data":{data}}}"#)
+        };
+        let before = log(&params(data, ""));
+        assert_eq!(adapted(&before, logs), (log(&params(translated, &report)), Some("de".to_owned())));
+        for not in [DISPLAY, BOTH] {
+            assert_eq!(adapted(&before, not), (before.clone(), None));
+        }
+    }
+    for untouched in [
+        r#"{"data":"unknown"}"#,
+        r#"{"data":["Window"]}"#,
+        r#"{"data":{"message":7}}"#,
+        r#"{"message":"Window"}"#,
+        r#"{"data":"Window","_meta":7}"#,
+    ] {
+        assert_eq!(adapted(&log(untouched), logs), (log(untouched), None));
+    }
 }
 
 #[test]

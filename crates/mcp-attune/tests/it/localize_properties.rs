@@ -206,6 +206,10 @@ fn message() -> impl Strategy<Value = (&'static str, Value)> {
     )
         .prop_map(|(form, method)| {
             let mut message = json!({"jsonrpc": "2.0", "id": "a", "method": method, "params": form});
+            if method == "notifications/message" {
+                let said = message["params"]["message"].clone();
+                message["params"]["data"] = json!({"message": said, "title": said, "a": {"message": said}});
+            }
             if method.starts_with("notifications") {
                 message.as_object_mut().unwrap().remove("id");
             }
@@ -270,6 +274,7 @@ fn may_change(method: &str, path: &[String]) -> bool {
         .iter()
         .map(move |text| format!("{form}.{text}"))
     });
+    let forms = forms.chain(["params.data".to_owned(), "params.data.message".to_owned()]);
     let server = ["title", "description"]
         .map(|text| format!("result._meta.io/modelcontextprotocol/serverInfo.{text}"));
     let shapes = shapes.iter().map(|shape| (*shape).to_owned()).chain(forms).chain(server);
@@ -323,7 +328,7 @@ proptest! {
         let (english, chain) = (tag("en"), &*CHAIN);
         let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"name":"a"}}}}"#);
         let asked = Asked::of(&mcp_attune_wire::message::Message::parse(request.as_bytes()).unwrap());
-        let how = How { asked: &asked, chain: Some(chain), translate: Translate { display: true, model }, default: Some(&english), spoken: None };
+        let how = How { asked: &asked, chain: Some(chain), translate: Translate { display: true, model, logs: model }, default: Some(&english), spoken: None };
         let adapted = adapt(before.as_bytes(), &how);
         let after = std::str::from_utf8(&adapted.text).unwrap();
         let read: Value = serde_json::from_str(after).unwrap();
