@@ -3,6 +3,7 @@
 //! Rules: G2, G4, G5, G10, L15, L17, L21.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
@@ -20,6 +21,7 @@ use crate::media::Media;
 use crate::session::EventIds;
 use crate::settings::Settings;
 use crate::stream::Events;
+use crate::tasks::TaskIds;
 use crate::told;
 
 /// What is known of the request that is answered.
@@ -30,6 +32,8 @@ pub(crate) struct Asked {
     pub(crate) id: Option<String>,
     /// What becomes of the ids of events; none where they stay.
     pub(crate) events: Option<EventIds>,
+    /// What becomes of the ids of tasks; None where they stay.
+    pub(crate) tasks: Option<Arc<TaskIds>>,
     /// Whether the caller stated a preference that counts.
     pub(crate) preferred: bool,
     /// Whether the answer has to be read before it goes on.
@@ -53,6 +57,7 @@ impl Asked {
             plan,
             id: None,
             events: None,
+            tasks: None,
             preferred: false,
             reads: false,
             told: false,
@@ -91,7 +96,20 @@ pub(crate) fn message(asked: &Asked, message: &[u8]) -> Option<Message> {
     }
     let adapted = asked.plan.adapt_if_short(message)?;
     asked.watch.see(message);
-    Some(Message::told(adapted, &asked.account))
+    let tasks = asked.tasks.as_deref();
+    Some(Message::told(named(adapted, message, tasks), &asked.account))
+}
+
+/// The same message, with the ids of tasks that its caller knows.
+fn named<'m>(adapted: Adapted<'m>, message: &'m [u8], tasks: Option<&TaskIds>) -> Adapted<'m> {
+    let text = match &adapted.text {
+        Cow::Borrowed(_) => message,
+        Cow::Owned(changed) => changed,
+    };
+    match tasks.and_then(|tasks| tasks.back(text)) {
+        Some(text) => Adapted { text: Cow::Owned(text), ..adapted },
+        None => adapted,
+    }
 }
 
 /// The same where no other caller waits for it. It is not begun once the caller is gone.
@@ -100,10 +118,12 @@ pub(crate) fn long_message(
     message: impl AsRef<[u8]> + Send + 'static,
 ) -> impl Future<Output = Message> + Send + 'static {
     let (plan, watch, account) = (asked.plan.clone(), asked.watch.clone(), asked.account.clone());
+    let tasks = asked.tasks.clone();
     async move {
         let adapted = long_work::run(move || {
             watch.see(message.as_ref());
-            let Adapted { text, content_language, left_out, faults, unusable } = plan.adapt(message.as_ref());
+            let adapted = named(plan.adapt(message.as_ref()), message.as_ref(), tasks.as_deref());
+            let Adapted { text, content_language, left_out, faults, unusable } = adapted;
             let text = match text {
                 Cow::Borrowed(_) => Cow::Borrowed(&[][..]),
                 Cow::Owned(changed) => Cow::Owned(changed),

@@ -35,6 +35,7 @@ use crate::media::Media;
 use crate::schemas::{Identity, Known, Listed, MAX_PAGES};
 use crate::settings::{Limits, Settings};
 use crate::sse::{Piece, Splitter, data};
+use crate::tasks::TaskIds;
 use crate::told;
 use crate::words;
 
@@ -51,6 +52,8 @@ pub(crate) struct Decided {
     pub(crate) era: Era,
     /// What it declares, where it begins a legacy session.
     pub(crate) begins: Option<Features>,
+    /// The tasks that it names.
+    pub(crate) tasks: Option<TaskIds>,
     /// What is asked for, and what the operator wrote, where the answer may have to be shaped.
     pub(crate) shapes: Option<(shape::Request, Arc<Content>)>,
 }
@@ -206,14 +209,19 @@ where
             declared = own_headers(inner.clone(), mount, parts, identity, agreed.message()).await;
         }
     }
-    let shapes =
-        content.map(|content| (shape::Request::of(agreed.message(), era == Era::Modern, &content), content));
+    let tasks = TaskIds::enter(settings.seal.as_ref(), agreed.message());
+    let shapes = content.map(|content| {
+        let request = shape::Request::of(agreed.message(), era == Era::Modern, &content);
+        (request.with_tasks(tasks.as_ref().map(TaskIds::tools).unwrap_or_default()), content)
+    });
     let onward = plan.forward_filled(agreed.message(), &filled);
+    let onward = tasks.as_ref().map_or(onward.clone(), |tasks| tasks.onward(onward));
     let own = declared.as_ref().map(|tool| &*tool.own);
-    // What was filled stands in headers too, so what goes on is read once more, as whoever gets it will.
-    let again = own.filter(|_| concerned).and_then(|_| Message::parse(onward.as_bytes()).ok());
+    // What was filled or opened stands in headers too, so what goes on is read once more, as whoever gets it will.
+    let rewritten = (concerned && own.is_some()) || tasks.is_some();
+    let again = rewritten.then(|| Message::parse(onward.as_bytes()).ok()).flatten();
     let sent = again.as_ref().unwrap_or_else(|| agreed.message());
-    let forward = Forward::new(&agreed, sent, own, &parts.headers, concerned);
+    let forward = Forward::new(&agreed, sent, own, &parts.headers, concerned || tasks.is_some());
     let changed = match onward {
         Cow::Borrowed(_) => None,
         Cow::Owned(changed) => Some(changed),
@@ -224,7 +232,7 @@ where
         wish: wish.clone(),
         ..Asked::new(plan, watch(learns), account.clone())
     };
-    Ok(Decided { asked, caller, forward, changed, kind: Some(kind), era, begins, shapes })
+    Ok(Decided { asked, caller, forward, changed, kind: Some(kind), era, begins, tasks, shapes })
 }
 
 /// Fills the arguments that are bound, or says what to answer instead.
@@ -408,7 +416,8 @@ fn report_or(
     let plan = negotiate(&caller, &settings.offer);
     let asked = Asked::new(plan, watch, account.clone());
     let forward = Forward::default();
-    Ok(Decided { asked, caller, forward, changed: None, kind: None, era, begins: None, shapes: None })
+    let (changed, kind, begins, tasks, shapes) = (None, None, None, None, None);
+    Ok(Decided { asked, caller, forward, changed, kind, era, begins, tasks, shapes })
 }
 
 /// Lists the tools in the name of a caller, page by page. It owns what it needs, because it may outlive the call that wants

@@ -8,7 +8,7 @@
 //! 3. Headers and body must agree; a refusal never reaches the service.
 //! 4. The caller goes into the request's extensions, where somebody can see it there, and the mirrored headers are written
 //!    anew.
-//! 5. The server sees its own ids of sessions and events; the caller sees sealed ones where they carry something.
+//! 5. The server sees its own ids of sessions, events and tasks; the caller sees sealed ones where they carry something.
 //! 6. A JSON answer to a request with a preference is held back, because its header depends on it. Events of a
 //!    stream are adapted one by one and never wait for each other.
 //!
@@ -50,6 +50,7 @@ use crate::listing::Interest;
 use crate::schemas::Schemas;
 use crate::session::Visit;
 use crate::settings::Settings;
+use crate::tasks::TaskIds;
 use crate::told;
 use crate::words;
 
@@ -254,7 +255,7 @@ where
     let settings = &mount.settings;
     let (body, _held) = read_body(settings, boxed(body)).await?;
     let decided = decide::decide(&mut inner, mount, &parts, &body, account, wish).await?;
-    let Decided { mut asked, caller, forward, changed, kind, era, begins, shapes } = decided;
+    let Decided { mut asked, caller, forward, changed, kind, era, begins, mut tasks, shapes } = decided;
     account.language = asked.plan.chosen().map(|(language, _)| language.clone());
     let mut parts = parts;
     let seal = settings.seal.as_ref().filter(|_| era == Era::Legacy);
@@ -262,6 +263,12 @@ where
         .map_err(|_| Reply::unknown_session(asked.id.as_deref()))?;
     let caller = caller.in_session(visit.features());
     told::features(&caller);
+    if let (Some((request, content)), Some(seal)) = (&shapes, &settings.seal)
+        && let Some(tool) = request.names_its_tasks(content, caller.features())
+    {
+        tasks = Some(TaskIds::created_by(seal, tool));
+    }
+    asked.tasks = tasks.map(Arc::new);
     if let Some((request, content)) = shapes
         && let Some(shape) = asked.plan.shape(request, content, &caller, &settings.offer, Timestamp::now())
     {
@@ -274,7 +281,10 @@ where
     asked.preferred = caller.preference().is_some();
     // A preference that is the locale of the context stands in no header that a cache sees.
     asked.told = parts.headers.contains_key(header::ACCEPT_LANGUAGE) && caller.origin() == Origin::Stated;
-    asked.reads = asked.preferred || asked.watch.learns != Learns::Nothing || asked.plan.reads();
+    asked.reads = asked.preferred
+        || asked.watch.learns != Learns::Nothing
+        || asked.plan.reads()
+        || asked.tasks.is_some();
     forward.apply(&mut parts.headers, asked.reads);
     if settings.introduce {
         parts.extensions.insert(caller);

@@ -84,6 +84,7 @@ mod seal;
 mod session;
 mod settings;
 mod stream;
+mod tasks;
 mod words;
 
 pub use account::Account;

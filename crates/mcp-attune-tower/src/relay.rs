@@ -7,27 +7,33 @@
 //! 3. What a legacy client declares when it begins holds for all its lines: one pipe is one session.
 //! 4. What the results of tools are like is learned from the listings that pass by: whoever was shown none was promised
 //!    nothing.
-//! 5. What a server says goes back as it came; the answer to a request is adapted to that request's plan, and so are its
-//!    progress, and a question while it is the only one that waits. What is no message stays away from the client, whose reader would stumble over it.
+//! 5. Which tool a task is of is remembered, where the operator wrote something for its results: here ids stay as they are.
+//! 6. What a server says goes back as it came; the answer to a request is adapted to that request's plan, and so are its
+//!    progress, what is told on a subscription that it opened, and a question or a log message while it is the only one that
+//!    waits. What is no message stays away from the client, whose reader would stumble over it.
 //!
 //! Rules: C1, C9, C10, F1, F13, F14, H13, H14, H18, L3, L13, L20.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use jiff::Timestamp;
 use mcp_attune::caller::Caller;
 use mcp_attune::plan::{Offer, Plan, Spoken, negotiate};
-use mcp_attune::session::Features;
+use mcp_attune::session::{Features, Task};
 use mcp_attune::shape::{self, ListedTool, Schema};
+use mcp_attune::task::{self, TaskTools};
 use mcp_attune_wire::agree::{self, Era, Policy};
-use mcp_attune_wire::json::{Type, Value};
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::message::{Kind, Message, meta};
 use mcp_attune_wire::reply::Reply;
 
 use crate::account::Account;
 use crate::listing::{Interest, Listing, Page};
 use crate::{told, words};
+
+/// How many tasks are remembered.
+const MAX_TASKS: usize = 1024;
 
 /// About how many bytes of listings are kept.
 const MAX_WEIGHT: usize = 64 << 20;
@@ -50,6 +56,8 @@ pub struct Relay {
     listing: Listing,
     /// Whether the server negotiates content itself.
     negotiates: bool,
+    /// The tools of the tasks that were created last, by their ids.
+    tasks: VecDeque<(String, String)>,
 }
 
 /// A line as the server gets it, and who sent it.
@@ -77,8 +85,8 @@ impl Relay {
     #[must_use]
     pub fn new(offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
         let (waiting, features) = (HashMap::new(), Features::default());
-        let (listing, negotiates) = (Listing::default(), false);
-        Self { offer, policy, report_only, most, waiting, features, held: false, listing, negotiates }
+        let (listing, negotiates, tasks) = (Listing::default(), false, VecDeque::new());
+        Self { offer, policy, report_only, most, waiting, features, held: false, listing, negotiates, tasks }
     }
 
     /// A line of the client, as the server gets it, or what it is answered with instead.
@@ -135,6 +143,7 @@ impl Relay {
             plan = plan.translating(asked, &caller, &self.offer, locales, Timestamp::now());
         }
         told::features(&caller);
+        let mut creator = None;
         let content =
             self.offer.content.as_ref().filter(|_| message.kind() == Kind::Request && !self.negotiates);
         if let Some(supply) = content {
@@ -143,6 +152,8 @@ impl Relay {
             }
             let content = supply.content();
             let asked = shape::Request::of(message, agreed.era() == Era::Modern, &content);
+            creator = asked.names_its_tasks(&content, caller.features()).map(str::to_owned);
+            let asked = asked.with_tasks(self.tools_of_tasks(message));
             if let Some(shape) = plan.shape(asked, content, &caller, &self.offer, Timestamp::now()) {
                 let nothing = || ListedTool { output: Schema::None, view: None };
                 let listed = shape.tool().map_or_else(nothing, |tool| self.listing.tool(tool));
@@ -160,7 +171,10 @@ impl Relay {
                 self.waiting.remove(&id);
             }
         } else if message.kind() == Kind::Request
-            && (plan.changes() || self.offer.library.is_some() || learns != Learns::Nothing)
+            && (plan.changes()
+                || self.offer.library.is_some()
+                || learns != Learns::Nothing
+                || creator.is_some())
         {
             if self.waiting.len() >= self.most {
                 let id = message.id().map(Value::raw);
@@ -175,7 +189,9 @@ impl Relay {
             }
             if let Some(id) = message.id().and_then(Id::read) {
                 let token = message.param("_meta").and_then(|meta| meta.member("progressToken"));
-                self.waiting.insert(id, Waiting { plan, token: token.and_then(Id::read), learns });
+                let token = token.and_then(Id::read);
+                let listens = message.known_method() == Some("subscriptions/listen");
+                self.waiting.insert(id, Waiting { plan, token, learns, creator, listens });
             }
         }
         Ok(Sent { line, caller, spoken })
@@ -187,6 +203,30 @@ impl Relay {
             return Err(reply);
         }
         Ok(Sent { line: Cow::Borrowed(line), caller: Caller::default(), spoken: None })
+    }
+
+    /// The tools of the tasks that a request names, as far as they are remembered.
+    fn tools_of_tasks(&self, message: &Message<'_>) -> TaskTools {
+        let mut tools = TaskTools::default();
+        if self.tasks.is_empty() {
+            return tools;
+        }
+        let ids = task::named_by_client(message).into_iter().filter_map(|id| id.text()?.decode());
+        for id in ids {
+            if let Some((_, tool)) = self.tasks.iter().find(|(known, _)| *known == id) {
+                tools.add(&id, tool);
+            }
+        }
+        tools
+    }
+
+    /// Remembers which tool a task is of.
+    fn remember(&mut self, answer: &Message<'_>, tool: &str) {
+        let id = task::created_by(answer).and_then(Value::text).and_then(Text::decode);
+        if let Some(kept) = id.and_then(|id| Task::new(&id, tool)) {
+            self.tasks.truncate(MAX_TASKS - 1);
+            self.tasks.push_front((kept.upstream().to_owned(), kept.tool().to_owned()));
+        }
     }
 
     /// Holds bindings and templates against the first listing that comes.
@@ -226,6 +266,9 @@ impl Relay {
                     waiting.as_ref().is_some_and(|waiting| waiting.learns == Learns::Tools { first: true });
                 if let Some(waiting) = &waiting {
                     self.learn(waiting.learns, &message, line);
+                    if let Some(tool) = &waiting.creator {
+                        self.remember(&message, tool);
+                    }
                 }
                 let plan = waiting.map(|waiting| waiting.plan);
                 if plan.as_ref().is_some_and(Plan::shows) || lists {
@@ -245,15 +288,19 @@ impl Relay {
         }
     }
 
-    /// The request that a message of the server belongs to: the one that has its token, or the only one there is.
+    /// The request that a message of the server belongs to: the one that has its token or opened its subscription; for
+    /// questions and log messages the only one there is.
     ///
     /// Rules: L13.
     fn tied(&self, message: &Message<'_>) -> Option<&Waiting> {
-        if message.kind() == Kind::Notification {
+        if message.kind() == Kind::Notification && message.known_method() != Some("notifications/message") {
+            if let Some(subscription) = message.meta(meta::SUBSCRIPTION_ID) {
+                return self.waiting.get(&Id::read(subscription)?).filter(|waiting| waiting.listens);
+            }
             let token = message.param("progressToken").and_then(Id::read)?;
             return self.waiting.values().find(|waiting| waiting.token.as_ref() == Some(&token));
         }
-        let mut all = self.waiting.values();
+        let mut all = self.waiting.values().filter(|waiting| !waiting.listens);
         all.next().filter(|_| all.next().is_none())
     }
 }
@@ -266,6 +313,10 @@ struct Waiting {
     token: Option<Id>,
     /// What its answer is of interest for.
     learns: Learns,
+    /// The tool that it calls, where a task that it creates is remembered.
+    creator: Option<String>,
+    /// Whether it opens a subscription, which waits for no answer.
+    listens: bool,
 }
 
 /// What an answer is of interest for.
@@ -316,6 +367,8 @@ impl Id {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use mcp_attune::bind::{Binding, Bindings, Fills, Part, Source, Written};
     use mcp_attune::context::{Field, Forward, Precision};
@@ -503,6 +556,108 @@ mod tests {
             shown.contains("\"when\":{") && !shown.contains("tz") && !shown.contains("required"),
             "{shown}"
         );
+    }
+
+    /// The rules for what an operator wrote for `t`, with German files.
+    fn attuned() -> Relay {
+        use mcp_attune::shape::template::{Template, Templates};
+        use mcp_attune::shape::{Content, Tool};
+        let german = r#"{"messages":{"a":{"source":"Working","text":"In Arbeit"}}}"#;
+        let templates = Templates::new([Template::compile("md", "{{ city }} is cold").unwrap()]);
+        let tool = Tool { templates: templates.into(), ..Tool::default() };
+        let content = Content { tools: [("t".to_owned(), tool)].into(), ..Content::default() };
+        let english = mcp_attune::language::Tag::parse("en").unwrap();
+        let files =
+            mcp_attune::catalog::Carried::new(english, Box::leak(Box::new([("de", german)]))).unwrap();
+        let translate = mcp_attune::localize::Translate { logs: true, ..Default::default() };
+        let (content, library) = (Arc::new(Arc::new(content)), Arc::new(files));
+        let offer = Offer { content: Some(content), library: Some(library), translate, ..Offer::default() };
+        Relay::new(offer, Policy::default(), false, 9)
+    }
+
+    /// A request of a person whose host draws views, and who prefers German.
+    fn human(id: u32, method: &str, params: &str) -> String {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/acceptLanguage":"de","io.modelcontextprotocol/clientCapabilities":{{"extensions":{{"io.modelcontextprotocol/content-negotiation":{{"features":["human"]}},"io.modelcontextprotocol/ui":{{}}}}}}}}}}}}"#
+        )
+    }
+
+    fn back(relay: &mut Relay, line: &str) -> String {
+        match relay.back(line.as_bytes()) {
+            Back::Send(sent) => String::from_utf8(sent.into_owned()).unwrap(),
+            Back::Drop => panic!("dropped: {line}"),
+        }
+    }
+
+    const DONE: &str = r#"{"taskId":"7","statusMessage":"Working","result":{"content":[],"structuredContent":{"city":"Bern"}}}"#;
+
+    #[test]
+    fn a_task_is_remembered_with_its_tool() {
+        let mut relay = attuned();
+        relay.onward(human(1, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
+        let created =
+            back(&mut relay, &result("1", r#"{"resultType":"task","taskId":"7","statusMessage":"Working"}"#));
+        assert!(created.contains(r#""taskId":"7""#) && created.contains("In Arbeit"), "{created}");
+        relay.onward(human(2, "tasks/get", r#""taskId":"7""#).as_bytes()).unwrap();
+        let got = back(&mut relay, &result("2", DONE));
+        assert!(got.contains("Bern is cold") && got.contains("In Arbeit"), "{got}");
+        // What a view is drawn from stays: nobody says that the tool has none.
+        assert!(got.contains("structuredContent"), "{got}");
+        relay.onward(human(3, "tasks/get", r#""taskId":"8""#).as_bytes()).unwrap();
+        let got = back(&mut relay, &result("3", &DONE.replace('7', "8")));
+        assert!(got.contains("**City:** Bern"), "{got}");
+    }
+
+    #[test]
+    fn no_more_tasks_are_remembered_than_there_is_room_for() {
+        let mut relay = attuned();
+        for number in 0..MAX_TASKS + 5 {
+            relay.onward(human(1, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
+            back(&mut relay, &result("1", &format!(r#"{{"resultType":"task","taskId":"{number}"}}"#)));
+        }
+        assert_eq!(relay.tasks.len(), MAX_TASKS);
+        assert_eq!(relay.tasks.front().unwrap().0, (MAX_TASKS + 4).to_string());
+    }
+
+    #[test]
+    fn what_is_told_on_a_subscription_follows_the_request_that_opened_it() {
+        let mut relay = attuned();
+        relay
+            .onward(human(4, "subscriptions/listen", r#""notifications":{"taskIds":["7"]}"#).as_bytes())
+            .unwrap();
+        let told = |subscription: &str| {
+            let params = DONE.replacen(
+                '{',
+                &format!(r#"{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{subscription}}},"#),
+                1,
+            );
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/tasks","params":{params}}}"#)
+        };
+        let adapted = back(&mut relay, &told("4"));
+        assert!(adapted.contains("**City:** Bern") && adapted.contains("In Arbeit"), "{adapted}");
+        // Of another subscription, or of none, nobody knows the language.
+        for other in [
+            told("5"),
+            told("\"4\""),
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{DONE}}}"#),
+        ] {
+            assert_eq!(back(&mut relay, &other), other);
+        }
+    }
+
+    #[test]
+    fn a_log_message_follows_the_only_request_that_waits() {
+        let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"Working"}}"#;
+        let mut relay = attuned();
+        assert_eq!(back(&mut relay, log), log);
+        relay
+            .onward(human(4, "subscriptions/listen", r#""notifications":{"taskIds":["7"]}"#).as_bytes())
+            .unwrap();
+        assert_eq!(back(&mut relay, log), log);
+        relay.onward(human(1, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
+        assert!(back(&mut relay, log).contains("In Arbeit"));
+        relay.onward(human(2, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
+        assert_eq!(back(&mut relay, log), log);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! 1. A sealed id is [`PREFIX`] and base64url without padding: a random nonce, then the bytes and their tag,
 //!    by XChaCha20-Poly1305. A nonce of 24 bytes can be drawn at random for every event of every stream.
-//! 2. What it is for (a session or an event) and the name of the mount are bound to it: it opens nowhere else.
+//! 2. What it is for (a session, an event or a task) and the name of the mount are bound to it: it opens nowhere else.
 //! 3. The first key seals and all open, so that keys can be changed while sessions go on.
 //! 4. An id is bounded before anything is computed from it. Why one does not open is not told.
 //!
@@ -15,7 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
-use mcp_attune::session::{Event, Session};
+use mcp_attune::session::{Event, Session, Task};
 use zeroize::Zeroizing;
 
 /// What a sealed id begins with, and no other should.
@@ -95,6 +95,7 @@ pub struct Seal {
 enum Purpose {
     Session,
     Event,
+    Task,
 }
 
 impl Seal {
@@ -124,6 +125,16 @@ impl Seal {
         opened.map(|bytes| Event::decode(&bytes).map_err(|_| Unopened)).transpose()
     }
 
+    pub(crate) fn task(&self, task: &Task) -> Option<String> {
+        self.seal(Purpose::Task, &task.encode())
+    }
+
+    /// What the id of a task carries; none where it is not sealed at all.
+    pub(crate) fn open_task(&self, id: &[u8]) -> Result<Option<Task>, Unopened> {
+        let opened = self.open(Purpose::Task, id, Task::MAX_LEN)?;
+        opened.map(|bytes| Task::decode(&bytes).map_err(|_| Unopened)).transpose()
+    }
+
     fn seal(&self, purpose: Purpose, bytes: &[u8]) -> Option<String> {
         let mut nonce = XNonce::default();
         getrandom::fill(&mut nonce).ok()?;
@@ -150,6 +161,7 @@ impl Seal {
         let purpose: &[u8] = match purpose {
             Purpose::Session => b"attune session\0",
             Purpose::Event => b"attune event\0",
+            Purpose::Task => b"attune task\0",
         };
         [purpose, self.mount.as_bytes()].concat()
     }
@@ -240,14 +252,21 @@ mod tests {
     fn an_id_opens_for_its_mount_and_its_purpose_only() {
         let id = seal(&[1]).session(&session(b"a")).unwrap();
         let event = seal(&[1]).event(&Event::new(b"a", None).unwrap()).unwrap();
+        let task = seal(&[1]).task(&Task::new("a", "t").unwrap()).unwrap();
+        assert!(seal(&[1]).open_task(task.as_bytes()).unwrap().is_some());
         for mount in ["", "other", "defaul", "default\0"] {
             let other = Seal::new(keys(&[1]), mount);
+            assert_eq!(other.open_task(task.as_bytes()), Err(Unopened), "{mount:?}");
             assert_eq!(other.open_session(id.as_bytes()), Err(Unopened), "{mount:?}");
             assert_eq!(other.open_event(event.as_bytes()), Err(Unopened), "{mount:?}");
         }
         // Whatever bytes they are, so that nothing rests on one being unreadable as the other.
-        for (made_for, asked_for) in [(Purpose::Session, Purpose::Event), (Purpose::Event, Purpose::Session)]
-        {
+        for (made_for, asked_for) in [
+            (Purpose::Session, Purpose::Event),
+            (Purpose::Event, Purpose::Session),
+            (Purpose::Task, Purpose::Session),
+            (Purpose::Session, Purpose::Task),
+        ] {
             let id = seal(&[1]).seal(made_for, b"any").unwrap();
             assert_eq!(seal(&[1]).open(made_for, id.as_bytes(), 9), Ok(Some(b"any".to_vec())));
             assert_eq!(seal(&[1]).open(asked_for, id.as_bytes(), 9), Err(Unopened));

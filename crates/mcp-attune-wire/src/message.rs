@@ -34,10 +34,14 @@ pub mod meta {
     pub const CONTENT_LANGUAGE: &str = "io.modelcontextprotocol/contentLanguage";
     /// The caller's time, place and locale, for clients that cannot write it beside `params`.
     pub const CLIENT_CONTEXT: &str = "io.modelcontextprotocol/clientContext";
+    /// The task that a message of the legacy era is about.
+    pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+    /// The subscription that a notification belongs to: the id of the request that opened it.
+    pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 }
 
 /// The methods of MCP, in all of its versions, in their order.
-const METHODS: [&str; 34] = [
+const METHODS: [&str; 36] = [
     "completion/complete",
     "elicitation/create",
     "initialize",
@@ -52,6 +56,7 @@ const METHODS: [&str; 34] = [
     "notifications/resources/updated",
     "notifications/roots/list_changed",
     "notifications/subscriptions/acknowledged",
+    "notifications/tasks",
     "notifications/tasks/status",
     "notifications/tools/list_changed",
     "ping",
@@ -70,6 +75,7 @@ const METHODS: [&str; 34] = [
     "tasks/get",
     "tasks/list",
     "tasks/result",
+    "tasks/update",
     "tools/call",
     "tools/list",
 ];
@@ -91,7 +97,7 @@ mod known {
     ];
 
     /// In `params`.
-    pub(super) static PARAMS: [KnownName; 13] = [
+    pub(super) static PARAMS: [KnownName; 14] = [
         KnownName::fixed("name"),
         KnownName::fixed("_meta"),
         KnownName::fixed("arguments"),
@@ -105,17 +111,19 @@ mod known {
         KnownName::fixed("clientInfo"),
         KnownName::fixed("inputResponses"),
         KnownName::fixed("requestState"),
+        KnownName::fixed("notifications"),
     ];
 
     /// In `params._meta`.
-    pub(super) static META: [KnownName; 8] = [
+    pub(super) static META: [KnownName; 9] = [
         KnownName::fixed(meta::PROTOCOL_VERSION),
         KnownName::fixed(meta::CLIENT_CAPABILITIES),
         KnownName::fixed(meta::CLIENT_INFO),
         KnownName::fixed(meta::ACCEPT_LANGUAGE),
         KnownName::fixed(meta::CONTENT_LANGUAGE),
         KnownName::fixed(meta::CLIENT_CONTEXT),
-        KnownName::fixed("io.modelcontextprotocol/subscriptionId"),
+        KnownName::fixed(meta::SUBSCRIPTION_ID),
+        KnownName::fixed(meta::RELATED_TASK),
         KnownName::fixed("progressToken"),
     ];
 }

@@ -17,6 +17,7 @@ mod near;
 pub mod features;
 pub mod language;
 pub mod session;
+pub mod task;
 
 pub mod context;
 pub mod format;

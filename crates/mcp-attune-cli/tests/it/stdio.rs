@@ -241,3 +241,54 @@ fn what_tags_ask_for_and_which_change_nothing_can_be_followed_in_the_log() {
         assert!(told.contains(part), "{part}: {told}");
     }
 }
+
+/// A server with tasks: it answers line by line, logs while it works, and tells of tasks on a subscription.
+const TASKS: &str = r#"
+task='"taskId":"7","status":"completed","statusMessage":"Working","result":{"content":[],"structuredContent":{"city":"Bern"}}'
+while read -r line; do
+  id=$(printf '%s' "$line" | sed 's/.*"id":\("[^"]*"\|[^,}]*\).*/\1/')
+  case "$line" in
+    *'"tools/call"'*)
+      echo '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":{"message":"Working"}}}'
+      echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"resultType\":\"task\",\"taskId\":\"7\",\"status\":\"working\",\"statusMessage\":\"Working\"}}";;
+    *'"tasks/get"'*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{$task}}";;
+    *'"subscriptions/listen"'*)
+      echo "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tasks\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":$id},$task}}";;
+  esac
+done"#;
+
+#[test]
+fn a_task_goes_through_pipes_in_its_callers_language_and_shape() {
+    let folder = std::env::temp_dir().join(format!("attune-stdio-tasks-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.display();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("a file");
+    write("weather.md", "{{ city }} is cold");
+    write("de.json", r#"{"messages": {"a": {"source": "Working", "text": "In Arbeit"}}}"#);
+    write(
+        "attune.toml",
+        &format!(
+            "default_language = 'en'\n[content]\nenabled = true\n[tools.weather]\ntemplates = '{path}/weather'\n\
+             [locales]\npath = '{path}/${{locale}}.json'\ntranslate = ['display', 'logs']\n"
+        ),
+    );
+    let mut between = Between::start(&["--config", &format!("{path}/attune.toml")], TASKS);
+    let mut ask = |id: u32, method: &str, params: &str| {
+        between.say(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/acceptLanguage":"de","io.modelcontextprotocol/clientCapabilities":{{"extensions":{{"io.modelcontextprotocol/content-negotiation":{{"features":["human"]}}}}}}}}}}}}"#
+        ));
+        between.hear()
+    };
+    let logged = ask(1, "tools/call", r#""name":"weather""#);
+    assert!(logged.contains(r#""data":{"message":"In Arbeit"}"#), "{logged}");
+    let created = ask(2, "tasks/get", r#""taskId":"7""#);
+    assert!(created.contains(r#""taskId":"7""#) && created.contains("In Arbeit"), "{created}");
+    let got = ask(3, "subscriptions/listen", r#""notifications":{"taskIds":["7"]}"#);
+    assert!(got.contains("In Arbeit") && got.contains("\"Bern is cold\""), "{got}");
+    assert!(!got.contains("structuredContent"), "{got}");
+    let told = between.hear();
+    assert!(told.contains("notifications/tasks") && told.contains("\"Bern is cold\""), "{told}");
+    assert!(told.contains("In Arbeit") && !told.contains("structuredContent"), "{told}");
+    between.end();
+    let _ = std::fs::remove_dir_all(&folder);
+}

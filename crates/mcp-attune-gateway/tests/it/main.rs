@@ -6,6 +6,7 @@ mod config_example;
 mod context;
 
 mod support;
+mod tasks;
 
 mod admin;
 mod bound;

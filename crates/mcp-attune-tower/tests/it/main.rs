@@ -8,6 +8,7 @@ mod requests;
 mod schemas;
 mod sessions;
 mod shaped;
+mod tasks;
 mod views;
 
 use std::convert::Infallible;

@@ -3,7 +3,8 @@
 //! 1. Only text is reached: `visit` knows every position of a message where text for people or models stands, and
 //!    nothing else is ever replaced. Names, URIs, MIME types, keys, `enum` and `const` values, roles, codes, ids and
 //!    states are no such positions.
-//! 2. Text for people is translated: titles, the texts of elicitation forms, progress, the message of an error. Text for
+//! 2. Text for people is translated: titles, the texts of elicitation forms, progress, the status of a task, the message of
+//!    an error. Text for
 //!    models (descriptions, schemas, instructions, content) only where the operator opted in ([`Translate::model`]), and so
 //!    what a server logs to its client ([`Translate::logs`]).
 //! 3. What has a name is looked for by it, what has none by what it says; each text by itself along the [`Chain`]. A text that
@@ -13,6 +14,7 @@
 //!    own. An error or a notification reports it where it was localized. Where there is no room for the report (a `_meta`
 //!    or an `error.data` that is no object), nothing is translated, because nobody could tell. A question that a legacy
 //!    server asks (`elicitation/create`) has no place for a report.
+//!    What a task carries is reported where the message that carries it reports.
 //! 5. A message that reports a language already is left alone, and so is one whose server says its language in
 //!    another way ([`How::spoken`]), but for the report.
 //! 6. An explicit language argument wins for the content that it selects: that content is left to the server.
@@ -206,6 +208,8 @@ impl<'a> Work<'a> {
         }
         let Some(default) = self.how.default else { return Outcome::of(Report::look(result)) };
         let report = Report::of(result, visit::result(result, self.how.asked, self));
+        let task = self.how.asked.method() == "tasks/get";
+        let report = Report::inside(result).filter(|_| task).unwrap_or(report);
         let language = self.chosen().unwrap_or_else(|| default.to_string());
         self.finish(report, Some(language))
     }
@@ -230,9 +234,11 @@ impl<'a> Work<'a> {
                 }
             }
             Some("notifications/message") => visit::log(params, self),
+            Some("notifications/tasks" | "notifications/tasks/status") => visit::task(params, self),
             _ => {}
         }
-        self.finish(Report::look(params), self.chosen())
+        let report = Report::inside(params).unwrap_or_else(|| Report::look(params));
+        self.finish(report, self.chosen())
     }
 
     fn question(&mut self, message: &Message<'_>) -> Outcome {

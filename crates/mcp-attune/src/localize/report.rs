@@ -48,6 +48,13 @@ impl Report {
         }
     }
 
+    /// The report of what a task carries, where that reports its language itself.
+    pub(super) fn inside(task: Value<'_>) -> Option<Self> {
+        let data = task.member("error").and_then(|error| error.member("data"));
+        let parts = [task.member("result"), data];
+        parts.into_iter().flatten().map(Self::look).find(|report| matches!(report, Self::Reported(_)))
+    }
+
     /// Whether nothing may be translated beside it.
     pub(super) fn is_taken(&self) -> bool {
         !matches!(self, Self::Open(..))

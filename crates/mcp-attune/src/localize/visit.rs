@@ -9,6 +9,7 @@ use mcp_attune_wire::json::{Span, Text, Type, Value, Walk};
 use super::asked::Asked;
 use super::schema;
 use crate::catalog::{Field, Slot};
+use crate::task::is_created;
 
 /// Who a text is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +74,12 @@ pub(super) fn result<'a>(
                 sink.named(Slot::Server(Field::Instructions), walk.value());
             }
             (_, "inputRequests") => walk.members(|_, walk| input_request(walk.value(), sink)),
+            ("tools/call", "statusMessage") if is_created(result) => {
+                sink.live(Audience::Display, walk.value());
+            }
+            ("tools/call", "task") => status(walk.value(), sink),
+            ("tasks/list", "tasks") => walk.elements(|walk| status(walk.value(), sink)),
+            ("tasks/get" | "tasks/cancel" | "tasks/update", name) => task_member(name, walk.value(), sink),
             // An explicit language argument has selected the content.
             _ if asked.language_chosen() => {}
             ("tools/call" | "tasks/result", "content") => walk.elements(|walk| block(walk.value(), sink)),
@@ -114,6 +121,40 @@ pub(super) fn log(params: Value<'_>, sink: &mut impl Sink) {
     let text = if data.kind() == Type::Object { data.member("message") } else { Some(data) };
     if let Some(text) = text {
         sink.live(Audience::Log, text);
+    }
+}
+
+/// Visits a task with what it carries, as a notification has it.
+pub(super) fn task(task: Value<'_>, sink: &mut impl Sink) {
+    for (name, value) in task.members() {
+        match name.decode().as_deref() {
+            Some("inputRequests") => value.members().for_each(|(_, request)| input_request(request, sink)),
+            Some(name) => task_member(name, value, sink),
+            None => {}
+        }
+    }
+}
+
+/// A member of a task: what became of it, and the result or the error that it ended with.
+fn task_member(name: &str, value: Value<'_>, sink: &mut impl Sink) {
+    match name {
+        "statusMessage" => sink.live(Audience::Display, value),
+        "result" => {
+            value.member("content").into_iter().flat_map(Value::elements).for_each(|it| block(it, sink));
+        }
+        "error" => {
+            if let Some(message) = value.member("message") {
+                sink.live(Audience::Display, message);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A task without what it carries.
+fn status(task: Value<'_>, sink: &mut impl Sink) {
+    if let Some(message) = task.member("statusMessage").filter(|_| task.member("taskId").is_some()) {
+        sink.live(Audience::Display, message);
     }
 }
 

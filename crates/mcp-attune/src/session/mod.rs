@@ -1,12 +1,13 @@
-//! What the ids of legacy sessions and of events carry, so that nothing has to be remembered for them.
+//! What the ids of legacy sessions, of events and of tasks carry, so that nothing has to be remembered for them.
 //!
 //! 1. A [`Session`] has the id that the server behind gave, if it gave one, and the [`Features`] that its client
 //!    declared in `initialize`; with them whether it draws views.
 //! 2. An [`Event`] has the id that the server behind gave, and the language preference of the request that the stream
 //!    answers: a stream that is resumed goes on as it began.
-//! 3. Both are written as bytes, and each value in one way only. What is not written so is [`Broken`]: a version that
+//! 3. A [`Task`] has the id that the server behind gave, and the tool that created it.
+//! 4. All are written as bytes, and each value in one way only. What is not written so is [`Broken`]: a version that
 //!    is not known, a length that is too large, bytes that are missing or too many.
-//! 4. Tags are carried as they were declared. What they mean is read elsewhere.
+//! 5. Tags are carried as they were declared. What they mean is read elsewhere.
 //!
 //! Caveat: bytes are no secret and prove nothing. Whoever hands them to clients seals them first.
 //!
@@ -28,9 +29,11 @@
 
 mod features;
 mod fields;
+mod task;
 
 pub use features::{CONTENT_NEGOTIATION, Declared, Features, VIEWS, ViewSupport};
 pub use fields::Broken;
+pub use task::Task;
 
 use crate::language::AcceptLanguage;
 use fields::{Reader, put, put_optional};

@@ -26,7 +26,7 @@ fn with(work: &mut Work<'_>, found: &Found<'_>) {
     let lifted = text.as_ref().and_then(|text| Message::parse(text.as_bytes()).ok());
     let lifted = lifted.as_ref().map(Message::body).filter(|data| is_data(work, *data));
     let nothing = Tool::default();
-    let tool = work.shape.asked.subject().and_then(|tool| work.shape.content.tools.get(tool));
+    let tool = work.tool.and_then(|tool| work.shape.content.tools.get(tool));
     let tool = tool.unwrap_or(&nothing);
     match (work.shape.wanted.format(), found.structured.or(lifted)) {
         (Some(Format::Json), Some(data)) => json(work, found, data, tool),
@@ -67,7 +67,7 @@ struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// Goes over a result once; none where it is an error, or asks the caller for more, and is left alone.
+    /// Goes over a result once; none where it is an error, asks the caller for more or is a task that was created, and is left alone.
     fn look(result: Value<'a>) -> Option<Self> {
         let (structured, null, scope, content) = (None, None, None, None);
         let mut found = Self { result, structured, null, scope, content, texts: Vec::new(), others: 0 };
@@ -75,7 +75,8 @@ impl<'a> Found<'a> {
         result.walk().members(|name, walk| match name.decode().as_deref() {
             Some("isError") => alone |= walk.value().raw() == "true",
             Some("resultType") => {
-                alone |= walk.value().text().is_some_and(|kind| kind.is("input_required"));
+                let kind = walk.value().text();
+                alone |= kind.is_some_and(|kind| kind.is("input_required") || kind.is("task"));
             }
             Some("inputRequests") => alone = true,
             Some("cacheScope") => found.scope = Some(walk.value()),
@@ -140,7 +141,7 @@ fn is_data(work: &Work<'_>, read: Value<'_>) -> bool {
         Type::Array => work.shape.modern || !json,
         _ => false,
     };
-    fits && (!json || work.shape.schema.allows(read.raw(), work.budget))
+    fits && (!json || work.schema.allows(read.raw(), work.budget))
 }
 
 /// A text block.
@@ -151,8 +152,8 @@ fn said(text: &str) -> String {
 /// The data, once. Rules: F5, F8, F10.
 fn json(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool) {
     let mut text = variant(work, data, tool).or_else(|| {
-        let output = work.shape.schema.output();
-        let known = !matches!(work.shape.schema, Schema::Unknown);
+        let output = work.schema.output();
+        let known = !matches!(work.schema, Schema::Unknown);
         if known { work.compacted(data, output, &tool.low_priority) } else { None }
     });
     let hints = hints(work, Some(data), tool);
@@ -198,7 +199,7 @@ fn variant(work: &mut Work<'_>, data: Value<'_>, tool: &Tool) -> Option<String> 
     let template = tool.templates.choose(&work.shape.wanted, Format::Json)?;
     let text = work.rendered(template, data)?;
     let object = text.trim_start().starts_with('{');
-    if !(object || work.shape.modern) || !work.shape.schema.allows(&text, work.budget) {
+    if !(object || work.shape.modern) || !work.schema.allows(&text, work.budget) {
         work.fault(template, &"what it gives is not valid against the tool's outputSchema");
         return None;
     }
@@ -209,8 +210,8 @@ fn variant(work: &mut Work<'_>, data: Value<'_>, tool: &Tool) -> Option<String> 
 fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, format: Format) {
     let template = tool.templates.choose(&work.shape.wanted, format);
     let text = template.and_then(|template| work.rendered(template, data));
-    let shape = work.shape;
-    let text = text.unwrap_or_else(|| work.written(data, shape.schema.output(), &tool.low_priority, format));
+    let schema = work.schema;
+    let text = text.unwrap_or_else(|| work.written(data, schema.output(), &tool.low_priority, format));
     let hints = hints(work, Some(data), tool);
     let first = found.texts.first().and_then(|block| Some((*block, block.member("text")?)));
     match (first, found.content) {
@@ -226,7 +227,7 @@ fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, f
         }
         (_, None) => {}
     }
-    let stays = keeps_data(work.shape.views, work.shape.view);
+    let stays = keeps_data(work.shape.views, work.view);
     match found.structured {
         Some(_) if stays && found.content.is_none() => {
             // There is a member to follow: the structured content.
@@ -262,7 +263,7 @@ fn count(work: &mut Work<'_>, texts: &[Value<'_>]) {
 /// What the operator tells callers that reason. Rules: F10.
 fn hints(work: &mut Work<'_>, data: Option<Value<'_>>, tool: &Tool) -> Option<Vec<String>> {
     let hints = tool.hints.as_ref().filter(|_| reasons(&work.shape.wanted))?;
-    let name = work.shape.asked.subject().unwrap_or_default();
+    let name = work.tool.unwrap_or_default();
     let lines = work.hinted(name, hints, data?);
     (!lines.is_empty()).then_some(lines)
 }
@@ -278,5 +279,5 @@ fn with_hints(work: &Work<'_>, data: &str, hints: &[String]) -> Option<String> {
     let comma = if object.members().next().is_some() { "," } else { "" };
     let member = format!("{comma}\"hints\":[{}]", list.join(","));
     let text = read.splice(&[(object.closing(), &member)]).ok()?;
-    work.shape.schema.allows(&text, work.budget).then_some(text)
+    work.schema.allows(&text, work.budget).then_some(text)
 }

@@ -8,8 +8,10 @@
 //!    member that nobody knows. A result that is an error, or that asks the caller for more, is not shaped at all.
 //! 5. Structured content is always valid against the schema that the caller was shown. Who gets none is shown no schema.
 //!    Where a view is drawn from it, it stays beside the text, and so does its schema.
-//! 6. A template that fails costs nobody an answer: the data is written as if there were none, and the failure is told.
-//! 7. What is left out is counted, and what was shaped for one caller is no longer for everybody's cache.
+//! 6. What arrives through a task is shaped as what arrives at once. Where it is not known which tool the task is of,
+//!    there is no template and no schema for it.
+//! 7. A template that fails costs nobody an answer: the data is written as if there were none, and the failure is told.
+//! 8. What is left out is counted, and what was shaped for one caller is no longer for everybody's cache.
 //!
 //! Rules: F4–F14, G3.
 
@@ -20,14 +22,15 @@ use std::sync::Arc;
 use core::fmt;
 
 use jiff::Timestamp;
-use mcp_attune_wire::json::{Span, Value};
+use mcp_attune_wire::json::{Span, Text, Value};
 use mcp_attune_wire::message::{Kind, Message};
 
 use crate::catalog::{Chain, Field, Slot};
 use crate::features::{Format, Verbosity, Wanted};
 use crate::format;
 use crate::localize::Asked;
-use crate::session::ViewSupport;
+use crate::session::{Features, ViewSupport};
+use crate::task::{TaskTools, listened};
 
 // What is known of the data,
 mod cost;
@@ -47,6 +50,7 @@ mod listing;
 mod prompt;
 mod resource;
 mod server;
+mod task;
 mod told;
 mod view;
 
@@ -72,6 +76,9 @@ pub enum Schema {
     /// It is this one.
     Known(Arc<Output>),
 }
+
+/// What is known about the results of a tool that nobody knows.
+static UNKNOWN: Schema = Schema::Unknown;
 
 impl Schema {
     fn output(&self) -> Option<&Output> {
@@ -103,6 +110,8 @@ pub struct Shape {
     content: Arc<Content>,
     /// The arguments of the request, as written.
     arguments: Option<Box<str>>,
+    /// The tools of the tasks that the request names.
+    tasks: TaskTools,
     schema: Schema,
     /// Whether the tool has a view; None where that is not known.
     view: Option<bool>,
@@ -121,6 +130,10 @@ pub struct Request {
     pub arguments: Option<Box<str>>,
     /// Whether it is one of the modern era.
     pub modern: bool,
+    /// Whether results of tasks may be in its answer.
+    pub about_tasks: bool,
+    /// The tools of the tasks that it names, as far as they are known.
+    pub tasks: TaskTools,
 }
 
 impl Request {
@@ -130,13 +143,38 @@ impl Request {
         let asked = Asked::of(message);
         let uses = |name| content.tools.contains_key(name) || content.prompts.contains_key(name);
         let arguments = asked.subject().filter(|name| uses(*name)).and_then(|_| message.param("arguments"));
-        Self { arguments: arguments.map(|arguments| arguments.raw().into()), asked, modern }
+        let about_tasks = match asked.method() {
+            "tasks/get" | "tasks/result" => true,
+            "subscriptions/listen" => listened(message).next().is_some(),
+            _ => false,
+        };
+        let arguments = arguments.map(|arguments| arguments.raw().into());
+        Self { asked, arguments, modern, about_tasks, tasks: TaskTools::default() }
+    }
+
+    /// The same, with the tools of the tasks that it names.
+    #[must_use]
+    pub fn with_tasks(self, tasks: TaskTools) -> Self {
+        Self { tasks, ..self }
+    }
+
+    /// The tool whose name a task has to carry that this request creates: one that the operator wrote something for, called
+    /// by somebody who declared tags.
+    ///
+    /// Rules: F6, F8, F10.
+    #[must_use]
+    pub fn names_its_tasks(&self, content: &Content, features: &Features) -> Option<&str> {
+        let tool = self.asked.subject().filter(|_| self.asked.method() == "tools/call")?;
+        let wrote = content.tools.get(tool)?;
+        let any = !wrote.templates.is_empty() || wrote.hints.is_some() || !wrote.low_priority.is_empty();
+        (any && !features.is_empty()).then_some(tool)
     }
 
     /// What is known of a request whose stream goes on after it broke off.
     #[must_use]
     pub fn resumed() -> Self {
-        Self { asked: Asked::new(""), arguments: None, modern: false }
+        let (asked, tasks) = (Asked::new(""), TaskTools::default());
+        Self { asked, arguments: None, modern: false, about_tasks: false, tasks }
     }
 }
 
@@ -167,12 +205,12 @@ impl Shape {
         values: impl FnOnce() -> format::Format,
         now: Timestamp,
     ) -> Option<Self> {
-        if !concerns(&request.asked, &wanted, &content) {
+        if !concerns(&request, &wanted, &content) {
             return None;
         }
-        let (Request { asked, arguments, modern }, values) = (request, values());
+        let (Request { asked, arguments, modern, tasks, .. }, values) = (request, values());
         let (schema, view, views) = (Schema::Unknown, None, ViewSupport::None);
-        Some(Self { asked, wanted, modern, content, arguments, schema, view, views, values, now })
+        Some(Self { asked, wanted, modern, content, arguments, tasks, schema, view, views, values, now })
     }
 
     /// The same, for a caller that draws views.
@@ -198,7 +236,28 @@ impl Shape {
     /// The tool whose schema is needed.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
-        self.asked.subject().filter(|_| self.asked.method() == "tools/call")
+        match self.asked.method() {
+            "tools/call" => self.asked.subject(),
+            "tasks/get" | "tasks/result" => self.tasks.only(),
+            _ => None,
+        }
+    }
+
+    /// What a message of the answer holds that is shaped, and the tool that it is of.
+    fn look<'m>(&self, message: &Message<'m>) -> Option<(Value<'m>, Option<&str>)> {
+        match message.kind() {
+            Kind::Answer => {
+                let result = message.member("result").filter(|_| message.member("error").is_none())?;
+                Some((result, self.tool()))
+            }
+            Kind::Notification if self.asked.method() == "subscriptions/listen" => {
+                let tells = message.known_method() == Some("notifications/tasks");
+                let task = message.member("params").filter(|_| tells)?;
+                let id = task.member("taskId").and_then(Value::text).and_then(Text::decode);
+                Some((task, id.and_then(|id| self.tasks.tool_of(&id))))
+            }
+            _ => None,
+        }
     }
 
     /// What the caller's tags say.
@@ -220,14 +279,18 @@ impl Shape {
         chain: Option<&Chain>,
         budget: &Budget,
     ) -> Option<Shaped> {
-        let read = Message::parse(message).ok().filter(|read| read.kind() == Kind::Answer)?;
-        let result = read.member("result").filter(|_| read.member("error").is_none())?;
-        let mut work =
-            Work { shape: self, chain, budget, edits: Vec::new(), varied: true, done: Shaped::default() };
+        let read = Message::parse(message).ok()?;
+        let (result, tool) = self.look(&read)?;
+        // What is known of a tool is known of the one that was called, or whose task was asked for.
+        let known = tool.is_some() && tool == self.tool();
+        let (schema, view) = if known { (&self.schema, self.view) } else { (&UNKNOWN, None) };
+        let (edits, done) = (Vec::new(), Shaped::default());
+        let mut work = Work { shape: self, tool, schema, view, chain, budget, edits, varied: true, done };
         match self.asked.method() {
             "initialize" | "server/discover" => server::advertise(&mut work, result),
             "tools/list" => listing::hide(&mut work, result),
-            "tools/call" => call::shape(&mut work, result),
+            "tools/call" | "tasks/result" => call::shape(&mut work, result),
+            "tasks/get" | "subscriptions/listen" => task::shape(&mut work, result),
             "resources/read" => resource::shape(&mut work, result),
             "prompts/get" => prompt::shape(&mut work, result),
             // A stream that goes on says no more what it answers.
@@ -261,15 +324,16 @@ impl Shape {
 }
 
 /// Whether there may be something to do.
-fn concerns(asked: &Asked, wanted: &Wanted, content: &Content) -> bool {
-    let subject = asked.subject();
-    match asked.method() {
+fn concerns(request: &Request, wanted: &Wanted, content: &Content) -> bool {
+    let subject = request.asked.subject();
+    let has_hints = |tool: &str| content.tools.get(tool).is_some_and(|tool| tool.hints.is_some());
+    match request.asked.method() {
         // Advertised to everybody.
         "initialize" | "server/discover" => true,
         "tools/list" => hides_schemas(wanted),
-        "tools/call" => {
-            let hints = || subject.and_then(|tool| content.tools.get(tool)?.hints.as_ref());
-            wanted.format().is_some() || (reasons(wanted) && hints().is_some())
+        "tools/call" => wanted.format().is_some() || (reasons(wanted) && subject.is_some_and(has_hints)),
+        _ if request.about_tasks => {
+            wanted.format().is_some() || (reasons(wanted) && request.tasks.tools().any(has_hints))
         }
         "resources/read" | "" => wanted.format().is_some(),
         "prompts/get" => {
@@ -303,6 +367,12 @@ impl fmt::Debug for Shape {
 /// The edits of one message.
 struct Work<'a> {
     shape: &'a Shape,
+    /// The tool that the result is of.
+    tool: Option<&'a str>,
+    /// What is known about the schema of its results.
+    schema: &'a Schema,
+    /// Whether it has a view, where that is known.
+    view: Option<bool>,
     chain: Option<&'a Chain>,
     /// What checks and templates may cost.
     budget: &'a Budget,
@@ -384,7 +454,7 @@ impl Work<'_> {
     }
 
     fn fault(&mut self, template: &Template, what: &dyn fmt::Display) {
-        let of = self.shape.asked.subject().unwrap_or_default();
+        let of = self.tool.or(self.shape.asked.subject()).unwrap_or_default();
         let template = format!("{} of {of}", template.name());
         self.done.faults.push(Fault { template, what: what.to_string() });
     }
@@ -398,7 +468,7 @@ impl Work<'_> {
         format: Format,
     ) -> String {
         let words = OwnWords(self.shape.values.locale());
-        let labels = Titles { tool: self.shape.tool(), chain: self.chain, words, found: Cell::new(false) };
+        let labels = Titles { tool: self.tool, chain: self.chain, words, found: Cell::new(false) };
         let how = Rendering {
             output: output.map(Output::part),
             values: &self.shape.values,

@@ -16,6 +16,7 @@ mod render;
 mod render_properties;
 mod shape;
 mod shape_properties;
+mod tasks;
 mod template;
 mod template_bounds;
 mod views;

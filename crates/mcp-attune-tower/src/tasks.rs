@@ -1,0 +1,95 @@
+//! The ids of tasks on their way through.
+//!
+//! 1. An id is sealed when it has something to carry: the tool, where the operator wrote something for its results and the
+//!    caller declared tags. Any other id stays the server's own.
+//! 2. The server sees its own ids only, wherever a caller names a task. The caller sees the id that it named, or that was
+//!    made for it.
+//! 3. An id that looks sealed and does not open goes on as it came: one that another gateway behind sealed, or one that
+//!    nobody knows, which is for the server to say.
+//! 4. An id is bound to its purpose and its mount, as those of sessions are, and not to credentials: they are renewed while
+//!    a task runs. Whose task it is the server decides, which gets its own id and the credentials of whoever asks.
+//!
+//! Rules: F5–F13, G8.
+
+use std::borrow::Cow;
+
+use mcp_attune::session::Task;
+use mcp_attune::task::{TaskTools, created_by, named_by_client, named_by_server, renamed};
+use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::message::Message;
+use memchr::memmem;
+
+use crate::seal::Seal;
+
+/// The tasks that a request names or creates.
+#[derive(Clone, Debug)]
+pub(crate) struct TaskIds {
+    seal: Seal,
+    opened: Vec<Opened>,
+    /// The tool that the request calls, where a task that it creates is to carry it.
+    creator: Option<String>,
+}
+
+/// A task as its caller names it, opened.
+#[derive(Clone, Debug)]
+struct Opened {
+    shown: String,
+    task: Task,
+}
+
+impl TaskIds {
+    /// Opens the ids that a message of a caller names; None where there is none to open.
+    pub(crate) fn enter(seal: Option<&Seal>, message: &Message<'_>) -> Option<Self> {
+        let seal = seal?;
+        let open = |place: Value<'_>| {
+            let shown = place.text().and_then(Text::decode)?;
+            let task = seal.open_task(shown.as_bytes()).ok()??;
+            Some(Opened { shown: shown.into_owned(), task })
+        };
+        let opened: Vec<_> = named_by_client(message).into_iter().filter_map(open).collect();
+        (!opened.is_empty()).then(|| Self { seal: seal.clone(), opened, creator: None })
+    }
+
+    /// Nothing is named, but a task that is created is to carry this tool.
+    pub(crate) fn created_by(seal: &Seal, tool: &str) -> Self {
+        Self { seal: seal.clone(), opened: Vec::new(), creator: Some(tool.to_owned()) }
+    }
+
+    /// The tools of the tasks, by the server's own ids.
+    pub(crate) fn tools(&self) -> TaskTools {
+        let mut tools = TaskTools::default();
+        for Opened { task, .. } in &self.opened {
+            tools.add(task.upstream(), task.tool());
+        }
+        tools
+    }
+
+    /// A message as the server gets it.
+    pub(crate) fn onward<'m>(&self, message: Cow<'m, str>) -> Cow<'m, str> {
+        let own = |id: &str| {
+            let opened = self.opened.iter().find(|opened| opened.shown == id)?;
+            Some(opened.task.upstream().to_owned())
+        };
+        let changed = Message::parse(message.as_bytes())
+            .ok()
+            .and_then(|message| renamed(&message, &named_by_client(&message), own));
+        changed.map_or(message, Cow::Owned)
+    }
+
+    /// A message as the caller gets it; None where no id in it changes.
+    pub(crate) fn back(&self, message: &[u8]) -> Option<Vec<u8>> {
+        // Most messages name no task.
+        memmem::find(message, b"task")?;
+        let message = Message::parse(message).ok()?;
+        let created = created_by(&message).and_then(Value::text).and_then(Text::decode);
+        let created = created.zip(self.creator.as_deref()).and_then(|(id, tool)| {
+            let shown = self.seal.task(&Task::new(&id, tool)?)?;
+            Some((id, shown))
+        });
+        let shown = |id: &str| match &created {
+            Some((own, shown)) if *own == *id => Some(shown.clone()),
+            _ => self.opened.iter().find(|it| it.task.upstream() == id).map(|it| it.shown.clone()),
+        };
+        renamed(&message, &named_by_server(&message), shown).map(String::into_bytes)
+    }
+}
