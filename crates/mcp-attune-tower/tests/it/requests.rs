@@ -151,7 +151,7 @@ async fn the_caller_is_not_told_to_who_cannot_see_it() {
 #[tokio::test]
 async fn what_is_no_post_is_relayed() {
     for method in ["GET", "DELETE", "OPTIONS", "PUT"] {
-        let mut request = http::Request::new(full("odd body"));
+        let mut request = Request::new(full("odd body"));
         *request.method_mut() = method.parse().unwrap();
         request.headers_mut().insert("last-event-id", "7".parse().unwrap());
         let (response, seen) = send(Settings::default(), request, json("untouched")).await;

@@ -181,7 +181,7 @@ async fn calls(
         match tried {
             Ok((call, took)) => found.push((if is_named { Duration::ZERO } else { took }, !is_named, call)),
             Err(why) => {
-                let add = format!("--call '{}={{…}}'", quoted(name));
+                let add = format!("--call '{}'", quoted(name));
                 facts.left_out.push(Left { tool: name.clone(), why, add });
             }
         }
