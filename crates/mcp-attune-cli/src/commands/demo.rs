@@ -16,7 +16,7 @@ use crate::running::{one_thread, runtime, stopped};
 /// Serve a small Swiss travel service, with the rules of Attune around it
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune demo --help\n\nThe demo, and then the same server without Attune:\n  attune demo\n  attune demo --bare\nThe same server as a program behind Attune:\n  attune serve -- attune demo --bare --stdio"
+    after_help = "Examples:\nThe demo, and then the same server without Attune:\n  attune demo\n  attune demo --bare\nThe same server as a program behind Attune:\n  attune serve -- attune demo --bare --stdio"
 )]
 pub(crate) struct Demo {
     /// Where callers connect

@@ -23,7 +23,7 @@ const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// In a pipe that is JSON: the server's own answer to `server/discover`, or to `initialize` where it is older.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune discover -- attune demo --bare --stdio\n  $ attune discover --text --language de-CH -- attune demo --bare --stdio\n  $ attune discover example.com # exit 2\n\nA server that runs:\n  attune discover http://127.0.0.1:8808/mcp"
+    after_help = "Examples:\n  $ attune discover -- attune demo --bare --stdio\n  $ attune discover --text --language de-CH -- attune demo --bare --stdio\n\nA server that runs:\n  attune discover http://127.0.0.1:8808/mcp"
 )]
 pub(crate) struct Discover {
     /// The URL of the server

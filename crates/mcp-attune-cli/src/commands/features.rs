@@ -43,7 +43,7 @@ impl Features {
 /// warning, and one that nobody knows is ignored without.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ echo '[\"human\", \"format=text\", \"x-acme-wide\"]' | attune features parse\n  $ echo '[\"format=json\", \"format=text\", \"no space\"]' | attune features parse --json\n  $ echo 'format=json' | attune features parse # exit 2"
+    after_help = "Examples:\n  $ echo '[\"human\", \"format=text\", \"x-acme-wide\"]' | attune features parse\n  $ echo '[\"format=json\", \"format=text\", \"no space\"]' | attune features parse --json"
 )]
 struct Parse {
     /// Print JSON: `valid`, `ignored`, `unknown`, `warnings`, `format`, `effective_format`, `verbosity`, one member for

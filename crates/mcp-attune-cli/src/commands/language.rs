@@ -38,9 +38,7 @@ impl Language {
 
 /// Check whether a value is a well-formed preference: exit 0 if it is, 1 if not
 #[derive(clap::Args)]
-#[command(
-    after_help = "Examples:\n  $ attune language check 'da, en-gb;q=0.8, en;q=0.7'\n  $ attune language check 'en;q=1.5' # exit 1"
-)]
+#[command(after_help = "Examples:\n  $ attune language check 'da, en-gb;q=0.8, en;q=0.7'")]
 struct Check {
     /// The value, as it stands in `_meta` or in Accept-Language
     #[arg(allow_hyphen_values = true)]

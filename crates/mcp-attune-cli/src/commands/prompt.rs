@@ -19,7 +19,7 @@ use crate::text::quoted;
 #[derive(clap::Args)]
 #[command(
     override_usage = "attune prompt [OPTIONS] URL NAME [KEY=VALUE]…\n       attune prompt [OPTIONS] NAME [KEY=VALUE]… -- COMMAND…",
-    after_help = "Examples:\n  $ attune prompt plan_trip city=Bern -- attune demo --bare --stdio\n  $ attune prompt --text plan_trip city=Bern -- attune demo --bare --stdio\n  $ attune prompt plan_trip -- attune demo --bare --stdio # exit 2"
+    after_help = "Examples:\n  $ attune prompt plan_trip city=Bern -- attune demo --bare --stdio\n  $ attune prompt --text plan_trip city=Bern -- attune demo --bare --stdio"
 )]
 pub(crate) struct Prompt {
     /// The URL of the server unless a program is named, the prompt, and its arguments

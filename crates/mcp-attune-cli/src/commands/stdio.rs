@@ -19,7 +19,7 @@ use crate::speech::Speech;
 /// In a client's settings, put `attune stdio --` before the command that starts the server.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune stdio --help\n\nInstead of `npx -y some-server`:\n  attune stdio --default-language en -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune stdio --bundle weather.mcpb"
+    after_help = "Examples:\nInstead of `npx -y some-server`:\n  attune stdio --default-language en -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune stdio --bundle weather.mcpb"
 )]
 pub(crate) struct Stdio {
     /// The configuration; without it, none

@@ -39,24 +39,62 @@ fn examples(help: &str) -> impl Iterator<Item = &str> {
     lines.filter_map(|line| line.strip_prefix("$ ")).filter(runs)
 }
 
-/// Examples run in a shell, as they are pasted into one. They exit with 0, or with the code in their comment.
-#[test]
+/// Runs an example in a shell, as it is pasted into one. It exits with 0, or with the code in its comment.
 #[cfg(unix)]
-fn every_example_in_help_runs() {
+fn run(example: &str) {
     let binary = Path::new(env!("CARGO_BIN_EXE_attune")).parent().expect("a folder");
     let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap_or_default());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let expected = example.rsplit_once("# exit ").map_or(0, |(_, code)| code.parse().expect("a code"));
+    let output = Command::new("sh").args(["-c", example]).env("PATH", &path).current_dir(&root).output();
+    let output = output.expect("sh starts");
+    assert_eq!(code(&output), expected, "{example}\n{}", text(&output.stderr));
+}
+
+/// Those that serve do so until they are stopped: their examples are not run.
+const SERVES: [&str; 3] = ["attune demo", "attune serve", "attune stdio"];
+
+#[test]
+#[cfg(unix)]
+fn every_example_in_help_runs() {
     for (command, help) in helps(&[]) {
-        assert!(examples(&help).next().is_some(), "`{command} --help` has no example");
-        for example in examples(&help) {
-            let expected =
-                example.rsplit_once("# exit ").map_or(0, |(_, code)| code.parse().expect("a code"));
-            let output =
-                Command::new("sh").args(["-c", example]).env("PATH", &path).current_dir(&root).output();
-            let output = output.expect("sh starts");
-            assert_eq!(code(&output), expected, "{example}\n{}", text(&output.stderr));
+        if SERVES.contains(&command.as_str()) {
+            assert!(help.contains("\nExamples"), "`{command} --help` has no example");
+        } else {
+            assert!(examples(&help).next().is_some(), "`{command} --help` has no example");
         }
+        assert!(!help.contains("# exit "), "`{command} --help` shows what fails; FAILING is for that");
+        examples(&help).for_each(run);
     }
+}
+
+/// Mistakes that people make. They are no examples for help, but they end as they should.
+#[cfg(unix)]
+const FAILING: [&str; 18] = [
+    "attune catalog pseudo crates/mcp-attune-demo/locales --locale de # exit 2",
+    "attune catalog extract --out target/locales-of-help -- no-such-program # exit 2",
+    "attune catalog status nowhere # exit 2",
+    "echo 'format=json' | attune features parse # exit 2",
+    "attune bundle resolve --locale es_UY examples/bundle # exit 2",
+    "attune bundle pack examples/nowhere # exit 2",
+    "attune bundle validate examples # exit 2",
+    "attune bundle preview --out - nowhere # exit 2",
+    "attune read map://features/nowhere -- attune demo --bare --stdio # exit 1",
+    "attune audit --call no_such_tool -- attune demo --bare --stdio # exit 2",
+    "attune call get_wether location=Bern -- attune demo --bare --stdio # exit 2",
+    "attune language check 'en;q=1.5' # exit 1",
+    "attune discover example.com # exit 2",
+    "attune prompt plan_trip -- attune demo --bare --stdio # exit 2",
+    "attune context resolve soon # exit 2",
+    "attune context show --timezone Mars/Olympus # exit 2",
+    "attune context check --timezone +01:00 # exit 1",
+    "attune check --rule G1 -- attune demo --bare --stdio # exit 2",
+];
+
+#[test]
+#[cfg(unix)]
+fn what_is_asked_wrongly_ends_with_its_code() {
+    FAILING.into_iter().for_each(run);
 }
 
 #[test]

@@ -51,7 +51,7 @@ use crate::text::{json, quoted};
 /// Exit 1: a result is not what its outputSchema asks for, or a call gave no result. Other findings are no failure.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune audit -- attune demo --bare --stdio\n  $ attune audit --call 'get_weather={\"location\": \"Bern\"}' --json -- attune demo --bare --stdio\n  $ attune audit --call no_such_tool -- attune demo --bare --stdio # exit 2\n\nA server that runs, and one that is started:\n  attune audit http://127.0.0.1:9000/mcp --html audit.html\n  attune audit --call search -- npx -y some-server"
+    after_help = "Examples:\n  $ attune audit -- attune demo --bare --stdio\n  $ attune audit --call 'get_weather={\"location\": \"Bern\"}' --json -- attune demo --bare --stdio\n\nA server that runs, and one that is started:\n  attune audit http://127.0.0.1:9000/mcp --html audit.html\n  attune audit --call search -- npx -y some-server"
 )]
 pub(crate) struct Audit {
     #[command(flatten)]

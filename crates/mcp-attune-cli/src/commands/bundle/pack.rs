@@ -18,9 +18,7 @@ use crate::text::size;
 /// The same files make the same bytes, wherever and whenever they are packed. Left out is what the official tool leaves out, and
 /// what .mcpbignore names.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Examples:\n  $ attune bundle pack examples/bundle target/weather.mcpb\n  $ attune bundle pack examples/nowhere # exit 2"
-)]
+#[command(after_help = "Examples:\n  $ attune bundle pack examples/bundle target/weather.mcpb")]
 pub(super) struct Pack {
     /// The bundle's folder
     path: PathBuf,

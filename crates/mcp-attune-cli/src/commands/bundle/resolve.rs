@@ -17,7 +17,7 @@ use crate::show::plain::line;
 /// Each text comes from the nearest locale file that has it, then from that of the default locale, then from the manifest.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune bundle resolve --locale es-UY examples/bundle\n  $ attune bundle resolve --locale ar --theme dark --size 32 --json examples/bundle\n  $ attune bundle resolve --locale es_UY examples/bundle # exit 2"
+    after_help = "Examples:\n  $ attune bundle resolve --locale es-UY examples/bundle\n  $ attune bundle resolve --locale ar --theme dark --size 32 --json examples/bundle"
 )]
 pub(super) struct Resolve {
     /// The language of the user, such as es-UY

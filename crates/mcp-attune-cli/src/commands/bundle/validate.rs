@@ -23,7 +23,7 @@ use crate::text::json;
 /// are not there, variables that nothing stands for, and settings that contradict themselves.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune bundle validate examples/bundle\n  $ attune bundle validate --official-only --json examples/bundle\n  $ attune bundle validate --format github --at-least 80 examples/bundle/manifest.json\n  $ attune bundle validate examples # exit 2"
+    after_help = "Examples:\n  $ attune bundle validate examples/bundle\n  $ attune bundle validate --official-only --json examples/bundle\n  $ attune bundle validate --format github --at-least 80 examples/bundle/manifest.json"
 )]
 pub(super) struct Validate {
     /// The bundle: its folder, its manifest.json, or a .mcpb file

@@ -26,7 +26,7 @@ use crate::text::json;
 /// and nothing else changes.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune catalog extract --out target/locales-of-help -- attune demo --bare --stdio\n  $ attune catalog extract --out target/locales-of-help -- no-such-program # exit 2\n\nA server that runs, and one that is started:\n  attune catalog extract http://127.0.0.1:9000/mcp --out locales\n  attune catalog extract --out locales -- npx -y some-server"
+    after_help = "Examples:\n  $ attune catalog extract --out target/locales-of-help -- attune demo --bare --stdio\n\nA server that runs, and one that is started:\n  attune catalog extract http://127.0.0.1:9000/mcp --out locales\n  attune catalog extract --out locales -- npx -y some-server"
 )]
 pub(super) struct Extract {
     #[command(flatten)]

@@ -16,7 +16,7 @@ use crate::exit::{Exit, hinted};
 /// translated yet.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune catalog pseudo crates/mcp-attune-demo/locales --out -\n  $ attune catalog pseudo crates/mcp-attune-demo/locales --locale ar-XB --out -\n  $ attune catalog pseudo crates/mcp-attune-demo/locales --locale de # exit 2"
+    after_help = "Examples:\n  $ attune catalog pseudo crates/mcp-attune-demo/locales --out -\n  $ attune catalog pseudo crates/mcp-attune-demo/locales --locale ar-XB --out -"
 )]
 pub(super) struct Pseudo {
     /// The folder of the locale files

@@ -18,7 +18,7 @@ use crate::text::json;
 /// says something else since it was translated; surplus where the server no longer has it.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune catalog status crates/mcp-attune-demo/locales --at-least 100\n  $ attune catalog status crates/mcp-attune-demo/locales --json\n  $ attune catalog status nowhere # exit 2"
+    after_help = "Examples:\n  $ attune catalog status crates/mcp-attune-demo/locales --at-least 100\n  $ attune catalog status crates/mcp-attune-demo/locales --json"
 )]
 pub(super) struct Status {
     /// The folder of the locale files

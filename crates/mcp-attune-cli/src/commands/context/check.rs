@@ -12,7 +12,7 @@ use crate::text::json;
 /// Check parts of a context: exit 0 if all are valid, 1 if not
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune context check --timestamp 2026-11-12T14:23:00+01:00 --timezone europe/vienna --locale de-AT\n  $ attune context check --timezone +01:00 # exit 1"
+    after_help = "Examples:\n  $ attune context check --timestamp 2026-11-12T14:23:00+01:00 --timezone europe/vienna --locale de-AT"
 )]
 pub(super) struct Check {
     /// A value of `currentTimestamp`

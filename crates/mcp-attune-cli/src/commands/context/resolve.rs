@@ -30,8 +30,7 @@ fn help() -> String {
          The start is in the interval, the end is not.\n\n\
          Examples:\n  \
          $ attune context resolve last week --now 2026-11-12T14:23:00+01:00 --timezone Europe/Zurich --locale de-CH\n  \
-         $ attune context resolve vor drei Tagen --timezone Europe/Zurich --locale de-CH --json\n  \
-         $ attune context resolve soon # exit 2"
+         $ attune context resolve vor drei Tagen --timezone Europe/Zurich --locale de-CH --json"
     )
 }
 

@@ -13,7 +13,7 @@ use crate::text::json;
 /// See what a caller's time, zone and locale come to
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune context show --now 2026-11-12T14:23:00+01:00 --timezone Europe/Vienna --locale de-AT\n  $ attune context show --timezone America/New_York --json\n  $ attune context show --timezone Mars/Olympus # exit 2"
+    after_help = "Examples:\n  $ attune context show --now 2026-11-12T14:23:00+01:00 --timezone Europe/Vienna --locale de-AT\n  $ attune context show --timezone America/New_York --json"
 )]
 pub(super) struct Show {
     #[command(flatten)]

@@ -33,7 +33,7 @@ use crate::text::quoted;
 /// far each locale is, what users fill in when they install it, and which icon serves which size. It needs no network and no script.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune bundle preview --out - --locale es-AR examples/bundle\n  $ attune bundle preview --out - nowhere # exit 2\n\nA bundle of yours, and what is seen in Uruguay:\n  attune bundle preview --out preview.html --locale es-UY my-bundle"
+    after_help = "Examples:\n  $ attune bundle preview --out - --locale es-AR examples/bundle\n\nA bundle of yours, and what is seen in Uruguay:\n  attune bundle preview --out preview.html --locale es-UY my-bundle"
 )]
 pub(super) struct Preview {
     /// The bundle: its folder, or a .mcpb file
