@@ -57,33 +57,38 @@ pub(crate) fn code(result: anyhow::Result<Exit>) -> ExitCode {
 
 /// Tells an error that is no reason to give up.
 pub(crate) fn warn(error: &anyhow::Error) {
-    let width = io::stderr().is_terminal().then(width);
-    eprint!("{}", tell(error, paint::stderr(), width));
+    eprint!("{}", tell(error, paint::stderr(), terminal_width()));
 }
 
 /// Tells something that is worth knowing, and wrong in no way.
 pub(crate) fn note(text: &str) {
-    let label = paint::stderr().paint(Style::Hint, "note:");
-    eprintln!("{label} {}", plain::lines(text));
+    eprint!("{}", labelled(Style::Hint, "note:", text, paint::stderr(), terminal_width()));
 }
 
 /// Tells something that may be wrong.
 pub(crate) fn doubt(text: &str) {
-    let label = paint::stderr().paint(Style::Doubtful, "warning:");
-    eprintln!("{label} {}", plain::lines(text));
+    eprint!("{}", labelled(Style::Doubtful, "warning:", text, paint::stderr(), terminal_width()));
+}
+
+/// How many columns standard error has, where it is a terminal.
+fn terminal_width() -> Option<usize> {
+    io::stderr().is_terminal().then(width)
+}
+
+/// A text after a word that says what it is, broken at blanks where a terminal has so many columns.
+fn labelled(style: Style, label: &str, text: &str, paint: Paint, width: Option<usize>) -> String {
+    // Some of it may be what a server said.
+    let text = plain::lines(&format!("{label} {text}"));
+    let text = width.map_or(text.clone(), |width| wrapped(&text, width, label.len() + 1));
+    match text.strip_prefix(label) {
+        Some(rest) => format!("{}{rest}\n", paint.paint(style, label)),
+        None => text + "\n",
+    }
 }
 
 /// An error and what to do about it, broken at blanks where a terminal has so many columns.
 fn tell(error: &anyhow::Error, paint: Paint, width: Option<usize>) -> String {
-    let line = |style: Style, label: &str, text: &str| {
-        // Some of it may be what a server said.
-        let text = plain::lines(&format!("{label} {text}"));
-        let text = width.map_or(text.clone(), |width| wrapped(&text, width, label.len() + 1));
-        match text.strip_prefix(label) {
-            Some(rest) => format!("{}{rest}\n", paint.paint(style, label)),
-            None => text + "\n",
-        }
-    };
+    let line = |style: Style, label: &str, text: &str| labelled(style, label, text, paint, width);
     let hint = error.chain().find_map(hint);
     let told = format!("{error:#}");
     // Where an error says itself what to do, that is the hint, and told once.

@@ -41,8 +41,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     after_help = "Begin with `attune demo`: a server to try it with, and requests to paste.\n\nExamples:\n  $ attune call get_weather location=Bern --language de-CH -- attune demo --bare --stdio\n  $ attune check -- attune demo --bare --stdio\n  $ attune explain L14\n\nYour own server, one that runs or one that is started:\n  attune serve --upstream http://127.0.0.1:9000/mcp\n  attune stdio --default-language en -- npx -y some-server"
 )]
 struct Attune {
-    /// When to use colours; NO_COLOR and CLICOLOR_FORCE in the environment say so too
+    /// When to use colours: auto, always or never; NO_COLOR and CLICOLOR_FORCE in the environment say so too
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, hide_default_value = true)]
+    #[arg(hide_possible_values = true)]
     color: paint::When,
     #[command(subcommand)]
     command: Command,

@@ -9,6 +9,9 @@ use serde_json::json;
 
 use crate::exit::{self, hinted};
 
+/// Where a token may stand that should not be on a command line.
+const TOKEN: &str = "ATTUNE_TOKEN";
+
 /// How many pages a listing may have.
 const MOST_PAGES: usize = 1000;
 
@@ -26,6 +29,9 @@ pub(crate) struct Server {
     /// A header of every request, for servers that want to know who asks
     #[arg(long, value_name = "NAME:VALUE")]
     header: Vec<String>,
+    /// A bearer token; better in the environment variable ATTUNE_TOKEN, where other users do not see it
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
     #[command(flatten)]
     trusted: Trusted,
     /// The program that is the server, and its arguments
@@ -39,6 +45,7 @@ impl Server {
         let target = target(self.url.as_deref(), &self.command)?;
         let mut options = Options::default();
         options.headers = headers(&self.header)?;
+        authorize(self.token.as_deref(), &target, &mut options)?;
         options.trust = self.trusted.read()?;
         Ok((target, options))
     }
@@ -96,9 +103,7 @@ pub(crate) fn hint(error: &Error) -> Option<&'static str> {
         Error::Status { status: 401, .. } => {
             "say who you are: a token in the environment variable ATTUNE_TOKEN or with --token, or --header NAME:VALUE"
         }
-        Error::NoAnswer { .. } => {
-            "allow it more time with --timeout SECONDS, or see with --raw what it waits for"
-        }
+        Error::NoAnswer { .. } => "allow it more time with --timeout SECONDS, or see what it waits for",
         _ => return None,
     })
 }
@@ -116,6 +121,30 @@ pub(crate) fn target(url: Option<&str>, command: &[String]) -> anyhow::Result<Ta
 pub(crate) fn headers(lines: &[String]) -> anyhow::Result<Vec<Header>> {
     let read = |line: &String| line.parse().map_err(|why| anyhow::anyhow!("--header: {why}"));
     lines.iter().map(read).collect()
+}
+
+/// Adds a token as a header: the one that is given, or that of the environment. A program has none; the variable is for
+/// others then.
+pub(crate) fn authorize(token: Option<&str>, target: &Target, options: &mut Options) -> anyhow::Result<()> {
+    let is_url = matches!(target, Target::Url(_));
+    let set = || std::env::var(TOKEN).ok().filter(|token| is_url && !token.trim().is_empty());
+    let Some(token) = token.map(str::to_owned).or_else(set) else { return Ok(()) };
+    let header: Header = format!("Authorization: Bearer {}", token.trim()).parse().map_err(|_| {
+        hinted("the token holds a character that no header can carry", "see whether it was copied whole")
+    })?;
+    options.headers.push(header);
+    if let Target::Url(url) = target
+        && url.scheme_str() == Some("http")
+        && !url.host().is_some_and(is_loopback)
+    {
+        exit::doubt("the token goes over the network unencrypted; use https:// if the server has it");
+    }
+    Ok(())
+}
+
+fn is_loopback(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// A result as it came, with a frame around it, to be read as a message.

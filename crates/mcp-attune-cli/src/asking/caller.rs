@@ -5,15 +5,12 @@ use std::io::IsTerminal;
 
 use mcp_attune::context::{ClientContext, Country, Instant, Place, Wrong, Zone};
 use mcp_attune::language::{AcceptLanguage, Tag};
-use mcp_attune_rmcp::{CallerProfile, Header, Options, Target};
+use mcp_attune_rmcp::{CallerProfile, Options, Target};
 
 use super::system;
-use crate::exit::{self, hinted};
-use crate::server::headers;
+use crate::exit::hinted;
+use crate::server::{authorize, headers};
 use crate::text::quoted;
-
-/// Where a token may stand that should not be on a command line.
-const TOKEN: &str = "ATTUNE_TOKEN";
 
 /// Who asks.
 #[derive(clap::Args)]
@@ -126,29 +123,11 @@ impl Caller {
         Ok(Said { profile, language: source, timezone, context: names })
     }
 
-    /// Adds the headers, and the token as one of them. A program has none; the variable is for others then.
+    /// Adds the headers, and the token as one of them.
     pub(crate) fn identify(&self, target: &Target, options: &mut Options) -> anyhow::Result<()> {
         options.headers = headers(&self.header)?;
-        let is_url = matches!(target, Target::Url(_));
-        let set = || std::env::var(TOKEN).ok().filter(|token| is_url && !token.trim().is_empty());
-        let Some(token) = self.token.clone().or_else(set) else { return Ok(()) };
-        let header: Header = format!("Authorization: Bearer {}", token.trim()).parse().map_err(|_| {
-            hinted("the token holds a character that no header can carry", "see whether it was copied whole")
-        })?;
-        options.headers.push(header);
-        if let Target::Url(url) = target
-            && url.scheme_str() == Some("http")
-            && !url.host().is_some_and(is_loopback)
-        {
-            exit::doubt("the token goes over the network unencrypted; use https:// if the server has it");
-        }
-        Ok(())
+        authorize(self.token.as_deref(), target, options)
     }
-}
-
-fn is_loopback(host: &str) -> bool {
-    let host = host.trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 pub(crate) fn preference(text: &str) -> anyhow::Result<AcceptLanguage> {

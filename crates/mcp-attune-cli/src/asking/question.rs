@@ -15,7 +15,8 @@ use serde_json::{Map, Value, json};
 use super::field::{Field, truth};
 use crate::server::framed;
 use crate::show::content::text;
-use crate::show::plain;
+use crate::show::wrap::wrapped;
+use crate::show::{plain, width};
 
 /// How many fields a form may have.
 const MOST_FIELDS: usize = 100;
@@ -32,7 +33,7 @@ pub(crate) struct Terminal;
 
 impl Person for Terminal {
     fn tell(&mut self, line: &str) {
-        eprintln!("{line}");
+        eprintln!("{}", wrapped(line, width(), 0));
     }
 
     fn hear(&mut self, prompt: &str) -> Option<String> {

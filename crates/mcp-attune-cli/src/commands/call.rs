@@ -11,7 +11,7 @@ use serde_json::{Map, json};
 use crate::asking::scripted::Answers;
 use crate::asking::{Ask, Asked, Reading, arguments, near, words};
 use crate::exit::{Exit, hinted};
-use crate::paint;
+use crate::paint::{self, Style};
 use crate::progress;
 use crate::saving;
 use crate::server::{answer, framed};
@@ -101,7 +101,7 @@ fn show(out: &mut impl Write, raw: &RawValue, form: Form, save: Option<&Path>) -
     }
     let failed = result.member("isError").is_some_and(|failed| failed.raw() == "true");
     if failed {
-        eprintln!("the tool says that it failed");
+        eprintln!("{}", paint::stderr().paint(Style::Bad, "the tool says that it failed"));
     }
     Ok(if failed { Exit::Findings } else { Exit::Fine })
 }

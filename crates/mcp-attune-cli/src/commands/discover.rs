@@ -49,7 +49,7 @@ impl Discover {
             let Some(result) = message.member("result") else { return Ok(Exit::Findings) };
             match asked.form {
                 Form::Json { terminal } => {
-                    writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?
+                    writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;
                 }
                 form => write(out, asked, result, form)?,
             }

@@ -47,7 +47,7 @@ impl Prompt {
             if let Some(result) = message.member("result") {
                 match reading.form(asked) {
                     Form::Json { terminal } => {
-                        writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?
+                        writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;
                     }
                     form => content::prompt(out, result, form)?,
                 }

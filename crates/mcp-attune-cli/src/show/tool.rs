@@ -159,7 +159,7 @@ fn choices(part: Part<'_>) -> Option<String> {
 
 fn word(kind: &str, part: Part<'_>) -> String {
     match kind {
-        "string" => part.text("format").map_or("text".to_owned(), |format| plain::line(format)),
+        "string" => part.text("format").map_or("text".to_owned(), plain::line),
         "integer" => "whole number".to_owned(),
         "number" => "number".to_owned(),
         "boolean" => "true or false".to_owned(),
