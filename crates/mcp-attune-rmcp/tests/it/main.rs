@@ -18,3 +18,4 @@ mod profiles;
 mod programs;
 #[cfg(unix)]
 mod programs_faults;
+mod tasks;
