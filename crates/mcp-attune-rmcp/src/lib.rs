@@ -4,7 +4,7 @@
 //!
 //! [`Caller`] is an argument of a handler: who is calling, in which language, where, and when it is there. Over HTTP
 //! [`AttuneLayer`] goes around the service; over pipes, [`stdio`] or [`Pipe`] is the transport. They read the
-//! request, check it, and report the language that a handler chose. `examples/clock.rs` is a whole server.
+//! request, check it, and report the language that a handler chose. `examples/clock.rs` is a whole server, and docs/rust.md a guide to one.
 //!
 //! The layer lets only callers of this machine in (`Host` and `Origin`, rule H15). A server with a public name says it in its
 //! [`Settings`], as in [`guard`].
@@ -83,6 +83,11 @@
 mod client;
 #[cfg(feature = "server")]
 mod server;
+
+/// The code of the README.
+#[cfg(all(doctest, feature = "server"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(feature = "client")]
 pub use client::{

@@ -4,11 +4,15 @@
 #[allow(dead_code, reason = "the example's own main is not called")]
 #[path = "../../examples/clock.rs"]
 mod clock;
+#[allow(dead_code, reason = "the example's own main is not called")]
+#[path = "../../examples/greeter/main.rs"]
+mod greeter;
 mod support;
 
 mod answers;
 mod cached;
 mod callers;
+mod guide;
 mod host;
 mod http;
 mod http_faults;
