@@ -20,6 +20,8 @@ mod directory;
 mod archive;
 mod tree;
 
+mod bounds;
+
 mod files;
 mod pack;
 mod picture;

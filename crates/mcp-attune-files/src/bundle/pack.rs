@@ -21,6 +21,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use mcp_attune::bundle::{Inside, Manifest};
 use sha2::{Digest, Sha256};
 
+use super::bounds::{self, OverBound, PART};
 use super::fault::{Broken, Shown, Unavailable, Wrong};
 use super::limits::{MOST_BYTES, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM};
 use super::names::{Clash, Taken};
@@ -62,9 +63,6 @@ const LEFT_OUT: [&str; 33] = [
     "*.tsbuildinfo",
     "tsconfig.json",
 ];
-
-/// How much of a file is packed at a time.
-const PART: usize = 1 << 20;
 
 /// The file that names what else is left out.
 const IGNORE: &str = ".mcpbignore";
@@ -191,7 +189,10 @@ pub fn pack_with_progress(
         return Err(NotPacked::NoManifest);
     }
     left_out.sort();
-    let total = check_bounds(&files)?;
+    let total = bounds::check(files.values().map(|it| (&it.name, &*it.path))).map_err(|over| match over {
+        OverBound::File(name, why) => NotPacked::File { name, why },
+        OverBound::All(why) => NotPacked::Archive(why),
+    })?;
     // No bundle ends so.
     let partial = out.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
     let packed = File::create(&partial).map_err(unwritable).and_then(|file| {
@@ -207,54 +208,6 @@ pub fn pack_with_progress(
         let _ = fs::remove_file(&partial);
     }
     packed
-}
-
-/// Says what no archive may hold before hours are spent on it, and how many bytes all files have.
-fn check_bounds(files: &BTreeMap<Box<str>, Chosen>) -> Result<u64, NotPacked> {
-    let mut total = 0_u64;
-    for Chosen { name, path } in files.values() {
-        let unfit = |why| NotPacked::File { name: name.as_str().into(), why };
-        let about = fs::metadata(path).map_err(|error| unfit(Unavailable::Unreadable(error.kind())))?;
-        if about.len() > MOST_OF_ONE {
-            return Err(unfit(Unavailable::Entry(Wrong::TooLarge)));
-        }
-        total = total.saturating_add(about.len());
-        if total > MOST_UNPACKED {
-            return Err(NotPacked::Archive(Broken::Unpacked));
-        }
-    }
-    for Chosen { name, path } in files.values() {
-        let packs_too_well = packs_too_well(path);
-        let unfit = |why| NotPacked::File { name: name.as_str().into(), why };
-        if packs_too_well.map_err(|error| unfit(Unavailable::Unreadable(error.kind())))? {
-            return Err(unfit(Unavailable::Entry(Wrong::Ratio)));
-        }
-    }
-    Ok(total)
-}
-
-/// Whether a large file comes to less than is allowed even when it is packed in haste. Of an ordinary file only the beginning is
-/// read: as soon as enough has come out, the rest does not matter.
-fn packs_too_well(path: &Path) -> io::Result<bool> {
-    let mut file = File::open(path)?;
-    let size = file.metadata()?.len();
-    if size <= RATIO_FROM {
-        return Ok(false);
-    }
-    let mut encoder = DeflateEncoder::new(io::sink(), Compression::fast());
-    let mut part = vec![0; PART];
-    loop {
-        let read = file.read(&mut part)?;
-        if read == 0 {
-            break;
-        }
-        encoder.write_all(part.get(..read).unwrap_or_default())?;
-        if encoder.total_out().saturating_mul(MOST_RATIO) >= size {
-            return Ok(false);
-        }
-    }
-    encoder.try_finish()?;
-    Ok(encoder.total_out().saturating_mul(MOST_RATIO) < size)
 }
 
 /// A file that is packed.
