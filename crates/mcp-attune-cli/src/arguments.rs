@@ -81,6 +81,20 @@ pub(crate) fn choose<'t>(tools: &'t [Tool], named: &[Named]) -> anyhow::Result<(
     Ok((calls, left))
 }
 
+/// The calls that the user names, and no others.
+pub(crate) fn only_named<'t>(tools: &'t [Tool], named: &[Named]) -> anyhow::Result<Vec<Call<'t>>> {
+    let call = |Named { name, arguments }: &Named| {
+        let tool = tools.iter().find(|tool| tool.name == *name).ok_or_else(|| unknown(tools, name))?;
+        let made = arguments.clone().map_or_else(|| made_up(tool), Ok);
+        let arguments = made.map_err(|missing| {
+            let Left { why, add, .. } = needs(tool, &missing);
+            hinted(format!("`{}` cannot be called: {why}", quoted(name)), format!("write {add}"))
+        })?;
+        Ok(Call { tool, arguments })
+    };
+    named.iter().map(call).collect()
+}
+
 fn unknown(tools: &[Tool], name: &str) -> anyhow::Error {
     let names: Vec<_> = tools.iter().take(20).map(|tool| quoted(&tool.name)).collect();
     hinted(format!("the server has no tool `{}`", quoted(name)), format!("it has {}", names.join(", ")))

@@ -11,7 +11,6 @@ pub(crate) struct Tool {
     /// What it takes.
     pub(crate) input: Option<Output>,
     /// What it gives; unknown where it says so in a way that cannot be used.
-    #[cfg_attr(not(feature = "audit"), allow(dead_code, reason = "only an audit looks at it"))]
     pub(crate) output: Schema,
 }
 

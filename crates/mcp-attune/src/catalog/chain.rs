@@ -77,6 +77,36 @@ impl Chain {
         self.links.iter().find_map(|link| link.locale.messages().live(text, self.voice(link)))
     }
 
+    /// What people read in the place of a value of a result field. Returns `None` where no file translates it.
+    ///
+    /// Rules: L22.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use jiff::tz::TimeZone;
+    /// # use mcp_attune::catalog::{Chain, Locale};
+    /// # use mcp_attune::format::Formatters;
+    /// # use mcp_attune::language::Tag;
+    /// # let german = Tag::parse("de").unwrap();
+    /// # let file = br#"{"tools":{"get_weather":{"output":{"wind":{"values":{"northwest":"Nordwest","{n} days late":"{ $n } Tage zu sp\u00e4t"}}}}}}"#;
+    /// # let (locale, _) = Locale::read(german.clone(), file).unwrap();
+    /// # let formatters = Formatters::new(&german);
+    /// # let chain = Chain::new(&german, [Arc::new(locale)], &formatters, formatters.format([], TimeZone::UTC));
+    /// assert_eq!(chain.value("get_weather", "wind", "northwest").as_deref(), Some("Nordwest"));
+    /// assert_eq!(chain.value("get_weather", "wind", "3 days late").as_deref(), Some("3 Tage zu spät"));
+    /// assert_eq!(chain.value("get_weather", "sky", "northwest"), None);
+    /// ```
+    #[must_use]
+    pub fn value(&self, tool: &str, field: &str, text: &str) -> Option<String> {
+        self.links.iter().find_map(|link| link.locale.values(tool, field)?.live(text, self.voice(link)))
+    }
+
+    /// Whether any value of a tool's results is translated: where none is, results need not be gone through.
+    #[must_use]
+    pub fn has_values(&self, tool: &str) -> bool {
+        self.links.iter().any(|link| link.locale.has_values(tool))
+    }
+
     /// The message of a key, for servers that write their own text.
     ///
     /// ```

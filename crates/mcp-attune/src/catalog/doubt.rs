@@ -34,6 +34,10 @@ pub enum Doubt {
     LostName(Box<str>),
     /// An entry that the default language does not have, beside one that is missing.
     TranslatedName(Box<str>),
+    /// A value of a result field that is not translated, where others of that field are.
+    MissingValue(Box<str>),
+    /// A value of a result field that the default language does not have.
+    UnknownValue(Box<str>),
     /// A word with letters of two alphabets.
     MixedScripts(Box<str>),
     /// Letters of a script that neither language is written in.
@@ -66,6 +70,12 @@ impl fmt::Display for Doubt {
             Self::TranslatedName(name) => {
                 write!(f, "the default language has no `{}`, and another is missing", Shown(name))
             }
+            Self::MissingValue(value) => {
+                write!(f, "`{}` is not translated, and other values of this field are", Shown(value))
+            }
+            Self::UnknownValue(value) => {
+                write!(f, "the default language has no value `{}` of this field", Shown(value))
+            }
             Self::MixedScripts(word) => {
                 write!(f, "the word `{}` has letters of two alphabets", Shown(word))
             }
@@ -96,6 +106,8 @@ impl Doubt {
             Self::InventedVariable(_) => "invented-variable",
             Self::LostName(_) => "lost-name",
             Self::TranslatedName(_) => "translated-name",
+            Self::MissingValue(_) => "missing-value",
+            Self::UnknownValue(_) => "unknown-value",
             Self::MixedScripts(_) => "mixed-scripts",
             Self::ForeignScript(_) => "foreign-script",
             Self::Untrimmed => "untrimmed",
@@ -117,6 +129,10 @@ impl Doubt {
             Self::LostName(_) => "machines read it: copy it from the default language, letter by letter",
             Self::TranslatedName(_) => {
                 "names are not translated: write the server's own; if the server no longer has it, take it out"
+            }
+            Self::MissingValue(_) => "translate it too: people would see two languages in one column",
+            Self::UnknownValue(_) => {
+                "copy what stands to the left of the colon from the default language; if the server no longer has it, take it out"
             }
             Self::MixedScripts(_) => {
                 "type the word again with one keyboard layout: some letters only look right"

@@ -13,6 +13,10 @@ use super::finding::Refused;
 use super::read::MARK;
 use super::sheet::{Line, Sheet};
 use super::slot::{Path, Slot};
+use crate::messages::{literal_pattern, literal_source};
+
+/// The most bytes that a value may have which is offered for translation: longer text is prose of one result.
+const MAX_VALUE: usize = 200;
 
 /// Sections that a server can be asked for.
 const LISTED: &[&str] = &["server", "tools", "prompts", "resources", "resource_templates"];
@@ -33,6 +37,8 @@ pub struct Draft {
     root: Node,
     /// What was there, for its order.
     before: Node,
+    /// The values that were there: a schema need not list all that a server writes.
+    values: Vec<(Path, Box<str>)>,
 }
 
 /// A text, what was kept as it stands, or names in the order they came.
@@ -48,7 +54,7 @@ struct Node {
 impl Draft {
     /// Keeps of the file that there was what no server lists: messages, what belongs to a bundle, and what is not known here, byte
     /// for byte. What comes again keeps its place, and so does a title that somebody wrote for a thing to which the
-    /// server gives none.
+    /// server gives none. The values of a tool that is still there are kept.
     ///
     /// # Errors
     ///
@@ -62,6 +68,9 @@ impl Draft {
         }
         for line in sheet.lines() {
             self.before.put(&line.path.names().collect::<Vec<_>>(), &line.text);
+            if line.path.as_value().is_some() {
+                self.values.push((line.path.clone(), line.text.clone()));
+            }
         }
         Ok(self)
     }
@@ -76,6 +85,30 @@ impl Draft {
             self.root.at(&path.names().collect::<Vec<_>>(), |node| {
                 node.text.get_or_insert_with(|| text.to_owned());
             });
+        }
+        fits
+    }
+
+    /// Adds a value of a result field, to be translated, and says whether it could be: a code without letters, text of
+    /// several lines and text with blanks around it are no words for people.
+    ///
+    /// Rules: L22.
+    ///
+    /// ```
+    /// use mcp_attune::catalog::Draft;
+    ///
+    /// let mut draft = Draft::default();
+    /// assert!(draft.add_value("get_weather", "wind_direction", "northwest"));
+    /// assert!(!draft.add_value("get_weather", "wind_direction", "315"));
+    /// assert!(draft.write().contains(r#""northwest": "northwest""#));
+    /// ```
+    pub fn add_value(&mut self, tool: &str, field: &str, value: &str) -> bool {
+        let words = value.chars().any(char::is_alphabetic) && !value.contains(char::is_control);
+        let fits = words && value.trim() == value && value.len() <= MAX_VALUE;
+        if fits {
+            let path = Path::of_value(tool, field, &literal_source(value));
+            let names: Vec<_> = path.names().collect();
+            self.root.at(&names, |node| node.text = Some(literal_pattern(value)));
         }
         fits
     }
@@ -99,6 +132,13 @@ impl Draft {
     #[must_use]
     pub fn write(&self) -> String {
         let mut root = self.root.clone();
+        for (path, text) in &self.values {
+            let tool = path.as_value().map(|value| value.tool).unwrap_or_default();
+            // What somebody wrote for readers of the server's own language stays.
+            if root.get("tools").is_some_and(|tools| tools.get(tool).is_some()) {
+                root.put(&path.names().collect::<Vec<_>>(), text);
+            }
+        }
         for (section, things) in &mut root.names {
             if let Some(before) = self.before.get(section).filter(|_| LISTED.contains(&&**section)) {
                 things.settle(before, &**section != "tools", 0);
@@ -205,7 +245,8 @@ pub fn mark(file: &str, before: &Sheet, now: &Sheet) -> String {
     let mut marks = Vec::<(Path, Vec<(String, Box<str>)>)>::new();
     for Line { path, from, .. } in sheet.lines() {
         let (Some(old), Some(new)) = (before.get(path), now.get(path)) else { continue };
-        let section = path.names().next().unwrap_or_default();
+        // A value is named by what the server writes: another one is another entry.
+        let section = path.names().next().filter(|_| path.as_value().is_none()).unwrap_or_default();
         let Some((entry, field)) = path.split().filter(|_| LISTED.contains(&section)) else { continue };
         if old == new || from.is_some() {
             continue;

@@ -10,12 +10,14 @@
 //! 5. Text much longer than in the default language: more than twice as long and twenty characters.
 //! 6. Text for which there is no room: what people see while a tool runs, or when it is done, has 64 characters at most
 //!    (Unicode scalar values), also in the default language.
-//! 7. Plural forms that the language does not have, and those that it has and numbers up to 200 need.
-//! 8. A tag that is not the one by which callers ask: another case, an old name, an unknown language.
+//! 7. Values of a result field of which some are translated and others are not, and values that the default language does
+//!    not have where it has others of that field.
+//! 8. Plural forms that the language does not have, and those that it has and numbers up to 200 need.
+//! 9. A tag that is not the one by which callers ask: another case, an old name, an unknown language.
 //!
 //! Empty texts, unknown keys and Fluent errors are told when a file is read: see [`Finding`](super::Finding).
 //!
-//! Rules: L8, L11.
+//! Rules: L8, L11, L22.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -30,7 +32,7 @@ use super::slot::Path;
 use super::verbatim::Names;
 use crate::format::{Format, Formatters, Number};
 use crate::language::{Tag, canonical};
-use crate::messages::Look;
+use crate::messages::{Entry, Look, Messages};
 
 /// How many characters a text may have that people see while a tool runs, or when it is done.
 const MAX_INVOCATION: usize = 64;
@@ -53,12 +55,19 @@ const MAX_INVOCATION: usize = 64;
 /// ```
 #[must_use]
 pub fn lint(tag: &Tag, sheet: &Sheet, default: Option<&Sheet>) -> Vec<Remark> {
+    lint_beside(tag, sheet, default, &[])
+}
+
+/// The same where relatives of the language have files too: `de-CH` need not repeat what `de` has.
+#[must_use]
+pub fn lint_beside(tag: &Tag, sheet: &Sheet, default: Option<&Sheet>, relatives: &[&Sheet]) -> Vec<Remark> {
     let mut remarks = of_tag(tag);
     let (ours, _) = Locale::new(tag.clone(), sheet);
     let plurals = Plurals::new(tag);
     // A pseudo-locale has the forms of the default language.
     for line in sheet.lines().filter(|_| Pseudo::of(tag).is_none()) {
-        if let Some(look) = message(line).and_then(|key| ours.messages().look(key)) {
+        let pattern = message(line).is_some() || line.path.as_value().is_some();
+        if let Some(look) = look(&ours, line).filter(|_| pattern) {
             remarks.extend(plurals.doubts(&look).into_iter().map(|what| remark(line, what)));
         }
         // A pseudo-locale is longer on purpose.
@@ -67,6 +76,7 @@ pub fn lint(tag: &Tag, sheet: &Sheet, default: Option<&Sheet>) -> Vec<Remark> {
     if let Some(default) = default {
         remarks.extend(compare(tag, sheet, &ours, default));
         remarks.extend(translated_names(sheet, default));
+        remarks.extend(values(sheet, default, relatives));
     }
     remarks.sort_by_key(|remark| remark.at);
     remarks
@@ -88,6 +98,18 @@ fn over_limit(line: &Line) -> Option<Doubt> {
 fn message(line: &Line) -> Option<&str> {
     let mut names = line.path.names();
     (names.next() == Some("messages")).then(|| names.next()).flatten()
+}
+
+/// A text taken apart. Returns `None` for a pattern that cannot be used: that was told when it was read.
+fn look(locale: &Locale, line: &Line) -> Option<Look> {
+    match (message(line), line.path.as_value()) {
+        (Some(key), _) => locale.messages().look(key),
+        (None, Some(value)) => {
+            let entry = Entry { key: "v", source: Some(value.source), text: &line.text };
+            Messages::new([entry]).0.look("v")
+        }
+        (None, None) => Some(plain(&line.text)),
+    }
 }
 
 fn of_tag(tag: &Tag) -> Vec<Remark> {
@@ -136,13 +158,10 @@ fn compare(tag: &Tag, sheet: &Sheet, ours: &Locale, default: &Sheet) -> Vec<Rema
         if blank(&line.text) && !blank(&source.text) {
             remarks.push(remark(line, Doubt::Untrimmed));
         }
-        let looks = |locale: &Locale, line: &Line| match message(line) {
-            Some(key) => locale.messages().look(key),
-            None => Some(plain(&line.text)),
-        };
-        // A message that cannot be used was told when it was read.
-        if let (Some(look), Some(from)) = (looks(ours, line), looks(&theirs, source)) {
-            let doubts = doubts(&look, &from, &names, scripts);
+        // Codes such as `partly_cloudy` are what is translated here.
+        let names = Some(&names).filter(|_| line.path.as_value().is_none());
+        if let (Some(look), Some(from)) = (look(ours, line), look(&theirs, source)) {
+            let doubts = doubts(&look, &from, names, scripts);
             remarks.extend(doubts.into_iter().map(|what| remark(line, what)));
         }
     }
@@ -160,14 +179,14 @@ fn plain(text: &str) -> Look {
 fn doubts(
     look: &Look,
     from: &Look,
-    names: &Names<'_>,
+    names: Option<&Names<'_>>,
     scripts: &[icu_properties::props::Script],
 ) -> Vec<Doubt> {
     let mut doubts = Vec::new();
     doubts.extend(from.variables.difference(&look.variables).cloned().map(Doubt::LostVariable));
     doubts.extend(look.variables.difference(&from.variables).cloned().map(Doubt::InventedVariable));
-    let verbatim: BTreeSet<&str> =
-        names.find(&from.own).into_iter().filter_map(|at| from.own.get(at)).collect();
+    let verbatim = names.map(|names| names.find(&from.own)).unwrap_or_default();
+    let verbatim: BTreeSet<&str> = verbatim.into_iter().filter_map(|at| from.own.get(at)).collect();
     doubts.extend(
         verbatim
             .into_iter()
@@ -203,6 +222,40 @@ fn translated_names(sheet: &Sheet, default: &Sheet) -> Vec<Remark> {
     remarks
 }
 
+/// Values that are missing or too many, in fields of which this file translates some.
+fn values(sheet: &Sheet, default: &Sheet, relatives: &[&Sheet]) -> Vec<Remark> {
+    type Fields<'a> = HashMap<(&'a str, &'a str), Vec<(&'a str, &'a Line)>>;
+    fn fields(sheet: &Sheet) -> Fields<'_> {
+        let mut fields = Fields::new();
+        for line in sheet.lines() {
+            if let Some(value) = line.path.as_value() {
+                fields.entry((value.tool, value.field)).or_default().push((value.source, line));
+            }
+        }
+        fields
+    }
+    let theirs = fields(default);
+    let lent: HashSet<&Path> =
+        relatives.iter().flat_map(|sheet| sheet.lines()).map(|line| &line.path).collect();
+    let mut remarks = Vec::new();
+    for (field, ours) in fields(sheet) {
+        let Some(known) = theirs.get(&field) else { continue };
+        let has = |lines: &[(&str, &Line)], source: &str| lines.iter().any(|(other, _)| *other == source);
+        let surplus = ours.iter().filter(|(source, _)| !has(known, source));
+        remarks.extend(surplus.map(|(source, line)| remark(line, Doubt::UnknownValue((*source).into()))));
+        let missing = known.iter().filter(|(source, line)| !has(&ours, source) && !lent.contains(&line.path));
+        // It is told where the field's first value stands.
+        let Some((_, first)) = ours.first() else { continue };
+        remarks.extend(missing.map(|(source, line)| Remark {
+            path: line.path.clone(),
+            at: first.at,
+            what: Doubt::MissingValue((*source).into()),
+        }));
+    }
+    remarks.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
+    remarks
+}
+
 /// The names in each group of named things: `tools`, `tools.get_weather.arguments`.
 fn entries(sheet: &Sheet) -> HashMap<Vec<&str>, HashSet<&str>> {
     let mut entries = HashMap::<_, HashSet<_>>::new();
@@ -218,7 +271,8 @@ fn steps(path: &Path) -> Vec<(Vec<&str>, &str)> {
     match names.as_slice() {
         ["messages" | "keywords" | "server" | "author", ..] => Vec::new(),
         [section, name, _] => vec![(vec![section], name)],
-        [section, name, group, inner, _] => {
+        // The last two of six are a value of the field, which is looked at by itself.
+        [section, name, group, inner, _] | [section, name, group, inner, _, _] => {
             vec![(vec![section], *name), (vec![section, name, group], *inner)]
         }
         _ => Vec::new(),

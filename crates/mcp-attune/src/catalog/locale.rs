@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use mcp_attune_wire::json::Quoted;
 
 use super::finding::{Finding, Refused, Wrong};
-use super::sheet::Sheet;
+use super::sheet::{Line, Sheet};
 use super::slot::{Field, Path, Slot};
 use crate::language::Tag;
 use crate::messages::{Entry, Messages, Part};
@@ -64,10 +64,12 @@ struct Thing {
     texts: Texts,
     arguments: HashMap<Box<str>, Texts>,
     output: HashMap<Box<str>, Texts>,
-}
-
+    /// The translated values of its output fields.
+    values: HashMap<Box<str>, Messages>,
 impl Locale {
     /// Reads a locale file: what can be used of it, and what cannot.
+}
+
     ///
     /// # Errors
     ///
@@ -94,7 +96,8 @@ impl Locale {
         };
         let mut entries = Vec::new();
         let mut places = HashMap::new();
-        for line in sheet.lines() {
+        let mut findings = locale.put_values(sheet);
+        for line in sheet.lines().filter(|line| line.path.as_value().is_none()) {
             let names: Vec<_> = line.path.names().collect();
             if let ["messages", key, _] = names.as_slice() {
                 entries.push(Entry { key, source: line.from.as_deref(), text: &line.text });
@@ -114,7 +117,38 @@ impl Locale {
             };
             Finding { path, at: places.get(&*key).copied().unwrap_or_default(), what: Wrong::Message(wrong) }
         };
-        (locale, wrong.into_iter().map(finding).collect())
+        findings.extend(wrong.into_iter().map(finding));
+        (locale, findings)
+    }
+
+    /// Makes the translated values ready, each field by itself: one word may mean two things in two fields.
+    fn put_values(&mut self, sheet: &Sheet) -> Vec<Finding> {
+        let mut fields: HashMap<(&str, &str), Vec<(&str, &Line)>> = HashMap::new();
+        for line in sheet.lines() {
+            if let Some(value) = line.path.as_value() {
+                fields.entry((value.tool, value.field)).or_default().push((value.source, line));
+            }
+        }
+        let mut findings = Vec::new();
+        for ((tool, field), lines) in fields {
+            let keys: Vec<String> = (0..lines.len()).map(|at| format!("{VALUE_KEY}{at}")).collect();
+            let entries = keys.iter().zip(&lines).map(|(key, (source, line))| Entry {
+                key,
+                source: Some(source),
+                text: &line.text,
+            });
+            let (values, wrong) = Messages::new(entries);
+            for (key, wrong, _) in wrong {
+                let at = key.strip_prefix(VALUE_KEY).and_then(|at| at.parse::<usize>().ok());
+                if let Some((_, line)) = at.and_then(|at| lines.get(at)) {
+                    let (path, at) = (line.path.clone(), line.at);
+                    findings.push(Finding { path, at, what: Wrong::Message(wrong) });
+                }
+            }
+            self.tools.entry(tool.into()).or_default().values.insert(field.into(), values);
+        }
+        findings.sort_by_key(|finding| finding.at);
+        findings
     }
 
     fn put(&mut self, names: &[&str], text: &str) {
@@ -175,14 +209,20 @@ impl Locale {
         }
     }
 
-    /// The messages.
+    /// The translated values of an output field.
+    ///
+    /// Rules: L22.
     #[must_use]
-    pub fn messages(&self) -> &Messages {
-        &self.messages
+    pub fn values(&self, tool: &str, field: &str) -> Option<&Messages> {
+        self.tools.get(tool)?.values.get(field)
     }
 
-    /// What belongs to a bundle.
+    /// Whether any value of a tool's results is translated.
     #[must_use]
+    pub fn has_values(&self, tool: &str) -> bool {
+        self.tools.get(tool).is_some_and(|tool| !tool.values.is_empty())
+    }
+
     pub fn bundle(&self) -> &Bundle {
         &self.bundle
     }
@@ -191,10 +231,22 @@ impl Locale {
 impl fmt::Debug for Locale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Locale")
+    /// The messages.
+    #[must_use]
+    pub fn messages(&self) -> &Messages {
+        &self.messages
+    }
+
+    /// What belongs to a bundle.
+    #[must_use]
             .field("tag", &self.tag)
             .field("tools", &self.tools.len())
             .field("prompts", &self.prompts.len())
             .field("messages", &self.messages.len())
             .finish_non_exhaustive()
+/// What the key of a value begins with, before its number among those of its field: sources need not be names, and keys
+/// must.
+const VALUE_KEY: &str = "v";
+
     }
 }

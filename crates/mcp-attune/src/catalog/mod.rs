@@ -13,7 +13,7 @@
 //!       "invoking": "Wetter wird geholt …",
 //!       "invoked": "Wetter geholt",
 //!       "arguments": { "location": { "title": "Ort", "description": "…" }, "stops[].name": { "description": "…" } },
-//!       "output": { "temperature": { "description": "…" } }
+//!       "output": { "wind_direction": { "description": "…", "values": { "northwest": "Nordwest" } } }
 //!     }
 //!   },
 //!   "prompts": { "plan_trip": { "title": "…", "arguments": { "city": { "title": "…" } } } },
@@ -31,16 +31,19 @@
 //!    message, the titles and descriptions of its properties, the titles of its choices) is looked up in `messages` by
 //!    `source`. A form has no name, may come from any tool, and is never listed; one pair of texts is what
 //!    translators know. Text that is the same in two forms is translated once.
-//! 4. A text stands for itself: nothing says that it is up to date. Where the server's text changed after it was
+//! 4. `values` translates what stands in a field of a result: to the left what the server writes, to the right what people
+//!    read, both written as the `source` and the `text` of a message, without references to messages. Each field has its
+//!    own. Values are used in text for people only; structured content stays as it is.
+//! 5. A text stands for itself: nothing says that it is up to date. Where the server's text changed after it was
 //!    translated, `attune catalog extract` writes beside it what it was translated from:
 //!    `"title": "Aktuelles Wetter", "translated_from": { "title": "Current weather" }`. While that differs from the file
 //!    of the default language the text is *stale*, and still used. Whoever corrects it takes the mark out. A message is
 //!    stale where its `source` is not the one that the default language has. So a file that is up to date is not
 //!    longer for it, and a translator sees the old text and the new one.
-//! 5. A file that is no JSON object, has a name twice in one object, or is too large is refused as a whole
+//! 6. A file that is no JSON object, has a name twice in one object, or is too large is refused as a whole
 //!    ([`Refused`]). Anything else that is wrong (an unknown key, a wrong type, an empty text) is a [`Finding`] with its path,
 //!    and only that entry is ignored.
-//! 6. Each text is looked for by itself: in the language that was chosen, then in its relatives, the nearest first, and
+//! 7. Each text is looked for by itself: in the language that was chosen, then in its relatives, the nearest first, and
 //!    then the server's own text stands. Relatives are the files of the same language that CLDR knows a common ancestor
 //!    for: `es-UY`, `es-419`, `es-MX`, `es`; never another language, so that a sentence in one language is not followed
 //!    by one in another that the caller did not ask for. Where the server's own language is among them, it ends the row.
@@ -48,7 +51,7 @@
 //! Nothing here reads files. A host asks [`Catalogs::wanted`] which files a choice needs, loads and keeps them as it likes,
 //! and puts them together in a [`Chain`].
 //!
-//! Rules: B3, B4, L7, L8, L9.
+//! Rules: B3, B4, L7, L8, L9, L22.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -107,9 +110,9 @@ pub use draft::{Draft, mark};
 pub(crate) use finding::tell;
 pub use finding::{Finding, Refused, Wrong, place};
 pub use library::{Carried, Library};
-pub use lint::lint;
+pub use lint::{lint, lint_beside};
 pub use locale::{Bundle, Locale};
 pub use pseudo::{Pseudo, pseudo};
 pub use set::Catalogs;
 pub use sheet::{Line, Sheet};
-pub use slot::{Field, Path, Slot};
+pub use slot::{Field, Path, Slot, ValuePath};

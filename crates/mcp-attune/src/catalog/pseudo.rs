@@ -101,6 +101,8 @@ pub fn pseudo(default: &Sheet, how: Pseudo) -> String {
                 // It cannot be used as it is either.
                 None => line.text.to_string(),
             },
+            _ if line.path.as_value().is_some() => retell(&line.text, |text| how.words(text))
+                .map_or_else(|| line.text.to_string(), |told| format!("⟦{told}⟧")),
             _ => format!("⟦{}⟧", how.text(&line.text, &names)),
         };
         draft.copy(line, &text);

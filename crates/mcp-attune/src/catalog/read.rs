@@ -7,7 +7,7 @@ use mcp_attune_wire::message::Message;
 
 use super::finding::{Finding, Refused, Wrong};
 use super::sheet::{Line, Sheet};
-use super::slot::Path;
+use super::slot::{Path, VALUES};
 
 /// What a text was translated from, beside it.
 pub(super) const MARK: &str = "translated_from";
@@ -45,9 +45,12 @@ struct Shape {
     groups: &'static [&'static str],
     /// Whether several may stand in a list, each with its name.
     listed: bool,
+    /// Whether values of the thing can be translated.
+    values: bool,
 }
 
-const INNER: Shape = Shape { fields: THING, groups: &[], listed: false };
+const INNER: Shape = Shape { fields: THING, groups: &[], listed: false, values: false };
+const OUTPUT: Shape = Shape { values: true, ..INNER };
 
 #[derive(Default)]
 struct Reader {
@@ -67,15 +70,15 @@ impl Reader {
                 "$schema" | MARK => {}
                 key if BUNDLE.contains(&key) => self.text(path, value, marks.get(key)),
                 "keywords" => self.keywords(&path, value),
-                "author" => self.thing(&path, value, Shape { fields: &["name"], groups: &[], listed: false }),
-                "server" => self.thing(&path, value, Shape { fields: SERVER, groups: &[], listed: false }),
+                "author" => self.thing(&path, value, Shape { fields: &["name"], ..INNER }),
+                "server" => self.thing(&path, value, Shape { fields: SERVER, ..INNER }),
                 "tools" => self.things(
                     &path,
                     value,
-                    Shape { fields: TOOL, groups: &["arguments", "output"], listed: true },
+                    Shape { fields: TOOL, groups: &["arguments", "output"], listed: true, ..INNER },
                 ),
                 "prompts" => {
-                    self.things(&path, value, Shape { fields: THING, groups: &["arguments"], listed: true });
+                    self.things(&path, value, Shape { groups: &["arguments"], listed: true, ..INNER });
                 }
                 "resources" | "resource_templates" => self.things(&path, value, INNER),
                 "messages" => self.messages(&path, value),
@@ -122,8 +125,22 @@ impl Reader {
                 MARK => {}
                 "name" if shape.listed => {}
                 key if shape.fields.contains(&key) => self.text(path, value, marks.get(key)),
+                VALUES if shape.values => self.values(&path, value),
+                "output" if shape.groups.contains(&"output") => self.things(&path, value, OUTPUT),
                 key if shape.groups.contains(&key) => self.things(&path, value, INNER),
                 _ => self.find(path, value, Wrong::UnknownKey),
+            }
+        }
+    }
+
+    /// The translated values of an output field: what the server writes, and what people read instead.
+    fn values(&mut self, path: &Path, value: Value<'_>) {
+        if !self.is(value, Type::Object, path) {
+            return;
+        }
+        for (name, text) in value.members() {
+            if let Some(source) = self.name(path, name, text) {
+                self.text(path.with(&source), text, None);
             }
         }
     }

@@ -106,6 +106,22 @@ impl Slot<'_> {
     }
 }
 
+/// The member of an output field that holds its translated values.
+pub(super) const VALUES: &str = "values";
+
+/// Which value of which result field a translation is for.
+///
+/// Rules: L22.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ValuePath<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// The way to the field through the result: `wind_direction`, `forecast[].conditions`.
+    pub field: &'a str,
+    /// The value as the server writes it, with variable parts in braces.
+    pub source: &'a str,
+}
+
 /// The names that lead to a place in a locale file; shown as `tools.get_weather.title`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Path(Vec<Box<str>>);
@@ -120,6 +136,27 @@ impl Path {
     #[must_use]
     pub fn with(&self, name: &str) -> Self {
         Self(self.0.iter().cloned().chain([name.into()]).collect())
+    }
+
+    /// The place of a translated value: `tools.NAME.output.FIELD.values.SOURCE`.
+    ///
+    /// Rules: L22.
+    #[must_use]
+    pub fn of_value(tool: &str, field: &str, source: &str) -> Self {
+        Self(["tools", tool, "output", field, VALUES, source].map(Into::into).to_vec())
+    }
+
+    /// The parts of the path of a translated value. Returns `None` for the path of any other text.
+    #[must_use]
+    pub fn as_value(&self) -> Option<ValuePath<'_>> {
+        match self.0.as_slice() {
+            [section, tool, group, field, values, source]
+                if &**section == "tools" && &**group == "output" && &**values == VALUES =>
+            {
+                Some(ValuePath { tool, field, source })
+            }
+            _ => None,
+        }
     }
 
     /// The place without its last name, and that name.

@@ -14,7 +14,11 @@ impl<'a> Names<'a> {
     /// The names that cannot be taken for a word: `get-sum`, `us-west1`.
     pub(super) fn of(sheet: &'a Sheet) -> Self {
         let names = sheet.lines().filter(|line| line.path.names().next() != Some("messages"));
-        let names = names.flat_map(|line| line.path.names().skip(1));
+        // What a value is called is text too.
+        let names = names.flat_map(|line| {
+            let value = usize::from(line.path.as_value().is_some());
+            line.path.names().rev().skip(value).rev().skip(1)
+        });
         Self(names.filter(|name| name.contains(|it: char| !it.is_ascii_alphabetic())).collect())
     }
 

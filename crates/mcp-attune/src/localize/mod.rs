@@ -55,6 +55,7 @@ use crate::language::{ContentLanguage, Tag};
 
 // What is reached,
 mod asked;
+mod listed;
 mod schema;
 
 mod visit;
@@ -182,6 +183,31 @@ pub fn texts(answer: &Message<'_>, asked: &Asked, each: impl FnMut(Slot<'_>, &st
     }
     if let Some(result) = answer.member("result").filter(|_| answer.kind() == Kind::Answer) {
         visit::result(result, asked, &mut Names(each));
+    }
+}
+
+/// The values that the `outputSchema`s of a listing name under `enum`, `const` and `examples`, each with its tool and
+/// the way to its field.
+///
+/// Rules: L22.
+///
+/// ```
+/// use mcp_attune::localize::listed_values;
+/// use mcp_attune_wire::message::Message;
+///
+/// let answer = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"w","outputSchema":{"properties":{"wind":{"enum":["north"]}}}}]}}"#;
+/// let mut found = Vec::new();
+/// listed_values(&Message::parse(answer)?, |tool, field, value| found.push(format!("{tool} {field} {value}")));
+/// assert_eq!(found, ["w wind north"]);
+/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// ```
+pub fn listed_values(answer: &Message<'_>, mut each: impl FnMut(&str, &str, &str)) {
+    let result = answer.member("result").filter(|_| answer.kind() == Kind::Answer);
+    for tool in result.and_then(|result| result.member("tools")).into_iter().flat_map(Value::elements) {
+        let name = tool.member("name").and_then(Value::text).and_then(Text::decode);
+        if let Some((name, schema)) = name.zip(tool.member("outputSchema")) {
+            listed::each(schema, &mut |field, value| each(&name, field, value));
+        }
     }
 }
 

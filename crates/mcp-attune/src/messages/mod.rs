@@ -58,8 +58,9 @@ mod retell;
 
 pub use argument::{Argument, Arguments};
 pub use look::{Choice, Look, VALUE};
-pub use pattern::Call;
+pub use pattern::{Call, literal_pattern};
 pub use render::Voice;
 pub use retell::retell;
 pub use set::{Entry, Messages};
+pub use source::literal_source;
 pub use wrong::{Part, Wrong};

@@ -12,6 +12,26 @@ use crate::format::{Currency, Digits, Length, Number};
 /// How deep braces and brackets may stand inside each other; the parser calls itself for each.
 const DEEPEST: usize = 16;
 
+/// Writes text without variables as a Fluent pattern that renders to it. The text stands on one line.
+///
+/// ```
+/// use mcp_attune::messages::literal_pattern;
+///
+/// assert_eq!(literal_pattern("{id} is taken"), r#"{"{"}id{"}"} is taken"#);
+/// ```
+#[must_use]
+pub fn literal_pattern(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '{' => pattern.push_str(r#"{"{"}"#),
+            '}' => pattern.push_str(r#"{"}"}"#),
+            _ => pattern.push(char),
+        }
+    }
+    pattern
+}
+
 /// A pattern that can be rendered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pattern(pub(super) Box<[Piece]>);

@@ -2,6 +2,18 @@
 
 use super::wrong::Wrong;
 
+/// Writes text without variables as a `source` that fits it exactly.
+///
+/// ```
+/// use mcp_attune::messages::literal_source;
+///
+/// assert_eq!(literal_source("{id} is taken"), "{{id}} is taken");
+/// ```
+#[must_use]
+pub fn literal_source(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}
+
 /// A source that was read: fixed parts with variables between them.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Source {

@@ -405,7 +405,7 @@ impl Work<'_> {
     /// What a template makes of data; none where it fails, which is told.
     fn rendered(&mut self, template: &Template, data: Value<'_>) -> Option<String> {
         let short = self.budget.is_short();
-        let rendered = self.with_scene(data, |scene| {
+        let rendered = self.with_scene(data, self.shape.tool(), |scene| {
             if short { template.render_if_short(scene) } else { Some(template.render(scene)) }
         });
         let Some(rendered) = rendered else {
@@ -425,7 +425,8 @@ impl Work<'_> {
     /// The hints for data; none where they fail, which is told.
     fn hinted(&mut self, tool: &str, hints: &Hints, data: Value<'_>) -> Vec<String> {
         let short = self.budget.is_short();
-        let rendered = self.with_scene(data, |scene| {
+        // Hints are for models, which read the data too.
+        let rendered = self.with_scene(data, None, |scene| {
             if short { hints.render_if_short(scene) } else { Some(hints.render(scene)) }
         });
         let Some((lines, failed)) = rendered else {
@@ -437,7 +438,13 @@ impl Work<'_> {
         lines
     }
 
-    fn with_scene<R>(&mut self, data: Value<'_>, use_it: impl FnOnce(&Scene<'_>) -> R) -> R {
+    /// `tool` is the one whose values are written in the caller's language, if any are.
+    fn with_scene<R>(
+        &mut self,
+        data: Value<'_>,
+        tool: Option<&str>,
+        use_it: impl FnOnce(&Scene<'_>) -> R,
+    ) -> R {
         let translated = Cell::new(self.done.translated);
         let arguments = self.shape.arguments.as_deref().and_then(|text| Message::parse(text.as_bytes()).ok());
         let done = use_it(&Scene {
@@ -448,6 +455,8 @@ impl Work<'_> {
             now: self.shape.now,
             chain: self.chain,
             translated: Some(&translated),
+            tool,
+            output: self.shape.schema.output().map(Output::part),
         });
         self.done.translated = translated.get();
         done
@@ -518,8 +527,11 @@ struct Titles<'a> {
 
 impl Titles<'_> {
     fn find(&self, path: &str, field: Field) -> Option<Cow<'_, str>> {
-        let text = self.chain?.find(Slot::Output { tool: self.tool?, path, field })?;
-        // It is kept as it is written into a message.
+        self.said(self.chain?.find(Slot::Output { tool: self.tool?, path, field })?)
+    }
+
+    /// A text that is kept as it is written into a message.
+    fn said(&self, text: &str) -> Option<Cow<'_, str>> {
         let text = serde_json::from_str::<String>(text).ok()?;
         self.found.set(true);
         Some(Cow::Owned(text))
@@ -537,5 +549,20 @@ impl Labels for Titles<'_> {
 
     fn word(&self, word: Word) -> Cow<'_, str> {
         self.words.word(word)
+    }
+
+    fn heading(&self) -> Option<Cow<'_, str>> {
+        let text = self.chain?.find(Slot::Tool(self.tool?, Field::Title))?;
+        self.said(text)
+    }
+
+    fn has_values(&self) -> bool {
+        self.tool.zip(self.chain).is_some_and(|(tool, chain)| chain.has_values(tool))
+    }
+
+    fn value(&self, path: &str, value: &str) -> Option<String> {
+        let text = self.chain?.value(self.tool?, path, value)?;
+        self.found.set(true);
+        Some(text)
     }
 }

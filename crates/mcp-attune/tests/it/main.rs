@@ -19,5 +19,6 @@ mod shape_properties;
 mod tasks;
 mod template;
 mod template_bounds;
+mod values;
 mod views;
 mod when;

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::desk::{Desk, language};
 use super::texts::{Texts, ask};
+use crate::arguments::Named;
 use crate::exit::{Exit, hinted};
 use crate::progress;
 use crate::running::one_thread;
@@ -21,12 +22,14 @@ use crate::text::json;
 
 /// Write the texts of a server into the locale file of its own language
 ///
-/// What the server says now is written; messages, which no server lists, stay as they are. In the other locale files of the
+/// What the server says now is written; messages, which no server lists, stay as they are. Words that results can hold are
+/// written too: those that an outputSchema lists under enum, const and examples, and with --call those of real results;
+/// values that are there already stay, while their tool does. In the other locale files of the
 /// folder, texts that were translated from what the server no longer says are marked with what they were translated from,
 /// and nothing else changes.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune catalog extract --out target/locales-of-help -- attune demo --bare --stdio\n\nA server that runs, and one that is started:\n  attune catalog extract http://127.0.0.1:9000/mcp --out locales\n  attune catalog extract --out locales -- npx -y some-server"
+    after_help = "Examples:\n  $ attune catalog extract --out target/locales-of-help -- attune demo --bare --stdio\n  $ attune catalog extract --call 'get_weather={\"location\": \"Bern\"}' --out target/locales-of-help -- attune demo --bare --stdio\n\nA server that runs, and one that is started:\n  attune catalog extract http://127.0.0.1:9000/mcp --out locales\n  attune catalog extract --out locales -- npx -y some-server"
 )]
 pub(super) struct Extract {
     #[command(flatten)]
@@ -34,6 +37,9 @@ pub(super) struct Extract {
     /// The folder of the locale files; it is made where it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// A tool to call for the words in its result, with arguments as JSON where its schema gives none
+    #[arg(long, value_name = "TOOL[=JSON]")]
+    call: Vec<String>,
     /// The language of the server's own texts; without it, what the server says, else en
     #[arg(long, value_name = "TAG")]
     default_language: Option<String>,
@@ -69,9 +75,10 @@ impl Extract {
         (options.connect, options.answer) = (patience, patience);
         // What is wrong with the command line is told before anything is started.
         let given = self.default_language.as_deref().map(language).transpose()?;
+        let named: Vec<_> = self.call.iter().map(|text| Named::read(text)).collect::<Result<_, _>>()?;
         let texts = one_thread()?.block_on(async {
             let connection = Connection::open(&target, &options).await?;
-            let texts = ask(&connection, told).await;
+            let texts = ask(&connection, &named, told).await;
             connection.close().await;
             progress::clear();
             texts

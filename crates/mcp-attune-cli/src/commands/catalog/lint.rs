@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use mcp_attune::catalog::{Locale, Sheet, lint, place};
+use mcp_attune::catalog::{Catalogs, Locale, Sheet, lint_beside, place};
 use mcp_attune::language::Tag;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::text::json;
 /// Find mistakes in locale files: exit 0 if there are none, 1 if there are
 ///
 /// Found are names that got translated, variables that were lost or invented, errors in Fluent, names of files that are no
-/// language, words of mixed scripts, plural forms that the language does not have or lacks, blanks at an end, empty
+/// language, values of a field of which some are translated and others are not, words of mixed scripts, plural forms that the language does not have or lacks, blanks at an end, empty
 /// texts, and texts much longer than in the default language.
 #[derive(clap::Args)]
 #[command(
@@ -66,10 +66,22 @@ impl Lint {
                 "name it such as de-CH.json, or move it away",
             ));
         }
+        let mut read = Vec::new();
         for file in files {
             let bytes = Desk::read(&file.path)?;
+            let sheet = Sheet::read(&bytes).ok().map(|(sheet, _)| sheet);
+            read.push((file, bytes, sheet));
+        }
+        let tags = read.iter().map(|(file, ..)| file.tag.clone());
+        // With more languages than a server can offer, each is looked at as if it had no relatives.
+        let catalogs = Catalogs::new(desk.default.clone(), tags).ok();
+        for (file, bytes, _) in &read {
             let source = source.as_ref().filter(|_| file.tag != desk.default);
-            look(&file.path, &file.tag, &bytes, source, &mut shown.findings);
+            let wanted = catalogs.as_ref().map(|catalogs| catalogs.wanted(&file.tag)).unwrap_or_default();
+            let lends = |tag: &Tag| *tag != file.tag && *tag != desk.default && wanted.contains(&tag);
+            let relatives = read.iter().filter(|(other, ..)| lends(&other.tag));
+            let relatives: Vec<&Sheet> = relatives.filter_map(|(.., sheet)| sheet.as_ref()).collect();
+            look(&file.path, &file.tag, bytes, source, &relatives, &mut shown.findings);
         }
         if self.json {
             json(out, &shown)?;
@@ -86,7 +98,14 @@ fn whole(file: &Path, kind: &'static str, what: &str, hint: &'static str) -> Fin
     Finding { file, line: 1, column: 1, path: String::new(), kind, what: what.to_owned(), hint }
 }
 
-fn look(path: &Path, tag: &Tag, bytes: &[u8], source: Option<&Sheet>, found: &mut Vec<Finding>) {
+fn look(
+    path: &Path,
+    tag: &Tag,
+    bytes: &[u8],
+    source: Option<&Sheet>,
+    relatives: &[&Sheet],
+    found: &mut Vec<Finding>,
+) {
     let (sheet, mut unusable) = match Sheet::read(bytes) {
         Ok(read) => read,
         Err(why) => {
@@ -116,7 +135,7 @@ fn look(path: &Path, tag: &Tag, bytes: &[u8], source: Option<&Sheet>, found: &mu
     for it in unusable {
         tell(it.at, it.path.to_string(), "unusable", it.what.to_string(), it.hint());
     }
-    for it in lint(tag, &sheet, source) {
+    for it in lint_beside(tag, &sheet, source, relatives) {
         tell(it.at, it.path.to_string(), it.what.kind(), it.what.to_string(), it.what.hint());
     }
     if let Some(own) = found.get_mut(from..) {

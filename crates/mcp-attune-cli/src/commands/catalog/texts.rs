@@ -4,12 +4,17 @@ use std::cell::Cell;
 
 use mcp_attune::catalog::{Draft, Sheet};
 use mcp_attune::language::Tag;
-use mcp_attune::localize::{Asked, texts};
+use mcp_attune::localize::{Asked, listed_values, texts};
+use mcp_attune::shape::Schema;
+use mcp_attune::shape::render::candidates;
 use mcp_attune_rmcp::{Connection, Era};
-use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::{Message, meta::CONTENT_LANGUAGE};
 
+use crate::arguments::{Named, only_named};
 use crate::server::{answer, endless, framed, pages};
+use crate::text::quoted;
+use crate::tool::Tool;
 
 /// All texts of a server.
 #[derive(Default)]
@@ -20,11 +25,15 @@ pub(in crate::commands) struct Texts {
     /// How many came, and how many of them are too long for a locale file.
     pub(in crate::commands) count: usize,
     pub(in crate::commands) too_long: usize,
+    /// The tools, where some are called.
+    tools: Vec<Tool>,
 }
 
-/// Asks a server for all that it lists, page by page; `progress` is told the method, the page, and how many texts there are.
+/// Asks a server for all that it lists, page by page, and calls the tools that are named for the words in their results.
+/// `progress` is told the method, the page, and how many texts there are.
 pub(in crate::commands) async fn ask(
     connection: &Connection,
+    named: &[Named],
     progress: impl Fn(&str, usize, usize),
 ) -> anyhow::Result<Texts> {
     let mut all = Texts::default();
@@ -50,10 +59,51 @@ pub(in crate::commands) async fn ask(
             pages(connection, method, turn, take).await?;
         }
     }
+    let tools = std::mem::take(&mut all.tools);
+    for (number, call) in only_named(&tools, named)?.into_iter().enumerate() {
+        progress("tools/call", number + 1, all.count);
+        let name = quoted(&call.tool.name);
+        match connection.call_raw(&call.tool.name, call.arguments.into()).await {
+            Ok(raw) => {
+                if !all.take_result(call.tool, &answer("tools/call", &framed(raw.get()))?) {
+                    eprintln!("warning: `{name}` gave no data, so that no values were taken from it");
+                }
+            }
+            // One tool that fails is no reason to lose what the others say.
+            Err(why) => eprintln!("warning: `{name}` could not be called: {why}"),
+        }
+    }
     Ok(all)
 }
 
 impl Texts {
+    fn take_value(&mut self, tool: &str, field: &str, value: &str) {
+        self.count += usize::from(self.draft.add_value(tool, field, value));
+    }
+
+    /// Takes the words of a result: of its structured content, or of the text that is JSON. Says whether there was any.
+    fn take_result(&mut self, tool: &Tool, message: &Message<'_>) -> bool {
+        let Some(result) = message.member("result") else { return false };
+        let failed = result.member("isError").is_some_and(|error| error.raw() == "true");
+        let output = match &tool.output {
+            Schema::Known(output) => Some(output.part()),
+            _ => None,
+        };
+        let mut take = |data: Value<'_>| {
+            candidates(data, output, &mut |field, value| self.take_value(&tool.name, field, value));
+        };
+        if let Some(data) = result.member("structuredContent").filter(|_| !failed) {
+            take(data);
+            return true;
+        }
+        let mut blocks = result.member("content").into_iter().flat_map(Value::elements);
+        let text = blocks.find_map(|block| block.member("text")?.text()?.decode()).filter(|_| !failed);
+        let read = text.as_deref().and_then(|text| Message::parse(text.as_bytes()).ok());
+        let data =
+            read.as_ref().map(Message::body).filter(|data| matches!(data.kind(), Type::Object | Type::Array));
+        data.map(take).is_some()
+    }
+
     /// Takes the texts of a result.
     fn take(&mut self, method: &str, message: &Message<'_>) -> anyhow::Result<()> {
         texts(message, &Asked::new(method), |slot, text| {
@@ -62,6 +112,11 @@ impl Texts {
                 self.too_long += 1;
             }
         });
+        if method == "tools/list" {
+            listed_values(message, |tool, field, value| self.take_value(tool, field, value));
+            let listed = message.member("result").and_then(|result| result.member("tools"));
+            self.tools.extend(listed.into_iter().flat_map(Value::elements).filter_map(Tool::read));
+        }
         if self.count > Sheet::MAX_TEXTS {
             return Err(endless(&format!("more than {} texts", Sheet::MAX_TEXTS)));
         }

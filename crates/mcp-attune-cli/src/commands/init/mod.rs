@@ -140,7 +140,7 @@ impl Init {
 }
 
 async fn question(connection: &Connection) -> anyhow::Result<Asked> {
-    let texts = ask(connection, extract::told).await?;
+    let texts = ask(connection, &[], extract::told).await?;
     let tools = match connection.info().capabilities.tools {
         Some(_) => connection.tools().await?.to_vec(),
         None => Vec::new(),

@@ -12,23 +12,23 @@ use crate::shape::Part;
 
 /// Where a part of the result is, as the schema names it.
 #[derive(Clone, Default)]
-pub(super) struct Place<'a> {
+pub(in crate::shape) struct Place<'a> {
     pub(super) part: Option<Part<'a>>,
     path: String,
 }
 
 impl<'a> Place<'a> {
-    pub(super) fn root(part: Option<Part<'a>>) -> Self {
+    pub(in crate::shape) fn root(part: Option<Part<'a>>) -> Self {
         Self { part, path: String::new() }
     }
 
     /// The place of the elements of a list.
-    pub(super) fn items(&self) -> Self {
+    pub(in crate::shape) fn items(&self) -> Self {
         Self { part: self.part.and_then(Part::items), path: format!("{}[]", self.base()) }
     }
 
     /// The place of a member.
-    fn member(&self, name: &str) -> Self {
+    pub(in crate::shape) fn member(&self, name: &str) -> Self {
         let named = self.part.and_then(|part| part.property(name));
         let part = named.or_else(|| self.part.and_then(Part::others));
         let step = if named.is_none() && part.is_some() { "*" } else { name };
@@ -55,6 +55,16 @@ impl<'a> Place<'a> {
         let said = self.said(|path| labels.description(path));
         let said = said.or_else(|| self.part.and_then(Part::description).map(Cow::Borrowed))?;
         Some(one_line(&clean(said)).into_owned()).filter(|said| !said.is_empty())
+    }
+
+    /// Its way through the result.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// What people read in the place of a value here.
+    pub(in crate::shape) fn value(&self, find: impl Fn(&str) -> Option<String>) -> Option<String> {
+        self.said(|path| find(path).map(Cow::Owned)).map(Cow::into_owned)
     }
 
     fn said<'t>(&'t self, said: impl Fn(&str) -> Option<Cow<'t, str>>) -> Option<Cow<'t, str>> {

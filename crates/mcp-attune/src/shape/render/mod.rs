@@ -1,9 +1,11 @@
 //! Data as people read them: Markdown or plain text, made from the data and what the schema says of them.
 //!
-//! 1. The page is the data's: members in their order, nothing lost. The title of the schema is the heading; the simple
+//! 1. The page is the data's: members in their order, nothing lost. Where the schema has a title, the heading is the tool's
+//!    title in the caller's language, else that title made readable; the simple
 //!    fields of an object are a list, objects inside are sections, lists of objects are tables, or one thing after
 //!    another where a table would be too wide.
 //! 2. Fields are called as the caller's language or the schema calls them, else by their names made readable.
+//!    Values are written as the caller's locale files translate them, where they do.
 //! 3. Numbers, dates, times, durations, percentages, measures and money are written as the caller writes them, wherever it is
 //!    sure that they are such. What is not sure stays as it is: wrong is worse than plain.
 //! 4. Values are text. Whatever they hold, it is seen as it is and does nothing: no markup, no HTML, and no link but an
@@ -12,7 +14,7 @@
 //! 6. A page is bounded in depth and in bytes. What is deeper is JSON; what has no room is counted in the last line.
 //! 7. `compact` leaves out what says nothing and what the operator called unimportant; `verbose` says what fields are.
 //!
-//! Rules: F6, F7, F8.
+//! Rules: F6, F7, F8, L22.
 
 // What values mean, and how they are written,
 mod clean;
@@ -30,6 +32,7 @@ mod field;
 mod json;
 mod layout;
 
+mod candidates;
 mod rows;
 mod walk;
 
@@ -41,8 +44,10 @@ mod text;
 use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
 
+pub use candidates::candidates;
 pub(super) use compact::compact_within;
 pub use compact::{Compacted, compact};
+pub(super) use field::Place;
 pub use words::{Labels, OwnWords, Word, word};
 
 use super::Part;

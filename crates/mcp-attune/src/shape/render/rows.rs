@@ -111,7 +111,7 @@ impl<'h> Walk<'h, '_> {
             Type::Null | Type::Object => DASH,
             Type::Array if value.is_empty() => DASH,
             Type::Array => {
-                let items: Vec<_> = value.elements().map(|element| self.inline(element, of)).collect();
+                let items: Vec<_> = value.elements().map(|element| self.element(element, of)).collect();
                 let items: Vec<_> = items.iter().map(Inline::as_str).collect();
                 let between = if items.iter().any(|item| item.contains(',')) { "; " } else { ", " };
                 Inline::Text(Cow::Owned(items.join(between)))

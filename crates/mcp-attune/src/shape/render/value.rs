@@ -129,6 +129,12 @@ impl<'h> Values<'h> {
         }
     }
 
+    /// Whether a string is an address, or one that is written anew for each reader: a date, a time or a duration.
+    pub(super) fn is_written_anew(&self, text: &str, sense: Sense) -> bool {
+        let dated = self.day(text, Beside::default()).or_else(|| self.clock(text, sense));
+        is_link(text) || dated.or_else(|| self.lasting(text, None)).is_some()
+    }
+
     fn string<'a>(
         &self,
         text: Cow<'a, str>,

@@ -22,6 +22,7 @@ use super::tree::{Node, Tree};
 use super::value::{Beside, Values};
 use super::words::Word;
 use crate::features::Verbosity;
+use crate::shape::Part;
 
 /// How many levels of headings there are.
 pub(super) const HEADINGS: usize = 4;
@@ -36,6 +37,8 @@ pub(super) struct Walk<'h, 'p> {
     pub(super) kept: Vec<Fields<'h>>,
     /// Whether the data are the text of a value.
     embedded: bool,
+    /// Whether any value has a translation.
+    localized: bool,
 }
 
 /// Whose value is laid out: what its field says of it, and the object around it.
@@ -57,7 +60,8 @@ impl<'f, 'a> Of<'f, 'a> {
 pub(super) fn lay<'h>(data: Value<'h>, how: &'h Rendering<'h>, paper: &mut dyn Paper) -> usize {
     let tree = Tree::of(data);
     let values = Values::new(how.values, how.labels);
-    let mut walk = Walk { how, values, paper, hidden: 0, kept: Vec::new(), embedded: false };
+    let localized = how.labels.has_values();
+    let mut walk = Walk { how, values, paper, hidden: 0, kept: Vec::new(), embedded: false, localized };
     walk.root(tree.root());
     if walk.hidden > 0 {
         let (word, count) = (how.labels.word(Word::NotShown), walk.values.count(walk.hidden));
@@ -69,7 +73,11 @@ pub(super) fn lay<'h>(data: Value<'h>, how: &'h Rendering<'h>, paper: &mut dyn P
 impl<'h> Walk<'h, '_> {
     fn root(&mut self, data: Node<'h>) {
         let root = Place::root(self.how.output);
-        let title = root.title(self.how.labels).and_then(|title| name::heading(&clean::clean(title)));
+        let labels = self.how.labels;
+        let typed = self.how.output.and_then(Part::title);
+        let said = labels.title("").or_else(|| typed.and_then(|_| labels.heading()));
+        let said = said.map(|title| clean::one_line(&clean::clean(title)).into_owned());
+        let title = said.or_else(|| name::heading(&clean::clean(Cow::Borrowed(typed?))));
         if let Some(title) = title {
             self.paper.put(&Block::Heading { level: 1, text: &title });
         }
@@ -124,7 +132,23 @@ impl<'h> Walk<'h, '_> {
         Cow::Owned(cut)
     }
 
+    /// A string as the caller's locale files have it; none where they do not.
+    fn told(&self, value: Node<'h>, place: &Place<'h>) -> Option<Cow<'h, str>> {
+        let text = value.text().filter(|_| self.localized)?.decode()?;
+        let told = place.value(|path| self.how.labels.value(path, &text))?;
+        Some(clean::clean(Cow::Owned(told)))
+    }
+
+    /// The same for what stands in a list whose elements have no place of their own.
+    pub(super) fn element(&mut self, value: Node<'h>, of: Of<'_, 'h>) -> Inline<'h> {
+        let items = self.localized.then(|| of.place.items());
+        self.inline(value, items.as_ref().map_or(of, |items| Of { place: items, ..of }))
+    }
+
     pub(super) fn inline(&mut self, value: Node<'h>, of: Of<'_, 'h>) -> Inline<'h> {
+        if let Some(told) = self.told(value, of.place) {
+            return Inline::Text(told);
+        }
         match self.values.scalar(value, of.sense, of.format, of.beside) {
             Inline::Text(text) if text.len() > 256 => Inline::Text(self.fitting(text)),
             inline => inline,
@@ -137,7 +161,10 @@ impl<'h> Walk<'h, '_> {
             Type::Object | Type::Array if value.is_empty() => Some(self.values.empty()),
             Type::Object => None,
             Type::Array => layout::in_line(value).then(|| self.joined(value, of)).flatten(),
-            Type::String if value.text().is_some_and(layout::has_lines) => None,
+            Type::String if value.text().is_some_and(layout::has_lines) => {
+                let told = self.told(value, of.place).filter(|told| !told.contains('\n'));
+                told.map(Inline::Text)
+            }
             _ => Some(self.inline(value, of)),
         }
     }
@@ -146,7 +173,7 @@ impl<'h> Walk<'h, '_> {
     fn joined(&mut self, list: Node<'h>, of: Of<'_, 'h>) -> Option<Inline<'h>> {
         let mut items = Vec::new();
         for element in list.elements() {
-            match self.inline(element, of) {
+            match self.element(element, of) {
                 Inline::Text(text) => items.push(text),
                 link if items.is_empty() && list.elements().nth(1).is_none() => return Some(link),
                 _ => return None,
@@ -166,7 +193,7 @@ impl<'h> Walk<'h, '_> {
                 fields.keep(&mut self.kept);
             }
             Type::Array if !value.is_empty() => self.list(value, of, level),
-            Type::String if self.embedded(value, of, level) => {}
+            Type::String if self.said(value, of) || self.embedded(value, of, level) => {}
             Type::String if value.text().is_some_and(layout::has_lines) => self.lines(value, of),
             _ => {
                 let inline = self.simple(value, of).unwrap_or(Inline::Text(Cow::Borrowed("")));
@@ -176,6 +203,15 @@ impl<'h> Walk<'h, '_> {
                 }
             }
         }
+    }
+
+    /// A string that the caller's locale files have.
+    fn said(&mut self, value: Node<'h>, of: Of<'_, 'h>) -> bool {
+        let told = self.told(value, of.place);
+        if let Some(told) = &told {
+            self.put(&Block::Lines(told));
+        }
+        told.is_some()
     }
 
     /// Many tools return JSON as text. It is laid out as what it is, but not what is text in it once more.
@@ -195,8 +231,15 @@ impl<'h> Walk<'h, '_> {
         }
         let how = Rendering { output: None, ..*self.how };
         let values = Values::new(how.values, how.labels);
-        let mut walk =
-            Walk { how: &how, values, paper: &mut *self.paper, hidden: 0, kept: Vec::new(), embedded: true };
+        let mut walk = Walk {
+            how: &how,
+            values,
+            paper: &mut *self.paper,
+            hidden: 0,
+            kept: Vec::new(),
+            embedded: true,
+            localized: self.localized,
+        };
         let of =
             Of { sense: Sense::Plain, format: None, place: &Place::root(None), beside: Beside::default() };
         walk.section(root, of, level);

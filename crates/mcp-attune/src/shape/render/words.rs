@@ -75,6 +75,24 @@ pub trait Labels {
 
     /// A word in the caller's language.
     fn word(&self, word: Word) -> Cow<'_, str>;
+
+    /// What stands above a result whose schema has a title, which is the name of a type and in no language: what the
+    /// caller's language calls the tool.
+    fn heading(&self) -> Option<Cow<'_, str>> {
+        None
+    }
+
+    /// Whether any value has a translation: without one, values are not looked up.
+    fn has_values(&self) -> bool {
+        false
+    }
+
+    /// What people read in the place of a value of the field. Returns `None` where it stays as the server wrote it.
+    ///
+    /// Rules: L22.
+    fn value(&self, _path: &str, _value: &str) -> Option<String> {
+        None
+    }
 }
 
 /// No labels but what the schema says, and the words of a language, by its tag.

@@ -3,31 +3,90 @@
 //! 1. Whole numbers are exact up to 38 digits. Numbers with a point or an exponent are floats where a float says the same;
 //!    what neither can say exactly stays as it was written: it can be printed and formatted, not calculated with.
 //! 2. Half a character, which JSON can write and text cannot hold, is U+FFFD.
+//! 3. A string is what the server wrote, so that comparing means what it says. What people read in its place, where the
+//!    caller's locale files have something else, is kept [beside](Localized) and used where it is printed.
 
 use core::fmt;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use mcp_attune_wire::json::{self, Text, Type, Walk};
 use minijinja::value::{Enumerator, Object, ObjectExt as _, ObjectRepr, Value};
 
-/// A value that was read before, which bounds how deep it is.
-pub(super) fn value(value: json::Value<'_>) -> Value {
-    walked(&mut value.walk())
+use crate::catalog::Chain;
+use crate::shape::Part;
+use crate::shape::render::Place;
+
+/// What people read in the place of strings, by where in memory these are: a copy of a [`Value`] shares its text, and what
+/// a template makes of it is another text.
+///
+/// Rules: L22.
+#[derive(Default)]
+pub(super) struct Localized(HashMap<usize, (Arc<str>, Box<str>)>);
+
+impl Localized {
+    pub(super) fn get(&self, value: &Value) -> Option<&str> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(&value.as_str()?.as_ptr().addr()).map(|(_, told)| &**told)
+    }
+
+    /// A string that is known again. It is held here, so that nothing else can come to stand in its place.
+    fn put(&mut self, text: &str, told: String) -> Value {
+        let held: Arc<str> = text.into();
+        self.0.insert(held.as_ptr().addr(), (held.clone(), told.into()));
+        Value::from(held)
+    }
 }
 
-fn walked(walk: &mut Walk<'_>) -> Value {
+/// Where the strings of a result are looked up.
+pub(super) struct Lookup<'a> {
+    pub(super) tool: &'a str,
+    pub(super) chain: &'a Chain,
+    pub(super) output: Option<Part<'a>>,
+}
+
+/// A value that was read before, which bounds how deep it is.
+pub(super) fn value(value: json::Value<'_>) -> Value {
+    walked(&mut value.walk(), None, &mut Localized::default())
+}
+
+/// The same for a result whose strings may be translated.
+pub(super) fn localized(value: json::Value<'_>, lookup: &Lookup<'_>) -> (Value, Localized) {
+    let mut found = Localized::default();
+    let value = walked(&mut value.walk(), Some((lookup, &Place::root(lookup.output))), &mut found);
+    (value, found)
+}
+
+fn walked(walk: &mut Walk<'_>, place: Option<(&Lookup<'_>, &Place<'_>)>, found: &mut Localized) -> Value {
     match walk.kind() {
         Type::Object => {
             let mut members = Vec::new();
-            walk.members(|name, walk| members.push((text(name), walked(walk))));
+            walk.members(|name, walk| {
+                let name = text(name);
+                let member =
+                    place.map(|(lookup, place)| (lookup, place.member(name.as_str().unwrap_or_default())));
+                let value = walked(walk, member.as_ref().map(|(lookup, place)| (*lookup, place)), found);
+                members.push((name, value));
+            });
             Value::from_object(Members::new(members))
         }
         Type::Array => {
+            let items = place.map(|(lookup, place)| (lookup, place.items()));
+            let items = items.as_ref().map(|(lookup, place)| (*lookup, place));
             let mut elements = Vec::new();
-            walk.elements(|walk| elements.push(walked(walk)));
+            walk.elements(|walk| elements.push(walked(walk, items, found)));
             Value::from(elements)
         }
-        Type::String => walk.value().text().map_or(Value::UNDEFINED, text),
+        Type::String => {
+            let value = walk.value().text().map_or(Value::UNDEFINED, text);
+            let told = place.zip(value.as_str()).and_then(|((lookup, place), text)| {
+                let told = place.value(|path| lookup.chain.value(lookup.tool, path, text))?;
+                Some(found.put(text, told))
+            });
+            told.unwrap_or(value)
+        }
         Type::Number => number(walk.value().raw()),
         Type::Boolean => Value::from(walk.value().raw() == "true"),
         Type::Null => {

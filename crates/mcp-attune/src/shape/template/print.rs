@@ -9,6 +9,7 @@ use minijinja::{Error, Output, State};
 use super::data::Written;
 use super::escape;
 use super::name::Kind;
+use super::scene::Root;
 use super::wrong::told;
 use super::{MAX_OUTPUT, wrong::What};
 
@@ -30,6 +31,8 @@ pub(super) fn print(
         if value.is_safe() {
             return put(out, state, text);
         }
+        let root = Root::of(state)?;
+        let text = root.local(value).unwrap_or(text);
         return match kind {
             Kind::Markdown => put(out, state, &escape::markdown(text)),
             Kind::Text => put(out, state, &escape::visible(text)),

@@ -3,19 +3,21 @@
 use core::fmt;
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 use mcp_attune_wire::json;
 use minijinja::value::{Object, Value, ValueKind};
 use minijinja::{Error, State};
 
-use super::data;
+use super::data::{self, Localized, Lookup};
 use super::name::Kind;
+use super::print;
 use super::wrong::{What, told};
 use crate::catalog::Chain;
 use crate::features::{FLAGS, Verbosity, Wanted};
 use crate::format::Format;
+use crate::shape::Part;
 
 /// What one rendering is made from.
 ///
@@ -38,13 +40,29 @@ pub struct Scene<'a> {
     pub chain: Option<&'a Chain>,
     /// Where it is noted that a text of theirs was used.
     pub translated: Option<&'a Cell<bool>>,
+    /// The tool whose values are written as the locale files have them; none: they are written as they are.
+    ///
+    /// Rules: L22.
+    pub tool: Option<&'a str>,
+    /// What the tool's schema says of the data.
+    pub output: Option<Part<'a>>,
 }
 
 impl<'a> Scene<'a> {
     /// A result for a caller; what was asked, and locale files, can be added.
     #[must_use]
     pub fn new(data: json::Value<'a>, wanted: &'a Wanted, values: &'a Format, now: Timestamp) -> Self {
-        Self { data, arguments: None, wanted, values, now, chain: None, translated: None }
+        Self {
+            data,
+            arguments: None,
+            wanted,
+            values,
+            now,
+            chain: None,
+            translated: None,
+            tool: None,
+            output: None,
+        }
     }
 }
 
@@ -65,12 +83,20 @@ pub(super) struct Root {
     /// Whether a text of the locale files was used.
     pub(super) translated: AtomicBool,
     pub(super) kind: Kind,
+    localized: Localized,
 }
 
 impl Root {
     pub(super) fn new(scene: &Scene<'_>, kind: Kind) -> Self {
+        let lookup = scene.tool.zip(scene.chain).filter(|(tool, chain)| chain.has_values(tool));
+        // Structured content stays what it is.
+        let (data, localized) = match lookup.filter(|_| kind != Kind::Json) {
+            Some((tool, chain)) => data::localized(scene.data, &Lookup { tool, chain, output: scene.output }),
+            None => (data::value(scene.data), Localized::default()),
+        };
         Self {
-            data: data::value(scene.data),
+            data,
+            localized,
             arguments: scene.arguments.map_or_else(|| Value::from(()), data::value),
             features: Value::from_object(Features(scene.wanted.clone())),
             values: scene.values.clone(),
@@ -85,6 +111,20 @@ impl Root {
     pub(super) fn of(state: &State<'_, '_>) -> Result<Arc<Self>, Error> {
         let found = state.lookup(SELF).and_then(|value| value.downcast_object::<Self>());
         found.ok_or_else(|| told(What::Impossible(String::new())))
+    }
+
+    /// What people read in the place of a value of the data. Returns `None` for a value that stays as it is.
+    ///
+    /// Rules: L22.
+    pub(super) fn local(&self, value: &Value) -> Option<&str> {
+        let told = self.localized.get(value)?;
+        self.translated.store(true, Ordering::Relaxed);
+        Some(told)
+    }
+
+    /// The text that people read of a value.
+    pub(super) fn shown(&self, value: &Value) -> Result<String, Error> {
+        self.local(value).map_or_else(|| print::plain(value), |told| Ok(told.to_owned()))
     }
 
     fn timezone(&self) -> String {

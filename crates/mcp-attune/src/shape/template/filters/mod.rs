@@ -41,6 +41,7 @@ named! {
     "plural" => words::plural,
     "list" => words::list,
     "t" => words::t,
+    "translated" => words::translated,
     // for text,
     "link" => texts::link,
     "raw" => texts::raw,

@@ -51,7 +51,12 @@ pub(super) fn tojson(value: &Value) -> Result<Value, Error> {
 }
 
 /// `stops | join(", ")`
-pub(super) fn join(value: &Value, between: Option<Value>, given: Kwargs) -> Result<Value, Error> {
+pub(super) fn join(
+    state: &State<'_, '_>,
+    value: &Value,
+    between: Option<Value>,
+    given: Kwargs,
+) -> Result<Value, Error> {
     let options = Options::new("join", &given);
     let between = options.text("d", between.as_ref())?.unwrap_or_default();
     let attribute = options.text("attribute", None)?;
@@ -62,6 +67,7 @@ pub(super) fn join(value: &Value, between: Option<Value>, given: Kwargs) -> Resu
     if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
         return Err(other_kind("join", "a list", value));
     }
+    let root = Root::of(state)?;
     let mut out = String::new();
     for (index, item) in value.try_iter()?.enumerate() {
         if index > 0 {
@@ -71,7 +77,7 @@ pub(super) fn join(value: &Value, between: Option<Value>, given: Kwargs) -> Resu
             Some(attribute) => item.get_attr(attribute)?,
             None => item,
         };
-        out.push_str(&print::plain(&item)?);
+        out.push_str(&root.shown(&item)?);
         bounded(&out)?;
     }
     Ok(Value::from(out))
@@ -98,15 +104,23 @@ pub(super) fn replace(value: &Value, from: &Value, to: &Value) -> Result<Value, 
 }
 
 /// `text | truncate(80)`: so many characters at most, the last of them `…` where something is left out
-pub(super) fn truncate(value: &Value, length: Option<Value>, given: Kwargs) -> Result<Value, Error> {
+pub(super) fn truncate(
+    state: &State<'_, '_>,
+    value: &Value,
+    length: Option<Value>,
+    given: Kwargs,
+) -> Result<Value, Error> {
     let options = Options::new("truncate", &given);
     let most = options.count("length", length.as_ref())?.unwrap_or(255);
     options.done()?;
     if value.is_none() {
         return Ok(value.clone());
     }
+    let root = Root::of(state)?;
     let text = value.as_str().ok_or_else(|| other_kind("truncate", "text", value))?;
+    let text = root.local(value).unwrap_or(text);
     if text.chars().nth(most).is_none() {
+        // Printed, it is translated.
         return Ok(value.clone());
     }
     let kept: String = text.chars().take(most.saturating_sub(1)).collect();

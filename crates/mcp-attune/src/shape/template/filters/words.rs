@@ -62,15 +62,24 @@ pub(super) fn list(
     if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
         return Err(other_kind("list", "a list", value));
     }
+    let root = Root::of(state)?;
     let mut items = Vec::new();
     for item in value.try_iter()? {
         if items.len() == MOST_ITEMS {
             return Err(wrong("list", format!("takes at most {MOST_ITEMS} items")));
         }
-        items.push(print::plain(&item)?);
+        items.push(root.shown(&item)?);
     }
     let items: Vec<&str> = items.iter().map(String::as_str).collect();
-    Ok(Value::from(Root::of(state)?.values.list(&items, kind)))
+    Ok(Value::from(root.values.list(&items, kind)))
+}
+
+/// `conditions | translated`: what people read in the place of a value, for filters that come after it
+pub(super) fn translated(state: &State<'_, '_>, value: &Value) -> Result<Value, Error> {
+    if value.is_undefined() {
+        return Err(other_kind("translated", "a value", value));
+    }
+    Ok(Root::of(state)?.local(value).map_or_else(|| value.clone(), Value::from))
 }
 
 /// `"seats-left" | t(count=3, default="…")`: a message of the locale files
@@ -85,7 +94,7 @@ pub(super) fn t(state: &State<'_, '_>, value: &Value, given: Kwargs) -> Result<V
         let argument = options.any(name, None)?.unwrap_or_default();
         arguments = match argument.kind() {
             ValueKind::Undefined => continue,
-            ValueKind::String => arguments.text(name, argument.as_str().unwrap_or_default().to_owned()),
+            ValueKind::String => arguments.text(name, root.shown(&argument)?),
             ValueKind::Number => arguments.with(name, Argument::Number(options::number("t", &argument)?)),
             _ => arguments.text(name, print::plain(&argument)?),
         };
