@@ -1,23 +1,20 @@
-//! The sample data: six cities, their weather, and the trains between them. Nothing here depends on the clock.
+//! The sample data: six cities, their weather, and the trains between them. The weather is the same every day.
 
 mod trains;
 
 use std::sync::LazyLock;
 
-use jiff::civil::{Date, date};
+use jiff::civil::Date;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
-use jiff::{Timestamp, Zoned};
+use jiff::{Timestamp, ToSpan, Zoned};
 use serde::Serialize;
 
 pub(crate) use trains::{Connection, connection, connections};
 
-/// The day that the service believes it is: a Sunday in February.
-pub(crate) const TODAY: Date = date(2026, 2, 22);
-
-/// The moment that the service believes it is: half past nine in Switzerland.
-pub(crate) fn now() -> Timestamp {
-    // 2026-02-22T08:30:00Z
-    Timestamp::constant(1_771_749_000, 0)
+/// The day that it is in Switzerland.
+pub(crate) fn today(now: Timestamp) -> Date {
+    let zone = zone("Europe/Zurich").unwrap_or(TimeZone::UTC);
+    zone.to_datetime(now).date()
 }
 
 /// How a moment is written everywhere in the answers: RFC 3339 with the offset of its zone.
@@ -49,8 +46,8 @@ pub(crate) struct Weather {
     pub(crate) wind_speed_kmh: u32,
     pub(crate) wind_direction: &'static str,
     pub(crate) uv_index: u32,
-    pub(crate) forecast: [Forecast; 3],
-    pub(crate) source: &'static str,
+    #[serde(skip)]
+    days: [(i32, &'static str); 3],
 }
 
 /// One day of the forecast.
@@ -61,16 +58,38 @@ pub(crate) struct Forecast {
     pub(crate) conditions: &'static str,
 }
 
-const SOURCE: &str = "Sample station data";
-
-const fn forecast(days: [(i32, &'static str); 3]) -> [Forecast; 3] {
-    let [(today, looks), (tomorrow, then), (thursday, later)] = days;
-    [
-        Forecast { date: TODAY, temperature_c: today, conditions: looks },
-        Forecast { date: date(2026, 2, 23), temperature_c: tomorrow, conditions: then },
-        Forecast { date: date(2026, 2, 26), temperature_c: thursday, conditions: later },
-    ]
+impl Weather {
+    /// Today, tomorrow, and the day that is four days ahead. Fewer at the very end of the calendar.
+    pub(crate) fn forecast(&self, today: Date) -> Vec<Forecast> {
+        let ahead = [0, 1, 4].into_iter().map(|days| today.checked_add(days.days()).ok());
+        let days = ahead.zip(self.days);
+        days.filter_map(|(date, (temperature_c, conditions))| {
+            Some(Forecast { date: date?, temperature_c, conditions })
+        })
+        .collect()
+    }
 }
+
+/// Where all weather comes from.
+pub(crate) const SOURCE: &str = "Sample station data";
+
+/// What the sky can look like.
+pub(crate) const CONDITIONS: [&str; 10] = [
+    "Clouds clearing by afternoon",
+    "Cloudy",
+    "Fog over the lake",
+    "Light rain",
+    "Mostly cloudy, light precipitation possible",
+    "Mostly sunny",
+    "Partly cloudy",
+    "Snow showers",
+    "Sunny",
+    "Sunny and pleasant",
+];
+
+/// Where the wind can come from.
+pub(crate) const DIRECTIONS: [&str; 8] =
+    ["north", "northeast", "east", "southeast", "south", "southwest", "west", "northwest"];
 
 /// Every city of the service, in the order in which messages name them.
 pub(crate) const CITIES: [City; 6] = [
@@ -86,12 +105,7 @@ pub(crate) const CITIES: [City; 6] = [
             wind_speed_kmh: 15,
             wind_direction: "northwest",
             uv_index: 2,
-            forecast: forecast([
-                (8, "Clouds clearing by afternoon"),
-                (9, "Mostly sunny"),
-                (12, "Sunny and pleasant"),
-            ]),
-            source: SOURCE,
+            days: [(8, "Clouds clearing by afternoon"), (9, "Mostly sunny"), (12, "Sunny and pleasant")],
         },
     },
     City {
@@ -106,8 +120,7 @@ pub(crate) const CITIES: [City; 6] = [
             wind_speed_kmh: 18,
             wind_direction: "west",
             uv_index: 1,
-            forecast: forecast([(7, "Light rain"), (8, "Cloudy"), (11, "Mostly sunny")]),
-            source: SOURCE,
+            days: [(7, "Light rain"), (8, "Cloudy"), (11, "Mostly sunny")],
         },
     },
     City {
@@ -122,8 +135,7 @@ pub(crate) const CITIES: [City; 6] = [
             wind_speed_kmh: 22,
             wind_direction: "northeast",
             uv_index: 2,
-            forecast: forecast([(9, "Fog over the lake"), (10, "Partly cloudy"), (13, "Sunny")]),
-            source: SOURCE,
+            days: [(9, "Fog over the lake"), (10, "Partly cloudy"), (13, "Sunny")],
         },
     },
     City {
@@ -138,8 +150,7 @@ pub(crate) const CITIES: [City; 6] = [
             wind_speed_kmh: 6,
             wind_direction: "south",
             uv_index: 4,
-            forecast: forecast([(13, "Sunny"), (14, "Sunny"), (15, "Partly cloudy")]),
-            source: SOURCE,
+            days: [(13, "Sunny"), (14, "Sunny"), (15, "Partly cloudy")],
         },
     },
     City {
@@ -154,8 +165,7 @@ pub(crate) const CITIES: [City; 6] = [
             wind_speed_kmh: 30,
             wind_direction: "southwest",
             uv_index: 3,
-            forecast: forecast([(-4, "Snow showers"), (-2, "Partly cloudy"), (1, "Sunny")]),
-            source: SOURCE,
+            days: [(-4, "Snow showers"), (-2, "Partly cloudy"), (1, "Sunny")],
         },
     },
     City {
@@ -170,8 +180,7 @@ pub(crate) const CITIES: [City; 6] = [
             wind_speed_kmh: 9,
             wind_direction: "west",
             uv_index: 2,
-            forecast: forecast([(10, "Partly cloudy"), (11, "Sunny"), (13, "Sunny")]),
-            source: SOURCE,
+            days: [(10, "Partly cloudy"), (11, "Sunny"), (13, "Sunny")],
         },
     },
 ];
@@ -197,7 +206,24 @@ mod tests {
     }
 
     #[test]
-    fn now_is_within_today() {
-        assert_eq!(now().to_string(), "2026-02-22T08:30:00Z");
+    fn what_the_weather_says_is_what_the_schema_lists() {
+        for City { name, weather, .. } in CITIES {
+            let days = weather.days.map(|(_, conditions)| conditions);
+            assert!(days.iter().all(|conditions| CONDITIONS.contains(conditions)), "{name}");
+            assert!(CONDITIONS.contains(&weather.conditions) && DIRECTIONS.contains(&weather.wind_direction));
+        }
+    }
+
+    #[test]
+    fn the_forecast_begins_today_in_switzerland() {
+        let late = "2026-02-22T23:30:00Z".parse().unwrap();
+        assert_eq!(today(late).to_string(), "2026-02-23");
+        let days = CITIES[0]
+            .weather
+            .forecast(today(late))
+            .iter()
+            .map(|day| day.date.to_string())
+            .collect::<Vec<_>>();
+        assert_eq!(days, ["2026-02-23", "2026-02-24", "2026-02-27"]);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! It is what a good server looks like today: English titles, results as text and as structured content, times in
 //! UTC unless a zone is asked for. It knows nothing of languages, formats or the caller's context, so that one sees
-//! what Attune adds in front of it; three tools are the exception, and show what a Rust author can do with
-//! [`Caller`](mcp_attune_rmcp::Caller). The sample data never changes: no clock, no randomness.
+//! what Attune adds in front of it; four tools are the exception, and show what a Rust author can do with
+//! [`Caller`](mcp_attune_rmcp::Caller). The sample data never change. The clock runs, unless [`Options::now`] stops it.
 //!
 //! | what | name | shows |
 //! |---|---|---|
@@ -13,7 +13,7 @@
 //! | tool | `build_report` | progress and cancellation |
 //! | tool | `execute_sql` | `x-mcp-header` on a string, an integer, a boolean and a nested property |
 //! | tool | `sales_report` | dates, numbers and money |
-//! | tool | `local_time` | time zones |
+//! | tool | `local_time` | time zones: the caller's, or one that is named |
 //! | tool | `query_sales`, `query_tickets`, `query_activity` | the caller's time, locale and language, known to the tool itself |
 //! | resource | `map://features/alpine-valley-1` | JSON |
 //! | template | `map://features/{id}` | a resource that is not listed |
@@ -66,6 +66,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::serve::ListenerExt;
+use jiff::Timestamp;
 use mcp_attune::shape::{Page, Thing};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -119,6 +120,8 @@ pub struct Options {
     pub step_delay: Duration,
     /// Whether modern calls without progress are answered as one JSON document. Off, every answer is a stream.
     pub json_answers: bool,
+    /// The moment at which the service's clock stands still; `None` lets it run.
+    pub now: Option<Timestamp>,
     /// The hosts that requests may name, with or without a port. Empty, any host is allowed.
     pub allowed_hosts: Vec<String>,
 }
@@ -128,6 +131,7 @@ impl Default for Options {
         Self {
             step_delay: Duration::from_millis(150),
             json_answers: true,
+            now: None,
             allowed_hosts: ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec(),
         }
     }
@@ -142,7 +146,7 @@ pub fn service(options: Options) -> StreamableHttpService<Travel, LocalSessionMa
         .with_json_response(options.json_answers)
         .with_allowed_hosts(options.allowed_hosts)
         .disable_allowed_origins();
-    let travel = Travel::new(options.step_delay);
+    let travel = Travel::new(options.step_delay).at(options.now);
     StreamableHttpService::new(move || Ok(travel.clone()), Arc::default(), config)
 }
 
@@ -169,7 +173,7 @@ pub async fn serve(
 
 /// Serves the demo on standard input and output until the input is closed.
 pub async fn serve_stdio(options: &Options) -> io::Result<()> {
-    let travel = Travel::new(options.step_delay);
+    let travel = Travel::new(options.step_delay).at(options.now);
     let running = match rmcp::serve_server(travel, rmcp::transport::stdio_pipes()).await {
         // Whoever only wanted to know who we are has left.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use mcp_attune_rmcp::Caller;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, GetPromptRequestParams,
@@ -12,11 +13,15 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
 
-use crate::{data, prompts, resources, tools};
+use crate::{prompts, resources, tools};
 
 /// How long a client may keep a listing. The lists never change; an hour is enough to see that they are kept.
 const FRESH_MS: u64 = 3_600_000;
+
+/// Where a modern answer says who answered.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// The travel service: an rmcp server handler, cheap to clone.
 ///
@@ -25,12 +30,25 @@ const FRESH_MS: u64 = 3_600_000;
 #[derive(Debug, Clone)]
 pub struct Travel {
     step_delay: Duration,
+    now: Option<Timestamp>,
 }
 
 impl Travel {
     /// A travel service whose `build_report` takes `step_delay` for each page.
     pub fn new(step_delay: Duration) -> Self {
-        Self { step_delay }
+        Self { step_delay, now: None }
+    }
+
+    /// The same service with its clock stopped at this moment; `None` lets it run.
+    #[must_use]
+    pub fn at(self, now: Option<Timestamp>) -> Self {
+        Self { now, ..self }
+    }
+
+    fn now(&self) -> Timestamp {
+        // Answers are written to the second.
+        let whole = |now: Timestamp| Timestamp::from_second(now.as_second()).unwrap_or(now);
+        self.now.unwrap_or_else(|| whole(Timestamp::now()))
     }
 }
 
@@ -39,8 +57,7 @@ impl ServerHandler for Travel {
         let capabilities =
             ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
         ServerConfig::new(capabilities).with_server_info(identity()).with_instructions(
-            "Travel in Switzerland: weather, train connections, seats and maps. All data are samples; the \
-             service believes that it is 22 February 2026.",
+            "Travel in Switzerland: weather, train connections, seats and maps. All data are samples.",
         )
     }
 
@@ -65,11 +82,12 @@ impl ServerHandler for Travel {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller = Caller::of(&context).at(data::now());
-        let mut response = tools::call(request, &context, &caller, self.step_delay).await?;
+        let now = self.now();
+        let caller = Caller::of(&context).at(now);
+        let mut response = tools::call(request, &context, &caller, now, self.step_delay).await?;
         match &mut response {
             CallToolResponse::Complete(result) => {
-                result.meta = Envelope::of(&context).meta;
+                result.meta = Envelope::of(&context).titled(tools::service_title(&caller)).meta;
                 caller.report(&mut result.meta);
             }
             CallToolResponse::InputRequired(result) => result.meta = Envelope::of(&context).meta,
@@ -155,7 +173,7 @@ impl Envelope {
         static META: LazyLock<MetaObject> = LazyLock::new(|| {
             let mut meta = MetaObject::default();
             if let Ok(identity) = serde_json::to_value(identity()) {
-                meta.insert("io.modelcontextprotocol/serverInfo".to_owned(), identity);
+                meta.insert(SERVER_INFO.to_owned(), identity);
             }
             meta
         });
@@ -163,6 +181,15 @@ impl Envelope {
             return Self::default();
         }
         Self { ttl_ms: Some(FRESH_MS), cache_scope: Some(CacheScope::Public), meta: Some(META.clone()) }
+    }
+
+    /// An answer whose language the service chose itself calls the service as that language does.
+    fn titled(mut self, title: Option<String>) -> Self {
+        let info = self.meta.as_mut().and_then(|meta| meta.get_mut(SERVER_INFO));
+        if let (Some(info), Some(title)) = (info.and_then(Value::as_object_mut), title) {
+            info.insert("title".to_owned(), title.into());
+        }
+        self
     }
 }
 

@@ -13,9 +13,9 @@ mod sales_report;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use mcp_attune_rmcp::Caller;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations,
@@ -28,6 +28,7 @@ use serde_json::Value;
 
 use crate::data::{self, City};
 use problem::{Problem, shown};
+pub(crate) use query::service_title;
 
 /// Every tool, in the order in which they are listed.
 pub(crate) fn list() -> Vec<Tool> {
@@ -52,17 +53,18 @@ pub(crate) async fn call(
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
     caller: &Caller,
+    now: Timestamp,
     step_delay: Duration,
 ) -> Result<CallToolResponse, ErrorData> {
     let given = request.arguments.clone().unwrap_or_default();
     let result = match request.name.as_ref() {
-        get_weather::NAME => get_weather::call(given),
-        find_connections::NAME => find_connections::call(given),
+        get_weather::NAME => get_weather::call(given, now),
+        find_connections::NAME => find_connections::call(given, now),
         book_seat::NAME => return book_seat::call(request, context).await,
         build_report::NAME => build_report::call(given, context, step_delay).await?,
         execute_sql::NAME => execute_sql::call(given),
         sales_report::NAME => sales_report::call(given),
-        local_time::NAME => local_time::call(given),
+        local_time::NAME => local_time::call(given, caller),
         query::SALES => query::sales(given, caller),
         query::TICKETS => query::support(given, caller),
         query::ACTIVITY => query::activity(given, caller),
@@ -103,6 +105,12 @@ fn day(text: &str) -> Result<Date, Problem> {
 
 fn moment(text: &str) -> Result<Timestamp, Problem> {
     text.parse().map_err(|_| Problem::Moment(text.to_owned()))
+}
+
+/// The name of the zone that a moment is in; its offset where a caller told no more.
+fn zone_name(moment: &Zoned) -> String {
+    let name = moment.time_zone().iana_name();
+    name.map_or_else(|| moment.strftime("%:z").to_string(), ToOwned::to_owned)
 }
 
 /// UTC where nobody says otherwise, as servers do.

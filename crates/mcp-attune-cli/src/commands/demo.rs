@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 
+use jiff::Timestamp;
 use mcp_attune::language::Tag;
 use mcp_attune_demo::Options;
-use mcp_attune_gateway::config::{Config, Field, Upstream};
+use mcp_attune_gateway::config::{Binding, Config, Field, FieldBinding, Source, Tool, Upstream};
 use mcp_attune_gateway::gateway::Gateway;
 use tokio::net::TcpListener;
 
@@ -16,7 +17,7 @@ use crate::running::{one_thread, runtime, stopped};
 /// Serve a small Swiss travel service, with the rules of Attune around it
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\nThe demo, and then the same server without Attune:\n  attune demo\n  attune demo --bare\nThe same server as a program behind Attune:\n  attune serve -- attune demo --bare --stdio"
+    after_help = "Examples:\nThe demo, and then the same server without Attune:\n  attune demo\n  attune demo --bare\nWhat to try, byte by byte, and a clock that stands still:\n  attune demo --curl --now 2026-11-12T14:23:00+01:00\nThe same server as a program behind Attune:\n  attune serve -- attune demo --bare --stdio"
 )]
 pub(crate) struct Demo {
     /// Where callers connect
@@ -31,16 +32,23 @@ pub(crate) struct Demo {
     /// With --bare: serve it on standard input and output instead of a port
     #[arg(long, requires = "bare")]
     stdio: bool,
+    /// Stop the clock of the server at this moment, by RFC 3339 with an offset
+    #[arg(long, value_name = "TS", value_parser = moment)]
+    now: Option<Timestamp>,
+    /// Print what to try as raw requests for curl
+    #[arg(long, conflicts_with = "bare")]
+    curl: bool,
 }
 
 impl Demo {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let log = Log::start("warn");
+        let options = Options { now: self.now, ..Options::default() };
         let runtime = if self.stdio { one_thread() } else { runtime() };
         runtime?.block_on(async move {
             tokio::spawn(log.tell());
             if self.stdio {
-                mcp_attune_demo::serve_stdio(&Options::default()).await?;
+                mcp_attune_demo::serve_stdio(&options).await?;
                 return Ok(Exit::Fine);
             }
             if self.bare {
@@ -48,12 +56,12 @@ impl Demo {
                 let address = listener.local_addr()?;
                 writeln!(out, "The demo server, without Attune, is at http://{address}/mcp")?;
                 out.flush()?;
-                mcp_attune_demo::serve(listener, Options::default(), stopped()).await?;
+                mcp_attune_demo::serve(listener, options, stopped()).await?;
                 return Ok(Exit::Fine);
             }
             let inner = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
             let behind = inner.local_addr()?;
-            let server = tokio::spawn(mcp_attune_demo::serve(inner, Options::default(), stopped()));
+            let server = tokio::spawn(mcp_attune_demo::serve(inner, options, stopped()));
             let mut config = Config::default();
             config.server.listen = self.listen;
             config.server.admin = self.admin;
@@ -65,7 +73,13 @@ impl Demo {
                 mount.locales.carried = mcp_attune_demo::LOCALES;
                 mount.content.enabled = true;
                 mount.content.carried = mcp_attune_demo::TEMPLATES;
-                // Three of its tools know what to do with it.
+                // A tool that needs the caller's zone and knows nothing of callers gets it as an argument.
+                let mut local_time = Tool::default();
+                local_time
+                    .context
+                    .insert("tz".to_owned(), Binding::Field(FieldBinding::new(Source::Timezone)));
+                mount.tools.insert("local_time".to_owned(), local_time);
+                // Some of its tools know what to do with it.
                 mount.context.forward =
                     vec![Field::Timezone, Field::Locale, Field::CurrentTimestamp, Field::UserLocation];
             }
@@ -75,7 +89,7 @@ impl Demo {
                     "another program may hold the address: choose others with --listen and --admin",
                 )
             })?;
-            write!(out, "{}", welcome(gateway.address()?, gateway.admin_address()?))?;
+            write!(out, "{}", welcome(gateway.address()?, gateway.admin_address()?, &own_name(), self.curl))?;
             out.flush()?;
             gateway.run(None, stopped()).await;
             server.await??;
@@ -93,8 +107,31 @@ async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
     })
 }
 
-/// What to try, ready to be pasted into another terminal.
-fn welcome(address: SocketAddr, admin: SocketAddr) -> String {
+/// What to try, ready to be pasted into another terminal. `attune` is how this program was started.
+fn welcome(address: SocketAddr, admin: SocketAddr, attune: &str, curl: bool) -> String {
+    let beginning = format!(
+        "A small Swiss travel service, with Attune in front of it, is at http://{address}/mcp\n\
+         Health is at http://{admin}/healthz, counts at http://{admin}/metrics. Stop it with Ctrl-C.\n\n\
+         Try, in another terminal:\n\n"
+    );
+    if curl {
+        return beginning + &curl_lines(address, attune);
+    }
+    let call = format!("{attune} call http://{address}/mcp");
+    beginning
+        + &format!(
+            "# The weather for a person who reads German. The server speaks English only.\n\
+             {call} get_weather location=Bern --language de-CH --feature human\n\n\
+             # What time is it? Attune fills the argument `tz` with the caller's zone.\n\
+             {call} local_time --timezone Asia/Kathmandu\n\n\
+             # \"This month\" is the caller's month, in their language and their format.\n\
+             {call} query_sales 'query=sales this month' --timezone Europe/Vienna --locale de-AT\n\n\
+             With --curl the demo prints raw requests instead, right and wrong ones.\n"
+        )
+}
+
+/// The same on the wire, for those who want to see every byte.
+fn curl_lines(address: SocketAddr, attune: &str) -> String {
     let capable =
         |capabilities: &str, headers: &str, tool: &str, arguments: &str, meta: &str, context: &str| {
             format!(
@@ -119,14 +156,11 @@ fn welcome(address: SocketAddr, admin: SocketAddr) -> String {
     };
     let query = "{\"query\":\"SELECT 1\",\"region\":\"eu-west1\"}";
     format!(
-        "A small Swiss travel service, with Attune in front of it, is at http://{address}/mcp\n\
-         Health is at http://{admin}/healthz, counts at http://{admin}/metrics. Stop it with Ctrl-C.\n\n\
-         Try, in another terminal:\n\n\
-         # A header that does not say what the body says: 400, and why.\n{}\n\n\
+        "# A header that does not say what the body says: 400, and why.\n{}\n\n\
          # The same, agreeing, from a caller who prefers German: the answer says which language it is in.\n{}\n\n\
          # A caller in Vienna asks for \"this month\": it is their month, in their language and their format.\n{}\n\n\
          # The weather for a person who reads German, and then for an agent: text without data, and data without text.\n{}\n\n{}\n\n\
-         # Why was the first one refused?\nattune explain H6\n",
+         # Why was the first one refused?\n{attune} explain H6\n",
         call("-H 'Mcp-Param-Region: us-west1' ", "execute_sql", query, "", ""),
         call(
             "-H 'Mcp-Param-Region: eu-west1' ",
@@ -145,4 +179,22 @@ fn welcome(address: SocketAddr, admin: SocketAddr) -> String {
         weather("human", ",\"io.modelcontextprotocol/acceptLanguage\":\"de-CH\""),
         weather("agent", ""),
     )
+}
+
+/// How the program was started, where that is more than its name: `cargo run` starts one that is on no path.
+fn own_name() -> String {
+    let started = std::env::args().next().filter(|name| name.contains(std::path::MAIN_SEPARATOR));
+    let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '/' | '.' | '-' | '_');
+    match started {
+        Some(path) if path.chars().all(plain) => path,
+        // Quotes for a shell, and a quote in the name by itself.
+        Some(path) => format!("'{}'", path.replace('\'', "'\\''")),
+        None => "attune".to_owned(),
+    }
+}
+
+fn moment(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| {
+        "this is no moment with an offset; write one such as 2026-11-12T14:23:00+01:00".to_owned()
+    })
 }

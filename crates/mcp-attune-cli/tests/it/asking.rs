@@ -4,13 +4,14 @@
 use serde_json::{Value, json};
 
 use crate::attune;
+use crate::demo::NOW;
 use crate::serving::{FREE, Served};
 
 const ATTUNE: &str = env!("CARGO_BIN_EXE_attune");
 
 /// Asks the demo, a program, and shows it without its path.
 fn demo(arguments: &[&str]) -> String {
-    let server = ["--", ATTUNE, "demo", "--bare", "--stdio"];
+    let server = ["--", ATTUNE, "demo", "--bare", "--stdio", "--now", NOW];
     let shown = attune(&[arguments, &server].concat()).replace(ATTUNE, "attune");
     // What the demo logs beside has the time in it.
     shown.split_inclusive('\n').filter(|line| !line.contains(" WARN rmcp::")).collect()
@@ -74,7 +75,7 @@ fn says_who_a_server_is() {
     content negotiation  not declared
     language             not told; a server may do so when --language asks for one
 
-    Travel in Switzerland: weather, train connections, seats and maps. All data are samples; the service believes that it is 22 February 2026.
+    Travel in Switzerland: weather, train connections, seats and maps. All data are samples.
     --- stderr
     ");
     assert_eq!(printed(&demo(&["discover"]))["supportedVersions"][4], "2026-07-28");

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::Value;
 
 use crate::attune;
+use crate::demo::NOW;
 
 const ATTUNE: &str = env!("CARGO_BIN_EXE_attune");
 
@@ -17,7 +18,7 @@ fn audited(options: &[&str], command: &[&str]) -> String {
 }
 
 fn demo(options: &[&str]) -> String {
-    audited(options, &[ATTUNE, "demo", "--bare", "--stdio"])
+    audited(options, &[ATTUNE, "demo", "--bare", "--stdio", "--now", NOW])
 }
 
 /// What JSON a command printed.

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
+use crate::demo::NOW;
 use crate::serving::{FREE, Served};
 
 pub(crate) const MODERN: &str = "2026-07-28";
@@ -83,7 +84,7 @@ pub(crate) fn post(address: &str, headers: &str, body: &Value) -> (String, Value
 fn over_pipes(era: &str, call: &Value) -> (Value, String) {
     let binary = env!("CARGO_BIN_EXE_attune");
     let mut child = Command::new(binary)
-        .args(["stdio", "--config", &CONFIG, "--", binary, "demo", "--bare", "--stdio"])
+        .args(["stdio", "--config", &CONFIG, "--", binary, "demo", "--bare", "--stdio", "--now", NOW])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -103,7 +104,8 @@ fn over_pipes(era: &str, call: &Value) -> (Value, String) {
     (serde_json::from_str(&answer).expect("a message"), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// The examples of SEP-1809, and what a caller there has to get; the demo believes that it is 22 February 2026.
+/// The examples of SEP-1809, and what a caller there has to get on 22 February 2026. The third says `the last
+/// week` in the proposal, of which the library decides what it means.
 fn examples() -> [(&'static str, &'static str, Value, Value); 3] {
     let location = json!({ "city": "Los Angeles", "region": "California", "country": "US",
         "coordinates": { "latitude": 34.0522, "longitude": -118.2437 } });
@@ -123,7 +125,7 @@ fn examples() -> [(&'static str, &'static str, Value, Value); 3] {
         ),
         (
             "query_activity",
-            "user logins in the last week",
+            "user logins last week",
             json!({ "timezone": "America/Los_Angeles", "currentTimestamp": "2025-11-12T06:23:00-08:00",
                 "locale": "en-US", "userLocation": location }),
             json!({ "from": "2025-11-02", "to": "2025-11-08", "timezone": "America/Los_Angeles", "logins": 1176 }),
@@ -134,9 +136,9 @@ fn examples() -> [(&'static str, &'static str, Value, Value); 3] {
 #[test]
 fn the_examples_of_the_proposal_work_through_the_gateway_and_over_pipes() {
     let binary = env!("CARGO_BIN_EXE_attune");
-    let mut demo = Served::start(&[&["demo"], &FREE[..]].concat());
+    let mut demo = Served::start(&[&["demo", "--now", NOW], &FREE[..]].concat());
     let over = demo.address("is at");
-    let command = ["--", binary, "demo", "--bare", "--stdio"];
+    let command = ["--", binary, "demo", "--bare", "--stdio", "--now", NOW];
     let mut child = Served::start(&[&["serve", "--config", &CONFIG], &FREE[..], &command].concat());
     let program = child.address("serves");
     for era in [MODERN, LEGACY] {

@@ -235,7 +235,7 @@ fn a_pseudo_locale_is_a_whole_translation_that_nothing_is_wrong_with() {
     insta::assert_snapshot!(place.run("pseudo", &[]), @"
     exit: 0
     --- stdout
-    en-XA.json: 151 texts
+    en-XA.json: 281 texts
     --- stderr
     ");
     assert!(place.run("pseudo", &["--locale", "ar-XB"]).starts_with("exit: 0\n"));
@@ -276,7 +276,7 @@ fn the_file_of_the_demo_is_what_the_bare_demo_says() {
     insta::assert_snapshot!(place.shown(&start), @"
     exit: 0
     --- stdout
-    en.json: 151 texts, 0 new, 0 changed, 0 gone
+    en.json: 281 texts, 0 new, 0 changed, 0 gone
     --- stderr
     ");
     let mut count = 0;
@@ -286,6 +286,75 @@ fn the_file_of_the_demo_is_what_the_bare_demo_says() {
         count += 1;
     }
     assert!(count >= 9 && fs::read_dir(&place.0).expect("a folder").count() == count);
+}
+
+/// A server with one tool, whose schema lists some of what its result can hold.
+#[cfg(unix)]
+const WEATHER: &str = r#"
+say() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+while read -r line; do
+  id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case $line in
+    *'"initialize"'*) say '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}' ;;
+    *'"notifications/'*) ;;
+    *'"tools/list"'*) say '"result":{"tools":[{"name":"w","title":"Weather","inputSchema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]},"outputSchema":{"type":"object","properties":{"wind":{"type":"string","enum":["north","south"]},"station":{"type":"string","format":"uri"}}}}]}' ;;
+    *'"tools/call"'*) say '"result":{"content":[],"structuredContent":{"id":"w-1","wind":"west","station":"urn:x","until":"2026-11-15","days":[{"sky":"Sunny {odd}"}]}}' ;;
+    *) say '"error":{"code":-32601,"message":"no"}' ;;
+  esac
+done"#;
+
+#[cfg(unix)]
+#[test]
+fn words_of_results_are_collected_from_schemas_and_from_calls() {
+    let place = Place::new("values", &[]);
+    let extract = |calls: &[&str]| {
+        let start = ["catalog", "extract", "--out", place.path()];
+        place.shown(&[&start, calls, &["--", "sh", "-c", WEATHER]].concat())
+    };
+    assert!(extract(&[]).contains("en.json: 3 texts, 3 new, 0 changed, 0 gone"));
+    let called = extract(&["--call", r#"w={"city": "Bern"}"#]);
+    assert!(called.contains("en.json: 5 texts, 2 new, 0 changed, 0 gone"), "{called}");
+    // What a call found stays when nobody calls.
+    assert!(extract(&[]).contains("en.json: 5 texts, 0 new, 0 changed, 0 gone"));
+    insta::assert_snapshot!(place.read("en.json"), @r#"
+    {
+      "tools": {
+        "w": {
+          "title": "Weather",
+          "output": {
+            "wind": {
+              "values": {
+                "north": "north",
+                "south": "south",
+                "west": "west"
+              }
+            },
+            "days[].sky": {
+              "values": {
+                "Sunny {{odd}}": "Sunny {\"{\"}odd{\"}\"}"
+              }
+            }
+          }
+        }
+      }
+    }
+    "#);
+    insta::assert_snapshot!(extract(&["--call", "w"]), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: `w` cannot be called: it needs `city`, for which its schema has no value
+    hint: write --call 'w={"city": …}'
+    "#);
+    assert!(extract(&["--call", "v"]).contains("the server has no tool `v`"));
+    let german = r#"{"tools":{"w":{"title":"Wetter","output":{"wind":{"values":{"north":"Nord"}}}}}}"#;
+    fs::write(place.0.join("de.json"), german).expect("a file");
+    let status = place.run("status", &["--list"]);
+    assert!(status.contains("5 texts in en"), "{status}");
+    assert!(status.contains("de: missing: tools.w.output.wind.values.south"), "{status}");
+    let lint = place.run("lint", &[]);
+    assert!(lint.contains("`south` is not translated, and other values of this field are"), "{lint}");
+    assert!(lint.starts_with("exit: 1") && lint.contains("2 files, 2 findings"), "{lint}");
 }
 
 /// A server of the older era with two pages of tools, resources whose templates it does not know, and no prompts.

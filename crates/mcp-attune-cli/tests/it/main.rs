@@ -11,6 +11,7 @@ mod certificates;
 mod check;
 mod config;
 mod context;
+mod demo;
 mod explain;
 mod features;
 mod flood;

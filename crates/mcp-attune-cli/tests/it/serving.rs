@@ -6,6 +6,7 @@ use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::attune;
+use crate::demo::NOW;
 
 /// A server that is stopped when its test is over.
 pub(crate) struct Served {
@@ -49,7 +50,7 @@ impl Served {
     }
 
     /// What it prints up to a line that begins so.
-    fn until(&mut self, start: &str) -> String {
+    pub(crate) fn until(&mut self, start: &str) -> String {
         let mut all = String::new();
         for line in self.out.by_ref().lines() {
             let line = line.expect("a line");
@@ -82,7 +83,7 @@ pub(crate) const FREE: [&str; 4] = ["--listen", "127.0.0.1:0", "--admin", "127.0
 
 #[test]
 fn the_demo_starts_says_what_to_try_and_stops_when_asked() {
-    let mut demo = Served::start(&[&["demo"], &FREE[..]].concat());
+    let mut demo = Served::start(&[&["demo", "--curl", "--now", NOW], &FREE[..]].concat());
     let address = demo.address("is at");
     let admin = demo.address("Health");
     assert!(get(&admin, "/healthz").contains("\r\n\r\nok"), "health");

@@ -12,12 +12,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::callers::{LEGACY, MODERN, initialized, post};
+use crate::demo::NOW;
 use crate::serving::{FREE, Served, get};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_attune");
 const TEMPLATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp-attune-demo/templates");
 const EXTENSION: &str = "io.modelcontextprotocol/content-negotiation";
-const BEHIND: [&str; 5] = ["--", BINARY, "demo", "--bare", "--stdio"];
+const BEHIND: [&str; 7] = ["--", BINARY, "demo", "--bare", "--stdio", "--now", NOW];
 /// Long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -316,7 +317,7 @@ fn each_caller_gets_what_they_declared_whichever_way_they_come() {
     let place = Place::new("ways");
     let config = place.config("");
     let mut without = Served::start(&["demo", "--bare", "--listen", "127.0.0.1:0"]);
-    let mut demo = Served::start(&[&["demo"], &FREE[..]].concat());
+    let mut demo = Served::start(&[&["demo", "--now", NOW], &FREE[..]].concat());
     let mut serve = Served::start(&[&["serve", "--config", &config], &FREE[..], &BEHIND].concat());
     let bare = without.address("is at");
     let over = [demo.address("is at"), serve.address("serves")];

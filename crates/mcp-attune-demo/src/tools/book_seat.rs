@@ -42,12 +42,12 @@ pub(crate) fn definition() -> Tool {
     let output = object!({
         "type": "object",
         "properties": {
-            "booking": { "type": "string", "description": "The booking code" },
-            "connection": { "type": "string" },
-            "travel_class": { "type": "string", "enum": ["first", "second"] },
-            "position": { "type": "string", "enum": ["window", "aisle"] },
-            "coach": { "type": "integer" },
-            "seat": { "type": "string" }
+            "booking": { "type": "string", "title": "Booking", "description": "The booking code" },
+            "connection": { "type": "string", "title": "Connection" },
+            "travel_class": { "type": "string", "title": "Travel class", "enum": ["first", "second"] },
+            "position": { "type": "string", "title": "Position", "enum": ["window", "aisle"] },
+            "coach": { "type": "integer", "title": "Coach" },
+            "seat": { "type": "string", "title": "Seat" }
         },
         "required": ["booking", "connection", "travel_class", "position", "coach", "seat"]
     });

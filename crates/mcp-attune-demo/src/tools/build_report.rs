@@ -31,9 +31,9 @@ pub(crate) fn definition() -> Tool {
     let output = object!({
         "type": "object",
         "properties": {
-            "title": { "type": "string" },
-            "pages": { "type": "integer" },
-            "words": { "type": "integer" }
+            "title": { "type": "string", "title": "Title", "examples": [TITLE] },
+            "pages": { "type": "integer", "title": "Pages" },
+            "words": { "type": "integer", "title": "Words" }
         },
         "required": ["title", "pages", "words"]
     });
@@ -65,7 +65,7 @@ pub(crate) async fn call(
             () = tokio::time::sleep(step_delay) => fetched(context, page, pages).await,
         }
     }
-    Ok(answer(&json!({ "title": "Travel report", "pages": pages, "words": pages * 250 })))
+    Ok(answer(&json!({ "title": TITLE, "pages": pages, "words": pages * 250 })))
 }
 
 /// Tells a caller who gave a token. Whether the message arrives makes no difference to the report.

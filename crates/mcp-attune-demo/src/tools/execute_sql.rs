@@ -54,13 +54,13 @@ pub(crate) fn definition() -> Tool {
     let output = object!({
         "type": "object",
         "properties": {
-            "region": { "type": "string" },
-            "shard": { "type": "integer" },
-            "dry_run": { "type": "boolean" },
-            "priority": { "type": "string" },
-            "columns": { "type": "array", "items": { "type": "string" } },
-            "rows": { "type": "array", "items": { "type": "array" }, "description": "One list for each row" },
-            "row_count": { "type": "integer" }
+            "region": { "type": "string", "title": "Region" },
+            "shard": { "type": "integer", "title": "Shard" },
+            "dry_run": { "type": "boolean", "title": "Dry run" },
+            "priority": { "type": "string", "title": "Priority", "examples": ["low", "normal", "high"] },
+            "columns": { "type": "array", "title": "Columns", "items": { "type": "string" } },
+            "rows": { "type": "array", "title": "Rows", "items": { "type": "array" }, "description": "One list for each row" },
+            "row_count": { "type": "integer", "title": "Row count" }
         },
         "required": ["region", "shard", "dry_run", "priority", "columns", "rows", "row_count"]
     });

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use rmcp::object;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{Problem, answer, arguments, city, day, read_only};
-use crate::data;
+use crate::data::{self, CITIES};
 
 pub(crate) const NAME: &str = "find_connections";
 const TITLE: &str = "Train connections";
@@ -23,7 +24,7 @@ pub(crate) fn definition() -> Tool {
                 "type": "string",
                 "format": "date",
                 "title": "Date",
-                "description": "The day of travel; 2026-02-22 if left out"
+                "description": "The day of travel; today if left out"
             }
         },
         "required": ["from", "to"]
@@ -32,21 +33,21 @@ pub(crate) fn definition() -> Tool {
         "type": "object",
         "properties": {
             "connections": {
-                "type": "array",
+                "type": "array", "title": "Connections",
                 "description": "In the order in which they leave; empty where there is none",
                 "items": {
                     "type": "object",
                     "properties": {
-                        "id": { "type": "string", "description": "What book_seat asks for" },
-                        "train": { "type": "string" },
-                        "from": { "type": "string" },
-                        "to": { "type": "string" },
-                        "departure": { "type": "string", "format": "date-time" },
-                        "arrival": { "type": "string", "format": "date-time" },
-                        "duration_minutes": { "type": "integer" },
-                        "changes": { "type": "integer" },
-                        "platform": { "type": "integer" },
-                        "price_chf": { "type": "number", "description": "Second class, in Swiss francs" }
+                        "id": { "type": "string", "title": "ID", "description": "What book_seat asks for" },
+                        "train": { "type": "string", "title": "Train" },
+                        "from": { "type": "string", "title": "From", "examples": CITIES.map(|city| city.name) },
+                        "to": { "type": "string", "title": "To", "examples": CITIES.map(|city| city.name) },
+                        "departure": { "type": "string", "title": "Departure", "format": "date-time" },
+                        "arrival": { "type": "string", "title": "Arrival", "format": "date-time" },
+                        "duration_minutes": { "type": "integer", "title": "Duration" },
+                        "changes": { "type": "integer", "title": "Changes" },
+                        "platform": { "type": "integer", "title": "Platform" },
+                        "price_chf": { "type": "number", "title": "Price", "description": "Second class, in Swiss francs" }
                     },
                     "required": ["id", "train", "from", "to", "departure", "arrival", "duration_minutes"]
                 }
@@ -67,8 +68,8 @@ struct Arguments {
     date: Option<String>,
 }
 
-pub(crate) fn call(given: JsonObject) -> Result<CallToolResult, Problem> {
+pub(crate) fn call(given: JsonObject, now: Timestamp) -> Result<CallToolResult, Problem> {
     let Arguments { from, to, date } = arguments(given)?;
-    let date = date.map_or(Ok(data::TODAY), |date| day(&date))?;
+    let date = date.map_or_else(|| Ok(data::today(now)), |date| day(&date))?;
     answer(&json!({ "connections": data::connections(city(&from)?, city(&to)?, date) }))
 }

@@ -1,17 +1,19 @@
-//! `local_time`: what the clock says somewhere, at the moment where the sample data stand still.
+//! `local_time`: what the clock says where the caller is, or in a zone that they name.
 
 use std::sync::Arc;
 
+use mcp_attune_rmcp::Caller;
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use rmcp::object;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Problem, answer, arguments, moment, read_only, zone};
+use super::{Problem, answer, arguments, moment, read_only, zone, zone_name};
 use crate::data;
 
 pub(crate) const NAME: &str = "local_time";
 const TITLE: &str = "Local time";
+const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 pub(crate) fn definition() -> Tool {
     let input = object!({
@@ -20,23 +22,23 @@ pub(crate) fn definition() -> Tool {
             "tz": {
                 "type": "string",
                 "title": "Time zone",
-                "description": "An IANA time zone, for example Europe/Zurich; UTC if left out"
+                "description": "An IANA time zone, for example Europe/Zurich; the caller's own if left out, else UTC"
             },
             "at": {
                 "type": "string",
                 "format": "date-time",
                 "title": "Moment",
-                "description": "The moment to show; 2026-02-22T08:30:00Z if left out"
+                "description": "The moment to show; now if left out"
             }
         }
     });
     let output = object!({
         "type": "object",
         "properties": {
-            "timezone": { "type": "string" },
-            "local_time": { "type": "string", "format": "date-time" },
-            "weekday": { "type": "string" },
-            "utc_offset": { "type": "string" }
+            "timezone": { "type": "string", "title": "Time zone" },
+            "local_time": { "type": "string", "title": "Local time", "format": "date-time" },
+            "weekday": { "type": "string", "title": "Weekday", "enum": WEEKDAYS },
+            "utc_offset": { "type": "string", "title": "UTC offset" }
         },
         "required": ["timezone", "local_time", "weekday", "utc_offset"]
     });
@@ -52,13 +54,13 @@ struct Arguments {
     at: Option<String>,
 }
 
-pub(crate) fn call(given: JsonObject) -> Result<CallToolResult, Problem> {
+pub(crate) fn call(given: JsonObject, caller: &Caller) -> Result<CallToolResult, Problem> {
     let Arguments { tz, at } = arguments(given)?;
-    let zone = zone(tz.as_deref())?;
-    let name = zone.iana_name().unwrap_or("UTC").to_owned();
-    let local = at.map_or(Ok(data::now()), |at| moment(&at))?.to_zoned(zone);
+    let now = caller.now();
+    let zone = tz.map_or_else(|| Ok(now.time_zone().clone()), |name| zone(Some(&name)))?;
+    let local = at.map_or_else(|| Ok(now.timestamp()), |at| moment(&at))?.to_zoned(zone);
     answer(&json!({
-        "timezone": name,
+        "timezone": zone_name(&local),
         "local_time": data::written(&local),
         "weekday": local.strftime("%A").to_string(),
         "utc_offset": local.strftime("%:z").to_string(),

@@ -7,9 +7,9 @@
 use std::sync::{Arc, LazyLock};
 
 use jiff::civil::Date;
-use jiff::{SignedDuration, ToSpan, Zoned};
+use jiff::{SignedDuration, ToSpan};
 use mcp_attune_rmcp::Caller;
-use mcp_attune_rmcp::catalog::{Carried, Library};
+use mcp_attune_rmcp::catalog::{Carried, Field, Library, Slot};
 use mcp_attune_rmcp::format::{Currency, Format, Length, Number};
 use mcp_attune_rmcp::language::Tag;
 use mcp_attune_rmcp::messages::Arguments;
@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::sales_report::{MOST_DAYS, revenue, tickets};
-use super::{Problem, answer_with_text, arguments, read_only};
+use super::{Problem, answer_with_text, arguments, read_only, zone_name};
 use crate::data;
 
 pub(crate) const SALES: &str = "query_sales";
@@ -32,9 +32,9 @@ static WORDS: LazyLock<Option<Carried>> =
 
 pub(crate) fn definitions() -> [Tool; 3] {
     let days = json!({
-        "from": { "type": "string", "format": "date", "description": "The first day, where the caller is" },
-        "to": { "type": "string", "format": "date", "description": "The last day, which counts" },
-        "timezone": { "type": "string", "description": "The zone whose days these are" }
+        "from": { "type": "string", "title": "From", "format": "date", "description": "The first day, where the caller is" },
+        "to": { "type": "string", "title": "To", "format": "date", "description": "The last day, which counts" },
+        "timezone": { "type": "string", "title": "Time zone", "description": "The zone whose days these are" }
     });
     [
         definition(
@@ -42,21 +42,21 @@ pub(crate) fn definitions() -> [Tool; 3] {
             "Ask for sales",
             "Counts the tickets sold in a period, named in words at the end: sales this month",
             &days,
-            &json!({ "tickets": { "type": "integer" }, "revenue": { "type": "number" }, "currency": { "type": "string" } }),
+            &json!({ "tickets": { "type": "integer", "title": "Tickets" }, "revenue": { "type": "number", "title": "Revenue" }, "currency": { "type": "string", "title": "Currency" } }),
         ),
         definition(
             TICKETS,
             "Ask for support tickets",
             "Counts the support tickets that are open now: tickets submitted as of now",
-            &json!({ "as_of": { "type": "string", "format": "date-time" }, "timezone": { "type": "string" } }),
-            &json!({ "open": { "type": "integer" } }),
+            &json!({ "as_of": { "type": "string", "title": "As of", "format": "date-time" }, "timezone": { "type": "string", "title": "Time zone" } }),
+            &json!({ "open": { "type": "integer", "title": "Open" } }),
         ),
         definition(
             ACTIVITY,
             "Ask for activity",
-            "Counts the logins in a period, named in words at the end: user logins in the last week",
+            "Counts the logins in a period, named in words at the end: user logins last week",
             &days,
-            &json!({ "logins": { "type": "integer" } }),
+            &json!({ "logins": { "type": "integer", "title": "Logins" } }),
         ),
     ]
 }
@@ -131,18 +131,20 @@ fn say(caller: &Caller, key: &str, arguments: &Arguments<'_>) -> String {
     WORDS.as_ref().map_or_else(|| key.to_owned(), |words| caller.text(words, key, arguments))
 }
 
+/// What the service is called in the language that an answer is in. Returns `None` where it chose none by itself.
+pub(crate) fn service_title(caller: &Caller) -> Option<String> {
+    let (words, spoken) = (WORDS.as_ref()?, caller.spoken()?);
+    let files = words.load(spoken.tags().next()?);
+    let title = files.iter().find_map(|file| file.find(Slot::Server(Field::Title)))?;
+    serde_json::from_str(title).ok()
+}
+
 /// Dates and money inside the sentence are in its language, where the caller told no locale.
 fn format(caller: &Caller) -> Format {
     if let Some(words) = WORDS.as_ref() {
         caller.language(words.catalogs().languages());
     }
     caller.format()
-}
-
-fn zone_name(now: &Zoned) -> String {
-    // A caller who told an offset only has no zone that has a name.
-    let name = now.time_zone().iana_name();
-    name.map_or_else(|| now.strftime("%:z").to_string(), ToOwned::to_owned)
 }
 
 /// The days that a question is about.
@@ -156,12 +158,17 @@ impl Period {
     /// Questions end with their period: the longest end that can be read is it.
     fn asked(given: JsonObject, caller: &Caller) -> Result<Self, Problem> {
         let Question { query } = arguments(given)?;
-        let words: Vec<&str> = query.split_whitespace().filter(|word| *word != "the").collect();
-        let ends = (0..words.len()).map(|start| words.get(start..).unwrap_or_default().join(" "));
-        let mut read = ends.map(|end| caller.when(&end));
-        let interval = match read.find_map(Result::ok) {
-            Some(interval) => interval,
-            None => caller.when(&query).map_err(Problem::When)?,
+        let words: Vec<&str> = query.split_whitespace().collect();
+        let end = |start: usize| words.get(start..).unwrap_or_default().join(" ");
+        let found = (0..words.len()).find_map(|start| Some((start, caller.when(&end(start)).ok()?)));
+        // `the last week` is another time than `last week`: what it means is not decided here.
+        let article = found.and_then(|(start, _)| start.checked_sub(1));
+        let article =
+            article.filter(|at| words.get(*at).is_some_and(|word| word.eq_ignore_ascii_case("the")));
+        let interval = match (found, article) {
+            (Some((_, interval)), None) => interval,
+            (_, Some(at)) => caller.when(&end(at)).map_err(Problem::When)?,
+            (None, None) => caller.when(&query).map_err(Problem::When)?,
         };
         let now = caller.now();
         let day = |instant| now.time_zone().to_datetime(instant).date();
@@ -222,16 +229,30 @@ mod tests {
     }
 
     #[test]
+    fn the_library_decides_what_an_article_means() {
+        let caller =
+            Caller::for_test().timezone("America/Los_Angeles").now("2025-11-12T06:23:00-08:00").caller();
+        let day = |instant: jiff::Timestamp| caller.now().time_zone().to_datetime(instant).date();
+        let period = Period::asked(asked("user logins in the last week"), &caller);
+        match caller.when("the last week") {
+            Ok(interval) => assert_eq!(period.unwrap().from, day(interval.start)),
+            Err(_) => assert!(matches!(period, Err(Problem::When(_)))),
+        }
+        let (week, quarter) = ("user logins last week", "user logins in the previous quarter");
+        assert_eq!(Period::asked(asked(week), &caller).unwrap().from.to_string(), "2025-11-03");
+        assert_eq!(Period::asked(asked(quarter), &caller).unwrap().to.to_string(), "2025-09-30");
+    }
+
+    #[test]
     fn last_week_begins_where_the_callers_weeks_do() {
         let caller = Caller::for_test().timezone("America/Los_Angeles").now("2025-11-12T06:23:00-08:00");
         let week = |from: &str, to: &str, logins: i64| json!({ "from": from, "to": to, "timezone": "America/Los_Angeles", "logins": logins });
         check(
-            activity(asked("user logins in the last week"), &caller.clone().locale("en-US").caller()),
+            activity(asked("user logins last week"), &caller.clone().locale("en-US").caller()),
             "From November 2, 2025 to November 8, 2025 there were 1,176 logins.",
             week("2025-11-02", "2025-11-08", 1176),
         );
-        let german =
-            activity(asked("user logins in the last week"), &caller.locale("de-CH").caller()).unwrap();
+        let german = activity(asked("user logins last week"), &caller.locale("de-CH").caller()).unwrap();
         assert_eq!(german.structured_content.unwrap()["from"], "2025-11-03");
     }
 

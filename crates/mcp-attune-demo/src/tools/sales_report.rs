@@ -27,23 +27,23 @@ pub(crate) fn definition() -> Tool {
     let output = object!({
         "type": "object",
         "properties": {
-            "from": { "type": "string", "format": "date" },
-            "to": { "type": "string", "format": "date" },
-            "currency": { "type": "string", "description": "ISO 4217" },
+            "from": { "type": "string", "title": "From", "format": "date" },
+            "to": { "type": "string", "title": "To", "format": "date" },
+            "currency": { "type": "string", "title": "Currency", "description": "ISO 4217" },
             "rows": {
-                "type": "array",
+                "type": "array", "title": "Rows",
                 "items": {
                     "type": "object",
                     "properties": {
-                        "date": { "type": "string", "format": "date" },
-                        "tickets": { "type": "integer" },
-                        "revenue": { "type": "number" }
+                        "date": { "type": "string", "title": "Date", "format": "date" },
+                        "tickets": { "type": "integer", "title": "Tickets" },
+                        "revenue": { "type": "number", "title": "Revenue" }
                     },
                     "required": ["date", "tickets", "revenue"]
                 }
             },
-            "total_tickets": { "type": "integer" },
-            "total_revenue": { "type": "number" }
+            "total_tickets": { "type": "integer", "title": "Total tickets" },
+            "total_revenue": { "type": "number", "title": "Total revenue" }
         },
         "required": ["from", "to", "currency", "rows", "total_tickets", "total_revenue"]
     });

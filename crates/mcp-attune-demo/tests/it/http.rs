@@ -14,6 +14,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+/// Half past nine in Switzerland, at which the clock of the service stands still: 2026-02-22T08:30:00Z.
+const NOW: jiff::Timestamp = jiff::Timestamp::constant(1_771_749_000, 0);
+
 /// Headers that a test adds to a request, or sends instead of the usual ones.
 pub(crate) type Headers<'a> = &'a [(&'a str, &'a str)];
 
@@ -26,7 +29,8 @@ pub(crate) struct Demo {
 impl Demo {
     /// A demo that wastes no time.
     pub(crate) async fn start() -> Self {
-        Self::with(Options { step_delay: Duration::from_millis(1), ..Options::default() }).await
+        Self::with(Options { step_delay: Duration::from_millis(1), now: Some(NOW), ..Options::default() })
+            .await
     }
 
     pub(crate) async fn with(options: Options) -> Self {

@@ -52,6 +52,14 @@ pub struct FieldBinding {
     pub default: Option<serde_json::Value>,
 }
 
+impl FieldBinding {
+    /// Fills an argument from a field of the context and leaves it in the schema, so that callers can still choose.
+    #[must_use]
+    pub fn new(from: Source) -> Self {
+        Self { from, written: Written::DateTime, hide: false, default: None }
+    }
+}
+
 /// An end of an interval as an argument.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]

@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tower::{Layer, Service, ServiceExt};
 
 use crate::clock;
+use crate::support::stopped;
 
 const MODERN: &str = "2026-07-28";
 const LEGACY: &str = "2025-11-25";
@@ -39,12 +40,13 @@ impl Server {
         match (over, self) {
             (Over::Http, Self::Clock) => http(clock::app().into_service(), era, first, request).await,
             (Over::Http, Self::Demo) => {
-                let demo = AttuneLayer::default().layer(mcp_attune_demo::service(Default::default()));
+                let demo = AttuneLayer::default().layer(mcp_attune_demo::service(stopped()));
                 http(demo, era, first, request).await
             }
             (Over::Pipes, Self::Clock) => pipes(clock::Clock, first, request).await,
             (Over::Pipes, Self::Demo) => {
-                pipes(mcp_attune_demo::Travel::new(Default::default()), first, request).await
+                let travel = mcp_attune_demo::Travel::new(Default::default()).at(stopped().now);
+                pipes(travel, first, request).await
             }
         }
     }
@@ -265,7 +267,7 @@ fn examples() -> [(Value, Value); 3] {
         (
             example(
                 "query_activity",
-                "user logins in the last week",
+                "user logins last week",
                 json!({ "timezone": "America/Los_Angeles", "currentTimestamp": "2025-11-12T06:23:00-08:00",
                     "locale": "en-US", "userLocation": location }),
             ),

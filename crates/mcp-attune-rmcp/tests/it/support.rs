@@ -22,11 +22,17 @@ pub(crate) fn impatient() -> Options {
     options
 }
 
+/// The demo with its clock stopped at 2026-02-22T08:30:00Z.
+pub(crate) fn stopped() -> mcp_attune_demo::Options {
+    let now = Some(jiff::Timestamp::constant(1_771_749_000, 0));
+    mcp_attune_demo::Options { now, ..Default::default() }
+}
+
 /// The demo over HTTP, at this URL.
 pub(crate) async fn demo() -> Target {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    tokio::spawn(mcp_attune_demo::serve(listener, Default::default(), std::future::pending()));
+    tokio::spawn(mcp_attune_demo::serve(listener, stopped(), std::future::pending()));
     url.parse().unwrap()
 }
 
