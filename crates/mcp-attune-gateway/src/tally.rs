@@ -112,7 +112,7 @@ impl Tally {
 
 impl Drop for Tally {
     fn drop(&mut self) {
-        let mut account = self.account.take().unwrap_or_default();
+        let account = self.account.take().unwrap_or_default();
         if !account.broken.is_empty()
             || account.unchecked
             || account.format.is_some()
@@ -120,7 +120,8 @@ impl Drop for Tally {
         {
             self.count(&account);
         }
-        let language = account.language.take().map(|language| language.to_string());
+        // What the answer is in, which is not always what was chosen: nothing of it may have been translated.
+        let language = account.answered_in().map(ToString::to_string);
         self.meter.over(self.method, self.outcome(&account), language.unwrap_or_default());
     }
 }

@@ -1,7 +1,7 @@
 //! What became of a request, for whoever counts or logs.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_attune::features::Format;
 use mcp_attune::language::Tag;
@@ -19,6 +19,8 @@ pub struct Account {
     pub method: Option<&'static str>,
     /// The language that was chosen for the caller.
     pub language: Option<Tag>,
+    /// The server's own language, which an answer is in where nothing of it was found in the chosen one.
+    pub default_language: Option<Tag>,
     /// The rules that the request broke.
     pub broken: Vec<&'static str>,
     /// Whether it was refused for that. Not where the layer only reports.
@@ -38,6 +40,8 @@ struct Later {
     fields: AtomicUsize,
     bytes: AtomicUsize,
     faults: AtomicUsize,
+    /// The language that the answer reports.
+    reported: Mutex<Option<String>>,
 }
 
 impl Account {
@@ -65,6 +69,21 @@ impl Account {
     #[must_use]
     pub fn failed(&self) -> bool {
         self.later.failed.load(Ordering::Relaxed)
+    }
+
+    /// The language that the answer is in: the server's own where the answer reports that one, else the one that was
+    /// chosen. Ask when it is over.
+    ///
+    /// Rules: G12, L7.
+    #[must_use]
+    pub fn answered_in(&self) -> Option<&Tag> {
+        let reported = self.later.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_default = |default: &&Tag| reported.as_deref() == Some(default.as_str());
+        self.default_language.as_ref().filter(is_default).or(self.language.as_ref())
+    }
+
+    pub(crate) fn report(&self, language: &str) {
+        *self.later.reported.lock().unwrap_or_else(PoisonError::into_inner) = Some(language.to_owned());
     }
 
     /// What shaping left out of the answer. Ask when it is over.

@@ -12,7 +12,7 @@ use http::{Request, Response, StatusCode, request};
 use jiff::Timestamp;
 use mcp_attune::bind::{Bindings, Filled};
 use mcp_attune::caller::Caller;
-use mcp_attune::language::{AcceptLanguage, Languages, Tag};
+use mcp_attune::language::AcceptLanguage;
 use mcp_attune::plan::{Plan, negotiate};
 use mcp_attune::session::Features;
 use mcp_attune::shape::{self, Content, ListedTool, Schema, Shape};
@@ -191,9 +191,9 @@ where
     }
     if let Some((language, why)) = plan.chosen() {
         // Collected only where somebody listens.
-        let of = || settings.offer.languages.iter().flat_map(Languages::tags).map(Tag::as_str);
+        let of = || settings.offer.tags().iter().map(ToString::to_string).collect::<Vec<_>>();
         let preference = caller.origin();
-        tracing::debug!(%language, %why, %preference, of = ?of().collect::<Vec<_>>(), "language chosen");
+        tracing::debug!(%language, %why, %preference, of = ?of(), "language chosen");
     }
     if plan.wants().is_some() && kind == Kind::Request {
         let asked = Plan::asked(agreed.message(), &settings.offer);

@@ -257,6 +257,7 @@ where
     let decided = decide::decide(&mut inner, mount, &parts, &body, account, wish).await?;
     let Decided { mut asked, caller, forward, changed, kind, era, begins, mut tasks, shapes } = decided;
     account.language = asked.plan.chosen().map(|(language, _)| language.clone());
+    account.default_language = asked.plan.default_language().cloned();
     let mut parts = parts;
     let seal = settings.seal.as_ref().filter(|_| era == Era::Legacy);
     let visit = Visit::enter(seal, &mut parts.headers, begins)
@@ -410,6 +411,7 @@ where
             plan = plan.shaping(shape);
         }
         account.language = plan.chosen().map(|(language, _)| language.clone());
+        account.default_language = plan.default_language().cloned();
         let preferred = preference.is_some() && plan.changes();
         let reads = plan.changes();
         let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);

@@ -67,4 +67,8 @@ pub fn shaped(adapted: &Adapted<'_>, account: &Account) {
         );
     }
     account.shaped(left, adapted.faults.len());
+    if let Some(language) = &adapted.content_language {
+        tracing::debug!(language, "language reported");
+        account.report(language);
+    }
 }

@@ -58,6 +58,18 @@ pub struct Offer {
     pub content: Option<Arc<dyn Supply>>,
 }
 
+impl Offer {
+    /// The languages that callers can get now, the server's own first: those that there are files for, where there are
+    /// any, else those that the offer names.
+    #[must_use]
+    pub fn tags(&self) -> Vec<Tag> {
+        let catalogs = self.library.as_ref().map(|library| library.catalogs());
+        let catalogs = catalogs.as_deref().filter(|catalogs| !catalogs.is_empty());
+        let languages = catalogs.map(Catalogs::languages).or(self.languages.as_ref());
+        languages.into_iter().flat_map(Languages::tags).cloned().collect()
+    }
+}
+
 /// A message as the caller gets it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Adapted<'m> {
@@ -163,6 +175,13 @@ impl Plan {
     #[must_use]
     pub fn chosen(&self) -> Option<(&Tag, Why)> {
         self.chosen.as_ref().map(|(tag, why)| (tag, *why))
+    }
+
+    /// The server's own language, for a caller who wants a language: what an answer is reported in of which nothing was
+    /// translated.
+    #[must_use]
+    pub fn default_language(&self) -> Option<&Tag> {
+        self.report.as_ref()
     }
 
     /// The language whose locale files are needed, where there are any and the caller wants a language.

@@ -503,3 +503,54 @@ fn what_is_left_out_is_counted() {
     call(Some(&["human", "verbosity=verbose"]));
     until("another", || (left("blocks") == 2).then_some(()));
 }
+
+/// Dates and numbers need no translation. Who asks, who runs the server and who reads the log are each told what is true.
+#[test]
+fn an_answer_without_a_word_in_the_language_is_called_what_it_is() {
+    let place = Place::new("wordless");
+    fs::create_dir_all(place.path("locales")).expect("a folder");
+    place.write("locales/de.json", r#"{"messages":{"never":{"source":"Never said","text":"Nie gesagt"}}}"#);
+    place.write("plain.md", "{{ temperature_c | number(2) }}");
+    let config = place.write(
+        "attune.toml",
+        "default_language = \"en\"\nlog = \"debug\"\n[content]\nenabled = true\n[tools.get_weather]\ntemplates = \"plain\"\n",
+    );
+    let log = place.path("log");
+    let mut child = Command::new(BINARY)
+        .args(["serve", "--config", &config])
+        .args(FREE)
+        .args(BEHIND)
+        .stdout(Stdio::piped())
+        .stderr(File::create(&log).expect("a log"))
+        .spawn()
+        .expect("attune starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut address = |text: &str| {
+        let line = lines.by_ref().map(|line| line.expect("a line")).find(|line| line.contains(text));
+        let line = line.expect("an address");
+        let rest = line.split_once("http://").expect("an address").1.to_owned();
+        rest.split(['/', ' ', '\n']).next().unwrap_or_default().to_owned()
+    };
+    let (serves, admin) = (address("serves"), address("Health"));
+    let url = format!("http://{serves}/mcp");
+    let called = Command::new(BINARY)
+        .args(["call", &url, "get_weather", "location=Bern", "--language", "de", "--feature", "human"])
+        .output()
+        .expect("attune starts");
+    let (said, noted) = (String::from_utf8_lossy(&called.stdout), String::from_utf8_lossy(&called.stderr));
+    assert!(said.contains("8,00"), "{said}");
+    assert_eq!(
+        noted.trim_end(),
+        "note: the words of the answer are in `en`, and none were found in `de`; dates, numbers and money may be written \
+         for the reader all the same"
+    );
+    let metrics = get(&admin, "/metrics");
+    let counted = metrics.lines().find(|line| line.contains("requests_total") && line.contains("tools/call"));
+    assert!(counted.is_some_and(|line| line.contains("language=\"en\"")), "{metrics}");
+    let _ = child.kill();
+    let _ = child.wait();
+    let log = fs::read_to_string(&log).expect("a log");
+    let chosen = log.lines().find(|line| line.contains("language chosen")).unwrap_or_else(|| panic!("{log}"));
+    assert!(chosen.contains("de") && chosen.contains(r#"of=["en", "de"]"#), "{chosen}");
+    assert!(log.contains("language reported"), "{log}");
+}

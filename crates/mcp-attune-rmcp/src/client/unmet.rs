@@ -46,6 +46,9 @@ pub enum Unmet {
         wanted: String,
         /// The language that the server says it is in.
         given: String,
+        /// Whether it is text that was written for a person: then dates, numbers and money may be in the language all the
+        /// same, because writing them needs no translation.
+        written: bool,
     },
 }
 
@@ -66,8 +69,16 @@ impl fmt::Display for Unmet {
             Self::NoLanguage { wanted } => {
                 write!(f, "the answer does not say its language; `{wanted}` may have had no effect")
             }
-            Self::Language { wanted, given } => {
-                write!(f, "the answer is in `{}`, and not in `{wanted}`", shown(given))
+            Self::Language { wanted, given, written } => {
+                write!(
+                    f,
+                    "the words of the answer are in `{}`, and none were found in `{wanted}`",
+                    shown(given)
+                )?;
+                if *written {
+                    f.write_str("; dates, numbers and money may be written for the reader all the same")?;
+                }
+                Ok(())
             }
         }
     }
@@ -105,13 +116,15 @@ pub(crate) fn unmet(connection: &Connection, profile: &CallerProfile, result: &V
             unmet.push(Unmet::Format(Format::Json));
         }
     }
-    unmet.extend(
-        profile.accepts().filter(|wanted| !wanted.is_empty()).and_then(|wanted| of_language(wanted, result)),
-    );
+    let asks_for_text =
+        matches!(Wanted::read(profile.asked()).format(), Some(Format::Markdown | Format::Text));
+    let written = asks_for_text && negotiates(CONTENT_NEGOTIATION).is_some();
+    let wanted = profile.accepts().filter(|wanted| !wanted.is_empty());
+    unmet.extend(wanted.and_then(|wanted| of_language(wanted, result, written)));
     unmet
 }
 
-fn of_language(wanted: &AcceptLanguage, result: &Value) -> Option<Unmet> {
+fn of_language(wanted: &AcceptLanguage, result: &Value, written: bool) -> Option<Unmet> {
     let given = result.get("_meta").and_then(|meta| meta.get(meta::CONTENT_LANGUAGE)).and_then(Value::as_str);
     let text = wanted.as_str().to_owned();
     let Some(given) = given else { return Some(Unmet::NoLanguage { wanted: text }) };
@@ -121,7 +134,7 @@ fn of_language(wanted: &AcceptLanguage, result: &Value) -> Option<Unmet> {
     };
     let read = ContentLanguage::parse(given);
     let met = read.is_ok_and(|given| given.tags().any(is_wanted));
-    (!met).then(|| Unmet::Language { wanted: text, given: given.to_owned() })
+    (!met).then(|| Unmet::Language { wanted: text, given: given.to_owned(), written })
 }
 
 #[cfg(test)]
@@ -133,7 +146,7 @@ mod tests {
     fn tells_a_language_that_was_not_wanted_from_one_that_was() {
         let check = |wanted: &str, given: &Value, expected: Option<Unmet>| {
             let result = json!({ "_meta": { meta::CONTENT_LANGUAGE: given } });
-            assert_eq!(of_language(&AcceptLanguage::parse(wanted).unwrap(), &result), expected);
+            assert_eq!(of_language(&AcceptLanguage::parse(wanted).unwrap(), &result, false), expected);
         };
         for (wanted, given) in
             [("de-CH", "de"), ("de", "de-CH"), ("fr, *;q=0.1", "en"), ("nn", "nb"), ("de", "en, de")]
@@ -141,7 +154,8 @@ mod tests {
             check(wanted, &given.into(), None);
         }
         let other = |wanted: &str, given: &str| {
-            Some(Unmet::Language { wanted: wanted.to_owned(), given: given.to_owned() })
+            let (wanted, given) = (wanted.to_owned(), given.to_owned());
+            Some(Unmet::Language { wanted, given, written: false })
         };
         check("de", &"en".into(), other("de", "en"));
         check("de, en;q=0", &"en".into(), other("de, en;q=0", "en"));

@@ -191,7 +191,10 @@ async fn reads_any_answer_and_tells_what_was_not_honoured() {
     let nothing = "the server does not negotiate content: `agent`, `format=json` may have no effect";
     assert_eq!(unmet(&plain, "prose").await, [nothing, silent]);
     assert_eq!(unmet(&negotiates, "prose").await, [format, silent]);
-    assert_eq!(unmet(&negotiates, "english").await, [format, "the answer is in `en`, and not in `de`"]);
+    assert_eq!(
+        unmet(&negotiates, "english").await,
+        [format, "the words of the answer are in `en`, and none were found in `de`"]
+    );
     assert_eq!(unmet(&negotiates, "data").await, [""; 0]);
     let session =
         "this session began without `agent`, `format=json`, and keeps what it began with; begin another";
