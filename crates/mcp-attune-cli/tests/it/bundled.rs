@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::attune;
 use crate::callers::{MODERN, post};
-use crate::serving::Served;
+use crate::serving::{FREE, Served};
 
 const ATTUNE: &str = env!("CARGO_BIN_EXE_attune");
 
@@ -102,6 +102,25 @@ fn the_server_of_a_bundle_speaks_what_the_store_speaks() {
     assert_eq!(weather(&answer).0, "El tiempo", "{head}");
     assert!(!weather(&answer).1.starts_with("Dice"), "what models read is left alone");
     assert!(head.contains("content-language: es"), "{head}");
+}
+
+#[test]
+fn the_server_of_a_bundle_has_the_title_that_the_bundle_is_shown_under() {
+    let place = Place::demo("title");
+    place.write("texts/es.json", r#"{"display_name": "Viajes"}"#);
+    place.write("texts/de.json", r#"{"display_name": "Reisen", "server": {"title": "Reisedienst"}}"#);
+    let mut served = Served::start(
+        &[&["serve", "--bundle", place.path(), "--setting", "secret=hush"], &FREE[..]].concat(),
+    );
+    let address = served.address("Attune serves");
+    for (wish, title) in [("es-UY", "Viajes"), ("de", "Reisedienst"), ("fr", "Swiss travel service")] {
+        let headers = format!(
+            "MCP-Protocol-Version: {MODERN}\r\nMcp-Method: tools/list\r\nAccept-Language: {wish}\r\n"
+        );
+        let (_, answer) = post(&address, &headers, &listing(wish));
+        let info = &answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"];
+        assert_eq!(info["title"], title, "{wish} {info}");
+    }
 }
 
 #[test]

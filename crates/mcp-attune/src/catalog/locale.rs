@@ -24,6 +24,8 @@ pub struct Locale {
     templates: HashMap<Box<str>, Texts>,
     messages: Messages,
     bundle: Bundle,
+    /// The bundle's name as a JSON string.
+    display_name: Option<Box<str>>,
 }
 
 /// What a bundle shows of itself; no live server needs it.
@@ -66,10 +68,10 @@ struct Thing {
     output: HashMap<Box<str>, Texts>,
     /// The translated values of its output fields.
     values: HashMap<Box<str>, Messages>,
-impl Locale {
-    /// Reads a locale file: what can be used of it, and what cannot.
 }
 
+impl Locale {
+    /// Reads a locale file: what can be used of it, and what cannot.
     ///
     /// # Errors
     ///
@@ -93,6 +95,7 @@ impl Locale {
             templates: HashMap::new(),
             messages: Messages::default(),
             bundle: Bundle::default(),
+            display_name: None,
         };
         let mut entries = Vec::new();
         let mut places = HashMap::new();
@@ -177,7 +180,10 @@ impl Locale {
             ("resource_templates", [_, uri, _]) => {
                 self.templates.entry((*uri).into()).or_default().put(field, text);
             }
-            ("display_name", _) => self.bundle.display_name = Some(text.into()),
+            ("display_name", _) => {
+                self.display_name = Some(Quoted(text).to_string().into());
+                self.bundle.display_name = Some(text.into());
+            }
             ("description", _) => self.bundle.description = Some(text.into()),
             ("long_description", _) => self.bundle.long_description = Some(text.into()),
             ("keywords", _) => self.bundle.keywords.push(text.into()),
@@ -196,6 +202,8 @@ impl Locale {
     #[must_use]
     pub fn find(&self, slot: Slot<'_>) -> Option<&str> {
         match slot {
+            // People know the server by the name that its bundle is shown under.
+            Slot::Server(Field::Title) => self.server.get(Field::Title).or(self.display_name.as_deref()),
             Slot::Server(field) => self.server.get(field),
             Slot::Tool(tool, field) => self.tools.get(tool)?.texts.get(field),
             Slot::Argument { tool, path, field } => self.tools.get(tool)?.arguments.get(path)?.get(field),
@@ -223,14 +231,6 @@ impl Locale {
         self.tools.get(tool).is_some_and(|tool| !tool.values.is_empty())
     }
 
-    pub fn bundle(&self) -> &Bundle {
-        &self.bundle
-    }
-}
-
-impl fmt::Debug for Locale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Locale")
     /// The messages.
     #[must_use]
     pub fn messages(&self) -> &Messages {
@@ -239,14 +239,22 @@ impl fmt::Debug for Locale {
 
     /// What belongs to a bundle.
     #[must_use]
+    pub fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+}
+
+/// What the key of a value begins with, before its number among those of its field: sources need not be names, and keys
+/// must.
+const VALUE_KEY: &str = "v";
+
+impl fmt::Debug for Locale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Locale")
             .field("tag", &self.tag)
             .field("tools", &self.tools.len())
             .field("prompts", &self.prompts.len())
             .field("messages", &self.messages.len())
             .finish_non_exhaustive()
-/// What the key of a value begins with, before its number among those of its field: sources need not be names, and keys
-/// must.
-const VALUE_KEY: &str = "v";
-
     }
 }

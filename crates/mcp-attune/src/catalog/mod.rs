@@ -24,7 +24,7 @@
 //! ```
 //!
 //! 1. `display_name`, `description`, `long_description`, `keywords` and `author` are a bundle's; live servers have no use
-//!    for them. `tools` and `prompts` may be lists, as bundles have them: `[{"name": …, "description": …}]`.
+//!    for them, but for `display_name`: it is the server's title where `server` has none. `tools` and `prompts` may be lists, as bundles have them: `[{"name": …, "description": …}]`.
 //! 2. Arguments inside arguments go by their path: `filter.city`, and `stops[].name` for what is in a list. Schemas under
 //!    `$defs` begin with that: `$defs.Place.city`.
 //! 3. What has no name on the wire goes by what it says: progress, errors, and everything in an elicitation form (its
