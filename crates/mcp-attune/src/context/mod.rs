@@ -3,7 +3,8 @@
 //! 1. The context stands beside `params` or in `_meta`; where both are there they are equal, or the request was refused.
 //! 2. Every field is optional. One that cannot be read is ignored with a [`Warning`], and the others stand.
 //! 3. Fields that are not known are kept as they were written.
-//! 4. The keys of OpenAI's clients fill what the context did not supply: a locale, and a place as a whole.
+//! 4. The keys of vendors fill what the context did not supply: a locale, a time zone, and a place as a whole. They are
+//!    one table, a row for each key.
 //! 5. Nothing here shows a value: `Debug` has the names of the fields, and a warning says where and what, never which.
 //!
 //! Rules: C1–C4, C8, C10, C11.
@@ -33,6 +34,7 @@ mod zone;
 
 // the reading of one request,
 mod read;
+mod vendor;
 
 // what it comes to, and what of it goes on.
 mod forward;

@@ -8,12 +8,10 @@ use super::ClientContext;
 use super::country::Country;
 use super::instant::Instant;
 use super::place::{Axis, Coordinates, Name, Place};
+use super::vendor::{Carries, VENDOR_KEYS, VendorField};
 use super::wrong::{Source, Warning, Wrong};
 use super::zone::Zone;
 use crate::language::Tag;
-
-const OPENAI_LOCALE: &str = "openai/locale";
-const OPENAI_LOCATION: &str = "openai/userLocation";
 
 pub(super) fn read(message: &Message<'_>) -> (ClientContext, Vec<Warning>) {
     let mut reader = Reader { source: Source::Beside, warnings: Vec::new() };
@@ -25,18 +23,11 @@ pub(super) fn read(message: &Message<'_>) -> (ClientContext, Vec<Warning>) {
         reader.source = source;
         reader.fields(object, &mut context);
     }
-    if context.locale.is_none()
-        && let Some(value) = message.meta(OPENAI_LOCALE)
-    {
-        reader.source = Source::OpenAiLocale;
-        context.locale = reader.text("", value, locale);
-    }
-    if context.place.is_none()
-        && let Some((source, object)) =
-            reader.object(Source::OpenAiLocation, Form::of(message.meta(OPENAI_LOCATION)))
-    {
-        reader.source = source;
-        context.place = reader.flat_place(object);
+    for vendor in VENDOR_KEYS {
+        if let Some(value) = message.meta(vendor.key) {
+            reader.source = Source::Vendor(vendor.key);
+            reader.vendor(&vendor.carries, value, &mut context);
+        }
     }
     (context, reader.warnings)
 }
@@ -147,25 +138,60 @@ impl Reader {
         }
     }
 
-    /// The place of OpenAI's clients: degrees stand beside the names, as numbers or as texts, and what is not known is
-    /// null.
-    fn flat_place(&mut self, object: Value<'_>) -> Option<Place> {
-        let known = |name| object.member(name).filter(|value| value.kind() != Type::Null);
-        let mut place = Place::default();
-        if let Some(value) = known("city") {
-            place.city = self.text("city", value, Name::parse);
+    /// Fills from the value of a vendor key what the context still leaves open.
+    fn vendor(&mut self, carries: &Carries, value: Value<'_>, context: &mut ClientContext) {
+        let members = match carries {
+            Carries::Value(field) => {
+                let mut found = Found::default();
+                found.offer(*field, "", value);
+                return self.fill(&found, context);
+            }
+            Carries::Members(members) => *members,
+        };
+        let Some((_, object)) = self.object(self.source, Form::of(Some(value))) else { return };
+        let mut found = Found::default();
+        for (path, field) in members {
+            let inside = path.iter().try_fold(object, |value, name| value.member(name));
+            if let (Some(value), Some(name)) = (inside, path.last()) {
+                found.offer(*field, name, value);
+            }
         }
-        if let Some(value) = known("region") {
-            place.region = self.text("region", value, Name::parse);
+        self.fill(&found, context);
+    }
+
+    fn fill(&mut self, found: &Found<'_>, context: &mut ClientContext) {
+        if context.locale.is_none() {
+            context.locale = self.found(found, VendorField::Locale, locale);
         }
-        if let Some(value) = known("country") {
-            place.country = self.text("country", value, Country::parse);
+        if context.timezone.is_none() {
+            context.timezone = self.found(found, VendorField::Timezone, Zone::parse);
         }
-        place.coordinates = match known("coordinates") {
-            Some(value) => Coordinates::read(value.member("latitude"), value.member("longitude"), true),
-            None => Coordinates::read(known("latitude"), known("longitude"), true),
+        if context.place.is_none() {
+            let place = Place {
+                city: self.found(found, VendorField::City, Name::parse),
+                region: self.found(found, VendorField::Region, Name::parse),
+                country: self.found(found, VendorField::Country, Country::parse),
+                coordinates: self.degrees(found),
+            };
+            context.place = Some(place).filter(|place| !place.is_empty());
         }
-        .unwrap_or_else(|(axis, wrong)| {
+    }
+
+    fn found<T>(
+        &mut self,
+        found: &Found<'_>,
+        field: VendorField,
+        parse: impl FnOnce(&str) -> Result<T, Wrong>,
+    ) -> Option<T> {
+        let (name, value) = found.get(field)?;
+        self.text(name, value, parse)
+    }
+
+    /// Coordinates as vendors send them: as numbers or as texts.
+    fn degrees(&mut self, found: &Found<'_>) -> Option<Coordinates> {
+        let value = |field| found.get(field).map(|(_, value)| value);
+        let read = Coordinates::read(value(VendorField::Latitude), value(VendorField::Longitude), true);
+        read.unwrap_or_else(|(axis, wrong)| {
             let field = match axis {
                 None => "coordinates",
                 Some(Axis::Latitude) => "latitude",
@@ -173,7 +199,23 @@ impl Reader {
             };
             self.warn(field, wrong);
             None
-        });
-        Some(place).filter(|place| !place.is_empty())
+        })
+    }
+}
+
+/// What one vendor key says, by field, with the names of the members for warnings.
+#[derive(Default)]
+struct Found<'a>(Vec<(VendorField, &'static str, Value<'a>)>);
+
+impl<'a> Found<'a> {
+    fn offer(&mut self, field: VendorField, name: &'static str, value: Value<'a>) {
+        if value.kind() != Type::Null {
+            self.0.push((field, name, value));
+        }
+    }
+
+    /// The first value that was offered for a field.
+    fn get(&self, field: VendorField) -> Option<(&'static str, Value<'a>)> {
+        self.0.iter().find(|(offered, ..)| *offered == field).map(|(_, name, value)| (*name, *value))
     }
 }

@@ -128,19 +128,16 @@ pub enum Source {
     Beside,
     /// In `_meta`, under the key of MCP.
     Meta,
-    /// In `_meta`, under the key that OpenAI's clients use for a locale.
-    OpenAiLocale,
-    /// In `_meta`, under the key that OpenAI's clients use for a place.
-    OpenAiLocation,
+    /// In `_meta`, under this key of a vendor.
+    Vendor(&'static str),
 }
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Beside => "clientContext",
-            Self::Meta => "_meta[\"io.modelcontextprotocol/clientContext\"]",
-            Self::OpenAiLocale => "_meta[\"openai/locale\"]",
-            Self::OpenAiLocation => "_meta[\"openai/userLocation\"]",
-        })
+        match self {
+            Self::Beside => f.write_str("clientContext"),
+            Self::Meta => f.write_str("_meta[\"io.modelcontextprotocol/clientContext\"]"),
+            Self::Vendor(key) => write!(f, "_meta[\"{key}\"]"),
+        }
     }
 }
