@@ -68,9 +68,8 @@ impl<'c> Asker<'c> {
 
     /// The language of the range with the highest weight, the first of them where there are several.
     fn language(&self) -> Option<&'c str> {
-        let ranges = self.caller.preference()?.ranges();
         // One letter is no language: `x-private`, `i-klingon`.
-        let named = ranges.filter(|(range, weight)| range.primary().len() > 1 && weight.thousandths() > 0);
+        let named = self.caller.preference()?.wanted().filter(|(range, _)| range.primary().len() > 1);
         named.reduce(|best, next| if next.1 > best.1 { next } else { best }).map(|(range, _)| range.primary())
     }
 

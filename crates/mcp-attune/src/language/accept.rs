@@ -6,12 +6,14 @@
 //! 3. A value without any member is well formed and says nothing: no preference.
 //! 4. A space or tab at either end of the value makes it malformed, since no HTTP header could carry it.
 //! 5. A value of more than [`AcceptLanguage::MAX_LEN`] bytes is malformed.
+//! 6. A range that is listed more than once, one time with weight 0, is excluded: for matching all of them have weight 0.
 //!
-//! Rules: L1, L2, L19.
+//! Rules: L1, L2, L4, L19.
 
 use core::fmt::{self, Write as _};
 use core::ops;
 use core::str::FromStr;
+use std::collections::BTreeSet;
 
 use mcp_attune_wire::quality::Quality;
 
@@ -47,7 +49,10 @@ pub struct AcceptLanguage {
 /// Where the parts of a member stand: its range in the source, and each form among the subtags.
 #[derive(Clone, Debug)]
 struct Stored {
+    /// The weight as it was written.
     quality: Quality,
+    /// Whether the same range is listed with weight 0.
+    excluded: bool,
     source: ops::Range<usize>,
     raw: ops::Range<usize>,
     renamed: ops::Range<usize>,
@@ -102,7 +107,24 @@ impl AcceptLanguage {
             accept.read(member.trim_end_matches(BLANK), at + element.len() - member.len())?;
             at += element.len() + 1;
         }
+        accept.exclude();
         Ok(accept)
+    }
+
+    /// Marks every member whose range is also listed with weight 0.
+    fn exclude(&mut self) {
+        let excluded: BTreeSet<Vec<Subtag>> = self
+            .members()
+            .filter(|member| member.quality.is_zero())
+            .map(|member| member.form.canonical().to_vec())
+            .collect();
+        if excluded.is_empty() {
+            return;
+        }
+        let marks: Vec<_> = self.members().map(|member| excluded.contains(member.form.canonical())).collect();
+        for (stored, mark) in self.members.iter_mut().zip(marks) {
+            stored.excluded = mark;
+        }
     }
 
     /// Reads one member, which starts at a byte of the source and may be empty.
@@ -129,6 +151,7 @@ impl AcceptLanguage {
         }
         self.members.push(Stored {
             quality,
+            excluded: false,
             source: at..at + range.len(),
             raw: raw..self.raw.len(),
             renamed: renamed..self.renamed.len(),
@@ -209,7 +232,7 @@ impl AcceptLanguage {
         &self.source
     }
 
-    /// The ranges with their weights, in the order of the value.
+    /// The ranges with their weights as they were written, in the order of the value.
     ///
     /// Rules: L1.
     ///
@@ -220,7 +243,22 @@ impl AcceptLanguage {
     /// assert_eq!(accept.ranges().count(), 2);
     /// ```
     pub fn ranges(&self) -> impl Iterator<Item = (Range<'_>, Quality)> {
-        self.members().map(|member| (member.range, member.quality))
+        self.members().zip(&self.members).map(|(member, stored)| (member.range, stored.quality))
+    }
+
+    /// The ranges that are wanted, with the weights that count in matching: none that is listed with weight 0.
+    ///
+    /// Rules: L4.
+    ///
+    /// ```
+    /// use mcp_attune::language::AcceptLanguage;
+    ///
+    /// let accept = AcceptLanguage::parse("fr, en;q=0.5, fr;q=0").unwrap();
+    /// assert_eq!(accept.wanted().map(|(range, _)| range.as_str()).collect::<Vec<_>>(), ["en"]);
+    /// ```
+    pub fn wanted(&self) -> impl Iterator<Item = (Range<'_>, Quality)> {
+        let wanted = self.members().filter(|member| !member.quality.is_zero());
+        wanted.map(|member| (member.range, member.quality))
     }
 
     /// Whether it has no member: no preference.
@@ -271,19 +309,27 @@ impl AcceptLanguage {
     }
 
     pub(super) fn member(&self, position: usize) -> Option<Member<'_>> {
-        let Stored { quality, source, raw, renamed } = self.members.get(position)?;
+        let stored = self.members.get(position)?;
+        let Stored { source, raw, renamed, .. } = stored;
         let form = Form {
             raw: self.raw.get(raw.clone())?,
             renamed: self.renamed.get(renamed.clone()).filter(|renamed| !renamed.is_empty()),
         };
         let range = Range::known(self.source.get(source.clone())?);
-        Some(Member { position, range, quality: *quality, form })
+        Some(Member { position, range, quality: stored.weight(), form })
     }
 
-    /// The weight and position of `*`; of several, the one with the highest weight.
+    /// The weight and position of `*`; of several, the one with the highest weight, unless one of them excludes it.
     pub(super) fn weight_of_wildcard(&self) -> Option<(Quality, usize)> {
         let position = self.wildcard?;
-        self.members.get(position).map(|stored| (stored.quality, position))
+        self.members.get(position).map(|stored| (stored.weight(), position))
+    }
+}
+
+impl Stored {
+    /// The weight that counts in matching.
+    fn weight(&self) -> Quality {
+        if self.excluded { Quality::ZERO } else { self.quality }
     }
 }
 
@@ -394,8 +440,15 @@ mod tests {
 
     #[test]
     fn takes_the_best_of_several_wildcards() {
-        let accept = AcceptLanguage::parse("*;q=0, en, *;q=0.5, *;q=0.2, *;q=0.5").unwrap();
+        let accept = AcceptLanguage::parse("*;q=0.1, en, *;q=0.5, *;q=0.2, *;q=0.5").unwrap();
         assert_eq!(accept.weight_of_wildcard().map(|(_, position)| position), Some(2));
+    }
+
+    #[test]
+    fn a_wildcard_that_is_also_listed_with_weight_0_excludes() {
+        let accept = AcceptLanguage::parse("*;q=0.5, en, *;q=0").unwrap();
+        assert_eq!(accept.weight_of_wildcard().map(|(quality, _)| quality), Some(Quality::ZERO));
+        assert_eq!(ranges("*;q=0.5, *;q=0"), [("*".to_owned(), 500), ("*".to_owned(), 0)]);
     }
 
     #[test]
