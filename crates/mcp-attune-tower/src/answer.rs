@@ -13,8 +13,9 @@ use mcp_attune::plan::{Adapted, Plan};
 use mcp_attune_wire::reply::{Reply, private, vary_with};
 
 use crate::account::Account;
-use crate::body::{Body, BoxError, Incomplete, boxed, collect, full_held};
+use crate::body::{Body, BoxError, Incomplete, boxed, collect_all, full_held, with_trailers};
 use crate::decide::Watch;
+use crate::edited::forget_old_bytes;
 use crate::failed::Failed;
 use crate::long_work;
 use crate::media::Media;
@@ -66,6 +67,12 @@ impl Asked {
             account,
             wish: None,
         }
+    }
+
+    /// Whether an event of a stream may be changed on its way: its message, or its id. It is decided before the first one
+    /// comes, because the headers go before it.
+    pub(crate) fn edits_events(&self) -> bool {
+        self.plan.changes() || self.events.is_some()
     }
 }
 
@@ -156,6 +163,9 @@ where
         Media::Events => {
             parts.headers.remove(header::CONTENT_LANGUAGE);
             parts.headers.remove(header::CONTENT_LENGTH);
+            if asked.edits_events() {
+                forget_old_bytes(&mut parts.headers);
+            }
             caches(&mut parts.headers, &asked, false);
             let events = Events::new(body, asked, settings.limits.event, settings.held.hold());
             Ok(Response::from_parts(parts, boxed(events)))
@@ -164,17 +174,18 @@ where
             let id = asked.id.as_deref();
             let limit = settings.limits.answer;
             let mut held = settings.held.hold();
-            let body = collect(body, limit, &mut held).await.map_err(|incomplete| match incomplete {
-                Incomplete::TooLarge => {
-                    let what = format_args!("the answer is over {limit} bytes, the limit `answer`");
-                    Reply::failed(502, id, &what)
-                }
-                Incomplete::Full(full) => Reply::failed(503, id, &full),
-                Incomplete::Broken(error) => {
-                    let failed = Failed::of(&error);
-                    Reply::failed(failed.status, id, &failed)
-                }
-            })?;
+            let (body, trailers) =
+                collect_all(body, limit, &mut held).await.map_err(|incomplete| match incomplete {
+                    Incomplete::TooLarge => {
+                        let what = format_args!("the answer is over {limit} bytes, the limit `answer`");
+                        Reply::failed(502, id, &what)
+                    }
+                    Incomplete::Full(full) => Reply::failed(503, id, &full),
+                    Incomplete::Broken(error) => {
+                        let failed = Failed::of(&error);
+                        Reply::failed(failed.status, id, &failed)
+                    }
+                })?;
             let adapted = match message(&asked, &body) {
                 Some(adapted) => adapted,
                 // Boxed, so that calls do not carry its room.
@@ -185,13 +196,27 @@ where
                 mirror(&mut parts.headers, language);
             }
             caches(&mut parts.headers, &asked, language.is_some());
+            let is_changed = adapted.changed.is_some();
+            if is_changed {
+                forget_old_bytes(&mut parts.headers);
+            }
             let body = adapted.changed.map_or(body, Bytes::from);
             if parts.headers.contains_key(header::CONTENT_LENGTH) {
                 parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
             }
             // It is made already: where there is no room for what grew, what came is counted on.
             let _ = held.set(body.len());
-            Ok(Response::from_parts(parts, full_held(body, held)))
+            let body = full_held(body, held);
+            let body = match trailers {
+                None => body,
+                Some(mut trailers) => {
+                    if is_changed {
+                        forget_old_bytes(&mut trailers);
+                    }
+                    with_trailers(body, trailers)
+                }
+            };
+            Ok(Response::from_parts(parts, body))
         }
         Media::Json | Media::Other => {
             caches(&mut parts.headers, &asked, false);

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -99,6 +100,11 @@ pub(crate) fn full_held(bytes: Bytes, held: Held) -> Body {
     if held.is_counted() && !bytes.is_empty() { Body(Kind::Held(Some(bytes), held)) } else { full(bytes) }
 }
 
+/// A body with trailers behind it.
+pub(crate) fn with_trailers(body: Body, trailers: HeaderMap) -> Body {
+    boxed(body.with_trailers(std::future::ready(Some(Ok(trailers)))))
+}
+
 /// Any body, boxed.
 pub fn boxed<B>(body: B) -> Body
 where
@@ -125,7 +131,21 @@ pub(crate) enum Incomplete {
 }
 
 /// Reads a body whole, up to a bound, and counts what is held of it. What announces itself as larger is not read at all.
+/// Trailers are dropped.
 pub(crate) async fn collect<B>(body: B, limit: usize, held: &mut Held) -> Result<Bytes, Incomplete>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    collect_all(body, limit, held).await.map(|(bytes, _)| bytes)
+}
+
+/// The same, with the trailers where there are some.
+pub(crate) async fn collect_all<B>(
+    body: B,
+    limit: usize,
+    held: &mut Held,
+) -> Result<(Bytes, Option<HeaderMap>), Incomplete>
 where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<BoxError>,
@@ -136,9 +156,16 @@ where
     }
     let mut first: Option<Bytes> = None;
     let mut more = Vec::new();
+    let mut trailers = None;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| Incomplete::Broken(error.into()))?;
-        let Ok(data) = frame.into_data() else { continue };
+        let data = match frame.into_data() {
+            Ok(data) => data,
+            Err(frame) => {
+                trailers = frame.into_trailers().ok();
+                continue;
+            }
+        };
         let before = first.as_ref().map_or(0, Bytes::len).max(more.len());
         if before + data.len() > limit {
             return Err(Incomplete::TooLarge);
@@ -154,7 +181,7 @@ where
             }
         }
     }
-    Ok(first.unwrap_or_else(|| more.into()))
+    Ok((first.unwrap_or_else(|| more.into()), trailers))
 }
 
 /// Appends, with room for as much again but never for more than the bound: a buffer that doubles on its own ends with

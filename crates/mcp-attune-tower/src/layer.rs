@@ -41,6 +41,7 @@ use crate::account::Account;
 use crate::answer::{self as answers, Asked};
 use crate::body::{Body, BoxError, Incomplete, boxed, collect, full, full_held};
 use crate::decide::{self, Decided, Learns, Watch};
+use crate::edited::forget_old_bytes;
 use crate::failed::Failed;
 use crate::forward::ask_identity;
 use crate::guard::Allowed;
@@ -299,6 +300,7 @@ where
             if parts.headers.contains_key(header::CONTENT_LENGTH) {
                 parts.headers.insert(header::CONTENT_LENGTH, changed.len().into());
             }
+            forget_old_bytes(&mut parts.headers);
             changed.into()
         }
     };

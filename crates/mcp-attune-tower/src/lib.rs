@@ -71,6 +71,7 @@ mod account;
 mod answer;
 mod body;
 mod decide;
+mod edited;
 mod failed;
 mod forward;
 mod held;

@@ -15,6 +15,7 @@ use pin_project_lite::pin_project;
 
 use crate::answer::{self, Asked};
 use crate::body::BoxError;
+use crate::edited::forget_old_bytes;
 use crate::failed::Failed;
 use crate::held::Held;
 use crate::sse::{Piece, Splitter, data, with_data, with_id};
@@ -113,7 +114,12 @@ where
                         }
                     },
                     // Trailers: nothing after them.
-                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                    Err(mut frame) => {
+                        if let Some(trailers) = frame.trailers_mut().filter(|_| this.asked.edits_events()) {
+                            forget_old_bytes(trailers);
+                        }
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
                 },
                 Some(Err(error)) => Failed::of(&error.into()),
                 None => {

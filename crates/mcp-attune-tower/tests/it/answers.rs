@@ -57,6 +57,70 @@ async fn where_no_language_is_claimed_nothing_is_added() {
     assert_eq!(text(response).await, RESULT);
 }
 
+/// What describes the bytes of a body, and is wrong for any other.
+const DESCRIBE: [&str; 7] =
+    ["content-digest", "repr-digest", "digest", "content-md5", "etag", "last-modified", "accept-ranges"];
+
+/// An answer whose headers and trailers describe its body.
+fn described(kind: &'static str, body: &'static str) -> impl Fn() -> Response<Body> + Clone {
+    move || {
+        let mut trailers = HeaderMap::new();
+        let mut response = Response::builder().header("content-type", kind).header("x-own", "1");
+        for name in DESCRIBE {
+            response = response.header(name, "of what came");
+            trailers.insert(name, "of what came".parse().unwrap());
+        }
+        trailers.insert("server-timing", "total;dur=1".parse().unwrap());
+        let frames = [Frame::data(Bytes::from_static(body.as_bytes())), Frame::trailers(trailers)];
+        let body = StreamBody::new(tokio_stream::iter(frames.map(Ok::<_, BoxError>)));
+        response.header("trailer", "ETag, Server-Timing").body(boxed(body)).unwrap()
+    }
+}
+
+/// Which of [`DESCRIBE`] are in the headers and in the trailers of an answer, what `Trailer` announces, and the body.
+async fn descriptions(response: Response<Body>) -> (usize, usize, String, String) {
+    let count = |headers: &HeaderMap| DESCRIBE.iter().filter(|name| headers.contains_key(**name)).count();
+    assert_eq!(response.headers()["x-own"], "1");
+    let announced = response.headers()["trailer"].to_str().unwrap().to_owned();
+    let in_headers = count(response.headers());
+    let collected = response.into_body().collect().await.unwrap();
+    let trailers = collected.trailers().cloned().unwrap_or_default();
+    assert_eq!(trailers["server-timing"], "total;dur=1");
+    let body = String::from_utf8(collected.to_bytes().to_vec()).unwrap();
+    (in_headers, count(&trailers), announced, body)
+}
+
+#[tokio::test]
+async fn a_changed_body_loses_what_described_the_old_one() {
+    let event = "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"tools\":[]}}\n\n";
+    for (kind, body) in [("application/json", RESULT), ("text/event-stream", event)] {
+        let request = listing(&preference("de"), &[]);
+        let (response, _) = send(english(), request, described(kind, body)).await;
+        let (in_headers, in_trailers, announced, sent) = descriptions(response).await;
+        assert!(sent.contains(KEY), "{sent}");
+        assert_eq!((in_headers, in_trailers, announced.as_str()), (0, 0, "Server-Timing"), "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_changed_keeps_what_describes_it() {
+    let own =
+        r#"{"jsonrpc":"2.0","id":7,"result":{"_meta":{"io.modelcontextprotocol/contentLanguage":"de-CH"}}}"#;
+    let event = "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"tools\":[]}}\n\n";
+    for (settings, meta, kind, body) in [
+        // Read, and right as it is.
+        (english(), preference("de"), "application/json", own),
+        // Nobody asked for anything.
+        (english(), String::new(), "application/json", RESULT),
+        (Settings::default(), String::new(), "text/event-stream", event),
+    ] {
+        let (response, _) = send(settings, listing(&meta, &[]), described(kind, body)).await;
+        let (in_headers, in_trailers, announced, sent) = descriptions(response).await;
+        assert_eq!(sent, body);
+        assert_eq!((in_headers, in_trailers, announced.as_str()), (7, 7, "ETag, Server-Timing"), "{body}");
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_localizes_by_itself_is_mirrored() {
     let own =

@@ -71,6 +71,27 @@ fn bindings() -> Bindings {
 
 const ZURICH: &str = r#"{"timezone":"Europe/Zurich","currentTimestamp":"2026-11-12T14:23:00+01:00"}"#;
 
+#[tokio::test]
+async fn a_request_that_was_changed_goes_on_without_the_digest_of_what_came() {
+    let server = Server::default();
+    let digests = [("content-digest", "sha-256=:x:"), ("mcp-param-city", "Bern")];
+    let (status, _, answer) = server.answer(call(r#","arguments":{"city":"Bern"}"#, &digests)).await;
+    assert_eq!(status, 200, "{answer}");
+    let (sent, body) = server.call();
+    assert_eq!(body["params"]["arguments"]["tz"], "Europe/Zurich");
+    assert!(!sent.contains_key("content-digest"));
+    // What is not changed keeps it.
+    let listing =
+        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{{"_meta":{{{META}}}}}}}"#);
+    let headers = [
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/list"),
+        ("content-digest", "sha-256=:x:"),
+    ];
+    server.answer(post(&headers, &listing)).await;
+    assert_eq!(server.call().0["content-digest"], "sha-256=:x:");
+}
+
 /// A modern call, with these header lines beside the usual ones.
 fn call(arguments: &str, headers: &[(&str, &str)]) -> Request<Body> {
     let body = format!(

@@ -64,7 +64,7 @@ fn split(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn push(value: &mut String, member: &str) {
+pub(super) fn push(value: &mut String, member: &str) {
     if member.is_empty() {
         return;
     }

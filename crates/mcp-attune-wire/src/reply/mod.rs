@@ -29,8 +29,10 @@ use alloc::vec::Vec;
 use core::fmt::{self, Write};
 
 mod cache;
+mod stale;
 
 pub use cache::{private, vary_with};
+pub use stale::{is_stale_after_edit, trailer_after_edit};
 
 use crate::agree::{Mismatch, Refusal, Refused};
 use crate::json::Quoted;
@@ -344,7 +346,8 @@ mod tests {
         assert_eq!(
             refused("\"id\":1,", &lines)["error"]["message"],
             "Accept-Language says \"fr\\u{7}\" and params._meta[\"io.modelcontextprotocol/acceptLanguage\"] says \
-             \"de-CH\"; send the header equal to _meta to the letter, or leave the header out"
+             \"de-CH\"; send the header equal to _meta to the letter, or leave the header out; a proxy or CDN in between \
+             may have rewritten it"
         );
     }
 }
