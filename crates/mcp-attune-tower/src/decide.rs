@@ -182,7 +182,7 @@ where
     };
     let content = mount.content().filter(|_| kind == Kind::Request);
     let begins = (era == Era::Legacy).then(|| begins(agreed.message(), content.as_deref())).flatten();
-    let caller = Caller::read(&agreed);
+    let caller = Caller::read(&agreed).with_past(settings.offer.past);
     told::log(&caller);
     library::follow(&settings.offer);
     let mut plan = negotiate(&caller, &settings.offer);

@@ -115,7 +115,7 @@ impl Relay {
             let refers = |tag: &str| content.as_ref().is_some_and(|content| content.refers_to(tag));
             self.features = Features::declared_for(agreed.message(), refers).features;
         }
-        let caller = Caller::read(&agreed).in_session(self.features.clone());
+        let caller = Caller::read(&agreed).in_session(self.features.clone()).with_past(self.offer.past);
         told::log(&caller);
         if let Some(library) = self.offer.library.as_ref().filter(|library| library.is_due()) {
             library.look();

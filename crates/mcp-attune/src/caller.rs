@@ -17,7 +17,7 @@ use mcp_attune_wire::json::Value;
 use crate::context::{ClientContext, Warning};
 use crate::language::{AcceptLanguage, Malformed, Tag, preference};
 use crate::session::{Features, ViewSupport};
-use crate::when::{self, Interval, Unclear, When};
+use crate::when::{self, Interval, Past, Unclear, When};
 
 /// What a request says about its caller.
 ///
@@ -46,6 +46,7 @@ pub struct Caller {
     features: Features,
     /// Whether the request carries a key of a vendor whose host draws views.
     vendor: bool,
+    past: Past,
 }
 
 /// Where a language preference comes from.
@@ -85,7 +86,7 @@ impl Caller {
         }
         let features = Features::of_request(agreed.message()).features;
         let vendor = agreed.message().param("_meta").is_some_and(has_vendor_key);
-        Self { preference, origin, malformed, context, warnings, features, vendor }
+        Self { preference, origin, malformed, context, warnings, features, vendor, past: Past::default() }
     }
 
     /// The caller of a request that is served on: all that is known is the preference it had. Rules: L13.
@@ -119,6 +120,14 @@ impl Caller {
         }
     }
 
+    /// The caller of a server that reads `the last week` and its like so.
+    ///
+    /// Rules: C14.
+    #[must_use]
+    pub fn with_past(self, past: Past) -> Self {
+        Self { past, ..self }
+    }
+
     /// The language preference, where there is one and it is well formed.
     #[must_use]
     pub fn preference(&self) -> Option<&AcceptLanguage> {
@@ -147,8 +156,8 @@ impl Caller {
     #[must_use]
     pub fn speaks(&self) -> when::Language {
         let mut best = None;
-        for (range, quality) in self.preference.ranges().filter(|(range, _)| !range.is_wildcard()) {
-            if !quality.is_zero() && best.is_none_or(|(_, most)| quality > most) {
+        for (range, quality) in self.preference.wanted().filter(|(range, _)| !range.is_wildcard()) {
+            if best.is_none_or(|(_, most)| quality > most) {
                 best = Some((range, quality));
             }
         }
@@ -167,14 +176,22 @@ impl Caller {
     /// assert_eq!(interval.start.to_string(), "2026-11-11T00:00:00Z");
     /// ```
     ///
-    /// Rules: C4, C5.
+    /// Rules: C4, C5, C14.
     ///
     /// # Errors
     ///
     /// What cannot be read, or names no interval; it says what can be written.
     pub fn when(&self, text: &str, clock: Timestamp) -> Result<Interval, Unclear> {
         let now = when::Now::of(self.context.now(clock), self.context.locale());
-        Ok(When::parse(text, self.speaks())?.resolve(&now)?)
+        Ok(When::parse(text, self.speaks())?.with_past(self.past)?.resolve(&now)?)
+    }
+
+    /// What `the last week` and its like mean in what this caller writes.
+    ///
+    /// Rules: C14.
+    #[must_use]
+    pub fn past(&self) -> Past {
+        self.past
     }
 
     /// What in the context is ignored, and why.

@@ -33,6 +33,7 @@ use crate::format::{self, Formatters};
 use crate::language::{ContentLanguage, Languages, Tag, Why, lookup};
 use crate::localize::{self, Asked, How, Translate};
 use crate::shape::{Budget, Content, Fault, LeftOut, Request, Shape, Supply, UnusableSchema};
+use crate::when::Past;
 
 /// What a server can do for its callers.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +57,8 @@ pub struct Offer {
     pub formatters: Formatters,
     /// How its answers are shaped; none: not at all.
     pub content: Option<Arc<dyn Supply>>,
+    /// What `the last week` and its like mean in what its callers write. Rules: C14.
+    pub past: Past,
 }
 
 impl Offer {

@@ -1,11 +1,12 @@
-//! `[context]`: what of a caller's context goes on to the server behind.
+//! `[context]`: what of a caller's context goes on to the server behind, and how their words for times are read.
 
 use mcp_attune::context::{self, Forward, Placement, Precision};
+use mcp_attune::when;
 
 use super::choice::{choices, choose};
 use super::reader::Reader;
 
-/// What of a caller's context goes on to the server behind. Rules: C10.
+/// What of a caller's context goes on to the server behind, and how their words for times are read. Rules: C10, C14.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Context {
@@ -15,6 +16,8 @@ pub struct Context {
     pub forward_as: ForwardAs,
     /// How exact the caller's coordinates may be, wherever they go.
     pub coordinates: Coordinates,
+    /// What `the last week` and its like mean.
+    pub past: Past,
 }
 
 choices! {
@@ -53,7 +56,28 @@ choices! {
     }
 }
 
+choices! {
+    /// What `the last week`, `past month` and their like mean. Rules: C14.
+    pub Past {
+        /// From the same local time one unit earlier to now.
+        Rolling = "rolling",
+        /// The calendar unit before this one, as `last week`.
+        Calendar = "calendar",
+        /// Nothing: such an expression is refused.
+        Refuse = "refuse",
+    }
+}
+
 impl Context {
+    /// What `the last week` and its like mean, as the rules want it.
+    pub(crate) fn to_past(&self) -> when::Past {
+        match self.past {
+            Past::Rolling => when::Past::Rolling,
+            Past::Calendar => when::Past::Calendar,
+            Past::Refuse => when::Past::Refuse,
+        }
+    }
+
     /// The same, as the rules want it.
     pub(crate) fn to_forward(&self) -> Forward {
         let field = |field: &Field| match field {
@@ -81,6 +105,7 @@ impl Context {
             forward: reader.list("forward", &base.forward, choose),
             forward_as: reader.choice("forward_as", base.forward_as),
             coordinates: reader.choice("coordinates", base.coordinates),
+            past: reader.choice("past", base.past),
         }
     }
 }

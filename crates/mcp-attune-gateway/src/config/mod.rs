@@ -59,7 +59,7 @@ use mcp_attune::language::{Languages, Tag};
 use mcp_attune::plan::Offer;
 use toml::de::DeTable;
 
-pub use context::{Context, Coordinates, Field, ForwardAs};
+pub use context::{Context, Coordinates, Field, ForwardAs, Past};
 pub use findings::{Finding, Findings};
 pub use headers::{Agreement, Headers, OnUnknown};
 pub use limits::Limits;
@@ -237,6 +237,7 @@ impl Config {
             ),
             formatters: self.default_language.as_ref().map(Formatters::new).unwrap_or_default(),
             content: mount.and_then(Mount::supply),
+            past: mount.map(|mount| mount.context.to_past()).unwrap_or_default(),
         }
     }
 

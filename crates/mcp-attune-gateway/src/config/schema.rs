@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value, json};
 
 use super::choice::Choice;
-use super::context::{Coordinates, Field, ForwardAs};
+use super::context::{Coordinates, Field, ForwardAs, Past};
 use super::headers::{Agreement, OnUnknown};
 use super::locales::Translate;
 use super::tools::{End, Side, Source, Written};
@@ -251,11 +251,12 @@ fn content() -> Value {
 fn context() -> Value {
     let forward = list(&choice::<Field>("A field of the context."), "The fields that go on.");
     table(
-        "What of a caller's context goes on to the server behind.",
+        "What of a caller's context goes on to the server behind, and how their words for times are read.",
         [
             ("forward", forward.default([""; 0])),
             ("forward_as", choice::<ForwardAs>("Where they go.").default("meta")),
             ("coordinates", choice::<Coordinates>("How exact coordinates may be.").default("off")),
+            ("past", choice::<Past>("What `the last week` and its like mean.").default("rolling")),
         ],
     )
 }

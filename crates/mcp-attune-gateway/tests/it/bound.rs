@@ -72,8 +72,8 @@ impl Caller {
         let mut headers = more.to_vec();
         let name = params["name"].as_str().unwrap_or_default().to_owned();
         if self.session.is_none() {
-            params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": {}});
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
             headers.push(("Mcp-Method", method));
             if !name.is_empty() {
                 headers.push(("Mcp-Name", &name));
@@ -143,6 +143,57 @@ async fn two_callers_get_their_own_day_over_http() {
         assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("N U ago"), "{answer}");
     }
     gateway.stop().await;
+}
+
+#[tokio::test]
+async fn the_zone_that_a_vendor_key_tells_reaches_the_server() {
+    let gateway = in_front_of(demo().await).await;
+    for caller in both(gateway.callers).await {
+        for (location, offset) in [
+            (json!({"city": "Wien", "country": "AT", "timezone": "Europe/Vienna"}), "+01:00"),
+            (
+                json!({"city": "Los Angeles", "timezone": "America/Los_Angeles", "latitude": "34.05"}),
+                "-08:00",
+            ),
+            // What is no zone is ignored.
+            (json!({"city": "Wien", "timezone": "CET+1"}), "+00:00"),
+        ] {
+            let params = json!({"name": "local_time", "_meta": {"openai/userLocation": location}});
+            let context = r#"{"currentTimestamp":"2026-11-12T23:30:00-00:00"}"#;
+            let answer = caller.ask("tools/call", params, context, &[]).await;
+            let local = answer["result"]["structuredContent"]["local_time"].as_str().unwrap_or_default();
+            assert!(local.ends_with(offset), "{answer}");
+        }
+    }
+    gateway.stop().await;
+}
+
+#[tokio::test]
+async fn the_last_week_means_what_the_operator_says() {
+    let server = demo().await;
+    for (past, expected) in [
+        ("", Some(("2026-11-06", "2026-11-13"))),
+        ("[context]\npast = 'rolling'\n", Some(("2026-11-06", "2026-11-13"))),
+        ("[context]\npast = 'calendar'\n", Some(("2026-11-02", "2026-11-08"))),
+        ("[context]\npast = 'refuse'\n", None),
+    ] {
+        let gateway =
+            gateway(&format!("[upstream]\nurl = 'http://{server}/mcp'\n{past}{BINDINGS}"), None).await;
+        let caller = Caller::modern(gateway.callers);
+        let period = Some(json!({"period": "the last week"}));
+        let answer = caller.call("sales_report", period, ZURICH, &[]).await;
+        match expected {
+            Some((from, to)) => {
+                let data = &answer["result"]["structuredContent"];
+                assert_eq!((&data["from"], &data["to"]), (&json!(from), &json!(to)), "{past}: {answer}");
+            }
+            None => {
+                let told = answer["result"]["content"][0]["text"].as_str().unwrap();
+                assert!(answer["result"]["isError"] == true && told.contains("ambiguous"), "{answer}");
+            }
+        }
+        gateway.stop().await;
+    }
 }
 
 #[tokio::test]

@@ -152,7 +152,7 @@ fn the_defaults_of_the_schema_are_those_of_the_parser() {
             }
         }
     }
-    assert_eq!(count, 6 + 18 + 10 + 2 + 2 + 3);
+    assert_eq!(count, 6 + 18 + 10 + 2 + 2 + 4);
     assert_eq!(schema["properties"]["log"]["default"], "info");
 }
 

@@ -209,9 +209,12 @@ impl Caller {
 
     /// The interval that an expression such as `last week` names for this caller, in their language or in English.
     ///
+    /// Give it the caller's words as they are: `the last week` is the time up to now and `last week` the calendar week, unless
+    /// the setting `offer.past` of the layer or the pipe says otherwise.
+    ///
     /// In a handler, `?` turns what cannot be read into an answer that says what can.
     ///
-    /// Rules: C5.
+    /// Rules: C5, C14.
     ///
     /// # Errors
     ///

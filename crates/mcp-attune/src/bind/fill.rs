@@ -193,7 +193,8 @@ fn resolve(message: &Message<'_>, argument: &str, asker: &Asker<'_>) -> Result<O
     };
     let wrong = |why| Unfillable { argument: argument.to_owned(), why };
     let text = value.text().and_then(Text::decode).ok_or_else(|| wrong(Why::NotText))?;
-    let when = When::parse(&text, asker.tongue()).map_err(|why| wrong(Why::Unreadable(why)))?;
+    let when = When::parse(&text, asker.tongue()).and_then(|when| when.with_past(asker.caller.past()));
+    let when = when.map_err(|why| wrong(Why::Unreadable(why)))?;
     let now = Now::of(asker.now().clone(), asker.caller.context().locale());
     when.resolve(&now).map(Some).map_err(|why| wrong(Why::Unresolvable(why)))
 }

@@ -16,8 +16,9 @@ pub const READABLE: &str = concat!(
     "  one       N U ago, in N U\n",
     "  weekdays  monday, this monday, last monday, next monday\n",
     "  so far    U to date\n",
+    "  past      the last U, the past U, past U; from the same time one U ago to now\n",
     "  dates     2026-11-12, 2026-11, 2026, 2026-Q4, 2026-W46\n",
-    "  ranges    A..B or A to B, where A and B are any of these but `U to date`\n",
+    "  ranges    A..B or A to B, where A and B are any of these that do not end now\n",
 );
 
 /// Why a text is no expression that can be read.
@@ -40,6 +41,8 @@ pub enum Unreadable {
     TooLong,
     /// Not in the tables: `soon`, `last 24 hours`.
     Unknown,
+    /// The calendar unit before this one or the time up to now, where neither is to be assumed: `the last week`.
+    Ambiguous,
     /// A number that is not 1 to 10,000: `last 0 days`, `99999 years ago`.
     Number,
     /// Written as a date, and not in the calendar: `2026-02-30`, `2025-W53`, `2026-Q5`.
@@ -54,6 +57,9 @@ impl fmt::Display for Unreadable {
             Self::Unknown => {
                 write!(f, "not an expression of time that can be read; write one of\n{}", READABLE.trim_end())
             }
+            Self::Ambiguous => f.write_str(
+                "ambiguous: a calendar unit, or the time up to now; write `last week` or `last 7 days`",
+            ),
             Self::Number => f.write_str("not a number of units that can be counted; write 1 to 10000"),
             Self::NoSuchDate => {
                 f.write_str("not in the calendar; write a date that exists, such as 2026-11-12")
@@ -148,8 +154,13 @@ mod tests {
 
     #[test]
     fn says_what_is_wrong_and_what_to_write() {
-        let unreadable =
-            [Unreadable::TooLong, Unreadable::Unknown, Unreadable::Number, Unreadable::NoSuchDate];
+        let unreadable = [
+            Unreadable::TooLong,
+            Unreadable::Unknown,
+            Unreadable::Ambiguous,
+            Unreadable::Number,
+            Unreadable::NoSuchDate,
+        ];
         let unresolvable = [Unresolvable::OutOfRange, Unresolvable::Backwards];
         let texts =
             unreadable.iter().map(ToString::to_string).chain(unresolvable.iter().map(ToString::to_string));

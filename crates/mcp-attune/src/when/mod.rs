@@ -8,9 +8,11 @@
 //! 4. `N U ago`: the one whole unit that lies N back. `in N U`: the one whole unit that lies N ahead.
 //! 5. `W`, `this W`: that day of the current week. `last W`: the latest before today. `next W`: the first after.
 //! 6. `U to date`: from the start of the current unit to now.
-//! 7. `2026-11-12`, `2026-11`, `2026`, `2026-Q4`, `2026-W46`: that day, month, year, quarter or ISO week, which begins
+//! 7. `the last U`, `the past U`, `past U`: from the same local time one unit ago to now, unless [`Past`] says otherwise.
+//!    A day that the earlier month does not have is its last: on 31 March `the last month` begins on 28 February.
+//! 8. `2026-11-12`, `2026-11`, `2026`, `2026-Q4`, `2026-W46`: that day, month, year, quarter or ISO week, which begins
 //!    on a Monday everywhere. The other weeks begin on the caller's first day.
-//! 8. `A..B`, `A to B`: from the start of A to the end of B, whatever of 1 to 5 and 7 they are.
+//! 9. `A..B`, `A to B`: from the start of A to the end of B, whatever of 1 to 5 and 8 they are.
 //!
 //! Case means nothing, nor do accents, and words stand apart by blanks, `_` or `-`. Numbers to twelve may be words.
 //! The same in the caller's language, where it is one of the [tables](Language), which then comes before English.
@@ -20,7 +22,7 @@
 //! no midnight, when the clocks have gone forward; where there are two, at the first. A day that the zone skipped is
 //! empty.
 //!
-//! Rules: C5.
+//! Rules: C5, C14.
 //!
 //! ```
 //! use jiff::{civil::Weekday, tz::TimeZone};
@@ -42,6 +44,7 @@ mod fault;
 
 // the calendar, and the zone that it is read in,
 mod day;
+mod rolling;
 mod span;
 
 // what is written: letters, dates, phrases, tables of phrases,
@@ -138,6 +141,21 @@ pub struct Interval {
     pub end: Timestamp,
 }
 
+/// What phrases such as `the last week` and `past month` mean, which could be the calendar unit before this one or the
+/// time up to now.
+///
+/// Rules: C14.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Past {
+    /// From the same local time one unit earlier to now.
+    #[default]
+    Rolling,
+    /// The calendar unit before the current one, as `last week`.
+    Calendar,
+    /// Neither: the expression is refused, and the error says what to write.
+    Refuse,
+}
+
 /// An expression that was read, and means something at any time and in any zone.
 ///
 /// Rules: C5.
@@ -158,6 +176,8 @@ enum Meaning {
     Between(Span, Span),
     /// From the start of the current unit to now.
     ToDate(Unit),
+    /// From the same local time one unit ago to now.
+    Rolling(Unit),
 }
 
 impl When {
@@ -184,9 +204,34 @@ impl When {
         read::read(text, language).map(Self)
     }
 
+    /// The expression with `the last week` and its like read as `past` says. Without this they are rolling.
+    ///
+    /// Rules: C14.
+    ///
+    /// ```
+    /// use mcp_attune::when::{Language, Past, Unreadable, When};
+    ///
+    /// let the_last_week = When::parse("the last week", Language::English).unwrap();
+    /// assert_eq!(the_last_week.with_past(Past::Calendar), When::parse("last week", Language::English));
+    /// assert_eq!(the_last_week.with_past(Past::Refuse), Err(Unreadable::Ambiguous));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Unreadable::Ambiguous`] for such an expression, where it is to be refused.
+    pub fn with_past(self, past: Past) -> Result<Self, Unreadable> {
+        match (self.0, past) {
+            (Meaning::Rolling(unit), Past::Calendar) => {
+                Ok(Self(Meaning::Span(Span::Units { unit, from: -1, count: 1 })))
+            }
+            (Meaning::Rolling(_), Past::Refuse) => Err(Unreadable::Ambiguous),
+            _ => Ok(self),
+        }
+    }
+
     /// The interval that the expression names for a caller.
     ///
-    /// Rules: C5.
+    /// Rules: C5, C14.
     ///
     /// ```
     /// use jiff::{civil::Weekday, tz::TimeZone};
@@ -219,6 +264,9 @@ impl When {
             }
             Meaning::ToDate(unit) => {
                 Ok(Interval { start: begin(unit.start(today, now.first_day)?)?, end: now.instant })
+            }
+            Meaning::Rolling(unit) => {
+                Ok(Interval { start: rolling::start(unit, now.instant, &now.zone)?, end: now.instant })
             }
         }
     }

@@ -22,6 +22,8 @@ pub(super) enum Sense {
     Weekday(Which),
     /// From the start of the current unit to now.
     ToDate,
+    /// The time up to now, or the unit before the current: what is said with the same words.
+    Past,
 }
 
 /// What the words that vary said, or the phrase by itself.
@@ -50,6 +52,7 @@ impl Sense {
             Self::NextN => units(1, number),
             Self::Weekday(which) => said.day.map(|day| Meaning::Span(Span::Weekday { day, which })),
             Self::ToDate => said.unit.map(Meaning::ToDate),
+            Self::Past => said.unit.map(Meaning::Rolling),
         };
         meaning.map(Ok)
     }

@@ -65,6 +65,6 @@ fn between(from: &str, to: &str, tables: Tables<'_>) -> Found {
 fn span(meaning: Meaning) -> Result<Span, Unreadable> {
     match meaning {
         Meaning::Span(span) => Ok(span),
-        Meaning::Between(..) | Meaning::ToDate(_) => Err(Unreadable::Unknown),
+        Meaning::Between(..) | Meaning::ToDate(_) | Meaning::Rolling(_) => Err(Unreadable::Unknown),
     }
 }

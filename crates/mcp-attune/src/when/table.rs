@@ -159,6 +159,7 @@ fn sense(key: &str) -> Option<(Sense, Said)> {
         ["this", unit] => whole(0, unit),
         ["last", unit] => whole(-1, unit),
         ["next", unit] => whole(1, unit),
+        ["past", unit] => Some((Sense::Past, Said { unit: open(unit)?, ..Said::default() })),
         ["last", count, unit] => counted(Sense::LastN, count, unit),
         ["next", count, unit] => counted(Sense::NextN, count, unit),
         [count, unit, "ago"] => counted(Sense::Ago, count, unit),

@@ -10,7 +10,7 @@ use mcp_attune::caller::Caller;
 use mcp_attune::context::{ClientContext, Warning};
 use mcp_attune::format::{Currency, Digits, Format, Formatters, Length, List, Number, Step, Unit};
 use mcp_attune::language::{self, AcceptLanguage, Languages, Tag, lookup as choose};
-use mcp_attune::when::{Interval, Language, Now, Unreadable, Unresolvable, When};
+use mcp_attune::when::{Interval, Language, Now, Past, Unreadable, Unresolvable, When};
 use mcp_attune_wire::agree::{self, Policy};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
@@ -155,6 +155,7 @@ struct Said {
     now: String,
     timezone: String,
     first_day: String,
+    past: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -181,16 +182,24 @@ fn when() {
             }
             Resolved::Error { error } => Err(error),
         };
-        same("interval", &resolved(&input.expression, language, &now).map_err(str::to_owned), &expected)
+        let past = match input.past.as_deref() {
+            None | Some("rolling") => Past::Rolling,
+            Some("calendar") => Past::Calendar,
+            Some("refuse") => Past::Refuse,
+            Some(_) => return Err("no such reading of the past".to_owned()),
+        };
+        same("interval", &resolved(&input.expression, language, &now, past).map_err(str::to_owned), &expected)
     });
 }
 
-fn resolved(expression: &str, language: Language, now: &Now) -> Result<Interval, &'static str> {
-    let when = When::parse(expression, language).map_err(|wrong| match wrong {
+fn resolved(expression: &str, language: Language, now: &Now, past: Past) -> Result<Interval, &'static str> {
+    let when = When::parse(expression, language).and_then(|when| when.with_past(past));
+    let when = when.map_err(|wrong| match wrong {
         Unreadable::TooLong => "too-long",
         Unreadable::Unknown => "unknown",
         Unreadable::Number => "number",
         Unreadable::NoSuchDate => "no-such-date",
+        Unreadable::Ambiguous => "ambiguous",
         _ => "another error",
     })?;
     when.resolve(now).map_err(|wrong| match wrong {
