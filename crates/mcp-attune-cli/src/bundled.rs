@@ -152,7 +152,7 @@ fn program(command: &str, folder: &Path) -> String {
 
 /// The locale files in the folder, and the language of the manifest's own texts.
 fn locales(localization: &Localization, folder: &Path) -> Option<(Pattern, Tag)> {
-    let (before, after) = localization.around().ok()?;
-    let pattern = Pattern::new(&format!("{before}{}{after}", Pattern::PLACE)).ok()?;
+    let path = localization.resources.inside().ok()?;
+    let pattern = Pattern::new(&path.with(Pattern::PLACE)).ok()?;
     Some((pattern.within(folder), localization.default_locale.clone()))
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use mcp_attune::bundle::LocalePath;
 use mcp_attune::language::Tag;
 
 /// How many entries of a folder are looked at.
@@ -22,17 +23,16 @@ const MOST: usize = 10_000;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pattern {
-    before: String,
-    after: String,
+    path: LocalePath,
 }
 
-/// A path without exactly one `${locale}` in it.
+/// A path without `${locale}` in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoPlace;
 
 impl fmt::Display for NoPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("has not exactly one ${locale}; write a path such as \"locales/${locale}.json\"")
+        f.write_str("has no ${locale}; write a path such as \"locales/${locale}.json\"")
     }
 }
 
@@ -62,19 +62,18 @@ impl Stamp {
 
 impl Pattern {
     /// What stands in the path where the tag goes.
-    pub const PLACE: &str = "${locale}";
+    pub const PLACE: &str = LocalePath::PLACE;
 
-    /// A path with the place in it.
+    /// A path with the place in it, once or more often; the same locale goes into all of them.
     ///
     /// # Errors
     ///
-    /// [`NoPlace`] where it is not there, or there twice.
+    /// [`NoPlace`] where it is not there.
     pub fn new(path: &str) -> Result<Self, NoPlace> {
-        let (before, after) = path.split_once(Self::PLACE).ok_or(NoPlace)?;
-        if after.contains(Self::PLACE) {
+        if !path.contains(Self::PLACE) {
             return Err(NoPlace);
         }
-        Ok(Self { before: before.to_owned(), after: after.to_owned() })
+        Ok(Self { path: LocalePath::of(path.split(Self::PLACE)) })
     }
 
     /// The files in a folder that are named by their locale, with this suffix.
@@ -84,30 +83,30 @@ impl Pattern {
     /// ```
     #[must_use]
     pub fn beside(folder: &str, suffix: &str) -> Self {
-        Self { before: format!("{folder}/"), after: suffix.to_owned() }
+        Self { path: LocalePath::of([format!("{folder}/").as_str(), suffix]) }
     }
 
     /// The same path, seen from a folder where it is relative.
     #[must_use]
     pub fn within(self, folder: &Path) -> Self {
-        match folder.join(&self.before).to_str() {
-            Some(before) => Self { before: before.to_owned(), ..self },
-            None => self,
+        let text = self.to_string();
+        match folder.join(&text).to_str().map(Self::new) {
+            Some(Ok(within)) => within,
+            _ => self,
         }
     }
 
     /// The path of one locale's file.
     #[must_use]
     pub fn of(&self, tag: &Tag) -> PathBuf {
-        PathBuf::from(format!("{}{tag}{}", self.before, self.after))
+        PathBuf::from(self.path.with(tag.as_str()))
     }
 
     /// The folder that the locales are in.
     #[must_use]
     pub fn folder(&self) -> PathBuf {
-        let folder = self.before.rsplit_once('/').map_or("", |(folder, _)| folder);
-        match folder {
-            "" if self.before.starts_with('/') => PathBuf::from("/"),
+        match self.path.split().0.as_str() {
+            "" if self.path.before().starts_with('/') => PathBuf::from("/"),
             "" => PathBuf::from("."),
             folder => PathBuf::from(folder),
         }
@@ -115,18 +114,15 @@ impl Pattern {
 
     /// The files that are there, by their tags, and the names in their place that are no tag.
     pub(crate) fn find(&self) -> (Vec<Found>, Vec<String>) {
-        let start = self.before.rsplit_once('/').map_or(self.before.as_str(), |(_, start)| start);
-        let (end, rest) =
-            self.after.split_once('/').map_or((self.after.as_str(), None), |(end, rest)| (end, Some(rest)));
+        let (_, own, below) = self.path.split();
         let (mut found, mut strange) = (Vec::new(), Vec::new());
         let entries = fs::read_dir(self.folder()).into_iter().flatten().take(MOST).filter_map(Result::ok);
         for entry in entries {
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
-            let Some(tag) = name.strip_prefix(start).and_then(|name| name.strip_suffix(end)) else {
-                continue;
-            };
-            let path = rest.map_or_else(|| entry.path(), |rest| entry.path().join(rest));
+            let Some(tag) = own.locale_in(name) else { continue };
+            let path =
+                below.as_ref().map_or_else(|| entry.path(), |below| entry.path().join(below.with(tag)));
             let Some(stamp) = Stamp::of(&path) else { continue };
             match Tag::parse(tag) {
                 Ok(tag) => found.push(Found { tag, path, stamp }),
@@ -142,7 +138,7 @@ impl Pattern {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}{}", self.before, Self::PLACE, self.after)
+        f.write_str(&self.path.with(Self::PLACE))
     }
 }
 
@@ -153,7 +149,17 @@ mod tests {
     #[test]
     fn a_place_can_be_a_name_a_part_of_one_or_a_folder() {
         let root = std::env::temp_dir().join(format!("attune-pattern-{}", std::process::id()));
-        for file in ["de.json", "x-fr-CH-y.json", "it/texts.json", "no.tag.json", "rm.txt", "de.json.bak"] {
+        let files = [
+            "de.json",
+            "x-fr-CH-y.json",
+            "it/texts.json",
+            "no.tag.json",
+            "rm.txt",
+            "de.json.bak",
+            "pt/s-pt.json",
+            "ja/s-ko.json",
+        ];
+        for file in files {
             let path = root.join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "{}").unwrap();
@@ -169,6 +175,7 @@ mod tests {
         assert_eq!(find("${locale}.json"), pair("de x-fr-CH-y", "no.tag.json"));
         assert_eq!(find("x-${locale}-y.json"), pair("fr-CH", ""));
         assert_eq!(find("${locale}/texts.json"), pair("it", ""));
+        assert_eq!(find("${locale}/s-${locale}.json"), pair("pt", ""));
         assert_eq!(find("nowhere/${locale}.json"), pair("", ""));
         fs::remove_dir_all(root).unwrap();
     }

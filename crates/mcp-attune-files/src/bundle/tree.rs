@@ -57,19 +57,20 @@ impl Tree {
 
     /// The names of files that may be locale files, from their one folder. The rest of the tree is not looked at.
     pub(super) fn locales(&self, localization: &Localization) -> Vec<String> {
-        let Ok((before, after)) = localization.around() else { return Vec::new() };
-        let folder = before.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let Ok(path) = localization.resources.inside() else { return Vec::new() };
+        let (folder, named, below) = path.split();
         let Ok(entries) =
-            self.locate(folder).and_then(|path| fs::read_dir(path).map_err(|_| Unavailable::Missing))
+            self.locate(&folder).and_then(|path| fs::read_dir(path).map_err(|_| Unavailable::Missing))
         else {
             return Vec::new();
         };
-        let below = after.split_once('/').map(|(_, below)| below);
         let entries = entries.take(MOST_LOCALES).filter_map(Result::ok);
         let names = entries.filter_map(|entry| {
             let own = entry.file_name().into_string().ok()?;
+            let below = below.as_ref().map(|below| Some(below.with(named.locale_in(&own)?)));
             let mut name = if folder.is_empty() { own } else { format!("{folder}/{own}") };
             if let Some(below) = below {
+                let below = below?;
                 name = format!("{name}/{below}");
                 entry.path().join(below).exists().then_some(name)
             } else {

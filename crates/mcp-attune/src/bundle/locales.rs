@@ -28,28 +28,14 @@ pub struct Locales {
     languages: Option<Languages>,
 }
 
-/// Stands in a path for the locale, and nowhere else: no tag has it.
-const MARK: char = '\u{E000}';
-
 impl Localization {
-    /// The path of a locale file before and after the locale.
-    ///
-    /// # Errors
-    ///
-    /// [`Outside`] where it does not stay in the bundle.
-    pub fn around(&self) -> Result<(Box<str>, Box<str>), Outside> {
-        let marked = Inside::parse(&format!("{}{MARK}{}", self.before, self.after))?;
-        let (before, after) = marked.as_str().split_once(MARK).ok_or(Outside::Control)?;
-        Ok((before.into(), after.into()))
-    }
-
     /// The name of a locale's file.
     ///
     /// # Errors
     ///
     /// [`Outside`] where it does not stay in the bundle.
     pub fn name(&self, tag: &Tag) -> Result<Inside, Outside> {
-        Inside::parse(&format!("{}{tag}{}", self.before, self.after))
+        Inside::parse(&self.resources.with(tag.as_str()))
     }
 }
 
@@ -59,16 +45,15 @@ impl Locales {
 
     /// Finds the locale files among the names of all files in the bundle.
     pub fn among<'a>(manifest: &Manifest, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let around = manifest.localization.as_ref().and_then(|it| it.around().ok());
+        let path = manifest.localization.as_ref().and_then(|it| it.resources.inside().ok());
         let (mut files, mut strange) = (Vec::<Resource>::new(), Vec::new());
         for name in names {
-            let Some((before, after)) = &around else { break };
+            let Some(path) = &path else { break };
             // Eight letters can be a language.
             if name == Manifest::NAME {
                 continue;
             }
-            let rest = name.strip_prefix(&**before).and_then(|rest| rest.strip_suffix(&**after));
-            let Some(locale) = rest.filter(|locale| !locale.contains('/')) else { continue };
+            let Some(locale) = path.locale_in(name) else { continue };
             match (Tag::parse(locale), Inside::parse(name)) {
                 (Ok(tag), Ok(name)) => files.push(Resource { tag, name }),
                 _ => strange.push(name.into()),
@@ -178,6 +163,15 @@ mod tests {
         let locales = Locales::among(&manifest, names);
         assert_eq!(locales.strange, ["t/es_MX/x.json".into(), Box::<str>::from("t/de-CH/x.json")]);
         assert_eq!(locales.default_locale().unwrap().as_str(), "en-US");
+    }
+
+    #[test]
+    fn the_locale_can_stand_in_several_places_and_must_be_the_same_in_all() {
+        let names =
+            ["l/de/s-de.json", "l/de/s-fr.json", "l/fr/s-fr.json", "l/es_MX/s-es_MX.json", "l/s-it.json"];
+        check("l/${locale}/s-${locale}.json", "en", &names, "de-CH", &["l/de/s-de.json"]);
+        check("l/${LOCALE}/s-${locale}.json", "en", &names, "fr", &["l/fr/s-fr.json"]);
+        check("l/${locale}/s-${locale}.json", "en", &names, "it", &[]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::{Message, Unreadable};
 
 use super::icon::{Icon, Size};
+use super::locale_path::LocalePath;
 use super::version::Version;
 use crate::catalog::tell;
 use crate::language::Tag;
@@ -67,10 +68,8 @@ pub struct Listed {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Localization {
-    /// The path of a locale file before the locale.
-    pub before: Box<str>,
-    /// The path of a locale file after the locale.
-    pub after: Box<str>,
+    /// The path of the locale files.
+    pub resources: LocalePath,
     /// The language of the manifest's own texts.
     pub default_locale: Tag,
 }
@@ -80,18 +79,6 @@ impl Localization {
     pub const RESOURCES: &str = "mcpb-resources/${locale}.json";
     /// The language of the manifest's own texts when nothing else is said.
     pub const DEFAULT_LOCALE: &str = "en-US";
-    /// What stands in a path for the locale, in any case.
-    pub const PLACE: &str = "${locale}";
-
-    /// A path, cut where the locale goes; none where it has no place for it, or several.
-    #[must_use]
-    pub fn cut(resources: &str) -> Option<(&str, &str)> {
-        let lower = resources.to_ascii_lowercase();
-        let at = lower.find(Self::PLACE)?;
-        let end = at + Self::PLACE.len();
-        let (before, after) = (resources.get(..at)?, resources.get(end..)?);
-        (!lower.get(end..)?.contains(Self::PLACE)).then_some((before, after))
-    }
 }
 
 /// The program of a bundle.
@@ -311,9 +298,9 @@ fn localization(value: Value<'_>) -> Option<Localization> {
         None => Some(default.into()),
     };
     let resources = said("resources", Localization::RESOURCES)?;
-    let (before, after) = Localization::cut(&resources)?;
+    let resources = LocalePath::cut(&resources)?;
     let default_locale = Tag::parse(&said("default_locale", Localization::DEFAULT_LOCALE)?).ok()?;
-    Some(Localization { before: before.into(), after: after.into(), default_locale })
+    Some(Localization { resources, default_locale })
 }
 
 fn server(value: Value<'_>) -> Server {

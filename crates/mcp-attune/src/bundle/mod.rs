@@ -29,6 +29,7 @@
 
 // Names inside a bundle,
 mod inside;
+mod locale_path;
 
 // what a manifest has,
 mod icon;
@@ -61,6 +62,7 @@ pub use files::{Files, Unavailable};
 pub use icon::{Icon, Size, choose};
 pub use inside::{Inside, Outside};
 pub use launch::{Launch, Place, Platform, Unready};
+pub use locale_path::LocalePath;
 pub use locales::{Locales, Resource};
 pub use manifest::{Listed, Localization, Manifest, McpConfig, Override, Refused, Server, Setting};
 pub use picture::{NoPicture, Picture};

@@ -458,10 +458,11 @@ fn locale_files_are_where_the_manifest_says() {
         &["warning attune localization.resources: placeholder-case"],
     );
     finds(localized("l/x.json", "en-US"), &[], &["error official localization.resources: format"]);
+    finds(localized("${locale}/x-${locale}.json", "en"), &[("de/x-de.json", FULL)], &[]);
     finds(
-        localized("${locale}/${locale}.json", "en"),
-        &[],
-        &["error attune localization.resources: several-placeholders"],
+        localized("${locale}/x-${Locale}.json", "en"),
+        &[("de/x-de.json", FULL)],
+        &["warning attune localization.resources: placeholder-case"],
     );
     for outside in
         ["../${locale}.json", "/l/${locale}.json", "C:\\${locale}.json", "https://e.com/${locale}.json"]

@@ -1,7 +1,7 @@
 //! The formats of texts that the official schemas ask for, exactly as strict.
 
 use super::schema::Format;
-use crate::bundle::Localization;
+use crate::bundle::LocalePath;
 
 impl Format {
     /// Whether a text has it.
@@ -12,7 +12,7 @@ impl Format {
             // The URL standard, as browsers and Node.js have it.
             Self::Url => url::Url::parse(text).is_ok(),
             Self::Email => is_email(text),
-            Self::Placeholder => text.to_ascii_lowercase().contains(Localization::PLACE),
+            Self::Placeholder => text.to_ascii_lowercase().contains(LocalePath::PLACE),
             Self::Locale => is_locale(text),
             Self::Size => {
                 text.split_once('x').is_some_and(|(width, height)| is_number(width) && is_number(height))

@@ -12,7 +12,9 @@ use super::schema::Format;
 use super::server::{COMPARED, text};
 use super::{Covered, Look};
 use crate::bundle::problem::What;
-use crate::bundle::{Inside, Locales, Localization, Outside, Resource, Unavailable, coverage, localizable};
+use crate::bundle::{
+    Inside, LocalePath, Locales, Localization, Outside, Resource, Unavailable, coverage, localizable,
+};
 use crate::catalog::{self, Line, Locale, Path, Sheet, Wrong};
 use crate::language::Tag;
 use crate::near::nearest;
@@ -23,8 +25,6 @@ use crate::near::nearest;
 pub enum LocaleProblem {
     /// The place for the locale is written in another case: `${LOCALE}`.
     OtherCase,
-    /// The path has several places for the locale.
-    SeveralPlaces,
     /// The path does not stay in the bundle.
     Outside(Outside),
     /// Letters and digits as in a tag, and none that there can be.
@@ -75,7 +75,6 @@ impl fmt::Display for LocaleProblem {
             Self::OtherCase => {
                 "the place for the locale is not in lower case, and not every host takes it so"
             }
-            Self::SeveralPlaces => "several places for the locale",
             Self::Outside(why) => return write!(f, "the path {why}"),
             Self::NoTag => "no tag of a language, though it looks like one",
             Self::NoFiles { .. } => "there are no locale files",
@@ -112,7 +111,6 @@ impl LocaleProblem {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::OtherCase => "placeholder-case",
-            Self::SeveralPlaces => "several-placeholders",
             Self::Outside(_) => "locale-outside",
             Self::NoTag => "no-tag",
             Self::NoFiles { .. } => "no-locale-files",
@@ -134,7 +132,6 @@ impl LocaleProblem {
     pub fn hint(&self) -> Cow<'static, str> {
         match self {
             Self::OtherCase => "write ${locale}".into(),
-            Self::SeveralPlaces => "write ${locale} once".into(),
             Self::Outside(why) => why.hint().into(),
             Self::NoTag => "write a tag such as en-US or zh-Hans".into(),
             Self::NoFiles { example } => {
@@ -176,7 +173,7 @@ pub(super) fn look(look: &Look<'_>, found: &mut Collect) -> Vec<Covered> {
     let Some(localization) = &look.manifest.localization else { return Vec::new() };
     let locales = Locales::among(look.manifest, look.names().iter().map(String::as_str));
     strange(&locales, localization, found);
-    if locales.files.is_empty() && localization.around().is_ok() {
+    if locales.files.is_empty() && localization.resources.inside().is_ok() {
         let german = Tag::parse("de").ok().and_then(|tag| localization.name(&tag).ok());
         let example = german.map(|name| name.to_string()).unwrap_or_default();
         found.warn(here(&path(&["localization"]), value), What::Locale(LocaleProblem::NoFiles { example }));
@@ -195,18 +192,15 @@ pub(super) fn look(look: &Look<'_>, found: &mut Collect) -> Vec<Covered> {
 fn where_they_are(value: Value<'_>, found: &mut Collect) {
     if let Some((value, said)) = value.member("resources").and_then(|it| Some((it, text(it)?))) {
         let path = path(&["localization", "resources"]);
-        let what = match Localization::cut(&said) {
-            None => Format::Placeholder.fits(&said).then_some(LocaleProblem::SeveralPlaces),
-            Some((before, after)) => {
-                if !said.contains(Localization::PLACE) {
-                    found.warn(here(&path, value), What::Locale(LocaleProblem::OtherCase));
-                }
-                // Any locale does.
-                Inside::parse(&format!("{before}en{after}")).err().map(LocaleProblem::Outside)
+        if let Some(resources) = LocalePath::cut(&said) {
+            // Where one of several is in another case, the schema sees the others.
+            if LocalePath::of(said.split(LocalePath::PLACE)) != resources {
+                found.warn(here(&path, value), What::Locale(LocaleProblem::OtherCase));
             }
-        };
-        if let Some(what) = what {
-            found.error(here(&path, value), What::Locale(what));
+            // Any locale does.
+            if let Err(outside) = Inside::parse(&resources.with("en")) {
+                found.error(here(&path, value), What::Locale(LocaleProblem::Outside(outside)));
+            }
         }
     }
     if let Some((value, said)) = value.member("default_locale").and_then(|it| Some((it, text(it)?)))
@@ -227,14 +221,13 @@ fn in_file<'a>(file: &'a str, path: &'a Path, offset: usize) -> At<'a> {
 /// Files where locale files are whose names have no language in them.
 fn strange(locales: &Locales, localization: &Localization, found: &mut Collect) {
     let top = Path::default();
-    let Ok((before, after)) = localization.around() else { return };
+    let Ok(resources) = localization.resources.inside() else { return };
     for name in &locales.strange {
-        let locale =
-            name.strip_prefix(&*before).and_then(|rest| rest.strip_suffix(&*after)).unwrap_or_default();
+        let locale = resources.locale_in(name).unwrap_or_default();
         let dashed = locale.replace('_', "-");
         let meant = Tag::parse(&dashed).ok().filter(|_| dashed != locale);
         let what =
-            LocaleProblem::StrangeName { meant: meant.as_ref().map(|tag| format!("{before}{tag}{after}")) };
+            LocaleProblem::StrangeName { meant: meant.as_ref().map(|tag| resources.with(tag.as_str())) };
         // It may be something else that happens to be there.
         let level = if meant.is_some() { Collect::error } else { Collect::warn };
         level(found, in_file(name, &top, 0), What::Locale(what));
