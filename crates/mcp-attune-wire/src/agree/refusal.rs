@@ -111,7 +111,7 @@ impl fmt::Display for Mismatch {
             return write!(
                 f,
                 "{header} says \"{said}\" and {argument} says \"{meant}\"; send the header equal to _meta to the \
-                 letter, or leave the header out"
+                 letter, or leave the header out; a proxy or CDN in between may have rewritten it"
             );
         }
         match self.wrong {
