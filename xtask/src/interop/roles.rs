@@ -19,8 +19,8 @@ use self::script::{Role, Step};
 use super::install;
 use super::local::list;
 use super::packages;
-use super::servers::Server;
 use super::running::Running;
+use super::servers::Server;
 use crate::shell;
 
 /// A step of a script may take this long: one of them compiles.
@@ -125,7 +125,9 @@ impl Session {
                     if wrong.is_empty() && step.success && report.first_success.is_none() {
                         report.first_success = Some(begun.elapsed());
                     }
-                    report.faults.extend(wrong.into_iter().map(|why| format!("{}: `{line}`: {why}", role.name)));
+                    report
+                        .faults
+                        .extend(wrong.into_iter().map(|why| format!("{}: `{line}`: {why}", role.name)));
                 }
             }
         }
@@ -162,7 +164,8 @@ impl Session {
     }
 
     fn filled(&self, text: &str) -> String {
-        let fill = |text: String, (name, value): (&String, &String)| text.replace(&format!("{{{name}}}"), value);
+        let fill =
+            |text: String, (name, value): (&String, &String)| text.replace(&format!("{{{name}}}"), value);
         self.names.iter().fold(text.to_owned(), fill)
     }
 }

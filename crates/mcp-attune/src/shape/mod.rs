@@ -41,8 +41,10 @@ mod output;
 mod content;
 pub mod template;
 
-// how data is written where they wrote nothing,
+// how data is written where they wrote nothing, and documents in another form,
 pub mod render;
+
+mod document;
 
 // and what becomes of each kind of answer.
 mod call;

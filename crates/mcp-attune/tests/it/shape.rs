@@ -376,6 +376,49 @@ fn a_json_resource_is_text_for_people_and_stays_json_for_programs() {
     case.check(MARKDOWN, &blob, &blob);
 }
 
+fn document(uri: &str, kind: &str, text: &str) -> Value {
+    json!({"contents": [{"uri": uri, "mimeType": kind, "text": text, "_meta": {}}]})
+}
+
+#[test]
+fn html_and_markdown_resources_are_text_for_people() {
+    let case = Case::of("resources/read", &json!({"uri": "doc://a"}));
+    let page = "<html><head><style>p{}</style></head><p>See <a href=\"/a\">here</a></p><ul><li>x</ul><script>y()</script>";
+    for kind in ["text/html", "Text/HTML; charset=utf-8", "application/xhtml+xml"] {
+        let given = document("doc://a", kind, page);
+        case.check(TEXT, &given, &document("doc://a", "text/plain", "See here (/a)\n\n- x"));
+        case.check(MARKDOWN, &given, &document("doc://a", "text/markdown", "See [here](/a)\n\n- x"));
+        case.check(&["human"], &given, &document("doc://a", "text/markdown", "See [here](/a)\n\n- x"));
+        case.check(JSON, &given, &given);
+        case.check(&[], &given, &given);
+    }
+    let given = document("doc://a", "text/markdown", "# T\n\nSee [here](/a), **now**.");
+    case.check(TEXT, &given, &document("doc://a", "text/plain", "T\n=\n\nSee here (/a), now."));
+    case.check(MARKDOWN, &given, &given);
+    case.check(JSON, &given, &given);
+    let empty = document("doc://a", "text/html", "<script>y()</script>");
+    case.check(TEXT, &empty, &empty);
+}
+
+#[test]
+fn the_page_of_a_view_stays_as_it_is() {
+    let page = "<p>x</p>";
+    let case = Case::of("resources/read", &json!({"uri": "doc://a"}));
+    for given in [
+        document("ui://a", "text/html", page),
+        document("UI://a", "text/html", page),
+        document("doc://a", "text/html;profile=mcp-app", page),
+        document("doc://a", "text/html; profile=\"mcp-app\"", page),
+        document("doc://a", "text/html+skybridge", page),
+    ] {
+        case.check(TEXT, &given, &given);
+        case.check(MARKDOWN, &given, &given);
+    }
+    let asked = Case::of("resources/read", &json!({"uri": "ui://a"}));
+    let given = document("doc://a", "text/html", page);
+    asked.check(TEXT, &given, &given);
+}
+
 fn templates(files: &[(&str, &str)]) -> Arc<Templates> {
     let compile = |(name, source): &(&str, &str)| Template::compile(name, source).unwrap();
     Arc::new(Templates::new(files.iter().map(compile)))

@@ -23,9 +23,15 @@ pub(super) struct Role {
 #[serde(untagged)]
 pub(super) enum Step {
     /// A file that the person writes.
-    Write { write: String, text: String },
+    Write {
+        write: String,
+        text: String,
+    },
     /// A server that goes on until the role is over; its address is `{named}` from then on.
-    Start { start: String, named: String },
+    Start {
+        start: String,
+        named: String,
+    },
     Run(Run),
 }
 
@@ -73,8 +79,11 @@ mod tests {
         let roles = read().unwrap();
         assert_eq!(roles.len(), 8);
         for role in roles {
-            let runs: Vec<&Run> =
-                role.steps.iter().filter_map(|step| if let Step::Run(run) = step { Some(run) } else { None }).collect();
+            let runs: Vec<&Run> = role
+                .steps
+                .iter()
+                .filter_map(|step| if let Step::Run(run) = step { Some(run) } else { None })
+                .collect();
             assert!(runs.iter().any(|run| run.success), "{} never succeeds", role.name);
             for run in runs {
                 let looks = run.exit != 0 || !run.shows.is_empty() || !run.hides.is_empty();

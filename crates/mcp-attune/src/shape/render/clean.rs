@@ -16,7 +16,7 @@ pub(super) fn read(text: Text<'_>) -> Cow<'_, str> {
 }
 
 /// The text with nothing in it that acts.
-pub(super) fn clean(text: Cow<'_, str>) -> Cow<'_, str> {
+pub(in crate::shape) fn clean(text: Cow<'_, str>) -> Cow<'_, str> {
     if !suspect(text.as_bytes()) {
         return text;
     }

@@ -6,7 +6,7 @@
 
 /// Where a text stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(in crate::shape) enum EscapeContext {
     /// At the beginning of a line that a block could begin at.
     Start,
     /// The same, and other lines of the text stand around it.
@@ -22,10 +22,10 @@ pub(super) enum Place {
 }
 
 /// Writes a text of one line.
-pub(super) fn escape(text: &str, place: Place, out: &mut String) {
+pub(in crate::shape) fn escape(text: &str, place: EscapeContext, out: &mut String) {
     let text = text.trim();
     let (begun, text) = match place {
-        Place::Start | Place::Line => begin(text, place, out),
+        EscapeContext::Start | EscapeContext::Line => begin(text, place, out),
         _ => (0, text),
     };
     let bytes = text.as_bytes();
@@ -39,7 +39,7 @@ pub(super) fn escape(text: &str, place: Place, out: &mut String) {
         written = at;
     }
     let rest = text.get(written..).unwrap_or_default();
-    if place == Place::Heading && rest.ends_with('#') {
+    if place == EscapeContext::Heading && rest.ends_with('#') {
         out.push_str(rest.get(..rest.len() - 1).unwrap_or_default());
         out.push_str("\\#");
     } else {
@@ -53,7 +53,7 @@ fn is_active(byte: u8) -> bool {
 }
 
 /// Takes the fire out of what would begin a block. Gives how many bytes were written, and the text.
-fn begin<'t>(text: &'t str, place: Place, out: &mut String) -> (usize, &'t str) {
+fn begin<'t>(text: &'t str, place: EscapeContext, out: &mut String) -> (usize, &'t str) {
     let bytes = text.as_bytes();
     let ends = |at: usize| bytes.get(at).is_none_or(|byte| matches!(byte, b' ' | b'\t'));
     let run = |byte: u8| bytes.iter().take_while(|one| **one == byte).count();
@@ -64,7 +64,7 @@ fn begin<'t>(text: &'t str, place: Place, out: &mut String) -> (usize, &'t str) 
         Some(b'+') => ends(1),
         Some(b'-') => ends(1) || only(b"-:| \t"),
         Some(b'=') => only(b"= \t"),
-        Some(b':') => place == Place::Line && only(b"-:| \t") || ends(1),
+        Some(b':') => place == EscapeContext::Line && only(b"-:| \t") || ends(1),
         Some(b'~') => run(b'~') >= 3,
         Some(b'[') => matches!(bytes, [_, b' ' | b'x' | b'X' | b'\t', b']', ..]) && ends(3),
         Some(b'0'..=b'9') => {
@@ -88,7 +88,7 @@ fn begin<'t>(text: &'t str, place: Place, out: &mut String) -> (usize, &'t str) 
 }
 
 /// Writes what begins here, escaped if it would act, and gives how many bytes it has.
-fn act(text: &str, here: usize, place: Place, out: &mut String) -> usize {
+fn act(text: &str, here: usize, place: EscapeContext, out: &mut String) -> usize {
     let bytes = text.as_bytes();
     let byte = bytes.get(here).copied().unwrap_or(b' ');
     let next = bytes.get(here + 1).copied();
@@ -98,12 +98,12 @@ fn act(text: &str, here: usize, place: Place, out: &mut String) -> usize {
         b'`' => true,
         b'*' => !(blank(next) && blank(here.checked_sub(1).and_then(|before| bytes.get(before)).copied())),
         b'_' => return underscores(text, here, out),
-        b'~' => place == Place::Label || bytes.iter().filter(|byte| **byte == b'~').count() > 1,
+        b'~' => place == EscapeContext::Label || bytes.iter().filter(|byte| **byte == b'~').count() > 1,
         b'[' => next == Some(b'^'),
         b']' => matches!(next, Some(b'(' | b'[' | b':')),
         b'<' => next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, b'/' | b'!' | b'?')),
         b'&' => is_entity(bytes.get(here + 1..).unwrap_or_default()),
-        b'|' => matches!(place, Place::Cell | Place::Line),
+        b'|' => matches!(place, EscapeContext::Cell | EscapeContext::Line),
         _ => {
             out.push(' ');
             return 1;
@@ -139,7 +139,7 @@ fn is_entity(rest: &[u8]) -> bool {
 }
 
 /// Writes code in a line, between as many backticks as it needs.
-pub(super) fn code(text: &str, place: Place, out: &mut String) {
+pub(in crate::shape) fn code(text: &str, place: EscapeContext, out: &mut String) {
     let fence = "`".repeat(longest(text) + 1);
     let pad = text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']);
     out.push_str(&fence);
@@ -147,7 +147,7 @@ pub(super) fn code(text: &str, place: Place, out: &mut String) {
         out.push(' ');
     }
     match place {
-        Place::Cell => out.push_str(&text.replace('|', "\\|")),
+        EscapeContext::Cell => out.push_str(&text.replace('|', "\\|")),
         _ => out.push_str(text),
     }
     if pad {
@@ -157,7 +157,7 @@ pub(super) fn code(text: &str, place: Place, out: &mut String) {
 }
 
 /// The longest run of backticks.
-pub(super) fn longest(text: &str) -> usize {
+pub(in crate::shape) fn longest(text: &str) -> usize {
     let (mut longest, mut run) = (0, 0);
     for byte in text.bytes() {
         run = if byte == b'`' { run + 1 } else { 0 };
@@ -170,7 +170,7 @@ pub(super) fn longest(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn check(place: Place, text: &str, expected: &str) {
+    fn check(place: EscapeContext, text: &str, expected: &str) {
         let mut out = String::new();
         escape(text, place, &mut out);
         assert_eq!(out, expected, "{text} {place:?}");
@@ -193,11 +193,11 @@ mod tests {
             ("\\*", "\\\\\\*"),
             ("ends\\", "ends\\\\"),
         ] {
-            check(Place::Within, text, expected);
+            check(EscapeContext::Within, text, expected);
         }
-        check(Place::Cell, "a|b", "a\\|b");
-        check(Place::Heading, "C #", "C \\#");
-        check(Place::Heading, "C#", "C\\#");
+        check(EscapeContext::Cell, "a|b", "a\\|b");
+        check(EscapeContext::Heading, "C #", "C \\#");
+        check(EscapeContext::Heading, "C#", "C\\#");
     }
 
     #[test]
@@ -222,12 +222,12 @@ mod tests {
             "x = y",
             "a -- b",
         ] {
-            check(Place::Within, text, text);
+            check(EscapeContext::Within, text, text);
         }
         for text in
             ["#5 is alive", "-5", "3.5", "2024-09-10", "+41 31", "1.5. x", "[INFO] x", ":smile:", "=1", "—"]
         {
-            check(Place::Start, text, text);
+            check(EscapeContext::Start, text, text);
         }
     }
 
@@ -251,18 +251,18 @@ mod tests {
             ("[x] done", "\\[x] done"),
             ("<!-- x", "\\<!-- x"),
         ] {
-            check(Place::Start, text, expected);
-            check(Place::Line, text, expected);
+            check(EscapeContext::Start, text, expected);
+            check(EscapeContext::Line, text, expected);
         }
-        check(Place::Line, ":--|--:", "\\:--\\|--:");
-        check(Place::Line, "--|--", "\\--\\|--");
+        check(EscapeContext::Line, ":--|--:", "\\:--\\|--:");
+        check(EscapeContext::Line, "--|--", "\\--\\|--");
     }
 
     #[test]
     fn code_has_a_fence_that_it_does_not_hold() {
         for (text, expected) in [("{}", "`{}`"), ("a`b", "``a`b``"), ("`", "`` ` ``")] {
             let mut out = String::new();
-            code(text, Place::Within, &mut out);
+            code(text, EscapeContext::Within, &mut out);
             assert_eq!(out, expected);
         }
     }

@@ -1,7 +1,7 @@
 //! Blocks as Markdown: CommonMark, and the tables that GitHub added to it.
 
 use super::block::{Block, Inline, Paper};
-use super::escape::{Place, code, escape, longest};
+use super::escape::{EscapeContext, code, escape, longest};
 
 /// What stood last, which says what stands between.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Markdown {
         self.last = kind;
     }
 
-    fn inline(&mut self, value: &Inline<'_>, place: Place) {
+    fn inline(&mut self, value: &Inline<'_>, place: EscapeContext) {
         match value {
             Inline::Text(text) => escape(text, place, &mut self.out),
             Inline::Code(text) => code(text, place, &mut self.out),
@@ -50,7 +50,7 @@ impl Markdown {
         self.out.push_str("- ");
         if let Some(label) = label {
             self.out.push_str("**");
-            escape(label, Place::Label, &mut self.out);
+            escape(label, EscapeContext::Label, &mut self.out);
             self.out.push_str(":**");
         }
         match value {
@@ -59,13 +59,16 @@ impl Markdown {
                 if label.is_some() {
                     self.out.push(' ');
                 }
-                self.inline(value, if label.is_some() { Place::Within } else { Place::Start });
+                self.inline(
+                    value,
+                    if label.is_some() { EscapeContext::Within } else { EscapeContext::Start },
+                );
             }
             None => {}
         }
         if let Some(note) = note {
             self.out.push_str(" — ");
-            escape(note, Place::Within, &mut self.out);
+            escape(note, EscapeContext::Within, &mut self.out);
         }
         self.out.push('\n');
     }
@@ -78,13 +81,13 @@ impl Markdown {
                 self.out.push_str("  \n");
                 self.indent(depth + 1);
             }
-            escape(line, Place::Line, &mut self.out);
+            escape(line, EscapeContext::Line, &mut self.out);
         }
     }
 
     fn lines(&mut self, text: &str) {
         self.begin(Last::Other);
-        let place = if text.trim().contains('\n') { Place::Line } else { Place::Start };
+        let place = if text.trim().contains('\n') { EscapeContext::Line } else { EscapeContext::Start };
         let (mut open, mut closed) = (false, false);
         for line in text.lines().map(str::trim) {
             if line.is_empty() {
@@ -127,7 +130,7 @@ impl Paper for Markdown {
                 self.begin(Last::Other);
                 (0..level).for_each(|_| self.out.push('#'));
                 self.out.push(' ');
-                escape(text, Place::Heading, &mut self.out);
+                escape(text, EscapeContext::Heading, &mut self.out);
                 self.out.push('\n');
             }
             Block::Entry { depth, label, value, note } => self.entry(depth, label, value, note),
@@ -137,7 +140,7 @@ impl Paper for Markdown {
                 self.begin(Last::Other);
                 for column in columns {
                     self.out.push_str("| ");
-                    escape(column.label, Place::Cell, &mut self.out);
+                    escape(column.label, EscapeContext::Cell, &mut self.out);
                     self.out.push(' ');
                 }
                 self.out.push_str("|\n");
@@ -149,7 +152,7 @@ impl Paper for Markdown {
             Block::Row(cells) => {
                 for cell in cells {
                     self.out.push_str("| ");
-                    self.inline(cell, Place::Cell);
+                    self.inline(cell, EscapeContext::Cell);
                     self.out.push(' ');
                 }
                 self.out.push_str("|\n");

@@ -45,8 +45,10 @@ use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
 
 pub use candidates::candidates;
+pub(super) use clean::clean as cleaned;
 pub(super) use compact::compact_within;
 pub use compact::{Compacted, compact};
+pub(super) use escape::{EscapeContext, code, escape, longest};
 pub(super) use field::Place;
 pub use words::{Labels, OwnWords, Word, word};
 

@@ -1,0 +1,126 @@
+//! Markdown onto a page.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::html::Reader;
+use super::inline::Mark;
+use super::page::Page;
+
+/// Writes a whole document.
+pub(super) fn write(markdown: &str, page: &mut Page) {
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_STRIKETHROUGH
+        | Options::ENABLE_FOOTNOTES
+        | Options::ENABLE_TASKLISTS
+        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
+    let mut writer = Writer { page, html: Reader::default(), block: None, alt: None, footnote: None };
+    for event in Parser::new_ext(markdown, options) {
+        if writer.page.is_full() {
+            break;
+        }
+        writer.event(event);
+    }
+    let Writer { page, mut html, .. } = writer;
+    html.finish(page);
+}
+
+struct Writer<'p> {
+    page: &'p mut Page,
+    /// What HTML between the Markdown leaves open.
+    html: Reader,
+    /// A block of HTML, which comes line by line.
+    block: Option<String>,
+    /// The description of an image, and its address.
+    alt: Option<(String, String)>,
+    /// The name of a footnote whose text follows.
+    footnote: Option<String>,
+}
+
+impl Writer<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => self.text(&text),
+            Event::Code(text) if self.alt.is_some() => self.text(&text),
+            Event::Code(text) => {
+                if self.html.is_reading() {
+                    self.page.code(true);
+                    self.page.text(&text);
+                    self.page.code(false);
+                }
+            }
+            Event::Html(html) => match &mut self.block {
+                Some(block) => block.push_str(&html),
+                None => self.html.read(&html, self.page),
+            },
+            Event::InlineHtml(html) => self.html.read(&html, self.page),
+            Event::FootnoteReference(name) => self.text(&format!("[{name}]")),
+            Event::SoftBreak => self.text(" "),
+            Event::HardBreak => self.page.line_break(),
+            Event::Rule => self.page.rule(),
+            Event::TaskListMarker(done) => self.text(if done { "[x] " } else { "[ ] " }),
+            Event::InlineMath(text) | Event::DisplayMath(text) => self.text(&text),
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        match &mut self.alt {
+            Some((alt, _)) => alt.push_str(text),
+            None if self.html.is_reading() => self.page.text(text),
+            None => {}
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>) {
+        match tag {
+            Tag::Paragraph => {
+                self.page.paragraph();
+                if let Some(name) = self.footnote.take() {
+                    self.text(&format!("[{name}]: "));
+                }
+            }
+            Tag::Heading { level, .. } => self.page.open_heading(level as usize),
+            Tag::BlockQuote(_) => self.page.open_quote(),
+            Tag::CodeBlock(_) | Tag::MetadataBlock(_) => self.page.open_preformatted(),
+            Tag::HtmlBlock => self.block = Some(String::new()),
+            Tag::List(start) => self.page.open_list(start),
+            Tag::Item => self.page.open_item(),
+            Tag::FootnoteDefinition(name) => self.footnote = Some(name.to_string()),
+            Tag::Table(_) => self.page.open_table(),
+            Tag::TableHead | Tag::TableRow => self.page.open_row(),
+            Tag::TableCell => self.page.open_cell(),
+            Tag::Emphasis => self.page.mark(Mark::Italic, true),
+            Tag::Strong => self.page.mark(Mark::Bold, true),
+            Tag::Strikethrough => self.page.mark(Mark::Struck, true),
+            Tag::Link { dest_url, .. } => self.page.open_link(&dest_url),
+            Tag::Image { dest_url, .. } => self.alt = Some((String::new(), dest_url.to_string())),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Paragraph | TagEnd::FootnoteDefinition => self.page.paragraph(),
+            TagEnd::Heading(_) => self.page.close_heading(),
+            TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item => self.page.leave(),
+            TagEnd::CodeBlock | TagEnd::MetadataBlock(_) => self.page.close_preformatted(),
+            TagEnd::HtmlBlock => {
+                let block = self.block.take().unwrap_or_default();
+                self.html.read(&block, self.page);
+            }
+            TagEnd::Table => self.page.close_table(),
+            TagEnd::TableCell => self.page.close_cell(),
+            TagEnd::Emphasis => self.page.mark(Mark::Italic, false),
+            TagEnd::Strong => self.page.mark(Mark::Bold, false),
+            TagEnd::Strikethrough => self.page.mark(Mark::Struck, false),
+            TagEnd::Link => self.page.close_link(),
+            TagEnd::Image => {
+                if let Some((alt, address)) = self.alt.take() {
+                    self.page.image(&alt, &address);
+                }
+            }
+            _ => {}
+        }
+    }
+}

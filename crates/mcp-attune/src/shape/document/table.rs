@@ -1,0 +1,75 @@
+//! Tables, row by row.
+
+use super::page::Style;
+
+/// How many columns a table has at most; what is beyond is joined to the last.
+const MAX_COLUMNS: usize = 100;
+
+/// A table that is being read.
+#[derive(Default)]
+pub(super) struct Table {
+    rows: Vec<Vec<String>>,
+    /// Whether a cell is open.
+    pub(super) in_cell: bool,
+    /// How many tables are open inside a cell.
+    pub(super) nested: usize,
+}
+
+impl Table {
+    pub(super) fn open_row(&mut self) {
+        // A row without cells is none.
+        if self.rows.last().is_none_or(|row| !row.is_empty()) {
+            self.rows.push(Vec::new());
+        }
+    }
+
+    pub(super) fn open_cell(&mut self) {
+        if self.rows.is_empty() {
+            self.rows.push(Vec::new());
+        }
+        self.in_cell = true;
+    }
+
+    pub(super) fn close_cell(&mut self, text: String) {
+        self.in_cell = false;
+        let Some(row) = self.rows.last_mut() else { return };
+        if row.len() < MAX_COLUMNS {
+            row.push(text.replace('\n', " "));
+        } else if let Some(last) = row.last_mut() {
+            last.push(' ');
+            last.push_str(&text.replace('\n', " "));
+        }
+    }
+
+    /// The blocks that the table is written as: itself, or a paragraph for each cell where there is one column.
+    pub(super) fn finish(self, style: Style) -> Vec<String> {
+        let filled = |row: &Vec<String>| row.iter().any(|cell| !cell.is_empty());
+        let rows: Vec<_> = self.rows.into_iter().filter(filled).collect();
+        let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+        if columns < 2 {
+            return rows.into_iter().flatten().filter(|cell| !cell.is_empty()).collect();
+        }
+        let mut out = String::new();
+        for (at, row) in rows.iter().enumerate() {
+            if at > 0 {
+                out.push('\n');
+            }
+            match style {
+                Style::Text => out.push_str(&row.join(" | ")),
+                Style::Markdown => {
+                    // The first row says how many columns there are; the others may be shorter.
+                    let missing = if at == 0 { columns - row.len() } else { 0 };
+                    out.push_str("| ");
+                    out.push_str(&row.join(" | "));
+                    out.push_str(&" | ".repeat(missing));
+                    out.push_str(" |");
+                    if at == 0 {
+                        out.push_str("\n|");
+                        out.push_str(&"---|".repeat(columns));
+                    }
+                }
+            }
+        }
+        vec![out]
+    }
+}
