@@ -76,8 +76,9 @@ fn what_cannot_be_read_is_told_with_what_can() {
       one       N U ago, in N U
       weekdays  monday, this monday, last monday, next monday
       so far    U to date
+      past      the last U, the past U, past U; from the same time one U ago to now
       dates     2026-11-12, 2026-11, 2026, 2026-Q4, 2026-W46
-      ranges    A..B or A to B, where A and B are any of these but `U to date`
+      ranges    A..B or A to B, where A and B are any of these that do not end now
     hint: --locale names the language of other expressions, such as --locale de-CH
     ");
     insta::assert_snapshot!(resolve(&["Letzte Woche", "--locale", "fr"]), @"
@@ -91,9 +92,34 @@ fn what_cannot_be_read_is_told_with_what_can() {
       one       N U ago, in N U
       weekdays  monday, this monday, last monday, next monday
       so far    U to date
+      past      the last U, the past U, past U; from the same time one U ago to now
       dates     2026-11-12, 2026-11, 2026, 2026-Q4, 2026-W46
-      ranges    A..B or A to B, where A and B are any of these but `U to date`
+      ranges    A..B or A to B, where A and B are any of these that do not end now
     hint: the expression was read as French and as English
+    ");
+}
+
+#[test]
+fn the_last_week_is_up_to_now_unless_it_is_to_be_something_else() {
+    let past = |past: &[&str]| resolve(&[&["the", "last", "week"], past].concat());
+    insta::assert_snapshot!(past(&[]), @"
+    exit: 0
+    --- stdout
+    2026-11-05T14:23:00+01:00/2026-11-12T14:23:00+01:00
+    --- stderr
+    ");
+    insta::assert_snapshot!(past(&["--past", "calendar"]), @"
+    exit: 0
+    --- stdout
+    2026-11-02T00:00:00+01:00/2026-11-09T00:00:00+01:00
+    --- stderr
+    ");
+    insta::assert_snapshot!(past(&["--past", "refuse"]), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: the last week is ambiguous: a calendar unit, or the time up to now; write `last week` or `last 7 days`
+    hint: --past rolling or --past calendar says what it means
     ");
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use jiff::Timestamp;
-use mcp_attune::when::{Interval, Language, Now, READABLE, When};
+use mcp_attune::when::{self, Interval, Language, Now, READABLE, Unreadable, When};
 use serde::Serialize;
 
 use super::options::{Options, now};
@@ -19,9 +19,34 @@ pub(super) struct Resolve {
     expression: Vec<String>,
     #[command(flatten)]
     options: Options,
+    /// What `the last week`, `past month` and their like mean
+    #[arg(long, value_enum, default_value_t)]
+    past: Past,
     /// Print JSON: `start`, `end`, `start_utc`, `end_utc`
     #[arg(long)]
     json: bool,
+}
+
+/// What can mean the calendar unit before this one or the time up to now.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum Past {
+    /// From the same local time one unit earlier to now
+    #[default]
+    Rolling,
+    /// The calendar unit before this one, as `last week`
+    Calendar,
+    /// Nothing: such an expression is refused
+    Refuse,
+}
+
+impl Past {
+    fn to_rule(self) -> when::Past {
+        match self {
+            Self::Rolling => when::Past::Rolling,
+            Self::Calendar => when::Past::Calendar,
+            Self::Refuse => when::Past::Refuse,
+        }
+    }
 }
 
 fn help() -> String {
@@ -30,7 +55,8 @@ fn help() -> String {
          The start is in the interval, the end is not.\n\n\
          Examples:\n  \
          $ attune context resolve last week --now 2026-11-12T14:23:00+01:00 --timezone Europe/Zurich --locale de-CH\n  \
-         $ attune context resolve vor drei Tagen --timezone Europe/Zurich --locale de-CH --json"
+         $ attune context resolve vor drei Tagen --timezone Europe/Zurich --locale de-CH --json\n  \
+         $ attune context resolve the last week --past calendar --timezone Europe/Zurich"
     )
 }
 
@@ -48,7 +74,8 @@ impl Resolve {
         let context = self.options.context()?;
         let language = context.locale().map_or(Language::English, Language::of);
         let when = When::parse(&text, language)
-            .map_err(|unreadable| hinted(format!("{} is {unreadable}", quoted(&text)), hint(language)))?;
+            .and_then(|when| when.with_past(self.past.to_rule()))
+            .map_err(|why| hinted(format!("{} is {why}", quoted(&text)), hint(why, language)))?;
         let now = Now::of(now(&context), context.locale());
         let Interval { start, end } = when.resolve(&now).map_err(|unresolvable| {
             hinted(
@@ -72,9 +99,12 @@ impl Resolve {
     }
 }
 
-/// Which languages were tried.
-fn hint(language: Language) -> String {
+/// What else can be said, or which languages were tried.
+fn hint(why: Unreadable, language: Language) -> String {
     match language {
+        _ if why == Unreadable::Ambiguous => {
+            "--past rolling or --past calendar says what it means".to_owned()
+        }
         Language::English => {
             "--locale names the language of other expressions, such as --locale de-CH".to_owned()
         }
