@@ -10,10 +10,16 @@ use mcp_attune::language::{AcceptLanguage, Tag};
 /// The variables that name a language, the first one first.
 const VARIABLES: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
+/// The locale of the system's texts, and the variable that says so.
+pub(crate) fn display_locale() -> Option<(Tag, &'static str)> {
+    let (name, locale) = first_of(VARIABLES)?;
+    Some((tag(&locale)?, name))
+}
+
 /// The language preference of the system, and the variable that says so.
 pub(crate) fn language() -> Option<(AcceptLanguage, &'static str)> {
-    let (name, locale) = first_of(VARIABLES)?;
-    Some((AcceptLanguage::of_locale(&tag(&locale)?)?, name))
+    let (locale, name) = display_locale()?;
+    Some((AcceptLanguage::of_locale(&locale)?, name))
 }
 
 /// The locale of the system for times and dates.

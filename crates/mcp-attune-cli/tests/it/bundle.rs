@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::Value;
 
-use crate::attune;
+use crate::{attune, code, text};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bundle");
 
@@ -17,7 +18,7 @@ fn no_command_puts_a_file_in_the_place_of_what_is_none() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let pipe = at("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
     assert!(made.success());
     symlink(&pipe, at("link")).expect("a link");
     symlink(at("nowhere"), at("dangling")).expect("a link");
@@ -44,6 +45,30 @@ fn no_command_puts_a_file_in_the_place_of_what_is_none() {
         assert!(fs::symlink_metadata(at(link)).expect("a link").is_symlink(), "{link}");
     }
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 4);
+}
+
+#[test]
+fn without_a_locale_the_systems_counts() {
+    let first = |variables: &[(&str, &str)], options: &[&str]| {
+        let mut attune = Command::new(env!("CARGO_BIN_EXE_attune"));
+        for name in ["LC_ALL", "LC_MESSAGES", "LANG"] {
+            attune.env_remove(name);
+        }
+        let arguments = [&["bundle", "resolve"], options, &[EXAMPLE]].concat();
+        let output = attune.envs(variables.iter().copied()).args(arguments).output().expect("attune starts");
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        text(&output.stdout).lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(first(&[("LANG", "es_UY.UTF-8")], &[]), "display_name (es-MX): El tiempo");
+    assert_eq!(
+        first(&[("LC_ALL", "es_MX"), ("LANG", "fr_CH.UTF-8")], &[]),
+        "display_name (es-MX): El tiempo"
+    );
+    // What the command line says comes first; without either, the manifest's own language.
+    let own = first(&[], &[]);
+    assert!(own.starts_with("display_name (manifest): ") || own.starts_with("display_name (en"), "{own}");
+    assert_eq!(first(&[("LANG", "es_UY.UTF-8")], &["--locale", "en-US"]), own);
+    assert_eq!(first(&[("LC_ALL", "C")], &[]), own);
 }
 
 #[test]

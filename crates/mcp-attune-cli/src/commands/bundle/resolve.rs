@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune::bundle::{From, choose};
+use mcp_attune::bundle::{From, Localization, choose};
 use mcp_attune::language::Tag;
 use serde_json::Value;
 
 use super::open;
+use crate::asking::system;
 use crate::exit::{Exit, hinted};
 use crate::show::plain::line;
 
@@ -17,12 +18,12 @@ use crate::show::plain::line;
 /// Each text comes from the nearest locale file that has it, then from that of the default locale, then from the manifest.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune bundle resolve --locale es-UY examples/bundle\n  $ attune bundle resolve --locale ar --theme dark --size 32 --json examples/bundle"
+    after_help = "Examples:\n  $ attune bundle resolve --locale es-UY examples/bundle\n  $ attune bundle resolve --locale ar --theme dark --size 32 --json examples/bundle\n  $ attune bundle resolve examples/bundle"
 )]
 pub(super) struct Resolve {
-    /// The language of the user, such as es-UY
+    /// The language of the user, such as es-UY; without it, that of the system, else that of the manifest
     #[arg(long, value_name = "TAG")]
-    locale: String,
+    locale: Option<String>,
     /// The user's theme, such as dark; chooses the icon
     #[arg(long, value_name = "WORD")]
     theme: Option<String>,
@@ -38,10 +39,18 @@ pub(super) struct Resolve {
 
 impl Resolve {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let locale = Tag::parse(&self.locale).map_err(|why| {
-            hinted(format!("--locale {} is {why}", line(&self.locale)), "such as --locale es-UY")
-        })?;
+        let read = |text: &String| {
+            Tag::parse(text)
+                .map_err(|why| hinted(format!("--locale {} is {why}", line(text)), "such as --locale es-UY"))
+        };
+        let asked = self.locale.as_ref().map(read).transpose()?;
         let bundle = open(&self.path)?;
+        let own = || bundle.manifest().localization.as_ref().map(|it| it.default_locale.clone());
+        let locale = asked.or_else(|| Some(system::display_locale()?.0)).or_else(own);
+        let locale = locale.or_else(|| Tag::parse(Localization::DEFAULT_LOCALE).ok());
+        let Some(locale) = locale else {
+            return Err(hinted("no locale is known", "name one, such as --locale es-UY"));
+        };
         let icons = bundle.manifest().icons();
         let asked = self.theme.is_some() || self.size.is_some();
         let icon = choose(&icons, self.theme.as_deref(), self.size).filter(|_| asked);
