@@ -24,8 +24,10 @@
 
 use core::fmt;
 
+mod effect;
 mod predicate;
 
+pub use effect::TagEffect;
 pub use predicate::Predicate;
 
 /// How the data of an answer is written.

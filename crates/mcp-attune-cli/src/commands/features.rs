@@ -1,4 +1,7 @@
-//! `attune features parse`: what do a client's feature tags ask for?
+//! `attune features`: what feature tags ask for, and what they do.
+
+mod describe;
+mod explain;
 
 use std::io::{Read, Write};
 
@@ -14,10 +17,10 @@ use crate::text::{json, quoted};
 /// More than any client declares, and little enough to be read at once.
 const MAX_LEN: u64 = 1 << 20;
 
-/// See what feature tags ask for
+/// See what feature tags ask for, and what they do
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ echo '[\"agent\", \"verbosity=compact\", \"!elicitation\"]' | attune features parse"
+    after_help = "Examples:\n  $ echo '[\"agent\", \"verbosity=compact\", \"!elicitation\"]' | attune features parse\n  $ attune features explain verbosity=compact\n  $ attune features describe -- attune demo --bare --stdio"
 )]
 pub(crate) struct Features {
     #[command(subcommand)]
@@ -27,12 +30,16 @@ pub(crate) struct Features {
 #[derive(clap::Subcommand)]
 enum Command {
     Parse(Parse),
+    Explain(explain::Explain),
+    Describe(describe::Describe),
 }
 
 impl Features {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         match self.command {
             Command::Parse(parse) => parse.run(out),
+            Command::Explain(explain) => explain.run(out),
+            Command::Describe(describe) => describe.run(out),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::{code, text};
+use crate::{attune, code, text};
 
 /// Runs `attune features parse` with this on its standard input.
 fn parse(options: &[&str], input: &[u8]) -> String {
@@ -177,4 +177,92 @@ fn what_is_no_array_exits_with_2() {
     );
     assert!(parse(&[], b"[\"\xff\"]").starts_with("exit: 2\n"));
     assert!(parse(&[], "[".repeat(100_000).as_bytes()).starts_with("exit: 2\n"));
+}
+
+#[test]
+fn explains_what_a_tag_does_and_which_rule_says_so() {
+    insta::assert_snapshot!(attune(&["features", "explain", "verbosity=compact"]), @"
+    exit: 0
+    --- stdout
+    verbosity=compact (F8)
+      data comes without nulls, empty lists and objects, and fields in
+      `low_priority`, but with all that the outputSchema requires. Prose stays as it
+      is without a template. Needs a format
+    --- stderr
+    ");
+    insta::assert_snapshot!(attune(&["features", "explain", "!human", "--json"]), @r#"
+    exit: 0
+    --- stdout
+    {
+      "tags": [
+        {
+          "tag": "!human",
+          "does": "says that the tag does not hold: nothing of its own; an operator's template can ask for it",
+          "rule": "F10"
+        }
+      ]
+    }
+    --- stderr
+    "#);
+    insta::assert_snapshot!(attune(&["features", "explain", "loud"]), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: loud is no feature tag that means anything
+    hint: `attune features explain` lists all tags; one that is not among them is ignored
+    ");
+}
+
+#[test]
+fn explains_all_tags_that_mean_something() {
+    let all = shown(&attune(&["features", "explain", "--json"]));
+    let tags: Vec<_> = all["tags"].as_array().unwrap().iter().map(|it| it["tag"].as_str().unwrap()).collect();
+    for tag in ["agent", "human", "format=text", "verbosity=verbose", "sampling", "tasks", "x-NAME"] {
+        assert!(tags.contains(&tag), "{tags:?}");
+    }
+    // Every rule that is named can be explained.
+    for entry in all["tags"].as_array().unwrap() {
+        let rule = attune(&["explain", entry["rule"].as_str().unwrap()]);
+        assert!(rule.starts_with("exit: 0\n"), "{rule}");
+    }
+}
+
+fn shown(printed: &str) -> Value {
+    let shown =
+        printed.strip_prefix("exit: 0\n--- stdout\n").and_then(|rest| rest.strip_suffix("--- stderr\n"));
+    serde_json::from_str(shown.unwrap_or_else(|| panic!("{printed}"))).expect("JSON")
+}
+
+#[test]
+fn describes_what_tags_do_on_a_server_tool_by_tool() {
+    let demo = ["--", env!("CARGO_BIN_EXE_attune"), "demo", "--bare", "--stdio"];
+    let described = shown(&attune(&[&["features", "describe", "--json"][..], &demo].concat()));
+    assert_eq!(described["negotiates"], false, "{described}");
+    assert!(!described["server"].as_str().unwrap().is_empty());
+    let does = |tag: &str, tool: &str| {
+        let tags = described["tags"].as_array().unwrap();
+        let tools = &tags.iter().find(|it| it["tag"] == tag).unwrap()["tools"];
+        let found = tools.as_array().unwrap().iter().find(|it| it["tool"] == tool);
+        found.map(|it| it["does"].as_str().unwrap().to_owned()).unwrap_or_default()
+    };
+    assert!(does("format=json", "get_weather").starts_with("structured content alone, "));
+    assert!(does("human", "get_weather").contains("Markdown"), "{described}");
+    assert_eq!(does("roots", "get_weather"), "");
+    let told = attune(&[&["features", "describe"][..], &demo].concat());
+    assert!(told.contains("does not negotiate content; this is what"), "{told}");
+    assert!(
+        told.contains("\nverbosity=compact\n  data comes") && told.contains("\n    get_weather "),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_server_that_cannot_be_asked_is_an_error() {
+    insta::assert_snapshot!(attune(&["features", "describe"]), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: no server is named
+    hint: give its URL, or the program to start after `--`
+    ");
 }

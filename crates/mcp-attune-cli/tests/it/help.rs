@@ -141,6 +141,8 @@ fn help_of_every_command_is_found() {
         "attune explain",
         "attune features",
         "attune features parse",
+        "attune features explain",
+        "attune features describe",
         "attune init",
         "attune language",
         "attune language check",

@@ -48,6 +48,7 @@ mod document;
 
 // and what becomes of each kind of answer.
 mod call;
+mod effect;
 mod listing;
 mod prompt;
 mod resource;
@@ -62,6 +63,7 @@ use template::{Failed, Hints, Scene, Template};
 
 pub use content::{Content, Page, Supply, Thing, Tool};
 pub use cost::Unusable;
+pub use effect::effect_on_tool;
 pub use output::{Breach, Output, Part};
 pub use server::negotiates;
 pub use told::{Fault, LeftOut, UnusableSchema};

@@ -1,0 +1,138 @@
+//! `attune features describe`: what each tag does on a server, tool by tool.
+
+use std::io::Write;
+use std::time::Duration;
+
+use mcp_attune::features::TagEffect;
+use mcp_attune::shape::{effect_on_tool, negotiates};
+use mcp_attune_rmcp::{Connection, Era, Options, Target};
+use mcp_attune_wire::json::Value;
+use mcp_attune_wire::message::Message;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::running::one_thread;
+use crate::server::{Server, answer, endless, framed, pages};
+use crate::show::plain::line;
+use crate::text::{json, wrapped};
+use crate::tool::Tool;
+
+/// How many tools a server may have.
+const MAX_TOOLS: usize = 10_000;
+/// How long one answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Describe what each feature tag does on a server, tool by tool
+///
+/// The server is asked for its tools, and none is called. A server that does not negotiate content itself gets what Attune does
+/// in front of it by default; templates and hints of an operator are known to their gateway alone.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune features describe -- attune demo --bare --stdio\n  $ attune features describe --json -- attune demo --bare --stdio\n  $ attune features describe example.com # exit 2\n\nA server that runs:\n  attune features describe http://127.0.0.1:8808/mcp"
+)]
+pub(super) struct Describe {
+    #[command(flatten)]
+    server: Server,
+    /// Print JSON: `server`, `negotiates`, and `tags`, each with `tag`, `does` and `tools`, each with `tool` and `does`
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Described {
+    server: String,
+    /// Whether the server says that it negotiates content itself.
+    negotiates: bool,
+    tags: Vec<TagDescription>,
+}
+
+#[derive(Serialize)]
+struct TagDescription {
+    tag: &'static str,
+    does: &'static str,
+    tools: Vec<ToolDescription>,
+}
+
+#[derive(Serialize)]
+struct ToolDescription {
+    tool: String,
+    does: String,
+}
+
+impl Describe {
+    pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let (target, options) = self.server.read()?;
+        let described = one_thread()?.block_on(describe(&target, options))?;
+        if self.json {
+            json(out, &described)?;
+        } else {
+            tell(out, &described)?;
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+async fn describe(target: &Target, mut options: Options) -> anyhow::Result<Described> {
+    options.answer = PATIENCE;
+    let connection = Connection::open(target, &options).await?;
+    let asked = ask(&connection).await;
+    connection.close().await;
+    asked
+}
+
+async fn ask(connection: &Connection) -> anyhow::Result<Described> {
+    let method = if connection.era() == Era::Modern { "server/discover" } else { "initialize" };
+    let mut negotiated = false;
+    if let Some(raw) = connection.introduction() {
+        negotiated = negotiates(&answer(method, &framed(raw.get()))?).unwrap_or(false);
+    }
+    let info = connection.info();
+    let named = info.server_info.as_ref().map(|server| server.name.clone());
+    let server = named.unwrap_or_else(|| "a server without a name".to_owned());
+    let mut tools = Vec::new();
+    if info.capabilities.tools.is_some() {
+        let take = |message: &Message<'_>| {
+            let listed = message.member("result").and_then(|result| result.member("tools"));
+            tools.extend(listed.into_iter().flat_map(Value::elements).filter_map(Tool::read));
+            let fits = tools.len() <= MAX_TOOLS;
+            if fits { Ok(()) } else { Err(endless(&format!("more than {MAX_TOOLS} tools"))) }
+        };
+        pages(connection, "tools/list", |_| (), take).await?;
+    }
+    let tags = TagEffect::ALL.iter().map(|effect| {
+        let on_tool = |tool: &Tool| {
+            let does = effect_on_tool(effect.tag, &tool.output)?;
+            Some(ToolDescription { tool: tool.name.clone(), does })
+        };
+        TagDescription {
+            tag: effect.tag,
+            does: effect.does,
+            tools: tools.iter().filter_map(on_tool).collect(),
+        }
+    });
+    Ok(Described { server, negotiates: negotiated, tags: tags.collect() })
+}
+
+fn tell(out: &mut impl Write, described: &Described) -> anyhow::Result<()> {
+    let server = line(&described.server);
+    if described.negotiates {
+        writeln!(out, "{server} negotiates content itself, so it decides; these are the defaults.")?;
+    } else {
+        writeln!(
+            out,
+            "{server} does not negotiate content; this is what `[content] enabled = true` does in front of it."
+        )?;
+    }
+    for TagDescription { tag, does, tools } in &described.tags {
+        writeln!(out, "\n{tag}\n{}", wrapped(does).trim_end())?;
+        // What stands for another tag does what that one does.
+        if matches!(*tag, "agent" | "human") {
+            continue;
+        }
+        let width = tools.iter().map(|it| line(&it.tool).chars().count()).max().unwrap_or(0).min(40);
+        for ToolDescription { tool, does } in tools {
+            writeln!(out, "    {:<width$}  {does}", line(tool))?;
+        }
+    }
+    Ok(())
+}

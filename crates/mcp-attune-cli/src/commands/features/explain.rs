@@ -1,0 +1,69 @@
+//! `attune features explain [TAG]`: what a tag does by default.
+
+use std::io::Write;
+
+use mcp_attune::features::TagEffect;
+use serde::Serialize;
+
+use crate::exit::{Exit, hinted};
+use crate::text::{json, quoted, wrapped};
+
+/// Explain what a feature tag does where the operator wrote no template for it, and which rule says so
+///
+/// Tags change nothing for a server without content negotiation: in front of one, `[content] enabled = true` turns it on.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  $ attune features explain\n  $ attune features explain verbosity=compact\n  $ attune features explain '!human' --json\n  $ attune features explain loud # exit 2"
+)]
+pub(super) struct Explain {
+    /// The tag, such as format=json; without it, all tags are explained
+    #[arg(allow_hyphen_values = true)]
+    tag: Option<String>,
+    /// Print JSON: `tags`, each with `tag`, `does` and `rule`
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Explained<'a> {
+    tags: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    tag: &'a str,
+    does: &'static str,
+    rule: &'static str,
+}
+
+impl Explain {
+    pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        let tags = match &self.tag {
+            None => TagEffect::ALL.iter().map(|effect| entry(effect.tag, effect)).collect(),
+            Some(tag) => {
+                let effect = TagEffect::of(tag).ok_or_else(|| {
+                    let hint =
+                        "`attune features explain` lists all tags; one that is not among them is ignored";
+                    hinted(format!("{} is no feature tag that means anything", quoted(tag)), hint)
+                })?;
+                vec![entry(tag, effect)]
+            }
+        };
+        if self.json {
+            json(out, &Explained { tags })?;
+            return Ok(Exit::Fine);
+        }
+        for (at, Entry { tag, does, rule }) in tags.iter().enumerate() {
+            if at > 0 {
+                writeln!(out)?;
+            }
+            writeln!(out, "{tag} ({rule})")?;
+            writeln!(out, "{}", wrapped(does).trim_end())?;
+        }
+        Ok(Exit::Fine)
+    }
+}
+
+fn entry<'a>(tag: &'a str, effect: &TagEffect) -> Entry<'a> {
+    Entry { tag, does: effect.does, rule: effect.rule }
+}

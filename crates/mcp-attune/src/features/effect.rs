@@ -1,0 +1,144 @@
+//! What each tag does where the operator wrote nothing for it, in a sentence for those who write clients.
+
+/// What a tag does by default.
+///
+/// Rules: F5–F10.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct TagEffect {
+    /// The tag; what stands in capitals in it can be anything.
+    pub tag: &'static str,
+    /// What it does.
+    pub does: &'static str,
+    /// The rule that says so.
+    pub rule: &'static str,
+}
+
+impl TagEffect {
+    /// The effect of a tag; none where it is malformed or unknown.
+    ///
+    /// ```
+    /// use mcp_attune::features::TagEffect;
+    ///
+    /// assert_eq!(TagEffect::of("human").unwrap().rule, "F9");
+    /// assert_eq!(TagEffect::of("!agent").unwrap().tag, "!TAG");
+    /// assert_eq!(TagEffect::of("x-acme-tier=gold").unwrap().tag, "x-NAME");
+    /// assert!(TagEffect::of("loud").is_none());
+    /// ```
+    #[must_use]
+    pub fn of(tag: &str) -> Option<&'static Self> {
+        let found = |wanted: &str| Self::ALL.iter().find(|effect| effect.tag == wanted);
+        let wanted = super::Wanted::read([tag]);
+        if wanted.ignored().next().is_some() {
+            return found(tag);
+        }
+        found(tag).or_else(|| {
+            let name = tag.trim_start_matches('!');
+            match tag {
+                _ if name.starts_with("x-") => found("x-NAME"),
+                _ if tag.starts_with('!') => found("!TAG"),
+                _ if tag.contains("!=") => found("KEY!=VALUE"),
+                _ => None,
+            }
+        })
+    }
+
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self { tag: "agent", does: "stands for format=json where no format is asked for", rule: "F9" },
+        Self { tag: "human", does: "stands for format=markdown where no format is asked for", rule: "F9" },
+        Self {
+            tag: "format=json",
+            does: "results come once, as structured content; text blocks go, blocks of other kinds stay. A single text block \
+                   that is JSON becomes the structured content. JSON resources stay JSON; prose stays as it is",
+            rule: "F5",
+        },
+        Self {
+            tag: "format=markdown",
+            does: "results with data come as Markdown, in the reader's locale and time zone, without structured content, and \
+                   listings without outputSchema. JSON and HTML resources become Markdown; prose stays as it is",
+            rule: "F6",
+        },
+        Self {
+            tag: "format=text",
+            does: "results with data come as plain text, in the reader's locale and time zone, without structured content, and \
+                   listings without outputSchema. JSON, HTML and Markdown resources become plain text; prose stays as it is",
+            rule: "F7",
+        },
+        Self {
+            tag: "verbosity=compact",
+            does: "data comes without nulls, empty lists and objects, and fields in `low_priority`, but with all that the \
+                   outputSchema requires. Prose stays as it is without a template. Needs a format",
+            rule: "F8",
+        },
+        Self {
+            tag: "verbosity=standard",
+            does: "data comes as it is, which is also what happens without this tag",
+            rule: "F8",
+        },
+        Self {
+            tag: "verbosity=verbose",
+            does: "data as text also says what its fields are, from the descriptions in the outputSchema. Prose stays as it \
+                   is without a template. Needs a format",
+            rule: "F8",
+        },
+        Self {
+            tag: "sampling",
+            does: "adds the hints that the operator wrote for a tool; nothing where there are none",
+            rule: "F10",
+        },
+        Self { tag: "interactive", does: NOTHING, rule: "F10" },
+        Self { tag: "elicitation", does: NOTHING, rule: "F10" },
+        Self { tag: "roots", does: NOTHING, rule: "F10" },
+        Self { tag: "tasks", does: NOTHING, rule: "F10" },
+        Self { tag: "mcp-capable", does: NOTHING, rule: "F10" },
+        Self {
+            tag: "x-NAME",
+            does: "a vendor's tag: nothing of its own; an operator's template can ask for it",
+            rule: "F10",
+        },
+        Self {
+            tag: "!TAG",
+            does: "says that the tag does not hold: nothing of its own; an operator's template can ask for it",
+            rule: "F10",
+        },
+        Self {
+            tag: "KEY!=VALUE",
+            does: "excludes a value: where the format that is asked for is excluded, results stay as the server writes them",
+            rule: "F9",
+        },
+    ];
+}
+
+const NOTHING: &str = "nothing of its own; an operator's template can ask for it";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::Wanted;
+
+    #[test]
+    fn every_tag_that_counts_has_an_effect_and_no_other() {
+        for effect in TagEffect::ALL {
+            assert_eq!(TagEffect::of(effect.tag), Some(effect));
+            let known = effect.tag.chars().all(|char| !char.is_ascii_uppercase());
+            assert_eq!(
+                Wanted::read([effect.tag]).ignored().next().is_none(),
+                known || effect.tag == "x-NAME",
+                "{}",
+                effect.tag
+            );
+        }
+        for (tag, expected) in [
+            ("format!=json", "KEY!=VALUE"),
+            ("!human", "!TAG"),
+            ("!x-acme", "x-NAME"),
+            ("x-acme!=1", "x-NAME"),
+        ] {
+            assert_eq!(TagEffect::of(tag).map(|effect| effect.tag), Some(expected), "{tag}");
+        }
+        for tag in ["", "loud", "format=xml", "no space", "Agent", "!loud"] {
+            assert_eq!(TagEffect::of(tag), None, "{tag}");
+        }
+    }
+}
