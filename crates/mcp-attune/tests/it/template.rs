@@ -344,7 +344,7 @@ fn a_failure_says_where_and_what_and_nothing_of_the_data() {
         ("{{ typo.more }}", "line 1: `typo.more` has no value; ask for it with `if`, or give a `default`"),
         ("\n\n{{ secret | number }}", "line 3: `number` takes a number, and this is text that is none"),
         ("{{ list | number }}", "line 1: `number` takes a number, and this is a list"),
-        ("{{ typo | number }}", "line 1: `number` takes a number, and this has no value"),
+        ("{{ typo | number }}", "line 1: `number` takes a number, and this has no value: `typo | number`"),
         (
             "{{ secret | date }}",
             "line 1: `date` takes a date or time such as \"2026-11-15T09:30:00Z\", or seconds since 1970, and this is text that is none",

@@ -201,7 +201,13 @@ impl Failed {
         };
         let told = core::error::Error::source(error).and_then(|source| source.downcast_ref::<Told>());
         let what = match error.kind() {
-            _ if told.is_some() => told.map_or(What::TooLong, |told| told.0.clone()),
+            _ if told.is_some() => match told.map_or(What::TooLong, |told| told.0.clone()) {
+                // A filter knows what it was given, and not what that is called.
+                What::Filter { name, what } if what.ends_with(NO_VALUE) && !written().is_empty() => {
+                    What::Filter { name, what: format!("{what}: `{}`", written()) }
+                }
+                what => what,
+            },
             ErrorKind::OutOfFuel => What::TooManySteps,
             ErrorKind::WriteFailure => What::TooLong,
             ErrorKind::UndefinedError => What::NoValue(written()),
@@ -223,6 +229,9 @@ fn from_name(source: &str, at: usize) -> usize {
     let of_name = |char: char| char.is_alphanumeric() || matches!(char, '_' | '.' | '[' | ']');
     before.trim_end_matches(of_name).len()
 }
+
+/// How a filter says that it was given nothing.
+pub(super) const NO_VALUE: &str = "this has no value";
 
 /// Carries what happened through minijinja.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use minijinja::Error;
 use minijinja::value::{Kwargs, Value, ValueKind};
 
 use super::super::data::Written;
-use super::super::wrong::{What, told};
+use super::super::wrong::{NO_VALUE, What, told};
 use crate::format::{Length, Number};
 
 /// What a filter says of a value or an option.
@@ -15,7 +15,7 @@ pub(super) fn wrong(name: &'static str, what: impl Into<String>) -> Error {
 /// What a filter says of a value of another kind than the one it works with.
 pub(super) fn other_kind(name: &'static str, wanted: &str, value: &Value) -> Error {
     let is = match value.kind() {
-        ValueKind::Undefined => return wrong(name, format!("takes {wanted}, and this has no value")),
+        ValueKind::Undefined => return wrong(name, format!("takes {wanted}, and {NO_VALUE}")),
         ValueKind::None => "null",
         ValueKind::Bool => "a boolean",
         ValueKind::Number => "a number",
