@@ -1,11 +1,11 @@
 //! What a child finds in its environment.
 //!
-//! 1. The gateway's own environment holds the gateway's secrets, and other people's: a child gets the few variables
-//!    that programs need to find themselves and their files, speak the operator's language and reach the network.
-//! 2. Whatever else a child needs is named in `env`, and wins.
-//! 3. What is meant for us, such as `ATTUNE_TOKEN`, stays with us even where a child gets everything else: it may be a
-//!    secret for another server.
-//! 4. A value that begins with `()` is a function that a shell exported, and stays behind.
+//! 1. A child gets all that we have, as a program does that a shell starts, and what is named in `env`, which wins.
+//! 2. What is meant for us, such as `ATTUNE_TOKEN`, stays with us: it may be a secret for another server. The settings of
+//!    bundles, `ATTUNE_SETTING_…`, go on: the child may be another Attune.
+//! 3. Where the operator says so, a child gets no more than programs need to find themselves and their files, speak the
+//!    operator's language and reach the network, beside `env`.
+//! 4. There, a value that begins with `()` is a function that a shell exported, and stays behind.
 
 use std::ffi::{OsStr, OsString};
 
@@ -49,7 +49,11 @@ pub(crate) fn inherited(
 pub(crate) fn our_own(
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = OsString> {
-    environment.map(|(name, _)| name).filter(|name| name.as_encoded_bytes().starts_with(b"ATTUNE_"))
+    let is_ours = |name: &OsString| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(b"ATTUNE_") && !name.starts_with(b"ATTUNE_SETTING_")
+    };
+    environment.map(|(name, _)| name).filter(is_ours)
 }
 
 fn is_passed_on(name: &OsStr) -> bool {
@@ -63,11 +67,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_meant_for_us_stays_with_us() {
+    fn what_is_meant_for_us_stays_with_us_and_settings_of_bundles_go_on() {
         let all = ["PATH", "ATTUNE_TOKEN", "ATTUNE_SETTING_KEY", "MY_ATTUNE_"];
         let all = all.map(|name| (OsString::from(name), OsString::new()));
         let kept: Vec<_> = our_own(all.into_iter()).collect();
-        assert_eq!(kept, ["ATTUNE_TOKEN", "ATTUNE_SETTING_KEY"]);
+        assert_eq!(kept, ["ATTUNE_TOKEN"]);
     }
 
     #[test]

@@ -41,10 +41,10 @@ pub struct Program {
     pub stderr: Stderr,
 }
 
-/// What a program finds in its environment.
+/// What a program finds in its environment. See `environment.rs`.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Environment {
-    /// All that we have but what is meant for ourselves (`ATTUNE_…`), and these on top.
+    /// All that we have but what is meant for ourselves (`ATTUNE_…` but `ATTUNE_SETTING_…`), and these on top.
     Inherited(Vec<(String, String)>),
     /// What programs need, and these on top.
     Chosen(Vec<(String, String)>),
@@ -147,6 +147,56 @@ pub struct Process {
     group: Option<u32>,
 }
 
+/// Looks into the pipe to a program's standard input, for what the program has not read.
+///
+/// It holds the pipe open: drop it before the program is to notice that its input is closed.
+#[derive(Debug)]
+pub struct UnreadInput {
+    #[cfg(unix)]
+    pipe: std::os::fd::OwnedFd,
+}
+
+impl UnreadInput {
+    /// None where the system cannot tell.
+    #[must_use]
+    pub fn of(stdin: &ChildStdin) -> Option<Self> {
+        #[cfg(unix)]
+        {
+            use std::os::fd::AsFd;
+            Some(Self { pipe: stdin.as_fd().try_clone_to_owned().ok()? })
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = stdin;
+            None
+        }
+    }
+
+    /// Whether something was left unread.
+    #[must_use]
+    pub fn is_some(&self) -> bool {
+        #[cfg(unix)]
+        {
+            rustix::io::ioctl_fionread(&self.pipe).is_ok_and(|bytes| bytes > 0)
+        }
+        #[cfg(not(unix))]
+        false
+    }
+}
+
+/// The exit code that stands for how a program ended; as shells do, 128 is added to the number of a signal.
+#[must_use]
+pub fn code(status: ExitStatus) -> Option<i32> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::ExitStatusExt;
+        if let Some(signal) = status.signal() {
+            return Some(signal + 128);
+        }
+    }
+    status.code()
+}
+
 /// Starts a program.
 pub fn start(program: &Program) -> Result<(Process, Pipes), NotStarted> {
     let failed = |why| NotStarted { program: program.name.clone(), why };
@@ -199,13 +249,29 @@ pub fn find(program: &Program) -> Result<(), NotStarted> {
     let (Environment::Inherited(added) | Environment::Chosen(added)) = &program.environment;
     let path = added.iter().find(|(name, _)| name == "PATH");
     let path = path.map(|(_, value)| OsString::from(value)).or_else(|| std::env::var_os("PATH"));
-    let found = if program.name.contains('/') {
-        Path::new(&program.name).is_file()
+    let mut places: Vec<PathBuf> = if program.name.contains('/') {
+        vec![program.directory.as_deref().unwrap_or(Path::new("")).join(&program.name)]
     } else {
-        std::env::split_paths(&path.unwrap_or_default()).any(|folder| folder.join(&program.name).is_file())
+        std::env::split_paths(&path.unwrap_or_default()).map(|folder| folder.join(&program.name)).collect()
     };
-    let why = io::ErrorKind::NotFound.into();
-    if found { Ok(()) } else { Err(NotStarted { program: program.name.clone(), why }) }
+    places.retain(|place| place.is_file());
+    let why = match places.iter().any(|place| is_executable(place)) {
+        true => return Ok(()),
+        false if places.is_empty() => io::ErrorKind::NotFound,
+        false => io::ErrorKind::PermissionDenied,
+    };
+    Err(NotStarted { program: program.name.clone(), why: why.into() })
+}
+
+#[cfg(unix)]
+fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|file| file.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Path) -> bool {
+    true
 }
 
 impl Process {
@@ -368,6 +434,19 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_a_child_did_not_read_is_seen_when_it_is_over() {
+        use tokio::io::AsyncWriteExt;
+        for (script, unread) in [("exit 1", true), ("read line; exit 1", false)] {
+            let (mut process, mut pipes) = start(&shell(script)).unwrap();
+            let input = UnreadInput::of(&pipes.stdin).unwrap();
+            // It may be over before it could be sent anything: then there is nothing unread, and nothing to be seen.
+            let sent = pipes.stdin.write_all(b"a line\n").await.is_ok();
+            assert_eq!(code(process.exited().await.unwrap()), Some(1));
+            assert_eq!(input.is_some(), unread && sent, "{script}");
+        }
+    }
+
+    #[tokio::test]
     async fn ends_a_child_that_ends_with_its_input() {
         let (process, pipes, _) = family("echo $$; cat; exit 7").await;
         drop(pipes);
@@ -410,6 +489,7 @@ mod tests {
         let program =
             Program { name: concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").into(), ..shell("") };
         assert!(start(&program).unwrap_err().to_string().ends_with("may not be run; is it executable?"));
+        assert!(find(&program).unwrap_err().to_string().ends_with("may not be run; is it executable?"));
         assert!(find(&shell("")).is_ok());
     }
 }
