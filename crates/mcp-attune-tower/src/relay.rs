@@ -16,9 +16,11 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 
 use jiff::Timestamp;
 use mcp_attune::caller::Caller;
+use mcp_attune::language::AcceptLanguage;
 use mcp_attune::plan::{Offer, Plan, Spoken, negotiate};
 use mcp_attune::session::{Features, Task};
 use mcp_attune::shape::{self, ListedTool, Schema};
@@ -189,9 +191,10 @@ impl Relay {
             }
             if let Some(id) = message.id().and_then(Id::read) {
                 let token = message.param("_meta").and_then(|meta| meta.member("progressToken"));
-                let token = token.and_then(Id::read);
+                let (raw, token) = (message.id().map(Value::raw), token.and_then(Id::read));
                 let listens = message.known_method() == Some("subscriptions/listen");
-                self.waiting.insert(id, Waiting { plan, token, learns, creator, listens });
+                let (written, wish) = (raw.unwrap_or_default().to_owned(), words::wish(message));
+                self.waiting.insert(id, Waiting { id: written, plan, token, learns, creator, listens, wish });
             }
         }
         Ok(Sent { line, caller, spoken })
@@ -236,7 +239,7 @@ impl Relay {
         }
         let whole = answer.member("result").is_some_and(|result| result.member("nextCursor").is_none());
         let (bindings, content) = (self.offer.bindings.clone(), self.offer.content.clone());
-        Interest { bindings, content }.check(&[answer], whole);
+        Interest { bindings, content, ..Interest::default() }.check(&[answer], whole);
     }
 
     /// Keeps what an answer says that is needed later.
@@ -288,6 +291,18 @@ impl Relay {
         }
     }
 
+    /// Forgets a request that was answered in another way; `id` as written.
+    pub fn forget(&mut self, id: &str) {
+        self.waiting.retain(|_, waiting| waiting.id != id);
+    }
+
+    /// The answers to all requests that wait, where the server gives none any more. Nothing waits after that.
+    pub fn give_up(&mut self, what: &dyn fmt::Display) -> Vec<Reply> {
+        let failed =
+            |waiting: Waiting| words::say(Reply::failed(502, Some(&waiting.id), what), &waiting.wish).0;
+        self.waiting.drain().map(|(_, waiting)| failed(waiting)).collect()
+    }
+
     /// The request that a message of the server belongs to: the one that has its token or opened its subscription; for
     /// questions and log messages the only one there is.
     ///
@@ -308,6 +323,8 @@ impl Relay {
 /// A request that waits for its answer.
 #[derive(Debug)]
 struct Waiting {
+    /// Its id, as written.
+    id: String,
     plan: Plan,
     /// What its progress is known by.
     token: Option<Id>,
@@ -317,6 +334,8 @@ struct Waiting {
     creator: Option<String>,
     /// Whether it opens a subscription, which waits for no answer.
     listens: bool,
+    /// The languages that its caller prefers, for answers of our own.
+    wish: AcceptLanguage,
 }
 
 /// What an answer is of interest for.
@@ -666,6 +685,24 @@ mod tests {
         let bare = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         check_onward(&mut relay, &bare.replacen('{', r#"{"clientContext":{"locale":"de"},"#, 1), bare);
         check_back(&mut relay, &result("1", "{}"), Some(&result("1", TOLD)));
+    }
+
+    #[test]
+    fn whoever_waits_when_the_server_ends_is_told_in_their_language() {
+        let mut relay = relay();
+        for (id, preference) in [("7", "de"), ("\"a\"", "en")] {
+            relay.onward(request(id, preference).as_bytes()).unwrap();
+        }
+        let mut told: Vec<String> =
+            relay.give_up(&"the server behind broke off").into_iter().map(|reply| reply.body).collect();
+        told.sort();
+        assert_eq!(told.len(), 2);
+        assert!(
+            told[0].contains(r#""id":"a""#) && told[0].contains("the server behind broke off"),
+            "{told:?}"
+        );
+        assert!(told[1].contains(r#""id":7"#) && told[1].contains("Der Zielserver"), "{told:?}");
+        assert!(relay.give_up(&"again").is_empty());
     }
 
     #[test]
