@@ -17,6 +17,9 @@ use mcp_attune_wire::reply::Reply;
 pub struct Account {
     /// The method, where the message could be read and the method is one of MCP's.
     pub method: Option<&'static str>,
+    /// The tool that is called, where a listing of the server has named it. Others stay unnamed: their names are whatever
+    /// callers say.
+    pub tool: Option<Arc<str>>,
     /// The language that was chosen for the caller.
     pub language: Option<Tag>,
     /// The server's own language, which an answer is in where nothing of it was found in the chosen one.

@@ -145,13 +145,9 @@ where
     let message = match Message::parse(body) {
         Ok(message) => message,
         Err(unreadable) => {
-            return report_or(
-                settings,
-                Reply::from(&unreadable),
-                watch(Learns::Nothing),
-                Era::Legacy,
-                account,
-            );
+            // Where it cannot be read is in no header; the log says it all the same. No byte of the body is in it.
+            let refused = Reply { faults: unreadable.to_string(), ..Reply::from(&unreadable) };
+            return report_or(settings, refused, watch(Learns::Nothing), Era::Legacy, account);
         }
     };
     // The message counts, whatever the header says.
@@ -159,6 +155,7 @@ where
     *wish = (!stated.is_empty()).then_some(stated);
     let kind = message.kind();
     account.method = message.known_method();
+    account.tool = called(mount, &message);
     let id = message.id().filter(|_| kind == Kind::Request).map(|id| id.raw().to_owned());
     let shows = message.method().is_some_and(|method| method.is("tools/list"));
     let lists = shows && message.param("cursor").is_none();
@@ -180,11 +177,15 @@ where
         Ok(agreed) => agreed,
         Err(refused) => return report_or(settings, refused, watch(Learns::Nothing), era, account),
     };
+    if account.tool.is_none() {
+        // The check may have listed it just now.
+        account.tool = called(mount, agreed.message());
+    }
     let content = mount.content().filter(|_| kind == Kind::Request);
     let begins = (era == Era::Legacy).then(|| begins(agreed.message(), content.as_deref())).flatten();
     let caller = Caller::read(&agreed).with_past(settings.offer.past);
     told::log(&caller);
-    library::follow(&settings.offer);
+    library::follow(&settings.offer, &mount.schemas);
     let mut plan = negotiate(&caller, &settings.offer);
     if shows {
         plan = plan.showing(bindings);
@@ -233,6 +234,15 @@ where
         ..Asked::new(plan, watch(learns), account.clone())
     };
     Ok(Decided { asked, caller, forward, changed, kind: Some(kind), era, begins, tasks, shapes })
+}
+
+/// The tool that a message calls, where it was ever listed.
+fn called(mount: &Mount, message: &Message<'_>) -> Option<Arc<str>> {
+    if message.known_method() != Some("tools/call") {
+        return None;
+    }
+    let name = message.param("name")?.text()?.decode()?;
+    mount.schemas.interest().names.find(&name)
 }
 
 /// Fills the arguments that are bound, or says what to answer instead.

@@ -91,7 +91,8 @@ impl AttuneLayer {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let offer = &settings.offer;
-        let interest = Interest { bindings: offer.bindings.clone(), content: offer.content.clone() };
+        let (bindings, content) = (offer.bindings.clone(), offer.content.clone());
+        let interest = Interest { bindings, content, names: Arc::default() };
         let schemas = Arc::new(Schemas::new(settings.schemas.clone(), interest));
         Self { mount: Arc::new(Mount { settings, schemas, negotiates: AtomicBool::default() }) }
     }
@@ -102,6 +103,9 @@ impl AttuneLayer {
     /// Rules: C9, F6.
     pub fn hold(&self, pages: &[Bytes]) {
         self.mount.schemas.hold(pages.iter().map(AsRef::as_ref), true);
+        for page in pages {
+            self.mount.schemas.interest().learn_names(page);
+        }
     }
 
     /// Learns what the server says of itself in answer to `initialize` or `server/discover`: where it negotiates content, its

@@ -73,6 +73,7 @@ mod body;
 mod decide;
 mod edited;
 mod failed;
+mod fitting;
 mod forward;
 mod held;
 mod layer;
@@ -86,6 +87,7 @@ mod session;
 mod settings;
 mod stream;
 mod tasks;
+mod tool_names;
 mod words;
 
 pub use account::Account;

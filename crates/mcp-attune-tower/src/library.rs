@@ -3,6 +3,7 @@
 //! Rules: F6, L7, L8, L13.
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use mcp_attune::caller::Caller;
@@ -10,15 +11,20 @@ use mcp_attune::localize::Asked;
 use mcp_attune::plan::{Offer, Plan};
 use tokio::task::spawn_blocking;
 
+use crate::schemas::Schemas;
+
 /// Looks for files that changed, when it is time to, and lets nobody wait for it.
-pub(crate) fn follow(offer: &Offer) {
+pub(crate) fn follow(offer: &Offer, schemas: &Arc<Schemas>) {
     if let Some(library) = offer.library.as_ref().filter(|library| library.is_due()) {
         let library = library.clone();
         drop(spawn_blocking(move || library.look()));
     }
     if let Some(content) = offer.content.as_ref().filter(|content| content.is_due()) {
-        let content = content.clone();
-        drop(spawn_blocking(move || content.look()));
+        let (content, schemas) = (content.clone(), Arc::clone(schemas));
+        drop(spawn_blocking(move || {
+            content.look();
+            schemas.hold_again();
+        }));
     }
 }
 

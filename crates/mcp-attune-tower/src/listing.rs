@@ -15,6 +15,8 @@ use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
 use mcp_attune_wire::schema::{Declaration, Declared};
 
+use crate::tool_names::ToolNames;
+
 /// Our own request's id. It never meets an id of the caller's: each is an HTTP exchange of its own.
 const ID: &str = "attune-schemas";
 
@@ -25,16 +27,31 @@ pub(crate) struct Interest {
     pub(crate) bindings: Arc<Bindings>,
     /// How answers are shaped, for which the schemas of results are.
     pub(crate) content: Option<Arc<dyn Supply>>,
+    /// Learns the names of all tools.
+    pub(crate) names: Arc<ToolNames>,
 }
 
 impl Interest {
-    /// What in the configuration does not fit a listing. `whole`: these are all of its pages.
-    pub(crate) fn check(&self, pages: &[Message<'_>], whole: bool) {
+    /// Tells what in the configuration does not fit a listing, and returns what of it is about templates. `whole`: these are
+    /// all of its pages.
+    pub(crate) fn check(&self, pages: &[Message<'_>], whole: bool) -> Vec<String> {
         for finding in self.bindings.check(pages, whole) {
             tracing::warn!("a binding does not fit the server: {finding}");
         }
-        for finding in self.content.iter().flat_map(|supply| supply.content().check(pages, whole)) {
+        let of_templates = self.content.as_ref().map(|supply| supply.content().check(pages, whole));
+        let of_templates = of_templates.unwrap_or_default();
+        for finding in &of_templates {
             tracing::warn!("a template does not fit the server: {finding}");
+        }
+        of_templates
+    }
+
+    /// Learns the names of the tools on a page.
+    pub(crate) fn learn_names(&self, page: &[u8]) {
+        let message = Message::parse(page).ok();
+        let tools = message.as_ref().and_then(|page| page.member("result")?.member("tools"));
+        for (name, _) in tools.into_iter().flat_map(Value::elements).filter_map(named) {
+            self.names.learn(&name);
         }
     }
 
@@ -188,6 +205,7 @@ impl Page {
         let (mut tools, mut names) = (Vec::new(), Vec::new());
         for (name, schema) in listed.elements().filter_map(named) {
             names.push(hash_of_name(&name));
+            interest.names.learn(&name);
             if bindings.binds(&name) {
                 continue;
             }

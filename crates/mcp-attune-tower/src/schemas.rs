@@ -14,16 +14,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, Uri, header, request};
 use mcp_attune::shape::ListedTool;
-use mcp_attune_wire::message::Message;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::fitting::Fitting;
 use crate::listing::{Interest, Listing, Page, Tool, hash_of_name};
 
 /// How listings are kept. Rules: H10, H11.
@@ -141,8 +140,8 @@ pub(crate) struct Schemas {
     anonymous: Identity,
     state: Mutex<State>,
     interest: Interest,
-    /// Whether bindings and templates were held against a listing.
-    held: AtomicBool,
+    /// Whether bindings and templates fit the tools.
+    fitting: Fitting,
     /// Bounds the listings that run.
     listings: Arc<Semaphore>,
 }
@@ -189,8 +188,8 @@ impl Schemas {
         let keys = (RandomState::new(), RandomState::new());
         let anonymous = identity(&keys, []);
         let listings = Arc::new(Semaphore::new(MAX_LISTINGS_AT_A_TIME));
-        let (state, held) = (Mutex::default(), AtomicBool::new(false));
-        Self { settings, keys, anonymous, state, interest, held, listings }
+        let (state, fitting) = (Mutex::default(), Fitting::default());
+        Self { settings, keys, anonymous, state, interest, fitting, listings }
     }
 
     pub(crate) fn interest(&self) -> &Interest {
@@ -362,11 +361,12 @@ impl Schemas {
 
     /// Holds bindings and templates against the first listing that comes. `whole`: these are all of its pages. Rules: C9, F6.
     pub(crate) fn hold<'a>(&self, pages: impl IntoIterator<Item = &'a [u8]>, whole: bool) {
-        if self.held.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let pages: Vec<_> = pages.into_iter().filter_map(|page| Message::parse(page).ok()).collect();
-        self.interest.check(&pages, whole);
+        self.fitting.hold(&self.interest, pages, whole);
+    }
+
+    /// Holds templates that have changed against that listing. Rules: F6.
+    pub(crate) fn hold_again(&self) {
+        self.fitting.hold_again(&self.interest);
     }
 
     /// The server said that its tools changed.

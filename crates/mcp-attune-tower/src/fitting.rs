@@ -1,0 +1,92 @@
+//! Whether bindings and templates fit the tools of a server, told in the log: once for a listing, and again for templates that
+//! change.
+//!
+//! Rules: C9, F6.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_attune::shape::Content;
+use mcp_attune_wire::message::Message;
+
+use crate::listing::Interest;
+
+/// How many bytes of a listing are kept to hold templates against that change later.
+const MAX_KEPT_BYTES: usize = 4 << 20;
+
+/// What was held against a listing.
+#[derive(Debug, Default)]
+pub(crate) struct Fitting {
+    held: AtomicBool,
+    /// The listing, where there are templates that can change.
+    kept: Mutex<Option<Kept>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    pages: Vec<Box<[u8]>>,
+    /// Whether these are all pages.
+    whole: bool,
+    content: Arc<Content>,
+    /// What was told of the templates.
+    told: Vec<String>,
+}
+
+impl Fitting {
+    /// Holds bindings and templates against the first listing that comes. `whole`: these are all of its pages.
+    pub(crate) fn hold<'a>(
+        &self,
+        interest: &Interest,
+        pages: impl IntoIterator<Item = &'a [u8]>,
+        whole: bool,
+    ) {
+        if self.held.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let pages: Vec<&[u8]> = pages.into_iter().collect();
+        // Before the check: what changes meanwhile is looked at again.
+        let content = interest.content.as_ref().map(|supply| supply.content());
+        let told = interest.check(&parsed(pages.iter().copied()), whole);
+        let content = content.filter(|content| !content.tools.is_empty());
+        if let Some(content) =
+            content.filter(|_| pages.iter().map(|page| page.len()).sum::<usize>() <= MAX_KEPT_BYTES)
+        {
+            let pages = pages.into_iter().map(Into::into).collect();
+            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) =
+                Some(Kept { pages, whole, content, told });
+        }
+    }
+
+    /// Holds templates that have changed since against the same listing, and tells what is new.
+    pub(crate) fn hold_again(&self, interest: &Interest) {
+        let Some(supply) = &interest.content else { return };
+        let content = supply.content();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(kept) = kept.as_mut().filter(|kept| !is_same(&kept.content, &content)) else { return };
+        let pages = parsed(kept.pages.iter().map(AsRef::as_ref));
+        let findings = content.check(&pages, kept.whole);
+        for finding in findings.iter().filter(|finding| !kept.told.contains(finding)) {
+            tracing::warn!("a template does not fit the server: {finding}");
+        }
+        kept.told = findings;
+        kept.content = content;
+    }
+}
+
+fn parsed<'a>(pages: impl Iterator<Item = &'a [u8]>) -> Vec<Message<'a>> {
+    pages.filter_map(|page| Message::parse(page).ok()).collect()
+}
+
+/// Whether no template of a tool has changed.
+fn is_same(one: &Content, other: &Content) -> bool {
+    one.tools.iter().all(|(name, tool)| {
+        other.tools.get(name).is_some_and(|now| {
+            let hints = match (&tool.hints, &now.hints) {
+                (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+                (None, None) => true,
+                _ => false,
+            };
+            hints && Arc::ptr_eq(&tool.templates, &now.templates)
+        })
+    })
+}
