@@ -324,7 +324,7 @@ fn a_refusal_is_told_with_its_words_escaped() {
     exit: 1
     --- stdout
     --- stderr
-    error: the server refuses `tools/list`: no [2J  (-32603)
+    error: the server could not answer `tools/list`: no [2J  (-32603)
     ");
 }
 

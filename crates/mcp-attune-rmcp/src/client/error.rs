@@ -142,6 +142,9 @@ impl Error {
     }
 }
 
+/// The code of a fault that is not the request's.
+const INTERNAL_ERROR: i32 = -32603;
+
 /// Says what was wrong and where, and after a semicolon what to do.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -196,6 +199,14 @@ impl Error {
             Self::TooMuch { at, what } => write!(f, "{at} sends {what}"),
             Self::ListingTooLarge { at, method, limit } => {
                 write!(f, "{at} sends more than {limit} bytes of `{method}`, all pages together")
+            }
+            // Not the server's no, but a fault in it or on the way to it.
+            Self::Refused { method, code: INTERNAL_ERROR, message, .. } => {
+                write!(
+                    f,
+                    "the server could not answer `{method}`: {} ({INTERNAL_ERROR})",
+                    super::shown::shown(message)
+                )
             }
             Self::Refused { method, code, message, .. } => {
                 write!(f, "the server refuses `{method}`: {} ({code})", super::shown::shown(message))
