@@ -22,6 +22,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 use crate::admin::Admin;
 use crate::config::Config;
 use crate::descriptors;
+use crate::inspect;
 use crate::listen::{Drained, Limits, Phase, Tls, Traffic, serve, serve_on};
 use crate::listening::Listening;
 use crate::reload::{Calling, Current, Follow, limits};
@@ -100,6 +101,7 @@ impl Gateway {
     ///
     /// [`NotStarted`], with what to mend.
     pub async fn bind(config: Config) -> Result<Self, NotStarted> {
+        inspect::warn(&config);
         let lasting = Lasting::new().map_err(NotStarted::Keys)?;
         let current = Current::new(stack(&config, &lasting).map_err(NotStarted::Unservable)?);
         let tls = match &config.server.tls {

@@ -31,6 +31,7 @@ pub mod request_id;
 pub mod upstream;
 
 mod child;
+pub mod inspect;
 mod look;
 mod route;
 

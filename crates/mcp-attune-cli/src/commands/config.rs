@@ -1,12 +1,19 @@
 //! `attune config check|schema|example`: is a configuration fine, and what can it say?
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::Context;
-use mcp_attune_gateway::config::{Config as File, Unusable, schema};
+use mcp_attune_gateway::config::{Config as File, Finding, Mount, Positions, Target, Unusable, schema};
+use mcp_attune_gateway::inspect::{self, Depth, Issue, Severity};
+use mcp_attune_rmcp::{Connection, Options};
+use mcp_attune_wire::message::Message;
+use serde::Serialize;
 
 use crate::exit::{Exit, hinted};
+use crate::running::one_thread;
+use crate::server::{framed, headers, pages, target};
 use crate::text::json;
 
 /// Check a configuration, or see what it can say
@@ -36,39 +43,177 @@ impl Config {
     }
 }
 
-/// Check a configuration as a whole: exit 0 if it is fine, 1 with everything that is wrong if not
+/// Check a configuration and every file that it names
+///
+/// Locale files and templates are read, certificates and keys are tried, and programs are looked for. Nothing is
+/// started, and no server is asked but with --against. Exit 0: it can be served, perhaps with warnings; 1: it cannot, or
+/// not as it says.
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  $ attune config check examples/attune.toml")]
+#[command(
+    after_help = "Examples:\n  $ attune config check examples/attune.toml\n  $ attune config check --json examples/attune.toml\n\nAgainst the server behind, while it runs:\n  attune config check --against http://127.0.0.1:9000/mcp attune.toml"
+)]
 struct Check {
     /// The file
     #[arg(default_value = "attune.toml")]
     file: PathBuf,
+    /// Ask the server behind at this URL whether it has the tools and arguments that the file names
+    #[arg(long, value_name = "URL")]
+    against: Option<String>,
+    /// A header of every request to that server
+    #[arg(long, value_name = "NAME:VALUE", requires = "against")]
+    header: Vec<String>,
+    /// Print JSON: `findings`, each with `what`, `where`, `level`, `says` and `hint`
+    #[arg(long)]
+    json: bool,
+}
+
+/// One finding as it is printed.
+#[derive(Serialize)]
+struct Shown {
+    what: String,
+    r#where: String,
+    level: &'static str,
+    says: String,
+    hint: String,
+}
+
+#[derive(Serialize)]
+struct Report {
+    findings: Vec<Shown>,
 }
 
 impl Check {
     fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let file = self.file.display();
-        match File::load(&self.file) {
-            Ok(config) => {
-                writeln!(out, "{file} is fine")?;
-                if config.mounts.iter().any(|mount| !mount.bindings().is_empty()) {
-                    writeln!(
-                        out,
-                        "Whether the server has the tools and arguments that [tools] binds is looked at when it is served."
-                    )?;
-                }
-                Ok(Exit::Fine)
-            }
+        let config = match File::load(&self.file) {
+            Ok(config) => config,
             Err(Unusable::Wrong(findings)) => {
-                write!(out, "{findings}")?;
-                Ok(Exit::Findings)
+                if self.json {
+                    json(out, &Report { findings: findings.iter().map(wrong).collect() })?;
+                } else {
+                    write!(out, "{findings}")?;
+                }
+                return Ok(Exit::Findings);
             }
             Err(error) => {
                 let hint = "name a file that can be read; `attune config example` prints one to begin with";
-                Err(hinted(error.to_string(), hint)).with_context(|| format!("could not read {file}"))
+                return Err(hinted(error.to_string(), hint))
+                    .with_context(|| format!("could not read {file}"));
             }
+        };
+        let text = std::fs::read_to_string(&self.file).unwrap_or_default();
+        let positions = Positions::new(&text);
+        let mut issues = inspect::inspect(&config, Some(&positions), Depth::Contents, SystemTime::now());
+        if let Some(url) = &self.against {
+            issues.extend(self.against(&config, url)?);
         }
+        let errors = issues.iter().filter(|issue| issue.severity == Severity::Error).count();
+        let findings: Vec<Shown> =
+            issues.into_iter().map(|issue| shown(issue, &self.file, &positions)).collect();
+        if self.json {
+            json(out, &Report { findings })?;
+        } else {
+            self.tell(out, &config, &findings, errors)?;
+        }
+        Ok(if errors == 0 { Exit::Fine } else { Exit::Findings })
     }
+
+    fn tell(
+        &self,
+        out: &mut impl Write,
+        config: &File,
+        findings: &[Shown],
+        errors: usize,
+    ) -> anyhow::Result<()> {
+        let file = self.file.display();
+        for Shown { r#where, level, says, hint, .. } in findings {
+            let level = if *level == "warning" { "warning: " } else { "" };
+            writeln!(out, "{}: {level}{says}\nhint: {hint}\n", r#where)?;
+        }
+        match (errors, findings.len()) {
+            (0, 0) => writeln!(out, "{file} is fine")?,
+            (0, 1) => writeln!(out, "{file} is fine, with a warning")?,
+            (0, warnings) => writeln!(out, "{file} is fine, with {warnings} warnings")?,
+            _ => {}
+        }
+        let names_tools = |mount: &Mount| {
+            !mount.bindings().is_empty() || mount.tools.values().any(|tool| tool.language_argument.is_some())
+        };
+        if self.against.is_none() && errors == 0 && config.mounts.iter().any(names_tools) {
+            writeln!(
+                out,
+                "Whether the server has the tools and arguments that [tools] names is looked at when it is served, \
+                 or now with --against URL."
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Asks the server behind for its tools.
+    fn against(&self, config: &File, url: &str) -> anyhow::Result<Vec<Issue>> {
+        let mount = mount_at(config, url)?;
+        let target = target(Some(url), &[])?;
+        let mut options = Options::default();
+        options.headers = headers(&self.header)?;
+        let listed = one_thread()?.block_on(async {
+            let connection = Connection::open(&target, &options).await?;
+            let mut all = Vec::new();
+            let take = |message: &Message<'_>| {
+                all.extend(message.member("result").map(|result| framed(result.raw())));
+                Ok(())
+            };
+            let asked = pages(&connection, "tools/list", |_| {}, take).await;
+            connection.close().await;
+            asked.map(|()| all)
+        })?;
+        let messages: Vec<_> =
+            listed.iter().filter_map(|page| Message::parse(page.as_bytes()).ok()).collect();
+        Ok(inspect::against(config, mount, &messages))
+    }
+}
+
+/// The mount whose server is at a URL: the only one, the one that names the URL, or the one with its path.
+fn mount_at<'c>(config: &'c File, url: &str) -> anyhow::Result<&'c Mount> {
+    if let [mount] = config.mounts.as_slice() {
+        return Ok(mount);
+    }
+    let named = |mount: &&Mount| {
+        let target = mount.upstream.as_ref().map(|upstream| &upstream.target);
+        matches!(target, Some(Target::Http(uri)) if uri.to_string() == url)
+    };
+    config.mounts.iter().find(named).ok_or_else(|| {
+        let urls = config.mounts.iter().filter_map(|mount| match &mount.upstream.as_ref()?.target {
+            Target::Http(uri) => Some(uri.to_string()),
+            Target::Stdio(_) => None,
+        });
+        let urls: Vec<_> = urls.collect();
+        hinted(format!("--against: no mount has {url}"), format!("the file names {}", urls.join(", ")))
+    })
+}
+
+/// What is wrong with the file itself.
+fn wrong(finding: &Finding) -> Shown {
+    let Finding { file, line, column, what, hint, .. } = finding;
+    Shown {
+        what: "configuration".to_owned(),
+        r#where: format!("{file}:{line}:{column}"),
+        level: "error",
+        says: what.clone(),
+        hint: hint.clone(),
+    }
+}
+
+fn shown(issue: Issue, file: &Path, positions: &Positions<'_>) -> Shown {
+    let Issue { what, key, place, severity, says, hint, .. } = issue;
+    let file = file.display();
+    // What a mount does not set itself stands at the top.
+    let at =
+        positions.find(&key).or_else(|| positions.find(key.get(2..)?)).or_else(|| positions.nearest(&key));
+    let r#where = place.unwrap_or_else(|| match at {
+        Some((line, column)) => format!("{file}:{line}:{column}"),
+        None => file.to_string(),
+    });
+    Shown { what: what.to_owned(), r#where, level: severity.as_str(), says, hint }
 }
 
 /// Print the JSON Schema of the configuration

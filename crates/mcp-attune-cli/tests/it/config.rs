@@ -16,10 +16,23 @@ impl Folder {
 
     /// Checks a file with this text, and shows it without the folder, which is another one each time.
     fn check(&self, text: &[u8]) -> String {
+        self.run(text, &[])
+    }
+
+    fn run(&self, text: &[u8], options: &[&str]) -> String {
         let file = self.0.join("attune.toml");
         std::fs::write(&file, text).expect("a file");
         let folder = format!("{}{}", self.0.display(), std::path::MAIN_SEPARATOR);
-        attune(&["config", "check", file.to_str().expect("UTF-8")]).replace(&folder, "")
+        let arguments = [&["config", "check", file.to_str().expect("UTF-8")], options].concat();
+        attune(&arguments)
+            .replace(&folder, "")
+            .replace(folder.trim_end_matches(std::path::MAIN_SEPARATOR), ".")
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let file = self.0.join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(file, text).expect("a file");
     }
 }
 
@@ -120,7 +133,13 @@ fn the_example_is_printed_as_it_stands_in_the_tree() {
     let example = std::fs::read_to_string(example).expect("the example");
     let shown = attune(&["config", "example"]);
     assert_eq!(shown, format!("exit: 0\n--- stdout\n{example}--- stderr\n"));
-    assert!(Folder::new("example").check(example.as_bytes()).contains("attune.toml is fine"));
+    // Beside it are the files that it names.
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/attune.toml");
+    let checked = attune(&["config", "check", file.to_str().expect("UTF-8")]);
+    assert!(
+        checked.starts_with("exit: 0\n") && checked.contains("attune.toml is fine, with a warning"),
+        "{checked}"
+    );
 }
 
 #[test]
@@ -191,4 +210,159 @@ fn what_only_the_server_can_say_is_said_to_be_open() {
     let folder = Folder::new("bound");
     let text = "[tools.a.context]\ntz = { from = 'timezone' }\n";
     assert!(folder.check(text.as_bytes()).contains("is looked at when it is served"));
+}
+
+/// A certificate and its key, and the key of another.
+fn pem() -> [String; 3] {
+    let made = || rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+    let (ours, other) = (made(), made());
+    [ours.cert.pem(), ours.signing_key.serialize_pem(), other.signing_key.serialize_pem()]
+}
+
+#[test]
+fn every_file_that_the_configuration_names_is_looked_at() {
+    let folder = Folder::new("names");
+    folder.write("templates/report.md", "{{ total | numbr }}");
+    folder.write("templates/orders_today.md", "{{ total }}");
+    folder.write("locales/de.json", "{\"tools\":");
+    let [cert, _, _] = pem();
+    folder.write("tls/cert.pem", &cert);
+    let text = r#"
+default_language = "en"
+server.tls = { cert = "tls/cert.pem", key = "tls/cert.pem" }
+
+[upstream]
+command = ["no-such-program-here"]
+
+[locales]
+path = "locales/${locale}.json"
+
+[content]
+enabled = true
+
+[tools.report]
+templates = "templates/report"
+hints = "templates/report.hints"
+
+[tools.orders]
+templates = "templates/order_today"
+"#;
+    insta::assert_snapshot!(folder.check(text.as_bytes()), @"
+    exit: 1
+    --- stdout
+    attune.toml:3:45: tls/cert.pem holds a certificate, and no private key
+    hint: `cert` is the chain of certificates, `key` the private key, both PEM files
+
+    attune.toml:6:11: the program no-such-program-here was not found
+    hint: is it installed, and is its folder in PATH?
+
+    locales/de.json: ends inside a value, at byte 9
+    hint: close what is open
+
+    attune.toml:19:13: no template is there: templates/order_today.md, .txt or .json
+    hint: did you mean templates/orders_today?
+
+    templates/report.md:1:12: there is no filter `numbr`
+    hint: did you mean `number`?
+
+    attune.toml:16:9: the file templates/report.hints is not there
+    hint: paths begin at the folder of the configuration
+
+    --- stderr
+    ");
+    let folder = Folder::new("nowhere");
+    let text = b"[upstream]\nurl = 'http://127.0.0.1:9/mcp'\n[locales]\npath = 'local/${locale}.json'\n";
+    insta::assert_snapshot!(folder.check(text), @"
+    exit: 1
+    --- stdout
+    attune.toml:4:8: the folder local is not there
+    hint: paths begin at the folder of the configuration; mend it, or make the folder
+
+    --- stderr
+    ");
+    folder.write("local/readme.txt", "nothing");
+    insta::assert_snapshot!(folder.check(text), @"
+    exit: 0
+    --- stdout
+    attune.toml:4:8: warning: no locale file is there: local/${locale}.json
+    hint: `attune catalog extract` makes the first one from a running server
+
+    attune.toml is fine, with a warning
+    --- stderr
+    ");
+}
+
+#[test]
+fn what_is_wrong_with_certificates_is_told_before_they_are_served() {
+    let folder = Folder::new("pem");
+    let [cert, key, other] = pem();
+    for (name, text) in [("cert.pem", &cert), ("key.pem", &key), ("other.pem", &other)] {
+        folder.write(name, text);
+    }
+    let check = |cert: &str, key: &str| {
+        let url = "upstream.url = 'http://127.0.0.1:9/mcp'";
+        folder.check(format!("{url}\n[server]\ntls = {{ cert = '{cert}', key = '{key}' }}\n").as_bytes())
+    };
+    assert!(check("cert.pem", "key.pem").contains("attune.toml is fine"));
+    for (cert, key, says) in [
+        ("cert.pem", "other.pem", "do not belong together"),
+        ("gone.pem", "key.pem", "gone.pem cannot be read"),
+        ("key.pem", "key.pem", "key.pem holds a private key, and no certificate"),
+        ("cert.pem", "cert.pem", "cert.pem holds a certificate, and no private key"),
+    ] {
+        let checked = check(cert, key);
+        assert!(checked.starts_with("exit: 1\n") && checked.contains(says), "{checked}");
+        assert!(checked.contains("attune.toml:3:"), "{checked}");
+    }
+}
+
+#[test]
+fn findings_are_printed_as_json_for_programs() {
+    let folder = Folder::new("json");
+    let findings = |text: &str| -> serde_json::Value {
+        let shown = folder.run(text.as_bytes(), &["--json"]);
+        let shown = shown.split("--- stdout\n").nth(1).and_then(|rest| rest.strip_suffix("--- stderr\n"));
+        serde_json::from_str(shown.expect("JSON")).expect("JSON")
+    };
+    let found = findings("[prompts.p]\ntemplates = 'nowhere/p'\n");
+    assert_eq!(
+        found,
+        serde_json::json!({ "findings": [
+            {
+                "what": "upstream", "where": "attune.toml", "level": "warning", "says": "no server is named",
+                "hint": "add [upstream] with a `url` or a `command`, or name the server on the command line",
+            },
+            {
+                "what": "templates", "where": "attune.toml:2:13", "level": "error",
+                "says": "no template is there: nowhere/p.md, .txt or .json",
+                "hint": "paths begin at the folder of the configuration; docs/templates.md says what files are called",
+            },
+            {
+                "what": "templates", "where": "attune.toml", "level": "warning",
+                "says": "templates are named, and no answer is shaped",
+                "hint": "set `enabled = true` in [content], or take the templates out",
+            },
+        ] })
+    );
+    let wrong = findings("lg = 'info'\n");
+    assert_eq!(wrong["findings"][0]["what"], "configuration");
+    assert_eq!(wrong["findings"][0]["where"], "attune.toml:1:1");
+    assert_eq!(wrong["findings"][0]["hint"], "did you mean `log`?");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_running_server_says_whether_it_has_what_the_file_names() {
+    use crate::serving::{FREE, Served};
+    let mut bare = Served::start(&[&["demo", "--bare"], &FREE[..2]].concat());
+    let url = format!("http://{}/mcp", bare.address("http://"));
+    let folder = Folder::new("against");
+    let text = "[upstream]\nurl = 'http://127.0.0.1:9/mcp'\n\n[tools.get_wether.context]\ntz = { from = 'timezone' }\n\n\
+                [tools.find_trains]\nlanguage_argument = 'tongue'\n";
+    let checked = folder.run(text.as_bytes(), &["--against", &url]);
+    assert!(checked.starts_with("exit: 1\n"), "{checked}");
+    assert!(checked.contains("attune.toml:4:19: the server lists no tool `get_wether`"), "{checked}");
+    assert!(checked.contains("attune.toml:8:21: the "), "{checked}");
+    let checked = folder.run(b"[upstream]\nurl = 'http://127.0.0.1:9/mcp'\n", &["--against", &url]);
+    assert!(checked.contains("attune.toml is fine\n"), "{checked}");
 }

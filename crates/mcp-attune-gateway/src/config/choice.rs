@@ -22,7 +22,7 @@ pub(super) fn choose<C: Choice>(text: &str) -> Result<C, Problem> {
 }
 
 /// The name that somebody meant who wrote this one.
-pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Nobody mistypes a name into one of twice its length.
     const LONGEST: usize = 40;
     let length = name.chars().count();

@@ -40,6 +40,7 @@ mod limits;
 mod locales;
 mod mount;
 mod network;
+mod positions;
 mod reader;
 mod schema;
 mod server;
@@ -65,7 +66,9 @@ pub use headers::{Agreement, Headers, OnUnknown};
 pub use limits::Limits;
 pub use locales::{Content, Locales, Translate};
 pub use mount::{Mount, MountPath};
+pub(crate) use choice::nearest;
 pub use network::{Network, NoNetwork};
+pub use positions::Positions;
 pub use schema::schema;
 pub use server::{Origin, Server, Tls};
 pub use session::{Key, Session};
@@ -194,6 +197,7 @@ impl Config {
             .map_err(Unusable::Unreadable)?;
         let mut config = Self::from_bytes(&bytes, &path.display().to_string()).map_err(Unusable::Wrong)?;
         if let Some(folder) = path.parent() {
+            config.server.within(folder);
             for mount in &mut config.mounts {
                 mount.within(folder);
             }

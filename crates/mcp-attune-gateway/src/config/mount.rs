@@ -93,6 +93,12 @@ impl Mount {
             Ok(_) => {}
             Err((file, why)) => tracing::warn!(file, "a template of the program itself is not used: {why}"),
         }
+        Some(Arc::new(Shelves::new(self.places())))
+    }
+
+    /// Where the templates and hints are.
+    pub(crate) fn places(&self) -> Places {
+        let announce = self.content.announce;
         let tool = |(name, tool): (&String, &Tool)| {
             let Tool { templates, hints, low_priority, .. } = tool.clone();
             (name.clone(), ToolPlaces { templates, hints, low_priority })
@@ -104,7 +110,7 @@ impl Mount {
         };
         let tools = self.tools.iter().map(tool).collect();
         let (resources, prompts) = (shaped(&self.resources), shaped(&self.prompts));
-        Some(Arc::new(Shelves::new(Places { announce, tools, resources, prompts })))
+        Places { announce, tools, resources, prompts }
     }
 
     /// Sees every path from a folder where it is relative.

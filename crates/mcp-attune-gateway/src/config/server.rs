@@ -81,6 +81,14 @@ impl Default for Server {
 }
 
 impl Server {
+    /// Sees every path from a folder where it is relative.
+    pub(super) fn within(&mut self, folder: &std::path::Path) {
+        if let Some(tls) = &mut self.tls {
+            tls.cert = folder.join(&tls.cert);
+            tls.key = folder.join(&tls.key);
+        }
+    }
+
     pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
         let server = Self {
             listen: reader.read("listen", base.listen, address_value),

@@ -1,0 +1,154 @@
+//! What a configuration names, and whether it is there: locale files, templates, certificates, programs.
+//!
+//! 1. A configuration that was read is right in itself. Here the files that it names are looked at, and nothing is changed.
+//! 2. What keeps callers from what the operator wrote down for them is an error: a folder, a template or a program that is
+//!    not there, a file that cannot be used. What may be meant so is a warning.
+//! 3. `attune config check` reads every file whole ([`Depth::Contents`]). A gateway that starts, or takes a new
+//!    configuration, only looks whether they are there ([`Depth::Names`]): what is in them is told by whoever reads them.
+
+mod locales;
+mod server;
+mod templates;
+mod tls;
+mod validity;
+
+use std::time::SystemTime;
+
+use crate::child;
+use crate::config::{Config, Mount, Positions, Target};
+
+pub use server::against;
+
+/// Something that a configuration names and that is not as it should be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Issue {
+    /// What it is about, in one word: `locales`, `templates`, `tls`, `upstream` or `tools`.
+    pub what: &'static str,
+    /// The setting, name by name: `["server", "tls", "cert"]`.
+    pub key: Vec<String>,
+    /// The file that it is about, with line and column where they are known; None for the configuration itself.
+    pub place: Option<String>,
+    /// How grave it is.
+    pub severity: Severity,
+    /// What is wrong.
+    pub says: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// How grave an issue is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Severity {
+    /// Something that was written down does not work.
+    Error,
+    /// It works, and may not be what was meant.
+    Warning,
+}
+
+impl Severity {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+/// How closely files are looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Depth {
+    /// Whether they are there.
+    Names,
+    /// What is in them, too.
+    Contents,
+}
+
+impl Issue {
+    fn new(what: &'static str, severity: Severity, key: Vec<String>) -> Self {
+        Self { what, key, place: None, severity, says: String::new(), hint: String::new() }
+    }
+
+    fn at(self, place: impl Into<String>) -> Self {
+        Self { place: Some(place.into()), ..self }
+    }
+
+    fn says(self, says: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { says: says.into(), hint: hint.into(), ..self }
+    }
+
+    /// Takes a sentence apart that ends in what to do: `what is wrong; what to do`.
+    fn told(self, text: &str, otherwise: &str) -> Self {
+        let (says, hint) = text.split_once("; ").unwrap_or((text, otherwise));
+        self.says(says, hint)
+    }
+}
+
+/// Looks at everything that a configuration names. `positions`: those of the file that it was read from, where there is one.
+#[must_use]
+pub fn inspect(
+    config: &Config,
+    positions: Option<&Positions<'_>>,
+    depth: Depth,
+    now: SystemTime,
+) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    if let Some(tls) = &config.server.tls {
+        issues.extend(tls::inspect(tls, now));
+    }
+    let mut seen = Vec::new();
+    for mount in &config.mounts {
+        let keys = Keys { mount: (config.mounts.len() > 1 || mount.name != Mount::ALONE).then_some(mount) };
+        issues.extend(upstream(config, mount, keys));
+        // Several mounts can have the same files.
+        if !seen.contains(&&mount.locales.path) {
+            seen.push(&mount.locales.path);
+            issues.extend(locales::inspect(config, mount, keys, positions, depth));
+        }
+        issues.extend(templates::inspect(mount, keys, depth));
+    }
+    issues
+}
+
+/// Tells in the log what is not there. What keeps a gateway from serving at all is left to its own error.
+pub(crate) fn warn(config: &Config) {
+    for issue in inspect(config, None, Depth::Names, SystemTime::now()) {
+        let Issue { what, key, severity, says, hint, .. } = issue;
+        if what != "upstream" && !(what == "tls" && severity == Severity::Error) {
+            tracing::warn!("`{}`: {says}; {hint}", key.join("."));
+        }
+    }
+}
+
+/// Names the settings of one mount.
+#[derive(Clone, Copy, Debug)]
+struct Keys<'c> {
+    /// None where the settings of the only server stand at the top.
+    mount: Option<&'c Mount>,
+}
+
+impl Keys<'_> {
+    fn key(self, names: &[&str]) -> Vec<String> {
+        let mount = self.mount.map(|mount| ["mounts", mount.name.as_str()]);
+        mount.iter().flatten().chain(names).map(|name| (*name).to_owned()).collect()
+    }
+
+    /// Whether the file sets it, in the mount or at the top for all mounts.
+    fn is_set(self, names: &[&str], positions: &Positions<'_>) -> bool {
+        positions.find(&self.key(names)).is_some() || positions.find(names).is_some()
+    }
+}
+
+fn upstream(config: &Config, mount: &Mount, keys: Keys<'_>) -> Option<Issue> {
+    let Some(upstream) = &mount.upstream else {
+        let says = "no server is named";
+        let hint = "add [upstream] with a `url` or a `command`, or name the server on the command line";
+        return Some(Issue::new("upstream", Severity::Warning, Vec::new()).says(says, hint));
+    };
+    let Target::Stdio(program) = &upstream.target else { return None };
+    let missing = child::Options::new(&mount.name, program, &config.limits).find().err()?;
+    let issue = Issue::new("upstream", Severity::Error, keys.key(&["upstream", "command"]));
+    Some(issue.told(&missing.to_string(), "try it by itself first"))
+}

@@ -1,0 +1,72 @@
+//! Whether a server has the tools and arguments that a configuration names.
+
+use mcp_attune::shape::Supply;
+use mcp_attune_files::Shelves;
+use mcp_attune_wire::json::Value;
+use mcp_attune_wire::message::Message;
+
+use super::{Issue, Keys, Severity};
+use crate::config::{Config, Mount};
+
+/// Holds what a mount says of tools against all pages of the server's listing.
+#[must_use]
+pub fn against(config: &Config, mount: &Mount, pages: &[Message<'_>]) -> Vec<Issue> {
+    let keys = Keys { mount: (config.mounts.len() > 1 || mount.name != Mount::ALONE).then_some(mount) };
+    let error = |names: &[&str]| Issue::new("tools", Severity::Error, keys.key(names));
+    let mut issues = Vec::new();
+    for finding in mount.bindings().check(pages, true) {
+        let names = ["tools", finding.tool.as_str(), "context", finding.argument.as_str()];
+        let told = finding.to_string();
+        let told = told.split_once(": ").map_or(told.as_str(), |(_, told)| told);
+        issues.push(
+            error(names.get(..4 - usize::from(finding.argument.is_empty())).unwrap_or(&names))
+                .told(told, "see `attune tools`"),
+        );
+    }
+    if mount.content.enabled && mount.content.carried.is_empty() {
+        for finding in Shelves::new(mount.places()).content().check(pages, true) {
+            let is_about = |tool: &&String| {
+                let starts = [format!("tools.{tool}:"), format!("{tool}."), format!("the hints of {tool}:")];
+                starts.iter().any(|start| finding.starts_with(start))
+            };
+            let tool = mount.tools.keys().filter(is_about).max_by_key(|tool| tool.len());
+            let names: Vec<&str> = ["tools"].into_iter().chain(tool.map(String::as_str)).collect();
+            // A tool that is not there was told already where it has bindings.
+            let missing = finding.starts_with("tools.");
+            let known = |issue: &Issue| missing && issue.key.starts_with(&keys.key(&names));
+            if !issues.iter().any(known) {
+                issues.push(error(&names).told(&finding, "see `attune tools`"));
+            }
+        }
+    }
+    issues.extend(language_arguments(mount, pages, error));
+    issues
+}
+
+/// The arguments that take a language and that their tools do not have.
+fn language_arguments(mount: &Mount, pages: &[Message<'_>], error: impl Fn(&[&str]) -> Issue) -> Vec<Issue> {
+    let listed = |wanted: &str| {
+        let tools = pages.iter().filter_map(|page| page.member("result")?.member("tools"));
+        tools
+            .flat_map(Value::elements)
+            .find(|tool| tool.member("name").and_then(Value::text).is_some_and(|name| name.is(wanted)))
+    };
+    let mut issues = Vec::new();
+    for (name, argument) in
+        mount.tools.iter().filter_map(|(name, tool)| Some((name, tool.language_argument.as_deref()?)))
+    {
+        let issue = || error(&["tools", name, "language_argument"]);
+        let Some(tool) = listed(name) else {
+            issues.push(
+                issue().says(format!("the server lists no tool `{name}`"), "see what `attune tools` lists"),
+            );
+            continue;
+        };
+        let properties = tool.member("inputSchema").and_then(|schema| schema.member("properties"));
+        if properties.and_then(|properties| properties.member(argument)).is_none() {
+            let says = format!("the tool has no argument `{argument}`");
+            issues.push(issue().says(says, "see its arguments with `attune tools`"));
+        }
+    }
+    issues
+}

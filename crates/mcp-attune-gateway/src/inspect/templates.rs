@@ -1,0 +1,102 @@
+//! Whether the templates and hints of a mount are there, and can be used.
+
+use std::path::Path;
+
+use mcp_attune_files::{Shelf, Unfit};
+
+use super::{Depth, Issue, Keys, Severity};
+use crate::config::{Mount, nearest};
+
+/// How many names of a folder are looked through for those that are meant.
+const MAX_NAMES: usize = 10_000;
+
+pub(super) fn inspect(mount: &Mount, keys: Keys<'_>, depth: Depth) -> Vec<Issue> {
+    let tools = mount
+        .tools
+        .iter()
+        .map(|(name, tool)| ("tools", name.as_str(), tool.templates.as_deref(), tool.hints.as_deref()));
+    let shaped = [("resources", &mount.resources), ("prompts", &mount.prompts)];
+    let shaped = shaped.into_iter().flat_map(|(kind, all)| {
+        all.iter().map(move |(name, shaped)| (kind, name.as_str(), shaped.templates.as_deref(), None))
+    });
+    let (mut issues, mut any) = (Vec::new(), false);
+    for (kind, name, stem, hints) in tools.chain(shaped) {
+        any |= stem.is_some() || hints.is_some();
+        if let Some(stem) = stem {
+            issues.extend(templates(stem, keys.key(&[kind, name, "templates"]), depth));
+        }
+        if let Some(hints) = hints {
+            issues.extend(self::hints(hints, keys.key(&[kind, name, "hints"]), depth));
+        }
+    }
+    if any && !mount.content.enabled {
+        let says = "templates are named, and no answer is shaped";
+        let issue = Issue::new("templates", Severity::Warning, keys.key(&["content", "enabled"]));
+        issues.push(issue.says(says, "set `enabled = true` in [content], or take the templates out"));
+    }
+    issues
+}
+
+fn templates(stem: &Path, key: Vec<String>, depth: Depth) -> Vec<Issue> {
+    if !is_there(stem) {
+        let says = format!("no template is there: {}.md, .txt or .json", stem.display());
+        let hint = match meant(stem) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => {
+                "paths begin at the folder of the configuration; docs/templates.md says what files are called"
+                    .to_owned()
+            }
+        };
+        return vec![Issue::new("templates", Severity::Error, key).says(says, hint)];
+    }
+    unfit(Some(stem), None, &key, depth)
+}
+
+fn hints(file: &Path, key: Vec<String>, depth: Depth) -> Vec<Issue> {
+    if !file.is_file() {
+        let says = format!("the file {} is not there", file.display());
+        let hint = "paths begin at the folder of the configuration";
+        return vec![Issue::new("templates", Severity::Error, key).says(says, hint)];
+    }
+    unfit(None, Some(file), &key, depth)
+}
+
+/// What is wrong with the files that were read.
+fn unfit(stem: Option<&Path>, hints: Option<&Path>, key: &[String], depth: Depth) -> Vec<Issue> {
+    if depth == Depth::Names {
+        return Vec::new();
+    }
+    let findings = Shelf::new(stem, hints).findings();
+    let issues = findings.iter().map(|finding| {
+        let place = match &finding.why {
+            Unfit::Text(wrong) => format!("{}:{}:{}", finding.path.display(), wrong.line, wrong.column),
+            _ => finding.path.display().to_string(),
+        };
+        let told = finding.to_string();
+        let told = told.strip_prefix(&format!("{place}: ")).unwrap_or(&told).to_owned();
+        Issue::new("templates", Severity::Error, key.to_vec()).at(place).told(&told, "see docs/templates.md")
+    });
+    issues.collect()
+}
+
+/// The folder of a stem, and the names in it.
+fn folder(stem: &Path) -> (&Path, Vec<String>) {
+    let folder = stem.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().take(MAX_NAMES).filter_map(Result::ok);
+    (folder, entries.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
+/// Whether a file begins with the stem, and is no file of hints.
+fn is_there(stem: &Path) -> bool {
+    let Some(name) = stem.file_name().and_then(|name| name.to_str()) else { return false };
+    let rest = |file: &String| Some(file.strip_prefix(name)?.strip_prefix('.')? != "hints");
+    folder(stem).1.iter().any(|file| rest(file) == Some(true))
+}
+
+/// The stem of files that are there, where it is much like the one that is not.
+fn meant(stem: &Path) -> Option<String> {
+    let (folder, files) = folder(stem);
+    let names: Vec<_> = files.iter().filter_map(|file| Some(file.split_once('.')?.0)).collect();
+    let near = nearest(stem.file_name()?.to_str()?, names.into_iter())?;
+    Some(folder.join(near).display().to_string())
+}
