@@ -62,12 +62,13 @@ pub fn canonical(path: &str) -> String {
     let mut segments: Vec<String> = Vec::new();
     for segment in text.get(..end).unwrap_or_default().split(['/', '\\']) {
         let name = segment.split(';').next().unwrap_or_default();
-        match name.trim_matches(is_ignored) {
+        let name: String = name.chars().filter(|char| !is_ignored(*char)).flat_map(folded).collect();
+        match name.as_str() {
             "" | "." => {}
             ".." => {
                 segments.pop();
             }
-            name => segments.push(name.chars().filter(|char| !is_ignored(*char)).flat_map(folded).collect()),
+            _ => segments.push(name),
         }
     }
     segments.iter().flat_map(|segment| ["/", segment]).collect()
@@ -149,6 +150,10 @@ mod tests {
             "/mcp%5c",
             "mcp",
             "/m%09cp",
+            "/%00/mcp",
+            "/.%00/mcp",
+            "/x/.%09./mcp",
+            "/x/.%20.%20/mcp",
             "/..;/mcp",
             "/x/..;a/mcp",
         ] {
@@ -186,8 +191,11 @@ mod tests {
 
     #[test]
     fn what_is_encoded_without_end_costs_a_bounded_number_of_rounds() {
-        let path = format!("/%{}6dcp", "25".repeat(100_000));
-        assert!(!is_alias(&path, "/mcp"));
+        let encoded = |rounds: usize| format!("/%{}6dcp", "25".repeat(rounds - 1));
+        assert!(is_alias(&encoded(MAX_DECODING_ROUNDS), "/mcp"));
+        for rounds in [MAX_DECODING_ROUNDS + 1, 1000, 100_000] {
+            assert!(!is_alias(&encoded(rounds), "/mcp"), "{rounds}");
+        }
         assert!(canonical(&format!("/{}", "%2e%2e/".repeat(100_000))).is_empty());
     }
 
