@@ -138,6 +138,10 @@ mod tests {
         assert_eq!(keys(None, "203.0.113.7"), keys(None, "::ffff:203.0.113.7"));
         assert_ne!(keys(Some(1), "203.0.113.7"), keys(Some(2), "203.0.113.7"));
         assert_eq!(keys(None, "203.0.113.7").iter().count(), 1);
+        // One number as an identity and as an address makes two keys.
+        let address = Ipv4Addr::new(203, 0, 113, 7).to_bits();
+        let CallerKeys([identity, peer]) = keys(Some(address.into()), "203.0.113.7");
+        assert!(identity.is_some() && identity != peer);
     }
 
     #[test]

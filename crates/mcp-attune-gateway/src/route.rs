@@ -220,6 +220,9 @@ mod tests {
             "/.well-known/../admin",
             "/.well-known",
             "/.well-known/%2e%2e/a",
+            "/admin/../.well-known/a",
+            "//.well-known/a",
+            "/.Well-Known/a",
             "*",
         ] {
             check(&router, "GET", path, Err(NoRoute::NotFound));

@@ -178,6 +178,13 @@ async fn one_caller_gets_its_share_of_calls_and_the_others_theirs() {
         {
             assert_eq!(ping(&gateway, &[(name, value)]).await, 200, "{name}: {value}");
         }
+        drop(open);
+        soon(async {
+            while ping(&gateway, &[(name, value)]).await != 200 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
     }
 }
 

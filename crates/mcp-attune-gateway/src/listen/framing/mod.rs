@@ -381,6 +381,7 @@ mod tests {
             "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcPOST / HTTP/1.0\r\ncontent-length:0\r\n\r\n",
             "POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n",
             "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n00a ;x=y\r\n0123456789\r\n0\r\n\r\n",
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n0123456789abcdef\r\n1F\r\n0123456789abcdef0123456789abcde\r\n0\r\n\r\n",
             "GET / HTTP/1.1\nHost: a\n\n",
             "GET / HTTP/1.1\r\nHost: a",
             "rubbish",
@@ -438,8 +439,23 @@ mod tests {
                 Some((0, Misframed::Trailer)),
             );
         }
-        let many = format!("{head}0\r\n{}\r\n", "A: b\r\n".repeat(200));
-        assert_eq!(read(&many, 99), (format!("{head}0\r\n\r\n"), Some((0, Misframed::Trailer))));
+        let many = "A: b\r\n".repeat(200);
+        let long = format!("A: {}", "b".repeat(5000));
+        for trailers in [format!("{many}\r\n"), format!("{long}\r\n\r\n"), long] {
+            let text = format!("{head}0\r\n{trailers}");
+            assert_eq!(read(&text, 99), (format!("{head}0\r\n\r\n"), Some((0, Misframed::Trailer))));
+        }
+    }
+
+    #[test]
+    fn passes_nothing_on_after_what_is_no_chunk_or_begins_http2_too_late() {
+        let smuggled = "\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n";
+        let head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+        for odd in ["3\r\nabc\n", "3\r\nabcd", "3\n", "3;a\n", "x", "\r", "-", "3\rx", "10000000000000000"] {
+            check(&format!("{head}{odd}{smuggled}"), &format!("{head}{odd}"), None);
+        }
+        let late = "GET / HTTP/1.1\r\n\r\nPRI * HTTP/2.0\r\n\r\n";
+        check(&format!("{late}SM{smuggled}"), late, None);
     }
 
     #[test]
