@@ -62,7 +62,7 @@ fn listings(c: &mut Criterion) {
     let how = |model| How {
         asked: &asked,
         chain: Some(&chain),
-        translate: Translate { display: true, model },
+        translate: Translate { display: true, model, logs: false },
         default: Some(&en),
         spoken: None,
     };

@@ -315,6 +315,15 @@ fn a_new_locale_is_gaps_to_fill_and_no_file_is_written_over() {
 }
 
 #[test]
+fn a_new_locale_stays_inside_the_bundle() {
+    let manifest = r#"{"name": "a", "description": "b", "localization": {"resources": "../${locale}.json", "default_locale": "en"}}"#;
+    let folder = beside(manifest);
+    let shown = attune(&["bundle", "new-locale", folder.path().to_str().expect("UTF-8"), "fr"]);
+    assert!(shown.starts_with("exit: 2\n") && shown.contains("leads out of the bundle"), "{shown}");
+    assert!(!folder.path().with_file_name("fr.json").exists());
+}
+
+#[test]
 fn a_manifest_without_localization_is_told_what_to_write() {
     let folder = beside(r#"{"name": "a", "description": "b"}"#);
     let path = folder.path().to_str().expect("UTF-8");

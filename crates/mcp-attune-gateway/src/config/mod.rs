@@ -60,13 +60,13 @@ use mcp_attune::language::{Languages, Tag};
 use mcp_attune::plan::Offer;
 use toml::de::DeTable;
 
+pub(crate) use choice::nearest;
 pub use context::{Context, Coordinates, Field, ForwardAs, Past};
 pub use findings::{Finding, Findings};
 pub use headers::{Agreement, Headers, OnUnknown};
 pub use limits::Limits;
 pub use locales::{Content, Locales, Translate};
 pub use mount::{Mount, MountPath};
-pub(crate) use choice::nearest;
 pub use network::{Network, NoNetwork};
 pub use positions::Positions;
 pub use schema::schema;

@@ -16,7 +16,7 @@ use crate::text::{json, size};
 /// Whether it is in order is for `attune bundle validate` to say.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune bundle info examples/bundle\n  $ attune bundle info --json examples/bundle\n  $ attune bundle info examples/nowhere # exit 2"
+    after_help = "Examples:\n  $ attune bundle info examples/bundle\n  $ attune bundle info --json examples/bundle"
 )]
 pub(super) struct Info {
     /// The bundle: its folder, or a .mcpb file

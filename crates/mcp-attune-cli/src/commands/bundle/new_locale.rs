@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use mcp_attune::bundle::{Listed, Localization, Manifest, texts};
+use mcp_attune::bundle::{Listed, Manifest, texts};
 use mcp_attune::language::Tag;
 use mcp_attune_wire::json::Quoted;
 
@@ -18,7 +18,7 @@ use crate::text::quoted;
 #[derive(clap::Args)]
 #[command(
     name = "new-locale",
-    after_help = "Examples:\n  $ attune bundle new-locale examples/bundle de # exit 1\n  $ attune bundle new-locale examples/bundle french- # exit 2\n\nFor a bundle of yours:\n  attune bundle new-locale my-bundle fr\n  attune bundle coverage my-bundle"
+    after_help = "Examples:\n  attune bundle new-locale my-bundle fr\n  attune bundle coverage my-bundle"
 )]
 pub(super) struct NewLocale {
     /// The bundle's folder
@@ -50,7 +50,10 @@ impl NewLocale {
             let what = format!("the manifest itself is in {tag}");
             return Err(hinted(what, "name another language; the texts of this one stand in manifest.json"));
         }
-        let file = file(folder, places, &tag);
+        let name = places
+            .name(&tag)
+            .map_err(|why| hinted(format!("the manifest's `localization.resources` {why}"), why.hint()))?;
+        let file = folder.join(name.as_str());
         if bundle.locales().of(&tag).is_some() || file.exists() {
             let what = format!("there is a file for {tag} already, and nothing was written");
             warn(&hinted(what, "`attune bundle coverage --list` names what is missing in it"));
@@ -70,10 +73,6 @@ impl NewLocale {
         )?;
         Ok(Exit::Fine)
     }
-}
-
-fn file(folder: &Path, places: &Localization, tag: &Tag) -> PathBuf {
-    folder.join(format!("{}{tag}{}", places.before, places.after))
 }
 
 /// A locale file for this manifest in which nothing is translated.

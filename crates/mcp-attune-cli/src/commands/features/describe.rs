@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// in front of it by default; templates and hints of an operator are known to their gateway alone.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune features describe -- attune demo --bare --stdio\n  $ attune features describe --json -- attune demo --bare --stdio\n  $ attune features describe example.com # exit 2\n\nA server that runs:\n  attune features describe http://127.0.0.1:8808/mcp"
+    after_help = "Examples:\n  $ attune features describe -- attune demo --bare --stdio\n  $ attune features describe --json -- attune demo --bare --stdio\n\nA server that runs:\n  attune features describe http://127.0.0.1:8808/mcp"
 )]
 pub(super) struct Describe {
     #[command(flatten)]

@@ -13,7 +13,7 @@ use crate::text::{json, quoted, wrapped};
 /// Tags change nothing for a server without content negotiation: in front of one, `[content] enabled = true` turns it on.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  $ attune features explain\n  $ attune features explain verbosity=compact\n  $ attune features explain '!human' --json\n  $ attune features explain loud # exit 2"
+    after_help = "Examples:\n  $ attune features explain\n  $ attune features explain verbosity=compact\n  $ attune features explain '!human' --json"
 )]
 pub(super) struct Explain {
     /// The tag, such as format=json; without it, all tags are explained
