@@ -114,7 +114,7 @@ impl Features {
     }
 
     pub(super) fn put(&self, out: &mut Vec<u8>) {
-        let count = u8::try_from(self.tags.len()).unwrap_or(u8::MAX & !VIEWS_FLAG);
+        let count = u8::try_from(self.tags.len()).unwrap_or(!VIEWS_FLAG);
         out.push(count | if self.views { VIEWS_FLAG } else { 0 });
         for tag in &self.tags {
             put(out, tag.as_bytes());

@@ -118,9 +118,9 @@ fn a_task_whose_result_says_its_language_is_left_alone() {
         let mut own = task(ENGLISH);
         let meta = json!({KEY: "ca"});
         if place == "result" {
-            own["result"]["_meta"] = meta
+            own["result"]["_meta"] = meta;
         } else {
-            own["error"]["data"]["_meta"] = meta
+            own["error"]["data"]["_meta"] = meta;
         }
         let answer = json!({"jsonrpc": "2.0", "id": 1, "result": own});
         assert_eq!(german_of("tasks/get", &answer), (answer.clone(), Some("ca".to_owned())));
