@@ -57,7 +57,7 @@ fn the_same_server_without_attune_falls_short_and_is_told_how() {
     let url = format!("http://{}/mcp", bare.address("without Attune"));
     let file = std::env::temp_dir().join(format!("attune-check-{}.xml", std::process::id()));
     let path = file.to_string_lossy();
-    let printed = attune(&[&["check", &url, "--rule", "H13,F", "--junit", &path], &CALLS[..]].concat());
+    let printed = attune(&[&["check", &url, "--rule", "H13,F,C4", "--junit", &path], &CALLS[..]].concat());
     assert!(printed.starts_with("exit: 1\n"), "{printed}");
     let told = [
         "expected: 400 and -32700",
