@@ -278,7 +278,7 @@ fn a_server_that_is_silent_to_what_it_does_not_know_is_asked_in_the_older_way() 
         match asked.method() {
         "server/discover" => {
             // Long after nobody waits for it any more.
-            std::thread::sleep(std::time::Duration::from_secs(3));
+            std::thread::sleep(std::time::Duration::from_secs(20));
             let id = &asked.body["id"];
             let late = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"late"}}}}"#);
             send_json(tcp, &late);
@@ -288,13 +288,12 @@ fn a_server_that_is_silent_to_what_it_does_not_know_is_asked_in_the_older_way() 
             &asked.result(r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}"#),
         ),
         "tools/list" => {
-            std::thread::sleep(std::time::Duration::from_millis(2500));
             send_json(tcp, &asked.result(r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#));
         }
         _ => send(tcp, "202 Accepted", "", ""),
     }
     });
-    let shown = attune(&["tools", &url, "--timeout", "4", "--text"]);
+    let shown = attune(&["tools", &url, "--timeout", "6", "--text"]);
     assert!(shown.starts_with("exit: 0\n--- stdout\nTOOL\nt\n"), "{shown}");
 }
 
