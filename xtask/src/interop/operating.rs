@@ -218,7 +218,7 @@ fn through(site: &Site, url: &str, port: u16) -> Result<Vec<String>> {
 }
 
 /// curl, with the request of a modern client.
-fn curl(site: &Site, url: &str, port: u16, tool: &str, arguments: serde_json::Value) -> Command {
+fn curl(site: &Site, url: &str, port: u16, tool: &str, arguments: &serde_json::Value) -> Command {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": tool, "arguments": arguments, "_meta": { "progressToken": "p",
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -240,7 +240,7 @@ fn curl(site: &Site, url: &str, port: u16, tool: &str, arguments: serde_json::Va
 
 /// The status of an answer, and its body.
 fn ask(site: &Site, url: &str, port: u16, tool: &str, more: &[&str]) -> Result<(String, String)> {
-    let mut curl = curl(site, url, port, tool, json!({}));
+    let mut curl = curl(site, url, port, tool, &json!({}));
     let output = curl.args(["--write-out", "\n%{http_code}"]).args(more).output()?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let (body, status) = said.rsplit_once('\n').context("curl says nothing")?;
@@ -249,7 +249,7 @@ fn ask(site: &Site, url: &str, port: u16, tool: &str, more: &[&str]) -> Result<(
 
 /// How many events came, and how long it took from the first to the last.
 fn stream(site: &Site, url: &str, port: u16) -> Result<(usize, Duration)> {
-    let mut curl = curl(site, url, port, "build_report", json!({ "pages": PAGES }));
+    let mut curl = curl(site, url, port, "build_report", &json!({ "pages": PAGES }));
     let mut running = Running::start(curl.stdout(Stdio::piped()).stderr(install::log("operating-curl")?))?;
     let (mut events, mut first, mut last) = (0, None, Instant::now());
     for line in BufReader::new(running.output().context("curl has no output")?).lines() {

@@ -62,7 +62,7 @@ impl ListingCost {
 
     /// Puts the most expensive first, once all pages are there.
     pub(super) fn sort(&mut self) {
-        self.tools.sort_by(|one, other| other.cost.tokens.cmp(&one.cost.tokens));
+        self.tools.sort_by_key(|tool| std::cmp::Reverse(tool.cost.tokens));
     }
 }
 
