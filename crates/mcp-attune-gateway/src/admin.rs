@@ -16,21 +16,25 @@ use tower_service::Service;
 use crate::Body;
 use crate::config::Config;
 use crate::guard::Allowed;
-use crate::metrics::{self, Metrics};
+use crate::health::UpstreamState;
+use crate::metrics::{self, Meter, Metrics};
 
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// `/healthz`: the process runs. `/readyz`: it wants requests. `/metrics`: what it has counted.
+/// `/healthz`: the process runs. `/readyz`: it wants requests, and the servers behind that it tries can be reached. `/metrics`: what it has counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Admin {
     ready: Arc<AtomicBool>,
     metrics: Metrics,
     allowed: Arc<RwLock<Allowed>>,
+    /// The servers behind that have to be there: the path of each, and what counts for it.
+    servers: Arc<RwLock<Vec<(String, Meter)>>>,
 }
 
 impl Admin {
     pub(crate) fn new(metrics: Metrics, config: &Config) -> Self {
-        let admin = Self { ready: Arc::new(AtomicBool::new(true)), metrics, allowed: Arc::default() };
+        let ready = Arc::new(AtomicBool::new(true));
+        let admin = Self { ready, metrics, allowed: Arc::default(), servers: Arc::default() };
         admin.allow(config);
         admin
     }
@@ -41,6 +45,29 @@ impl Admin {
         // What is no host is found before this is asked.
         let allowed = Allowed::new(hosts, []).unwrap_or_default().with_addresses();
         *self.allowed.write().unwrap_or_else(PoisonError::into_inner) = allowed;
+    }
+
+    /// From now on these servers have to be there, so that the gateway is ready.
+    pub(crate) fn need(&self, servers: Vec<(String, Meter)>) {
+        *self.servers.write().unwrap_or_else(PoisonError::into_inner) = servers;
+    }
+
+    /// Why the gateway is not ready, a line for each server; empty where it is.
+    fn unready(&self) -> String {
+        if !self.ready.load(Ordering::Relaxed) {
+            return "stopping\n".to_owned();
+        }
+        let mut lines = String::new();
+        for (path, meter) in &*self.servers.read().unwrap_or_else(PoisonError::into_inner) {
+            match meter.health().state() {
+                UpstreamState::Up => {}
+                UpstreamState::Unknown | UpstreamState::Starting => {
+                    lines += &format!("{path}: the server behind is starting\n");
+                }
+                UpstreamState::Down(error) => lines += &format!("{path}: {error}\n"),
+            }
+        }
+        lines
     }
 
     /// From now on the gateway wants no requests.
@@ -78,8 +105,10 @@ impl Admin {
         // Whoever writes the answer leaves the body of one to HEAD out.
         match request.uri().path() {
             "/healthz" => answer(StatusCode::OK, PLAIN, "ok\n"),
-            "/readyz" if self.ready.load(Ordering::Relaxed) => answer(StatusCode::OK, PLAIN, "ready\n"),
-            "/readyz" => answer(StatusCode::SERVICE_UNAVAILABLE, PLAIN, "stopping\n"),
+            "/readyz" => match self.unready() {
+                why if why.is_empty() => answer(StatusCode::OK, PLAIN, "ready\n"),
+                why => answer(StatusCode::SERVICE_UNAVAILABLE, PLAIN, why),
+            },
             "/metrics" => answer(StatusCode::OK, metrics::CONTENT_TYPE, self.metrics.text()),
             _ => answer(StatusCode::NOT_FOUND, PLAIN, "there is /healthz, /readyz and /metrics here\n"),
         }

@@ -19,13 +19,14 @@ use mcp_attune_tower::NoRandomness;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
+use crate::access::AccessLog;
 use crate::admin::Admin;
 use crate::config::Config;
 use crate::descriptors;
 use crate::inspect;
 use crate::listen::{Drained, Limits, Phase, Tls, Traffic, serve, serve_on};
 use crate::listening::Listening;
-use crate::reload::{Calling, Current, Follow, limits};
+use crate::reload::{Calling, Current, FileStamp, Follow, ReloadHook, certificate_stamps, limits};
 use crate::stack::{Lasting, Unservable, stack};
 use crate::workers::Workers;
 
@@ -89,9 +90,12 @@ pub struct Gateway {
     callers: TcpListener,
     admin: TcpListener,
     tls: Option<Tls>,
+    certificate: Option<[FileStamp; 2]>,
     lasting: Lasting,
     limits: Limits,
     workers: Workers,
+    tries: bool,
+    hook: ReloadHook,
 }
 
 impl Gateway {
@@ -101,9 +105,19 @@ impl Gateway {
     ///
     /// [`NotStarted`], with what to mend.
     pub async fn bind(config: Config) -> Result<Self, NotStarted> {
+        Self::bind_logging(config, AccessLog::default()).await
+    }
+
+    /// The same, with calls in a log, which is written once it is started.
+    ///
+    /// # Errors
+    ///
+    /// [`NotStarted`], with what to mend.
+    pub async fn bind_logging(config: Config, access: AccessLog) -> Result<Self, NotStarted> {
         inspect::warn(&config);
-        let lasting = Lasting::new().map_err(NotStarted::Keys)?;
+        let lasting = Lasting::new(access).map_err(NotStarted::Keys)?;
         let current = Current::new(stack(&config, &lasting).map_err(NotStarted::Unservable)?);
+        let certificate = certificate_stamps(&config);
         let tls = match &config.server.tls {
             Some(files) => Some(read_tls(&files.cert, &files.key)?),
             None => None,
@@ -113,13 +127,40 @@ impl Gateway {
         // The newest descriptor has the highest number.
         let limits =
             possible(limits(&config), config.limits.upstream_connections(), descriptors::number(&admin) + 1);
-        Ok(Self { config, current, callers, admin, tls, lasting, limits, workers: Workers::none() })
+        lasting.metrics.access.follow(&config);
+        let (workers, hook) = (Workers::none(), ReloadHook::default());
+        Ok(Self {
+            config,
+            current,
+            callers,
+            admin,
+            tls,
+            certificate,
+            lasting,
+            limits,
+            workers,
+            tries: false,
+            hook,
+        })
     }
 
     /// Puts the connections of callers on threads of their own. Without it they stay on the runtime that runs it.
     #[must_use]
     pub fn on(self, workers: Workers) -> Self {
         Self { workers, ..self }
+    }
+
+    /// Tries the servers behind when it starts, and goes on to: programs are started at once, what cannot be reached is told
+    /// in the log, and `/readyz` says so. Without it they are first asked when a caller asks.
+    #[must_use]
+    pub fn trying_servers(self) -> Self {
+        Self { tries: true, ..self }
+    }
+
+    /// Calls this with every configuration that takes effect while the gateway runs.
+    #[must_use]
+    pub fn on_reload(self, hook: impl Fn(&Config) + Send + Sync + 'static) -> Self {
+        Self { hook: ReloadHook::new(hook), ..self }
     }
 
     /// Where callers connect.
@@ -193,9 +234,13 @@ impl Gateway {
             lasting: &self.lasting,
             admin: &answers,
             tls: self.tls.as_ref(),
+            certificate: self.certificate,
+            tries: self.tries,
+            hook: &self.hook,
         };
-        // Dropped, and with it the looking, when there is nothing left to serve.
-        let looking = self.current.look();
+        if self.tries {
+            answers.need(self.current.meters());
+        }
         let ending = async {
             let stages = Stages { phase, stop, admin: &answers };
             let delay = tokio::select! {
@@ -211,7 +256,6 @@ impl Gateway {
             ended = async { tokio::join!(callers, admin) } => ended,
             ended = ending => ended,
         };
-        drop(looking);
         self.lasting.children.end().await;
         drained
     }

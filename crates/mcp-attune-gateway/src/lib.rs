@@ -10,10 +10,13 @@
     )
 )]
 
+pub mod access;
+
 mod admin;
 mod body;
 mod caller_keys;
 mod descriptors;
+mod health;
 mod http1;
 mod metrics;
 mod refusal;

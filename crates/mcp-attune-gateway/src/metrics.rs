@@ -1,14 +1,14 @@
 //! What the gateway counts, in the text format that Prometheus reads.
 //!
-//! 1. Nothing that a caller can make up is a label: methods are those of MCP or `other`, languages those that are
-//!    served, rules and errors our own names. So the number of series is bounded by the configuration.
+//! 1. Nothing that a caller can make up is a label: methods are those of MCP or `other`, tools those that the server has
+//!    listed (the first 256 of a mount) or `other`, languages those that are served, rules and errors our own names. So the number of series is bounded by the configuration.
 //! 2. Requests are counted when their answer is over, so that a stream that failed or lost its caller is counted
 //!    as that. `attune_calls` are those that still run.
 //! 3. Times are until the head of an answer: how long a stream stays open says nothing about speed.
 //!
 //! Rules: G12, H10, H17.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use mcp_attune::shape::LeftOut;
@@ -20,6 +20,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::access::AccessLog;
+use crate::health::{Health, UpstreamState};
 use crate::listen::Traffic;
 use crate::upstream::UpstreamError;
 
@@ -35,6 +37,8 @@ const BUCKETS: [f64; 14] =
 pub(crate) struct Metrics {
     registry: Arc<Registry>,
     requests: Family<RequestLabels, Counter>,
+    tool_calls: Family<ToolLabels, Counter>,
+    upstream_up: Family<MountLabels, Gauge>,
     refusals: Family<RefusalLabels, Counter>,
     unchecked: Family<MountLabels, Counter>,
     answer_time: Family<MethodLabels, Histogram, Timed>,
@@ -47,6 +51,8 @@ pub(crate) struct Metrics {
     running: Gauge,
     /// The connections of callers.
     pub(crate) traffic: Traffic,
+    /// The log of calls, which is written where calls are counted.
+    pub(crate) access: AccessLog,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
@@ -55,6 +61,13 @@ struct RequestLabels {
     method: &'static str,
     outcome: &'static str,
     language: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
+struct ToolLabels {
+    mount: Arc<str>,
+    tool: Arc<str>,
+    outcome: &'static str,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, EncodeLabelSet)]
@@ -98,6 +111,13 @@ struct ReloadLabels {
     taken: bool,
 }
 
+static OTHER: LazyLock<Arc<str>> = LazyLock::new(|| "other".into());
+
+/// The name of all tools that the server has not listed.
+pub(crate) fn other() -> Arc<str> {
+    OTHER.clone()
+}
+
 /// Makes a histogram of times.
 #[derive(Clone, Copy, Debug)]
 struct Timed;
@@ -109,11 +129,13 @@ impl MetricConstructor<Histogram> for Timed {
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(access: AccessLog) -> Self {
         let mut registry = Registry::with_prefix("attune");
         let metrics = Self {
             registry: Arc::default(),
             requests: Family::default(),
+            tool_calls: Family::default(),
+            upstream_up: Family::default(),
             refusals: Family::default(),
             unchecked: Family::default(),
             answer_time: Family::new_with_constructor(Timed),
@@ -125,6 +147,7 @@ impl Metrics {
             reloads: Family::default(),
             running: Gauge::default(),
             traffic: Traffic::default(),
+            access,
         };
         registry.register(
             "build",
@@ -136,6 +159,21 @@ impl Metrics {
             "Requests that are over. Outcomes: answered; error (the server's own HTTP error); refused (by a rule); \
              failed (no whole answer); gone (the caller left first)",
             metrics.requests.clone(),
+        );
+        registry.register(
+            "tool_calls",
+            "Calls of tools that are over, by tool; those that the server has not listed are called other",
+            metrics.tool_calls.clone(),
+        );
+        registry.register(
+            "upstream_up",
+            "Whether the server behind could be reached when it was last needed or tried: 1 or 0",
+            metrics.upstream_up.clone(),
+        );
+        registry.register(
+            "log_lines_dropped",
+            "Lines that are missing in the log, because it could not be written as fast as they came",
+            metrics.access.dropped().clone(),
         );
         registry.register(
             "refusals",
@@ -207,8 +245,9 @@ impl Metrics {
     pub(crate) fn meter(&self, mount: &str) -> Meter {
         let mount: Arc<str> = mount.into();
         let upstream_time = self.upstream_time.get_or_create_owned(&MountLabels { mount: mount.clone() });
-        let (requests, answer_time) = (Usual::default(), Usual::default());
-        Meter(Arc::new(Counts { metrics: self.clone(), mount, upstream_time, requests, answer_time }))
+        let (requests, tool_calls, answer_time) = (Usual::default(), Usual::default(), Usual::default());
+        let (metrics, health) = (self.clone(), Health::default());
+        Meter(Arc::new(Counts { metrics, mount, upstream_time, requests, tool_calls, answer_time, health }))
     }
 }
 
@@ -222,7 +261,9 @@ struct Counts {
     mount: Arc<str>,
     upstream_time: Histogram,
     requests: Usual<(&'static str, &'static str, String), Counter>,
+    tool_calls: Usual<(Arc<str>, &'static str), Counter>,
     answer_time: Usual<&'static str, Histogram>,
+    health: Health,
 }
 
 /// The series that were counted in first, found without hashing their labels: most calls are of few kinds.
@@ -252,20 +293,54 @@ impl Meter {
         self.0.metrics.running.inc();
     }
 
-    pub(crate) fn over(&self, method: &'static str, outcome: &'static str, language: String) {
+    pub(crate) fn over(&self, method: &'static str, outcome: &'static str, language: &str) {
         self.0.metrics.running.dec();
         let requests = &self.0.metrics.requests;
-        let labels = |language| RequestLabels { mount: self.0.mount.clone(), method, outcome, language };
-        let make = || {
-            let series = requests.get_or_create_owned(&labels(language.clone()));
-            ((method, outcome, language.clone()), series)
-        };
+        let mount = || self.0.mount.clone();
+        let labels = || RequestLabels { mount: mount(), method, outcome, language: language.to_owned() };
+        let make = || ((method, outcome, language.to_owned()), requests.get_or_create_owned(&labels()));
         let is = |key: &(_, _, String)| key.0 == method && key.1 == outcome && key.2 == language;
         if let Some(series) = self.0.requests.find(is, make) {
             series.inc();
             return;
         }
-        requests.get_or_create(&labels(language)).inc();
+        requests.get_or_create(&labels()).inc();
+    }
+
+    /// A call of a tool is over. `tool`: its name, where the server has listed it.
+    pub(crate) fn called(&self, tool: Option<&Arc<str>>, outcome: &'static str) {
+        let (tool, calls) = (tool.unwrap_or(&OTHER), &self.0.metrics.tool_calls);
+        let labels = || ToolLabels { mount: self.0.mount.clone(), tool: tool.clone(), outcome };
+        let make = || ((tool.clone(), outcome), calls.get_or_create_owned(&labels()));
+        match self.0.tool_calls.find(|key| key.1 == outcome && Arc::ptr_eq(&key.0, tool), make) {
+            Some(series) => series.inc(),
+            None => calls.get_or_create(&labels()).inc(),
+        };
+    }
+
+    /// The log of calls.
+    pub(crate) fn access(&self) -> &AccessLog {
+        &self.0.metrics.access
+    }
+
+    /// The name of the mount.
+    pub(crate) fn mount(&self) -> &Arc<str> {
+        &self.0.mount
+    }
+
+    /// How the server behind is.
+    pub(crate) fn health(&self) -> &Health {
+        &self.0.health
+    }
+
+    /// The server behind is in another state now.
+    #[cold]
+    pub(crate) fn upstream_is(&self, state: UpstreamState) -> bool {
+        let changed = self.0.health.set(state);
+        if let Some(up) = state.is_up() {
+            self.0.metrics.upstream_up.get_or_create(&self.labels()).set(i64::from(up));
+        }
+        changed
     }
 
     pub(crate) fn broke(&self, rule: &'static str, enforced: bool) {
@@ -310,14 +385,21 @@ impl Meter {
         }
     }
 
-    pub(crate) fn upstream_took(&self, time: Duration) {
+    /// The server behind answered, or failed to, after this time.
+    pub(crate) fn upstream_took(&self, time: Duration, answered: bool) {
         self.0.upstream_time.observe(time.as_secs_f64());
+        if answered && self.0.health.answered() {
+            self.upstream_is(UpstreamState::Up);
+        }
     }
 
     pub(crate) fn upstream_failed(&self, error: UpstreamError) {
         // A caller that breaks off, or asks for what is not served, is no fault of the server.
         if matches!(error, UpstreamError::Caller | UpstreamError::SlowCaller | UpstreamError::NotServed) {
             return;
+        }
+        if error.is_down() {
+            self.upstream_is(UpstreamState::Down(error));
         }
         let labels = ErrorLabels { mount: self.0.mount.clone(), kind: error.name() };
         self.0.metrics.upstream_errors.get_or_create(&labels).inc();
@@ -330,14 +412,14 @@ mod tests {
 
     #[test]
     fn counts_every_series_however_many_there_are() {
-        let metrics = Metrics::new();
+        let metrics = Metrics::new(AccessLog::default());
         let meter = metrics.meter("m");
         let methods: Vec<&'static str> = (0..20u8).map(|n| &*String::leak(format!("method-{n}"))).collect();
         for _ in 0..3 {
             for method in &methods {
                 meter.began();
-                meter.over(method, "answered", String::new());
-                meter.over(method, "answered", "de".to_owned());
+                meter.over(method, "answered", "");
+                meter.over(method, "answered", "de");
                 meter.answered_in(method, Duration::from_millis(1));
             }
         }

@@ -2,11 +2,12 @@
 //!
 //! 1. The configuration file is looked at every second, and when an operator says so. What changed is checked as a whole
 //!    and takes effect for the next request; what is wrong is told in the log, and the old one keeps serving.
-//! 2. What is about the listeners themselves (`[server]` but `allowed_hosts` and `allowed_origins`, and some of
-//!    `[limits]`) waits for a restart.
-//! 3. The certificate is read again when an operator says so, whether or not the file changed.
+//! 2. What is about the listeners themselves (some of `[server]` and of `[limits]`) waits for a restart, and is named, setting
+//!    by setting, each time.
+//! 3. The certificate is read again when its files have changed, and when an operator says so.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
@@ -19,9 +20,11 @@ use tower_service::Service;
 
 use crate::Body;
 use crate::admin::Admin;
-use crate::config::Config;
+use crate::config::{Config, Unusable};
 use crate::guard::Guarded;
+use crate::inspect;
 use crate::listen::{Limits, Peer, Tls};
+use crate::metrics::Meter;
 use crate::request_id::Naming;
 use crate::stack::{Answer, Lasting, Stack, stack};
 
@@ -43,39 +46,112 @@ pub(crate) fn limits(config: &Config) -> Limits {
     limits
 }
 
+/// The settings in which two configurations differ, of those that only a restart changes.
+fn need_restart(running: &Config, next: &Config) -> Vec<&'static str> {
+    let (server, other) = (&running.server, &next.server);
+    let (limits, others) = (&running.limits, &next.limits);
+    let all = [
+        ("server.listen", server.listen != other.listen),
+        ("server.admin", server.admin != other.admin),
+        ("server.shutdown_delay", server.shutdown_delay != other.shutdown_delay),
+        ("server.tls", server.tls.is_some() != other.tls.is_some()),
+        ("limits.connections", limits.connections != others.connections),
+        ("limits.headers", limits.headers != others.headers),
+        ("limits.header_bytes", limits.header_bytes != others.header_bytes),
+        ("limits.request_head", limits.request_head != others.request_head),
+        ("limits.request_pause", limits.request_pause != others.request_pause),
+        ("limits.request_body", limits.request_body != others.request_body),
+        ("limits.request_rate", limits.request_rate != others.request_rate),
+        ("limits.unread", limits.unread != others.unread),
+        ("limits.drain", limits.drain != others.drain),
+    ];
+    all.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key).collect()
+}
+
+/// Is told of every configuration that takes effect.
+#[derive(Clone, Default)]
+pub(crate) struct ReloadHook(Option<Arc<Hook>>);
+
+type Hook = dyn Fn(&Config) + Send + Sync;
+
+impl ReloadHook {
+    pub(crate) fn new(hook: impl Fn(&Config) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(hook)))
+    }
+
+    fn tell(&self, config: &Config) {
+        if let Some(hook) = &self.0 {
+            hook(config);
+        }
+    }
+}
+
+impl fmt::Debug for ReloadHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ReloadHook").field(&self.0.is_some()).finish()
+    }
+}
+
+/// What tells one state of a file from another; None where it is not there.
+pub(crate) type FileStamp = Option<(u64, Option<SystemTime>)>;
+
+fn stamp(file: &Path) -> FileStamp {
+    let file = std::fs::metadata(file).ok()?;
+    Some((file.len(), file.modified().ok()))
+}
+
+/// The states of the certificate and of its key.
+pub(crate) fn certificate_stamps(config: &Config) -> Option<[FileStamp; 2]> {
+    config.server.tls.as_ref().map(|files| [stamp(&files.cert), stamp(&files.key)])
+}
+
 /// What follows the configuration file, and the certificate.
 pub(crate) struct Follow<'a> {
     pub(crate) file: Option<&'a Path>,
+    /// The configuration at the start.
     pub(crate) config: &'a Config,
     pub(crate) current: &'a Current,
     pub(crate) lasting: &'a Lasting,
     pub(crate) admin: &'a Admin,
     pub(crate) tls: Option<&'a Tls>,
+    /// The state that its files were in when they were read.
+    pub(crate) certificate: Option<[FileStamp; 2]>,
+    /// Whether servers behind are tried before they are needed.
+    pub(crate) tries: bool,
+    pub(crate) hook: &'a ReloadHook,
 }
 
 impl Follow<'_> {
-    /// Looks at the file again and again, and when it is told to, and puts a stack for its newest content in place.
+    /// Looks at the files again and again, and when it is told to, and puts a stack for the newest content in place.
     pub(crate) async fn run<T>(&self, reload: &Notify) -> T {
-        let changed = |file: &Path| -> Option<SystemTime> { std::fs::metadata(file).ok()?.modified().ok() };
-        let (mut seen, mut config) = (self.file.and_then(changed), self.config.clone());
-        let mut looking = JoinSet::new();
+        // It may have changed since it was read.
+        let (mut seen, mut config) = (None, self.config.clone());
+        let mut certificate = self.certificate;
+        // A certificate and its key are two files: they are read when neither has changed since the last look.
+        let mut before = certificate;
+        // Dropped, and with it the looking, when the gateway ends.
+        let mut looking = self.current.look(self.tries);
         loop {
             let asked = tokio::select! {
-                () = tokio::time::sleep(LOOK), if self.file.is_some() => false,
+                () = tokio::time::sleep(LOOK), if self.file.is_some() || self.tls.is_some() => false,
                 () = reload.notified() => true,
             };
             if let Some(file) = self.file {
-                let now = changed(file);
-                if now != seen || asked {
-                    seen = now;
+                let now = stamp(file);
+                if seen != Some(now) || asked {
+                    seen = Some(now);
                     self.load(file, &mut config, asked, &mut looking);
                 }
-            } else if self.tls.is_none() {
+            } else if asked && self.tls.is_none() {
                 tracing::info!(
                     "there is nothing to reload: no configuration file is followed, or the command line is above it"
                 );
             }
-            if asked {
+            let now = certificate_stamps(&config);
+            let settled = now != certificate && now == before;
+            before = now;
+            if asked || settled {
+                certificate = now;
                 self.load_certificate(&config);
             }
         }
@@ -86,6 +162,10 @@ impl Follow<'_> {
             Ok(next) => next,
             Err(wrong) => {
                 self.lasting.metrics.reloaded(false);
+                let wrong = match wrong {
+                    Unusable::Unreadable(why) => format!("{}: {why}", file.display()),
+                    Unusable::Wrong(findings) => findings.to_string(),
+                };
                 tracing::error!("the new configuration is wrong, the old one keeps serving\n{wrong}");
                 return;
             }
@@ -93,28 +173,38 @@ impl Follow<'_> {
         if next == *config {
             if asked {
                 tracing::info!("the configuration has not changed");
+                self.tell_waiting(&next);
             }
             return;
         }
         match stack(&next, self.lasting) {
             Ok(stack) => {
-                if next.server != config.server || limits(&next) != limits(config) {
-                    tracing::warn!(
-                        "changes to [server], and to what [limits] says of connections and their requests, \
-                         take effect after a restart"
-                    );
-                }
+                inspect::warn(&next);
                 self.current.replace(stack);
                 self.admin.allow(&next);
-                *looking = self.current.look();
-                *config = next;
+                if self.tries {
+                    self.admin.need(self.current.meters());
+                }
+                *looking = self.current.look(self.tries);
+                self.lasting.metrics.access.follow(&next);
+                self.hook.tell(&next);
                 self.lasting.metrics.reloaded(true);
                 tracing::info!("the new configuration is in place");
+                self.tell_waiting(&next);
+                *config = next;
             }
             Err(wrong) => {
                 self.lasting.metrics.reloaded(false);
                 tracing::error!("the new configuration cannot be served, the old one keeps serving: {wrong}");
             }
+        }
+    }
+
+    /// Tells what of a configuration waits for a restart.
+    fn tell_waiting(&self, next: &Config) {
+        let waiting = need_restart(self.config, next);
+        if !waiting.is_empty() {
+            tracing::warn!("these settings take effect after a restart: {}", waiting.join(", "));
         }
     }
 
@@ -144,8 +234,13 @@ impl Current {
         Self(Arc::new(RwLock::new(stack)))
     }
 
-    pub(crate) fn look(&self) -> JoinSet<()> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).look()
+    pub(crate) fn look(&self, tries: bool) -> JoinSet<()> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).look(tries)
+    }
+
+    /// What counts for each mount, and the mount's path.
+    pub(crate) fn meters(&self) -> Vec<(String, Meter)> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).meters()
     }
 
     fn replace(&self, stack: Stack) {

@@ -20,7 +20,7 @@ use tracing::instrument::Instrumented;
 pub const SPANS: &str = "mcp_attune_gateway::request";
 
 /// The header that names a request.
-const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
+pub(crate) const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 /// The header of a trace.
 const TRACE_HEADER: HeaderName = HeaderName::from_static("traceparent");
@@ -43,6 +43,20 @@ pub struct Name {
     id: HeaderValue,
     /// The header of its trace, as it came.
     parent: Option<HeaderValue>,
+}
+
+impl Name {
+    /// The id of the request.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.id.to_str().unwrap_or_default()
+    }
+
+    /// The id of the caller's trace, where it traces its requests.
+    #[must_use]
+    pub fn trace(&self) -> Option<&str> {
+        self.parent.as_ref().and_then(trace)
+    }
 }
 
 impl fmt::Display for Name {

@@ -29,10 +29,12 @@ use tokio::task::JoinSet;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::access::AccessLog;
 use crate::caller_keys::{CallerKeys, Callers};
 use crate::child::{self, ChildUpstream, Children};
 use crate::config::{self, Agreement, Config, OnUnknown, Target};
 use crate::guard::{Allowed, BadEntry, GuardLayer, Guarded};
+use crate::health::watch;
 use crate::listen::{Peer, RequestError};
 use crate::listening;
 use crate::look::look;
@@ -75,12 +77,17 @@ pub enum Unservable {
 impl fmt::Display for Unservable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoUpstream { mount } => write!(f, "the mount {mount} names no server behind"),
-            Self::Program { mount, why } => write!(f, "the mount {mount}: {why}"),
-            Self::Upstream { mount, why } => write!(f, "the mount {mount}: {why}"),
+            Self::NoUpstream { mount } => write!(f, "{}no server is named", of_mount(mount)),
+            Self::Program { mount, why } => write!(f, "{}{why}", of_mount(mount)),
+            Self::Upstream { mount, why } => write!(f, "{}{why}", of_mount(mount)),
             Self::Allowed(entry) => entry.fmt(f),
         }
     }
+}
+
+/// What stands before an error where there are several servers; whoever has one knows no mount.
+fn of_mount(name: &str) -> String {
+    if name == config::Mount::ALONE { String::new() } else { format!("[mounts.{name}]: ") }
 }
 
 impl std::error::Error for Unservable {}
@@ -100,9 +107,9 @@ impl Lasting {
     /// # Errors
     ///
     /// Where the system has no randomness to make keys of.
-    pub(crate) fn new() -> Result<Self, NoRandomness> {
+    pub(crate) fn new(access: AccessLog) -> Result<Self, NoRandomness> {
         Ok(Self {
-            metrics: Metrics::new(),
+            metrics: Metrics::new(access),
             children: Children::new(),
             made: Keys::random()?,
             held: HeldBudget::default(),
@@ -140,11 +147,21 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// Begins to look at the servers that something is said of; it ends with what is returned.
+    /// Begins to look at the servers that something is said of, and where `tries`, to try all of them; it ends with what is
+    /// returned.
     #[must_use]
-    pub(crate) fn look(&self) -> JoinSet<()> {
+    pub(crate) fn look(&self, tries: bool) -> JoinSet<()> {
         let asking = self.calls.mounts.iter().filter(|mount| mount.layer.asks());
-        asking.map(|mount| Arc::clone(mount).look()).collect()
+        let mut looking: JoinSet<()> = asking.map(|mount| Arc::clone(mount).look()).collect();
+        for mount in self.calls.mounts.iter().filter(|_| tries) {
+            looking.spawn(Arc::clone(mount).watch());
+        }
+        looking
+    }
+
+    /// What counts for each mount, and the mount's path.
+    pub(crate) fn meters(&self) -> Vec<(String, Meter)> {
+        self.calls.mounts.iter().map(|mount| (mount.path.clone(), mount.meter.clone())).collect()
     }
 
     /// Answers a request: the module's page has the order.
@@ -213,6 +230,7 @@ impl Calls {
         let (number, endpoint) = match self.router.route(request.method(), request.uri()) {
             Ok(Destination::Endpoint(number)) => (number, true),
             Ok(Destination::OffEndpoint(number)) => (number, false),
+            Err(NoRoute::NotFound) if request.uri().path() == "/" => return ready(self.greeting()),
             Err(no_route) => return ready(self.no_route(no_route, request.headers())),
         };
         let Some(mount) = self.mounts.get(number).map(Arc::clone) else {
@@ -242,6 +260,17 @@ impl Calls {
             Ok(permit) => mount.beside(request, permit, peer),
             Err(refused) => ready(*refused),
         }
+    }
+
+    /// What somebody reads who opens the gateway in a browser.
+    #[cold]
+    fn greeting(&self) -> Response<Body> {
+        let paths: Vec<_> = self.mounts.iter().map(|mount| mount.path.as_str()).collect();
+        let mut answer = Response::new(full(format!("MCP is served at {}, not here\n", paths.join(" and "))));
+        *answer.status_mut() = http::StatusCode::NOT_FOUND;
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        answer.headers_mut().insert(http::header::CONTENT_TYPE, plain);
+        answer
     }
 
     #[cold]
@@ -343,6 +372,21 @@ impl Mounted {
             });
             Ok(tally.answered(answer))
         })
+    }
+
+    /// Tries the server, again and again.
+    async fn watch(self: Arc<Self>) {
+        match &self.behind.server {
+            Server::Http(upstream) => {
+                let what = format!("the server behind {}, {}", self.path, upstream.url());
+                watch(self.meter.clone(), what, true, || upstream.reach()).await;
+            }
+            Server::Child(child) => {
+                let what = format!("the server behind {}, `{}`", self.path, child.program());
+                tracing::info!(mount = &**self.meter.mount(), "starting `{}`", child.program());
+                watch(self.meter.clone(), what, false, || child.reach()).await;
+            }
+        }
     }
 
     /// Holds what is around the server against it, where there is something to hold.
@@ -484,7 +528,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let answer = ready!(this.answer.poll(cx));
-        this.meter.upstream_took(this.began.elapsed());
+        this.meter.upstream_took(this.began.elapsed(), answer.is_ok());
         Poll::Ready(match answer {
             Ok(answer) => Ok(answer.map(|body| (this.body)(body, this.meter))),
             Err(error) => Err(failure(this.meter, error)),

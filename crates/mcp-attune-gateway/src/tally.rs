@@ -2,15 +2,19 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 
+use mcp_attune::features::Format;
+use mcp_attune::language::Tag;
 use mcp_attune_tower::{Account, boxed};
 
-use crate::metrics::Meter;
+use crate::access::AccessRecord;
+use crate::metrics::{Meter, other};
+use crate::request_id::ID_HEADER;
 use crate::slots::Permit;
 use crate::{Body, BoxError};
 
@@ -27,6 +31,8 @@ pub(crate) struct Tally {
     failed: bool,
     /// Whether all of the answer was taken.
     whole: bool,
+    /// What the request is called, where calls are logged.
+    request: Option<HeaderValue>,
     _permit: Option<Permit>,
 }
 
@@ -34,6 +40,8 @@ impl Tally {
     /// `permit` is free again when the request is over; `endpoint`: whether the request is for the endpoint, and not for a path beside it.
     pub(crate) fn new<B>(meter: Meter, permit: Option<Permit>, request: &Request<B>, endpoint: bool) -> Self {
         meter.began();
+        let is_logged = meter.access().is_enabled();
+        let request_id = is_logged.then(|| request.headers().get(&ID_HEADER).cloned());
         let method = match *request.method() {
             _ if !endpoint => "beside",
             Method::GET => "GET",
@@ -48,6 +56,7 @@ impl Tally {
             status: None,
             failed: false,
             whole: false,
+            request: request_id.flatten(),
             _permit: permit,
         }
     }
@@ -120,9 +129,29 @@ impl Drop for Tally {
         {
             self.count(&account);
         }
+        let (method, outcome) = (self.method, self.outcome(&account));
         // What the answer is in, which is not always what was chosen: nothing of it may have been translated.
-        let language = account.answered_in().map(ToString::to_string);
-        self.meter.over(self.method, self.outcome(&account), language.unwrap_or_default());
+        let language = account.answered_in().cloned();
+        self.meter.over(method, outcome, language.as_ref().map_or("", Tag::as_str));
+        let calls = method == "tools/call";
+        if calls {
+            self.meter.called(account.tool.as_ref(), outcome);
+        }
+        if self.meter.access().is_enabled() {
+            let tool = account.tool.take();
+            self.meter.access().record(AccessRecord {
+                at: SystemTime::now(),
+                mount: self.meter.mount().clone(),
+                method,
+                tool: if calls && tool.is_none() { Some(other()) } else { tool },
+                language,
+                format: account.format.map(Format::name),
+                outcome,
+                status: self.status.map(|status| status.as_u16()),
+                time: self.began.elapsed(),
+                request: self.request.take(),
+            });
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //!    era has, is modern, and says which versions it speaks.
 //! 2. Any other error, and it is asked to `initialize`: whoever does that is legacy.
 //! 3. Some legacy servers end, or never answer, when they are asked what they do not know: one that ended is started
-//!    again; one that is silent is asked to `initialize` too, and if that does not help, started again.
+//!    again, unless it never read what it was asked; one that is silent is asked to `initialize` too, and if that does not help, started again.
 //! 4. What was found out is known for as long as the command stays the same.
 //! 5. A modern child that is started again is asked `server/discover` before any caller's request goes to it, so that
 //!    whether it can run does not depend on what callers ask of it.
@@ -76,6 +76,8 @@ pub(super) async fn probe(
                 _ => begin_again(start, at_most).await,
             },
         },
+        // What ended before it read anything was not ended by what it was asked: it would end again.
+        Ok(Err(error)) if child.read_nothing() => Err(error),
         Ok(Err(_)) => begin_again(start, at_most).await,
         Err(_) => {
             let both = async {
@@ -107,7 +109,7 @@ pub(super) async fn probe(
 pub(super) async fn greet(child: &Shared, patience: Duration) -> Result<(), UpstreamError> {
     let mut asked = ask(child, &discover()).await?;
     match timeout(patience, asked.answer()).await {
-        Ok(Err(UpstreamError::Broken)) => Err(UpstreamError::Broken),
+        Ok(Err(error @ (UpstreamError::Broken | UpstreamError::Ended(_)))) => Err(error),
         // What it says is known, and one that is slow is for its callers to wait for.
         _ => Ok(()),
     }

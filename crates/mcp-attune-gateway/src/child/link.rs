@@ -1,6 +1,7 @@
 //! One running child: its process, the way into it, and what is heard from it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use mcp_attune_process::lines::{Line, Lines};
 use mcp_attune_process::process::{self, NotStarted, Process, Program};
@@ -12,17 +13,30 @@ use super::pipe::Pipe;
 
 /// How long a child that is over may take to have said everything.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// How long a child that has closed its output may take to end.
+const EXIT: Duration = Duration::from_millis(250);
 
 /// Whoever hears what a child says.
 pub(super) trait Listener: Send + Sync + 'static {
     /// A line came.
     fn heard(self: &Arc<Self>, line: Line);
 
-    /// Nothing more will come. `by_itself`: nobody asked it to end.
-    fn ended(self: &Arc<Self>, by_itself: bool);
+    /// Nothing more will come.
+    fn ended(self: &Arc<Self>, end: ChildEnd);
 
     /// The program is over.
     fn gone(self: &Arc<Self>) {}
+}
+
+/// How a child came to its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ChildEnd {
+    /// Whether nobody asked it to.
+    pub(super) by_itself: bool,
+    /// Its exit code, where that is known by now.
+    pub(super) code: Option<i32>,
+    /// Whether it left unread what it was sent, so that nothing of that can have ended it.
+    pub(super) unread: bool,
 }
 
 /// A running child. Dropped, the child is ended in order, in its own time.
@@ -42,7 +56,9 @@ impl Link {
     ) -> Result<Self, NotStarted> {
         let (mut process, pipes) = process::start(program)?;
         tracing::debug!(program = program.name, id = process.id(), "a child was started");
+        let unread = process::UnreadInput::of(&pipes.stdin);
         let (pipe, carry) = Pipe::new(pipes.stdin);
+        let wrote = pipe.wrote();
         let (stop, stopped) = watch::channel(false);
         tokio::spawn(async move {
             let carrying = tokio::spawn(carry);
@@ -53,8 +69,10 @@ impl Link {
                 }
             };
             let lines = Lines::new(pipes.stdout, limit);
-            let by_itself = listen(lines, &mut process, stops, &listener).await;
-            listener.ended(by_itself);
+            let (by_itself, code) = listen(lines, &mut process, stops, &listener).await;
+            // Before the other end is closed: what is left in a pipe is gone with it.
+            let unread = !wrote.load(Ordering::Relaxed) || unread.is_some_and(|input| input.is_some());
+            listener.ended(ChildEnd { by_itself, code, unread });
             // This closes its input.
             carrying.abort();
             let _ = carrying.await;
@@ -77,25 +95,29 @@ async fn is_set(mut stop: watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// Hears the child until it says nothing more; whether that came about by itself.
+/// Hears the child until it says nothing more; whether that came about by itself, and the code that it ended with.
 async fn listen(
     mut lines: Lines<ChildStdout>,
     process: &mut Process,
     stops: impl Future<Output = ()>,
     listener: &Arc<impl Listener>,
-) -> bool {
+) -> (bool, Option<i32>) {
     tokio::pin!(stops);
     let over = loop {
         tokio::select! {
             line = lines.next() => match line {
                 Ok(Some(line)) => listener.heard(line),
-                Ok(None) | Err(_) => return true,
+                // What closes its output usually ends.
+                Ok(None) | Err(_) => match timeout(EXIT, process.exited()).await {
+                    Ok(status) => break status,
+                    Err(_) => return (true, None),
+                },
             },
             status = process.exited() => break status,
-            () = &mut stops => return false,
+            () = &mut stops => return (false, None),
         }
     };
-    if let Ok(status) = over {
+    if let Ok(status) = &over {
         tracing::info!("a child ended by itself: {status}");
     }
     // Others may hold the pipe open that it left.
@@ -105,5 +127,5 @@ async fn listen(
         }
     })
     .await;
-    true
+    (true, over.ok().and_then(process::code))
 }

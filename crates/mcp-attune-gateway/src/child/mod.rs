@@ -31,7 +31,7 @@ use mcp_attune_wire::header::Headers;
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 mod answer;
 mod backoff;
@@ -68,6 +68,8 @@ use crate::slots::Slots;
 const LOOK: Duration = Duration::from_secs(5);
 /// A start that has to wait longer than this is refused instead.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
+/// A program that ended before it answered is not started again for so long: one caller's call can ask it more than once.
+const SAME_END: Duration = Duration::from_secs(1);
 
 /// How a program is run and spoken to.
 #[derive(Clone, PartialEq, Debug)]
@@ -93,7 +95,11 @@ impl Options {
             name: child.program.clone(),
             arguments: child.arguments.clone(),
             directory: child.directory.clone(),
-            environment: Environment::Chosen(added.collect()),
+            environment: if child.inherit_env {
+                Environment::Inherited(added.collect())
+            } else {
+                Environment::Chosen(added.collect())
+            },
             stderr: Stderr::Logged(mount.to_owned()),
         };
         Self {
@@ -142,7 +148,7 @@ struct Known {
     initializes: Option<bool>,
     shared: Option<Arc<Shared>>,
     sessions: HashMap<String, Arc<Session>>,
-    last_failure: Option<UpstreamError>,
+    last_failure: Option<(UpstreamError, Instant)>,
     /// Whether somebody looks for children without work.
     looks: bool,
 }
@@ -184,6 +190,12 @@ impl Inner {
 
     /// Waits until a child may be started again, if that is soon.
     async fn pause(&self) -> Result<(), UpstreamError> {
+        let last = self.known().last_failure;
+        if let Some((ended @ UpstreamError::Ended(_), at)) = last
+            && at.elapsed() < SAME_END
+        {
+            return Err(ended);
+        }
         let pause = self.backoff.lock().unwrap_or_else(PoisonError::into_inner).pause();
         match pause {
             None => Ok(()),
@@ -197,7 +209,7 @@ impl Inner {
 
     fn not_started(&self, why: &process::NotStarted) -> UpstreamError {
         tracing::error!(mount = self.options.mount, "{why}");
-        let now = tokio::time::Instant::now();
+        let now = Instant::now();
         self.backoff.lock().unwrap_or_else(PoisonError::into_inner).ended(now);
         UpstreamError::NotStarted
     }
@@ -229,12 +241,12 @@ impl Inner {
             }
             // Whoever held it before has just failed, for all who waited.
             if this.failed.load(Ordering::Acquire) != before
-                && let Some(error) = this.known().last_failure
+                && let Some((error, _)) = this.known().last_failure
             {
                 return Err(error);
             }
             this.start().await.inspect_err(|error| {
-                this.known().last_failure = Some(*error);
+                this.known().last_failure = Some((*error, Instant::now()));
                 this.failed.fetch_add(1, Ordering::AcqRel);
             })
         });
@@ -360,6 +372,16 @@ impl Inner {
 }
 
 impl ChildUpstream {
+    /// The program and its arguments, as a log may show them: arguments can hold secrets.
+    pub(crate) fn program(&self) -> &str {
+        &self.0.options.program.name
+    }
+
+    /// Starts the program where it is needed to know what it speaks, and says whether it answers.
+    pub(crate) async fn reach(&self) -> Result<(), UpstreamError> {
+        self.0.ready().await.map(drop)
+    }
+
     fn new(inner: Arc<Inner>) -> Self {
         Self(inner)
     }

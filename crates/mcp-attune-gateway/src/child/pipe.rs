@@ -1,6 +1,7 @@
 //! The way into a program: whole messages, one after the other, and no more of them waiting than memory allows.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_attune_process::lines::line;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -16,6 +17,7 @@ const PIECE: usize = 64 << 10;
 pub(crate) struct Pipe {
     to: mpsc::UnboundedSender<Waiting>,
     room: Arc<Semaphore>,
+    wrote: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
@@ -43,8 +45,14 @@ impl Pipe {
     /// the last [`Pipe`] is gone or the program reads no more.
     pub(crate) fn new(into: impl AsyncWrite + Send + Unpin) -> (Self, impl Future<Output = ()> + Send) {
         let (to, waiting) = mpsc::unbounded_channel();
-        let pipe = Self { to, room: Arc::new(Semaphore::new(ROOM)) };
-        (pipe, carry(waiting, into))
+        let pipe = Self { to, room: Arc::new(Semaphore::new(ROOM)), wrote: Arc::default() };
+        let wrote = Arc::clone(&pipe.wrote);
+        (pipe, carry(waiting, into, wrote))
+    }
+
+    /// Says whether anything was written so far; it can be asked when the pipe is gone.
+    pub(crate) fn wrote(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.wrote)
     }
 
     /// Sends a message as soon as there is room for it. Dropped before that, nothing was sent.
@@ -65,7 +73,11 @@ impl Pipe {
     }
 }
 
-async fn carry(mut waiting: mpsc::UnboundedReceiver<Waiting>, mut into: impl AsyncWrite + Unpin) {
+async fn carry(
+    mut waiting: mpsc::UnboundedReceiver<Waiting>,
+    mut into: impl AsyncWrite + Unpin,
+    wrote: Arc<AtomicBool>,
+) {
     while let Some(mut first) = waiting.recv().await {
         // What waits already goes in one piece: the program wakes up once for all of it.
         while first.line.len() < PIECE
@@ -77,6 +89,7 @@ async fn carry(mut waiting: mpsc::UnboundedReceiver<Waiting>, mut into: impl Asy
             tracing::debug!(%error, "the program reads no more");
             return;
         }
+        wrote.store(true, Ordering::Relaxed);
     }
 }
 

@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::heard::Complaints;
-use super::link::{Link, Listener};
+use super::link::{ChildEnd, Link, Listener};
 use super::place::{Key, Place};
 use super::slots::SessionSlot;
 use super::streams::{LISTENING, NotOpened, Streams};
@@ -260,10 +260,12 @@ impl Listener for Hub {
         }
     }
 
-    fn ended(self: &Arc<Self>, by_itself: bool) {
+    fn ended(self: &Arc<Self>, end: ChildEnd) {
         // One that answered is no program that cannot run: what ended it may be this caller's own doing.
-        if by_itself && !self.state().answered {
+        let never_answered = !self.state().answered;
+        if end.by_itself && never_answered {
             self.backoff().ended(self.started);
+            self.state().streams.fail(None, UpstreamError::Ended(end.code));
         }
         self.close();
     }

@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::heard::Complaints;
-use super::link::{Link, Listener};
+use super::link::{ChildEnd, Link, Listener};
 use super::pipe::Pipe;
 use super::rename::{self, Names};
 use crate::upstream::UpstreamError;
@@ -59,6 +59,8 @@ struct Table {
 #[derive(Debug)]
 struct Calls {
     over: bool,
+    /// Once it is over: what its callers are told, and whether it left unread what it was sent.
+    end: Option<(UpstreamError, bool)>,
     /// Whether the child ever answered.
     answered: bool,
     last: u64,
@@ -81,6 +83,7 @@ impl Calls {
     fn new() -> Self {
         Self {
             over: false,
+            end: None,
             answered: false,
             last: 0,
             secret: RandomState::new(),
@@ -148,6 +151,11 @@ impl Shared {
         self.table.calls().over
     }
 
+    /// Whether it ended without having read what it was sent.
+    pub(super) fn read_nothing(&self) -> bool {
+        self.table.calls().end.is_some_and(|(_, unread)| unread)
+    }
+
     /// Whether nobody needed it for so long.
     pub(super) fn is_idle(&self, time: Duration) -> bool {
         let calls = self.table.calls();
@@ -170,7 +178,7 @@ impl Shared {
         let (number, text) = {
             let mut calls = self.table.calls();
             if calls.over {
-                return Err(UpstreamError::Broken);
+                return Err(calls.end.map_or(UpstreamError::Broken, |(error, _)| error));
             }
             let number = calls.number(asker);
             let (text, names) = rename::onward(message, number).ok_or(UpstreamError::Broken)?;
@@ -179,7 +187,8 @@ impl Shared {
         };
         let (table, pipe) = (Arc::clone(&self.table), self.link.pipe.clone());
         let mut call = Call { number, table, pipe, sent: false, from, waiting };
-        call.pipe.send(text.as_bytes()).await.map_err(|_| UpstreamError::Broken)?;
+        let closed = |_| self.table.calls().end.map_or(UpstreamError::Broken, |(error, _)| error);
+        call.pipe.send(text.as_bytes()).await.map_err(closed)?;
         call.sent = true;
         Ok(call)
     }
@@ -290,9 +299,9 @@ impl Listener for Table {
         }
     }
 
-    fn ended(self: &Arc<Self>, by_itself: bool) {
+    fn ended(self: &Arc<Self>, end: ChildEnd) {
         let mut calls = self.calls();
-        if by_itself {
+        if end.by_itself {
             let mut backoff = self.backoff();
             // One that answered is no program that cannot run: what ended it may be one caller's doing.
             if calls.answered {
@@ -301,8 +310,11 @@ impl Listener for Table {
             backoff.ended(self.started);
         }
         calls.over = true;
+        // One that never answered has nothing to do with what it was asked.
+        let error = if calls.answered { UpstreamError::Broken } else { UpstreamError::Ended(end.code) };
+        calls.end = Some((error, end.unread && !calls.answered));
         for (_, entry) in calls.running.drain() {
-            entry.send(Heard::Failed(UpstreamError::Broken));
+            entry.send(Heard::Failed(error));
         }
     }
 }

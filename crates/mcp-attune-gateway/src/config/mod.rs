@@ -70,7 +70,7 @@ pub use mount::{Mount, MountPath};
 pub use network::{Network, NoNetwork};
 pub use positions::Positions;
 pub use schema::schema;
-pub use server::{Origin, Server, Tls};
+pub use server::{LogFormat, Origin, Server, Tls};
 pub use session::{Key, Session};
 pub use shaped::Shaped;
 pub use tools::{Binding, End, FieldBinding, IntervalBinding, Part, Source, Tool, Written};

@@ -14,7 +14,10 @@ use super::headers::{Agreement, OnUnknown};
 use super::locales::Translate;
 use super::tools::{End, Side, Source, Written};
 use super::upstream::UnknownPaths;
-use super::{LanguageHeader, Log, OnMissingParam};
+use super::{LanguageHeader, Log, LogFormat, OnMissingParam};
+
+/// What the schema is known by.
+const SCHEMA_ID: &str = "urn:mcp-attune:attune.toml";
 
 /// The JSON Schema of the configuration, draft 2020-12.
 ///
@@ -37,6 +40,7 @@ pub fn schema() -> Value {
     let mut root = table("The configuration of the Attune gateway.", properties);
     let rules = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": SCHEMA_ID,
         "title": "attune.toml",
         "not": { "required": ["mounts"], "anyOf": one_server().map(|(key, _)| json!({ "required": [key] })) },
     });
@@ -72,7 +76,7 @@ fn server() -> Value {
         "Where the gateway listens, and for whom.",
         [
             ("listen", text("Where callers connect: an IP address and a port.").default("127.0.0.1:8808")),
-            ("admin", text("Where metrics, health and the console are.").default("127.0.0.1:8809")),
+            ("admin", text("Where metrics and health are.").default("127.0.0.1:8809")),
             (
                 "allowed_hosts",
                 list(&name(), "The values of Host that are answered beside loopback.").default(["localhost"]),
@@ -88,6 +92,8 @@ fn server() -> Value {
                 duration("How long it goes on serving after SIGTERM, not ready any more, before it drains.")
                     .default("1 s"),
             ),
+            ("access_log", flag("Whether every call is logged, in a line of its own.").default(true)),
+            ("log_format", choice::<LogFormat>("How lines of the log are written.").default("text")),
             (
                 "tls",
                 table("The certificate to answer HTTPS with.", tls).with("required", json!(["cert", "key"])),
@@ -149,7 +155,7 @@ fn session() -> Value {
 fn upstream() -> Value {
     let env = json!({
         "type": "object", "additionalProperties": { "type": "string" },
-        "description": "What is added to the environment of the command, beside PATH, HOME, LANG, TZ and the like.",
+        "description": "What is added to the environment of the command.",
     });
     let command = json!({
         "type": "array", "items": { "type": "string" }, "minItems": 1,
@@ -162,7 +168,7 @@ fn upstream() -> Value {
     let url = text("The URL of the server behind.").with("pattern", json!("^[Hh][Tt][Tt][Pp][Ss]?://"));
     let rule = json!({
         "oneOf": [{ "required": ["url"] }, { "required": ["command"] }],
-        "dependentRequired": { "env": ["command"], "children": ["command"], "child_idle": ["command"] },
+        "dependentRequired": { "env": ["command"], "inherit_env": ["command"], "children": ["command"], "child_idle": ["command"] },
     });
     let mut upstream = table(
         "The server behind: a url or a command.",
@@ -170,6 +176,11 @@ fn upstream() -> Value {
             ("url", url),
             ("command", command),
             ("env", env),
+            (
+                "inherit_env",
+                flag("Whether the command gets the environment of the gateway, or only PATH, HOME, LANG, TZ and the like.")
+                    .default(true),
+            ),
             ("children", children.default(16)),
             ("child_idle", duration("How long a command without work is kept.").default("10 min")),
             (

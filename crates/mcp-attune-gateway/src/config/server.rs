@@ -8,10 +8,11 @@ use std::time::Duration;
 use http::Uri;
 use http::uri::Authority;
 
+use super::choice::choices;
 use super::findings::Problem;
 use super::limits::time;
 use super::network::{Network, network};
-use super::reader::{Reader, Value, some_text, text};
+use super::reader::{Reader, Value, flag, some_text, text};
 
 /// Where the gateway listens, and for whom.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,7 +20,7 @@ use super::reader::{Reader, Value, some_text, text};
 pub struct Server {
     /// Where callers connect.
     pub listen: SocketAddr,
-    /// Where metrics, health and the console are; never the same as `listen`.
+    /// Where metrics and health are; never the same as `listen`.
     pub admin: SocketAddr,
     /// The values of `Host` that are answered beside loopback: a name, and a port where it matters.
     pub allowed_hosts: Vec<Authority>,
@@ -30,8 +31,22 @@ pub struct Server {
     /// How long the gateway goes on serving when it was asked to end, while `/readyz` says that it is not ready and
     /// every answer closes its connection.
     pub shutdown_delay: Duration,
+    /// Whether every call is logged, in a line of its own.
+    pub access_log: bool,
+    /// How lines of the log are written.
+    pub log_format: LogFormat,
     /// The certificate to answer HTTPS with; without one, plain HTTP.
     pub tls: Option<Tls>,
+}
+
+choices! {
+    /// How lines of the log are written. Rules: G12.
+    pub LogFormat {
+        /// For people.
+        Text = "text",
+        /// For programs: one JSON object a line.
+        Json = "json",
+    }
 }
 
 /// A certificate and its key, in PEM files.
@@ -75,6 +90,8 @@ impl Default for Server {
                 .filter_map(|network| network.parse().ok())
                 .collect(),
             shutdown_delay: Duration::from_secs(1),
+            access_log: true,
+            log_format: LogFormat::default(),
             tls: None,
         }
     }
@@ -97,6 +114,8 @@ impl Server {
             allowed_origins: reader.list("allowed_origins", &base.allowed_origins, origin),
             trusted_proxies: reader.list("trusted_proxies", &base.trusted_proxies, network),
             shutdown_delay: reader.read("shutdown_delay", base.shutdown_delay, time),
+            access_log: reader.read("access_log", base.access_log, flag),
+            log_format: reader.choice("log_format", base.log_format),
             tls: reader.table("tls", base.tls.clone(), |reader, _| tls(reader)),
         };
         // Port 0 is a different port each time.

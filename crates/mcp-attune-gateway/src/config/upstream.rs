@@ -10,7 +10,7 @@ use http::Uri;
 use super::choice::choices;
 use super::findings::{Problem, quoted};
 use super::limits::{count, some_time};
-use super::reader::{Reader, text};
+use super::reader::{Reader, flag, text};
 use super::server::url;
 
 /// The server behind.
@@ -44,6 +44,8 @@ pub struct Child {
     pub directory: Option<PathBuf>,
     /// What is added to its environment.
     pub env: Env,
+    /// Whether it gets our environment too, or only what every program needs.
+    pub inherit_env: bool,
     /// How many legacy sessions, each with one of its own, may be open at one time. Modern callers share one more.
     pub children: usize,
     /// How long one without work is kept, and with it its session.
@@ -119,6 +121,7 @@ impl Upstream {
             arguments: arguments.into_iter().map(Into::into).collect(),
             directory: None,
             env: Env::default(),
+            inherit_env: true,
             children: 16,
             child_idle: Duration::from_secs(10 * 60),
         };
@@ -133,6 +136,7 @@ impl Upstream {
         let command = reader.words("command");
         let unknown_paths = reader.choice("unknown_paths", UnknownPaths::default());
         let env = env(reader);
+        let inherit_env = reader.optional("inherit_env", flag);
         let children = reader.optional("children", |value| count(value, 10_000));
         let child_idle = reader.optional("child_idle", some_time);
 
@@ -151,7 +155,7 @@ impl Upstream {
                     "is for a `command`, and this is a `url`",
                     "take it out, or give a `command` instead of the `url`",
                 );
-                reader.refuse(&["env", "children", "child_idle"], &problem);
+                reader.refuse(&["env", "inherit_env", "children", "child_idle"], &problem);
                 uri.map(Target::Http)
             }
             (false, true) => {
@@ -159,6 +163,7 @@ impl Upstream {
                 child(reader, command?, base).map(|child| {
                     Target::Stdio(Child {
                         env,
+                        inherit_env: inherit_env.unwrap_or(child.inherit_env),
                         children: children.unwrap_or(child.children),
                         child_idle: child_idle.unwrap_or(child.child_idle),
                         ..child

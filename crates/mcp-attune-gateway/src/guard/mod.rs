@@ -70,7 +70,7 @@ impl GuardLayer {
         inside: impl FnOnce(Request<B>) -> F,
     ) -> Guarded<F> {
         if let Err(foreign) = self.allowed.check(&request) {
-            tracing::debug!(%foreign, "a request is refused");
+            tracing::warn!(rule = "H15", "a request is refused: {foreign}");
             self.refused.inc();
             let reply = Reply::not_taken(foreign.status().as_u16(), "H15", &foreign);
             let answer = refusal::answer_to(&reply, request.headers());

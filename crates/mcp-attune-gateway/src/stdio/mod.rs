@@ -5,13 +5,15 @@
 //! 2. Only messages reach the client. What else the server says on its standard output is logged.
 //! 3. The server has our environment, our standard error, and the signals that we get.
 //! 4. When the client closes our input, the server's is closed, and its last answers still come through. When the
-//!    server ends, so do we, and as it did. A client that reads no more ends the server.
+//!    server ends, so do we, and as it did; whoever still waits for an answer is told first. A client that reads no more ends
+//!    the server.
 //!
 //! Rules: C10, G4, G5, H13, H14, L3, L20.
 
 use std::fmt;
 use std::pin::pin;
 use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,11 +28,14 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::config::{Agreement, Child, Config};
+use crate::upstream::UpstreamError;
 
 pub use mcp_attune_process::process::Signal;
 
 /// How long what a server said last may take to be read.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How long a client may take to ask its first question of a server that is over already.
+const FIRST_QUESTION: Duration = Duration::from_secs(1);
 /// How many bytes one look at the server's noise shows.
 const SHOWN: usize = 200;
 
@@ -66,7 +71,11 @@ pub async fn run(
         name: server.program.clone(),
         arguments: server.arguments.clone(),
         directory: server.directory.clone(),
-        environment: Environment::Inherited(env.collect()),
+        environment: if server.inherit_env {
+            Environment::Inherited(env.collect())
+        } else {
+            Environment::Chosen(env.collect())
+        },
         stderr: Stderr::Inherited,
     };
     let (mut process, Pipes { stdin, stdout, .. }) = process::start(&program).map_err(NotStarted)?;
@@ -98,6 +107,14 @@ pub async fn run(
             if said.is_none() {
                 let _ = timeout(LAST_WORDS, outward).await;
             }
+            if open && !between.answered.load(Ordering::Relaxed) {
+                // Whoever started us is about to ask, and hears why there is no answer.
+                let _ = timeout(FIRST_QUESTION, &mut inward).await;
+            }
+            // One that ends in order when its input is closed has said what it wanted to say.
+            if open || !status.success() {
+                between.give_up(&program.name, process::code(status)).await;
+            }
             Ok(Some(status))
         }
         None => {
@@ -121,6 +138,8 @@ struct Between<W> {
     relay: Mutex<Relay>,
     output: tokio::sync::Mutex<W>,
     limits: crate::config::Limits,
+    /// Whether the server ever said anything.
+    answered: AtomicBool,
 }
 
 impl<W: AsyncWrite + Unpin> Between<W> {
@@ -133,6 +152,7 @@ impl<W: AsyncWrite + Unpin> Between<W> {
             relay: Mutex::new(relay),
             output: tokio::sync::Mutex::new(output),
             limits: config.limits.clone(),
+            answered: AtomicBool::new(false),
         }
     }
 
@@ -192,9 +212,25 @@ impl<W: AsyncWrite + Unpin> Between<W> {
                     return Said::All;
                 }
             };
+            self.answered.store(true, Ordering::Relaxed);
             if !self.write(&back).await {
                 return Said::ToNobody;
             }
+        }
+    }
+
+    /// The server is over: whoever waits is told, and so is the log where it never said anything.
+    async fn give_up(&self, program: &str, code: Option<i32>) {
+        let ended = UpstreamError::Ended(code);
+        if !self.answered.load(Ordering::Relaxed) {
+            let how = code.map(|code| format!(" with {code}")).unwrap_or_default();
+            tracing::error!(
+                "`{program}` ended{how} before it answered; try it by itself, and see what it says"
+            );
+        }
+        let replies = self.relay().give_up(&ended);
+        for reply in replies {
+            self.answer(&reply).await;
         }
     }
 
@@ -203,6 +239,7 @@ impl<W: AsyncWrite + Unpin> Between<W> {
         let limit = self.limits.answer;
         tracing::warn!(bytes = long.length, limit, "a message of the server is over the limit `answer`");
         let id = long.id.as_deref()?;
+        self.relay().forget(id);
         let what = format!("the answer is over {limit} bytes, the limit `answer`");
         Some(Reply::failed(502, Some(id), &what))
     }

@@ -42,6 +42,8 @@ pub enum UpstreamError {
     Caller,
     /// A program that cannot be started.
     NotStarted,
+    /// A program that ended before it answered anything; with this code, where it is known.
+    Ended(Option<i32>),
     /// No more programs may run at one time.
     Full,
     /// Not the server's fault: this caller has as many sessions as one may have.
@@ -62,10 +64,25 @@ impl UpstreamError {
             Self::Caller => 400,
             Self::NotServed => 404,
             Self::CallerFull => 429,
-            Self::Connect | Self::Tls | Self::Broken | Self::TooLarge | Self::SlowCaller => 502,
+            Self::Connect | Self::Tls | Self::Broken | Self::TooLarge | Self::SlowCaller | Self::Ended(_) => {
+                502
+            }
             Self::Refused | Self::NotStarted | Self::Full | Self::NoDescriptors => 503,
             Self::ConnectTimeout | Self::FirstByteTimeout | Self::Stalled => 504,
         }
+    }
+
+    /// Whether it says that the server does not run, or cannot be reached by anybody.
+    pub(crate) fn is_down(self) -> bool {
+        matches!(
+            self,
+            Self::Refused
+                | Self::Connect
+                | Self::ConnectTimeout
+                | Self::Tls
+                | Self::NotStarted
+                | Self::Ended(_)
+        )
     }
 
     /// A short name for counters.
@@ -82,6 +99,7 @@ impl UpstreamError {
             Self::Broken => "broken",
             Self::Caller => "caller",
             Self::NotStarted => "not_started",
+            Self::Ended(_) => "ended",
             Self::Full => "full",
             Self::CallerFull => "caller_full",
             Self::TooLarge => "too_large",
@@ -141,6 +159,10 @@ impl UpstreamError {
 impl fmt::Display for UpstreamError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Ended(Some(code)) => {
+                return write!(f, "the server behind ended with {code} before it answered");
+            }
+            Self::Ended(None) => "the server behind ended before it answered",
             Self::Refused => "the server behind is not running",
             Self::Connect => "the server behind cannot be reached",
             Self::ConnectTimeout => "the server behind could not be reached in time",

@@ -211,6 +211,19 @@ impl HttpUpstream {
     }
 }
 
+impl HttpUpstream {
+    /// Where the server is.
+    pub(crate) fn url(&self) -> &Uri {
+        &self.shared.options.url
+    }
+
+    /// Whether a connection to the server can be had. It is closed at once.
+    pub(crate) async fn reach(&self) -> Result<(), UpstreamError> {
+        let Some(pool) = self.shared.pools.get(workers::number()) else { return Err(UpstreamError::Broken) };
+        pool.reach().await
+    }
+}
+
 impl Shared {
     /// The request as the server behind gets it.
     fn onward<B>(&self, request: Request<B>, peer: Option<Peer>) -> Result<Request<Body>, UpstreamError>

@@ -175,6 +175,11 @@ impl Pool {
         lanes.free.push(lane);
     }
 
+    /// Whether a connection can be had.
+    pub(super) async fn reach(&self) -> Result<(), UpstreamError> {
+        self.connect().await.map(drop)
+    }
+
     async fn connect(&self) -> Result<Io, UpstreamError> {
         let mut connector = self.connector.clone();
         connector.call(self.url.clone()).await.map_err(|error| {

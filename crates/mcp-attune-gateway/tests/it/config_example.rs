@@ -59,14 +59,17 @@ fn what_is_commented_out_in_the_example_works() {
         &with(example, &["keys"])
             .replace("keys = [\"…\"]", "keys = [\"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHv8=\"]"),
     );
-    let command = with(example, &["command", "env", "children", "child_idle"]);
+    let command = with(example, &["command", "env", "inherit_env", "children", "child_idle"]);
     let command: String =
         command.lines().filter(|line| !line.starts_with("url ")).map(|line| format!("{line}\n")).collect();
     let says = Config::parse(&command, "x").unwrap();
     check(&command);
     let same = Config::parse("[upstream]\ncommand = ['npx', '-y', 'some-server']\nenv.API_TOKEN = '…'", "x")
         .unwrap();
-    assert_eq!(says.mounts[0].upstream, same.mounts[0].upstream, "children and child_idle are the defaults");
+    assert_eq!(
+        says.mounts[0].upstream, same.mounts[0].upstream,
+        "inherit_env, children and child_idle are the defaults"
+    );
     let (top, rest) = example.split_once("[upstream]").unwrap();
     let (_, settings) = rest.split_once("[headers]").unwrap();
     let (settings, mounts) = settings.split_once("[tools.get_weather]").unwrap();
@@ -75,7 +78,18 @@ fn what_is_commented_out_in_the_example_works() {
         &format!("{top}[headers]{settings}#[mounts{mounts}"),
         &["[mounts", "path", "upstream", "headers"],
     ));
-    let known = ["tls", "keys", "command", "env", "children", "child_idle", "path", "upstream", "headers"];
+    let known = [
+        "tls",
+        "keys",
+        "command",
+        "env",
+        "inherit_env",
+        "children",
+        "child_idle",
+        "path",
+        "upstream",
+        "headers",
+    ];
     for line in all {
         assert!(known.iter().any(|key| line.starts_with(&format!("#{key} ="))), "{line} is not tried");
     }
@@ -152,7 +166,7 @@ fn the_defaults_of_the_schema_are_those_of_the_parser() {
             }
         }
     }
-    assert_eq!(count, 6 + 18 + 10 + 2 + 2 + 4);
+    assert_eq!(count, 8 + 18 + 10 + 2 + 2 + 4);
     assert_eq!(schema["properties"]["log"]["default"], "info");
 }
 

@@ -229,13 +229,15 @@ async fn a_child_without_work_ends_and_the_next_call_starts_another() {
 }
 
 #[tokio::test]
-async fn a_child_gets_what_it_needs_and_what_was_chosen() {
-    let gateway = serve("modern", "").await;
-    let body = call(gateway.callers, "1", "environment", json!({})).await.2;
-    let names = read(&body)["result"]["content"][0]["text"].as_str().unwrap().to_owned();
-    let names: Vec<_> = names.split(' ').collect();
-    assert!(names.contains(&"PATH") && names.contains(&"SCRIPT"), "{names:?}");
-    assert!(!names.iter().any(|name| name.starts_with("CARGO")), "{names:?}");
+async fn a_child_gets_our_environment_or_what_it_needs_and_what_was_chosen() {
+    for (more, inherits) in [("", true), ("inherit_env = true\n", true), ("inherit_env = false\n", false)] {
+        let gateway = serve("modern", more).await;
+        let body = call(gateway.callers, "1", "environment", json!({})).await.2;
+        let names = read(&body)["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+        let names: Vec<_> = names.split(' ').collect();
+        assert!(names.contains(&"PATH") && names.contains(&"SCRIPT"), "{names:?}");
+        assert_eq!(names.iter().any(|name| name.starts_with("CARGO")), inherits, "{names:?}");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,318 @@
+//! One line for each call, and the other lines of a host's log, written by a thread that serves nobody.
+//!
+//! 1. A call that is over leaves a record in a bounded queue; that is all it costs its own thread: one short lock, and no
+//!    allocation. What does not fit is dropped and counted (`attune_log_lines_dropped_total`), so a log that nobody reads
+//!    holds up no call. That is why a host's other lines go the same way ([`AccessLog::line`]).
+//! 2. The writer takes all records at once, formats them into one buffer that it keeps, and writes that in one piece. It sleeps
+//!    for [`GATHER`] in between, and is woken only when the queue was empty.
+//! 3. In a line is nothing that a caller said but the id of the request: a tool is named only where the server has listed it,
+//!    a language is one that is served, and arguments are in none.
+//!
+//! Rules: G12.
+
+mod line;
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::{self, Thread};
+use std::time::{Duration, SystemTime};
+
+use http::HeaderValue;
+use mcp_attune::language::Tag;
+use prometheus_client::metrics::counter::Counter;
+
+use crate::config::{Config, Log, LogFormat};
+use line::LineWriter;
+
+/// How many lines may wait to be written.
+const MAX_QUEUED: usize = 16_384;
+/// How long records are gathered before they are written.
+const GATHER: Duration = Duration::from_millis(50);
+/// How long the last lines may take.
+const LAST_LINES: Duration = Duration::from_secs(1);
+/// The log of all calls. A clone is the same one. It writes nothing until it is started.
+#[derive(Clone, Debug, Default)]
+pub struct AccessLog(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Whether records are taken: it was started, and the configuration wants it.
+    enabled: AtomicBool,
+    wanted: AtomicBool,
+    json: AtomicBool,
+    queue: Mutex<Queue>,
+    dropped: Counter,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    entries: Vec<Entry>,
+    /// The writer, where it waits to be woken.
+    parked: Option<Thread>,
+    writer: Option<Writer>,
+    ends: bool,
+}
+
+/// What waits to be written.
+#[derive(Debug)]
+enum Entry {
+    Call(AccessRecord),
+    Line(Box<[u8]>),
+}
+
+#[derive(Debug)]
+struct Writer {
+    thread: Thread,
+    over: mpsc::Receiver<()>,
+}
+
+/// One call that is over.
+#[derive(Debug)]
+pub(crate) struct AccessRecord {
+    pub(crate) at: SystemTime,
+    pub(crate) mount: Arc<str>,
+    pub(crate) method: &'static str,
+    pub(crate) tool: Option<Arc<str>>,
+    pub(crate) language: Option<Tag>,
+    pub(crate) format: Option<&'static str>,
+    pub(crate) outcome: &'static str,
+    pub(crate) status: Option<u16>,
+    pub(crate) time: Duration,
+    pub(crate) request: Option<HeaderValue>,
+}
+
+impl AccessLog {
+    /// Begins to write, where the configuration wants it. A log is started once.
+    ///
+    /// # Errors
+    ///
+    /// Where the system has no thread for it.
+    pub fn start(&self, mut into: impl Write + Send + 'static) -> std::io::Result<()> {
+        let (tell, over) = mpsc::channel();
+        let shared = Arc::clone(&self.0);
+        let thread = thread::Builder::new().name("access-log".to_owned()).spawn(move || {
+            shared.write(&mut into);
+            let _ = tell.send(());
+        })?;
+        self.0.queue().writer = Some(Writer { thread: thread.thread().clone(), over });
+        self.0.settle();
+        Ok(())
+    }
+
+    /// Writes what waits, and nothing any more after that.
+    pub fn finish(&self) {
+        self.0.enabled.store(false, Ordering::Relaxed);
+        let writer = {
+            let mut queue = self.0.queue();
+            queue.ends = true;
+            queue.writer.take()
+        };
+        if let Some(Writer { thread, over }) = writer {
+            thread.unpark();
+            let _ = over.recv_timeout(LAST_LINES);
+        }
+    }
+
+    /// Follows the configuration from now on.
+    pub(crate) fn follow(&self, config: &Config) {
+        let wanted = config.server.access_log && matches!(config.log, Log::Info | Log::Debug | Log::Trace);
+        self.0.wanted.store(wanted, Ordering::Relaxed);
+        self.0.json.store(config.server.log_format == LogFormat::Json, Ordering::Relaxed);
+        self.0.settle();
+    }
+
+    /// Whether records are wanted.
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.0.enabled.load(Ordering::Relaxed)
+    }
+
+    /// Leaves a line of the host's own log to be written in its turn; false where nobody writes.
+    pub fn line(&self, line: &[u8]) -> bool {
+        let queue = self.0.queue();
+        let written = queue.writer.is_some() && !queue.ends;
+        if written {
+            self.0.push(queue, Entry::Line(line.into()));
+        }
+        written
+    }
+
+    /// Leaves a record to be written.
+    pub(crate) fn record(&self, record: AccessRecord) {
+        self.0.push(self.0.queue(), Entry::Call(record));
+    }
+
+    /// Counts the lines that were dropped.
+    pub(crate) fn dropped(&self) -> &Counter {
+        &self.0.dropped
+    }
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        // Nothing that holds the lock can panic halfway through a change.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, mut queue: MutexGuard<'_, Queue>, entry: Entry) {
+        if queue.entries.len() >= MAX_QUEUED {
+            self.dropped.inc();
+            return;
+        }
+        queue.entries.push(entry);
+        let parked = queue.parked.take();
+        drop(queue);
+        if let Some(writer) = parked {
+            writer.unpark();
+        }
+    }
+
+    fn settle(&self) {
+        let starts = self.queue().writer.is_some();
+        self.enabled.store(starts && self.wanted.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    fn write(&self, into: &mut impl Write) {
+        let (mut entries, mut lines, mut writer) = (Vec::new(), Vec::new(), LineWriter::default());
+        loop {
+            let ends = {
+                let mut queue = self.queue();
+                std::mem::swap(&mut queue.entries, &mut entries);
+                if entries.is_empty() && !queue.ends {
+                    queue.parked = Some(thread::current());
+                }
+                queue.ends
+            };
+            if entries.is_empty() {
+                if ends {
+                    return;
+                }
+                thread::park();
+                continue;
+            }
+            let json = self.json.load(Ordering::Relaxed);
+            lines.clear();
+            for entry in entries.drain(..) {
+                // Writing into a Vec does not fail.
+                let _ = match entry {
+                    Entry::Line(line) => lines.write_all(&line),
+                    Entry::Call(call) if json => writer.json(&call, &mut lines),
+                    Entry::Call(call) => writer.text(&call, &mut lines),
+                };
+            }
+            // A log that nobody reads any more is no reason to end.
+            let _ = into.write_all(&lines).and_then(|()| into.flush());
+            if !ends {
+                thread::park_timeout(GATHER);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What was written, and a writer that waits to be let on.
+    #[derive(Clone, Default)]
+    struct Lines {
+        all: Arc<Mutex<Vec<u8>>>,
+        gate: Arc<Mutex<()>>,
+    }
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            let _open = self.gate.lock();
+            self.all.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn record(tool: Option<&str>) -> AccessRecord {
+        AccessRecord {
+            at: SystemTime::UNIX_EPOCH + Duration::from_micros(1_500_000),
+            mount: "shop".into(),
+            method: "tools/call",
+            tool: tool.map(Into::into),
+            language: Tag::parse("de-CH").ok(),
+            format: Some("text"),
+            outcome: "answered",
+            status: Some(200),
+            time: Duration::from_micros(1234),
+            request: Some(HeaderValue::from_static("9b0c")),
+        }
+    }
+
+    fn log(toml: &str) -> (AccessLog, Lines) {
+        let (log, lines) = (AccessLog::default(), Lines::default());
+        log.follow(&Config::parse(toml, "attune.toml").unwrap());
+        log.start(lines.clone()).unwrap();
+        (log, lines)
+    }
+
+    fn text(lines: &Lines) -> String {
+        String::from_utf8(lines.all.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn a_call_is_one_line_of_text_or_of_json() {
+        let (log, lines) = log("");
+        log.record(record(Some("get_\"weather\"\n")));
+        log.record(AccessRecord { language: None, format: None, request: None, ..record(None) });
+        log.finish();
+        assert_eq!(
+            text(&lines),
+            "1970-01-01T00:00:01.500000Z  INFO attune::access: tools/call tool=\"get_\\\"weather\\\"\\n\" language=\"de-CH\" \
+             format=\"text\" outcome=\"answered\" status=200 time=1.2ms mount=\"shop\" request=\"9b0c\"\n\
+             1970-01-01T00:00:01.500000Z  INFO attune::access: tools/call outcome=\"answered\" status=200 time=1.2ms mount=\"shop\"\n"
+        );
+        let (log, lines) = self::log("server.log_format = 'json'");
+        log.record(record(Some("get_weather")));
+        log.finish();
+        let line: serde_json::Value = serde_json::from_str(&text(&lines)).unwrap();
+        assert_eq!((&line["tool"], &line["seconds"]), (&json!("get_weather"), &json!(0.001_234)));
+        assert_eq!((&line["level"], &line["request"]), (&json!("INFO"), &json!("9b0c")));
+    }
+
+    #[test]
+    fn a_log_that_nobody_reads_holds_up_no_call_and_what_is_dropped_is_counted() {
+        let (log, lines) = log("");
+        let shut = lines.gate.lock().unwrap();
+        for _ in 0..3 * MAX_QUEUED {
+            log.record(record(None));
+        }
+        let dropped = log.dropped().get();
+        assert!((MAX_QUEUED as u64..3 * MAX_QUEUED as u64).contains(&dropped), "{dropped}");
+        drop(shut);
+        log.finish();
+        assert_eq!(text(&lines).lines().count() as u64 + dropped, 3 * MAX_QUEUED as u64);
+    }
+
+    #[test]
+    fn other_lines_are_written_in_their_turn_and_by_nobody_once_it_is_over() {
+        let (log, lines) = log("server.access_log = false");
+        assert!(log.line(b"one\n"));
+        log.record(record(None));
+        assert!(log.line(b"two\n"));
+        log.finish();
+        assert!(!log.line(b"three\n") && !AccessLog::default().line(b"four\n"));
+        let text = text(&lines);
+        let starts: Vec<_> = text.lines().map(|line| &line[..3]).collect();
+        assert_eq!(starts, ["one", "197", "two"]);
+    }
+
+    #[test]
+    fn it_is_off_where_it_is_not_wanted_or_not_started() {
+        assert!(log("").0.is_enabled());
+        assert!(!log("log = 'warn'").0.is_enabled());
+        assert!(!log("server.access_log = false").0.is_enabled());
+        let unstarted = AccessLog::default();
+        unstarted.follow(&Config::default());
+        assert!(!unstarted.is_enabled());
+    }
+}
