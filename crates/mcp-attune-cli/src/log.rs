@@ -4,24 +4,32 @@
 //!    [`WHILE`]: whoever sends a million bad requests fills no disk.
 //! 2. What was left out is counted, and told in one line when that time is over.
 //! 3. `debug` and `trace` are not limited: whoever asks for them wants all of them.
-//! 4. A line that is about a request ends with the request's name. No span is made for that: every request would have one,
+//! 4. At `debug` only Attune's own lines are written; at `trace` those of the libraries under it, too.
+//! 5. A line that is about a request ends with the request's name. No span is made for that: every request would have one,
 //!    and few write a line.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use mcp_attune_gateway::access::AccessLog;
+use mcp_attune_gateway::config::{self, Config, LogFormat};
 use mcp_attune_gateway::request_id;
+use serde_json::Map;
 use tokio::time::{Instant, sleep};
 use tracing::callsite::Identifier;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::Registry;
 use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::{LevelFilter, filter_fn};
-use tracing_subscriber::fmt::FormatFields;
-use tracing_subscriber::fmt::format::{DefaultFields, Writer};
+use tracing_subscriber::fmt::format::{DefaultFields, Format, Writer};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// How many lines of one kind are written in [`WHILE`].
@@ -36,6 +44,19 @@ const SHOWN: usize = 120;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     kinds: Arc<Mutex<HashMap<Identifier, Kind>>>,
+    chosen: Arc<Chosen>,
+    /// Writes the lines of `attune serve`, so that no thread that serves waits for whoever reads them.
+    calls: AccessLog,
+    /// None where another log was there before.
+    level: Option<reload::Handle<LevelFilter, Registry>>,
+}
+
+/// What can change while lines are written.
+#[derive(Debug, Default)]
+struct Chosen {
+    json: AtomicBool,
+    /// Whether lines of libraries are written at every level.
+    everything: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -50,15 +71,62 @@ struct Kind {
 impl Log {
     /// Logs to standard error from this level on.
     pub(crate) fn start(level: &str) -> Self {
-        let log = Self::default();
-        let level = level.parse().unwrap_or(LevelFilter::INFO);
-        let lines =
-            tracing_subscriber::fmt::layer().fmt_fields(Fields::default()).with_writer(std::io::stderr);
-        let spans = filter_fn(|about| about.target() != request_id::SPANS);
+        Self::start_as(level.parse().unwrap_or(LevelFilter::INFO), LogFormat::Text)
+    }
+
+    /// Logs to standard error as a configuration says.
+    pub(crate) fn of(config: &Config) -> Self {
+        Self::start_as(level(config), config.server.log_format)
+    }
+
+    fn start_as(level: LevelFilter, format: LogFormat) -> Self {
+        let (layer, handle) = reload::Layer::new(level);
+        let log = Self { level: Some(handle), ..Self::default() };
+        log.choose(level, format);
+        let lines = tracing_subscriber::fmt::layer()
+            .fmt_fields(Fields::default())
+            .event_format(Lines { chosen: Arc::clone(&log.chosen), text: Format::default() })
+            .with_writer({
+                let calls = log.calls.clone();
+                move || Queued(calls.clone())
+            });
+        let chosen = Arc::clone(&log.chosen);
+        let ours = filter_fn(move |about| {
+            about.target() != request_id::SPANS
+                && (*about.level() <= Level::INFO
+                    || is_ours(about.target())
+                    || chosen.everything.load(Ordering::Relaxed))
+        });
         // A second log, as in a test, changes nothing.
         let _ =
-            tracing_subscriber::registry().with(level).with(spans).with(log.clone()).with(lines).try_init();
+            tracing_subscriber::registry().with(layer).with(ours).with(log.clone()).with(lines).try_init();
         log
+    }
+
+    /// The log of calls: from now on, until it is [finished](Self::finish), all lines are written by a thread of their own.
+    pub(crate) fn calls(&self) -> std::io::Result<AccessLog> {
+        self.calls.start(std::io::stderr())?;
+        Ok(self.calls.clone())
+    }
+
+    /// Writes all that waits.
+    pub(crate) fn finish(&self) {
+        self.tell_now();
+        self.calls.finish();
+    }
+
+    /// Follows a configuration that changed.
+    pub(crate) fn follow(&self, config: &Config) {
+        self.choose(level(config), config.server.log_format);
+        if let Some(handle) = &self.level {
+            // It fails only where the log is gone.
+            let _ = handle.reload(level(config));
+        }
+    }
+
+    fn choose(&self, level: LevelFilter, format: LogFormat) {
+        self.chosen.json.store(format == LogFormat::Json, Ordering::Relaxed);
+        self.chosen.everything.store(level == LevelFilter::TRACE, Ordering::Relaxed);
     }
 
     /// Tells what was left out, from time to time.
@@ -112,6 +180,22 @@ impl Log {
     }
 }
 
+fn level(config: &Config) -> LevelFilter {
+    match config.log {
+        config::Log::Off => LevelFilter::OFF,
+        config::Log::Error => LevelFilter::ERROR,
+        config::Log::Warn => LevelFilter::WARN,
+        config::Log::Info => LevelFilter::INFO,
+        config::Log::Debug => LevelFilter::DEBUG,
+        config::Log::Trace => LevelFilter::TRACE,
+    }
+}
+
+/// Whether a line is Attune's own, and none of a library under it.
+fn is_ours(target: &str) -> bool {
+    ["mcp_attune", "attune"].iter().any(|start| target.starts_with(start))
+}
+
 impl<S: Subscriber> Layer<S> for Log {
     fn event_enabled(&self, event: &Event<'_>, _: Context<'_, S>) -> bool {
         let about = event.metadata();
@@ -127,6 +211,81 @@ impl<'w> FormatFields<'w> for Fields {
     fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> fmt::Result {
         self.0.format_fields(writer.by_ref(), fields)?;
         request_id::current(|name| write!(writer, " {name}")).unwrap_or(Ok(()))
+    }
+}
+
+/// Gives lines to the thread that writes them, or writes them itself where there is none.
+struct Queued(AccessLog);
+
+impl std::io::Write for Queued {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        if !self.0.line(line) {
+            std::io::stderr().write_all(line)?;
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes lines for people, or one JSON object a line for programs.
+struct Lines {
+    chosen: Arc<Chosen>,
+    text: Format,
+}
+
+impl<S, N> FormatEvent<S, N> for Lines
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        if !self.chosen.json.load(Ordering::Relaxed) {
+            return self.text.format_event(context, writer, event);
+        }
+        let about = event.metadata();
+        let mut fields = Map::new();
+        event.record(&mut JsonFields(&mut fields));
+        request_id::current(|name| {
+            fields.insert("request".to_owned(), name.id().into());
+            fields.extend(name.trace().map(|trace| ("trace".to_owned(), trace.into())));
+        });
+        fields.insert("timestamp".to_owned(), format!("{:.6}", jiff::Timestamp::now()).into());
+        fields.insert("level".to_owned(), about.level().as_str().into());
+        fields.insert("target".to_owned(), about.target().into());
+        writeln!(writer, "{}", serde_json::Value::Object(fields))
+    }
+}
+
+/// Takes the fields of an event.
+struct JsonFields<'f>(&'f mut Map<String, serde_json::Value>);
+
+impl Visit for JsonFields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.insert(field.name().to_owned(), format!("{value:?}").into());
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.insert(field.name().to_owned(), value.into());
     }
 }
 

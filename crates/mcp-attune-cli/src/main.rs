@@ -1,8 +1,11 @@
 //! The command line of Attune: one file for each command, in `commands/`.
 
+mod address;
 mod arguments;
 mod asking;
+mod banner;
 mod bundled;
+mod child_env;
 mod commands;
 mod covered;
 mod exit;
@@ -78,8 +81,14 @@ enum Command {
 fn main() -> ExitCode {
     // What cannot be parsed ends here, with exit code 2; what is asked of --help and --version, with 0.
     let foretold = paint::foretold(std::env::args_os());
-    let matches = help::grouped(Attune::command().color(foretold.into())).get_matches();
-    let attune = Attune::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let attune = help::grouped(Attune::command().color(foretold.into()))
+        .try_get_matches()
+        .and_then(|matches| Attune::from_arg_matches(&matches))
+        .unwrap_or_else(|error| {
+            let _ = error.print();
+            commands::serve::hint_at_dashes(&error);
+            std::process::exit(error.exit_code())
+        });
     paint::choose(attune.color);
     // Not locked: a command may hand standard output to another thread.
     let mut out = BufWriter::new(io::stdout());

@@ -121,7 +121,7 @@ impl Tally {
 
 impl Drop for Tally {
     fn drop(&mut self) {
-        let account = self.account.take().unwrap_or_default();
+        let mut account = self.account.take().unwrap_or_default();
         if !account.broken.is_empty()
             || account.unchecked
             || account.format.is_some()

@@ -5,12 +5,16 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use clap::error::ErrorKind;
 use mcp_attune_gateway::config::{Config, Unusable, Upstream};
 use mcp_attune_gateway::gateway::{Gateway, NotStarted};
 use mcp_attune_gateway::stack::Unservable;
 use mcp_attune_gateway::workers::Workers;
 
+use crate::address;
+use crate::banner::banner;
 use crate::bundled::Bundled;
+use crate::child_env::ChildEnv;
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
 use crate::running::{controls, make_room, runtime};
@@ -19,28 +23,33 @@ use crate::speech::{Speech, only_mount};
 /// Serve an MCP server to callers, with the rules of Attune around it
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\nIn front of a server that runs already:\n  attune serve --upstream http://127.0.0.1:9000/mcp\nIn front of a program that speaks MCP on its standard input and output:\n  attune serve -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune serve --bundle weather.mcpb --setting api_key=…\nWith everything from a file (see `attune config example`):\n  attune serve --config attune.toml\n\nSIGHUP makes it look at its configuration and certificate now. SIGTERM ends it after `shutdown_delay`, Ctrl-C without\nthat delay; both let running calls finish, and sent again they wait no longer."
+    after_help = "Examples:\nIn front of a server that runs already:\n  attune serve --upstream http://127.0.0.1:9000/mcp\nIn front of a program that speaks MCP on its standard input and output:\n  attune serve -- npx -y some-server\nWith a variable that only the program gets:\n  attune serve --env API_KEY=… -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune serve --bundle weather.mcpb --setting api_key=…\nWith everything from a file (see `attune config example`):\n  attune serve --config attune.toml\n\nSIGHUP makes it look at its configuration and certificate now. SIGTERM ends it after `shutdown_delay`, Ctrl-C without\nthat delay; both let running calls finish, and sent again they wait no longer."
 )]
 pub(crate) struct Serve {
     /// The configuration; without it, ./attune.toml where there is one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where callers connect
-    #[arg(long, value_name = "ADDR")]
+    /// Where callers connect: an address and a port, or a port of this machine alone
+    #[arg(long, value_name = "ADDR", value_parser = address::listen)]
     listen: Option<SocketAddr>,
-    /// Where health and counts are told
-    #[arg(long, value_name = "ADDR")]
+    /// Address of the admin listener: health and metrics
+    #[arg(long, value_name = "ADDR", value_parser = address::listen)]
     admin: Option<SocketAddr>,
     /// The server behind
     #[arg(long, value_name = "URL", conflicts_with = "bundle")]
     upstream: Option<String>,
     #[command(flatten)]
     bundled: Bundled,
+    #[command(flatten)]
+    env: ChildEnv,
+    #[command(flatten)]
+    speech: Speech,
+    /// What was meant for the end, and stands before `--`.
+    #[arg(hide = true)]
+    stray: Vec<String>,
     /// A program that is the server behind, with its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "upstream")]
     command: Vec<String>,
-    #[command(flatten)]
-    speech: Speech,
 }
 
 /// The file that is read where none is named.
@@ -48,6 +57,7 @@ const USUAL: &str = "attune.toml";
 
 impl Serve {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
+        refuse_stray(&self.stray, "serve")?;
         let file = self.config.clone().or_else(|| Some(PathBuf::from(USUAL)).filter(|file| file.exists()));
         let mut config = self.config(file.as_deref())?;
         let bundle = self.bundled.ready()?;
@@ -55,25 +65,29 @@ impl Serve {
             only_mount(&mut config, "--bundle")?.upstream = Some(ready.upstream.clone());
             ready.speak(&mut config, self.speech.has_locales());
         }
-        let log = Log::start(&format!("{:?}", config.log).to_lowercase());
+        if self.env.is_some() {
+            self.env.put(only_mount(&mut config, "--env")?.upstream.as_mut())?;
+        }
+        let log = Log::of(&config);
         make_room(config.limits.connections, config.limits.upstream_connections());
-        runtime()?.block_on(async move {
+        let calls = log.calls().context("there is no thread for the log")?;
+        let served = runtime()?.block_on(async {
             tokio::spawn(log.clone().tell());
-            let path =
-                config.mounts.first().map_or_else(|| "/mcp".to_owned(), |mount| mount.path.to_string());
             let controls = controls()?;
             let workers = Workers::start().context("there are no threads")?;
-            let gateway = Gateway::bind(config).await.map_err(|why| not_started(&why))?.on(workers);
-            writeln!(out, "Attune serves http://{}{path}", gateway.address()?)?;
-            let admin = gateway.admin_address()?;
-            writeln!(out, "Health is at http://{admin}/healthz, counts at http://{admin}/metrics")?;
+            let told = config.clone();
+            let gateway = Gateway::bind_logging(config, calls).await.map_err(|why| not_started(&why))?;
+            let follows = log.clone();
+            let gateway = gateway.on(workers).trying_servers().on_reload(move |next| follows.follow(next));
+            write!(out, "{}", banner(&told, gateway.address()?, gateway.admin_address()?))?;
             out.flush()?;
             // What the command line said would be gone after a reload, so only a plain file is followed.
             let follow = file.filter(|_| !self.overrides());
             gateway.run_controlled(follow, controls).await;
-            log.tell_now();
             Ok(Exit::Fine)
-        })
+        });
+        log.finish();
+        served
     }
 
     fn overrides(&self) -> bool {
@@ -82,6 +96,7 @@ impl Serve {
             || self.upstream.is_some()
             || self.bundled.is_some()
             || !self.command.is_empty()
+            || self.env.is_some()
             || self.speech.is_some()
     }
 
@@ -106,6 +121,32 @@ impl Serve {
     }
 }
 
+/// Says where a program stands, to somebody whose program's own options were taken for ours: `attune serve npx -y server`.
+pub(crate) fn hint_at_dashes(error: &clap::Error) {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [command, rest @ ..] = words.as_slice() else { return };
+    let starts = ["serve", "stdio"].contains(&command.as_str()) && !rest.contains(&"--".to_owned());
+    if starts && error.kind() == ErrorKind::UnknownArgument {
+        eprintln!(
+            "\nhint: a program stands after `--`, with its options: attune {command} -- npx -y some-server"
+        );
+    }
+}
+
+/// Says what was meant by words that stand where nothing belongs.
+pub(crate) fn refuse_stray(stray: &[String], command: &str) -> anyhow::Result<()> {
+    let Some(first) = stray.first() else { return Ok(()) };
+    let what = format!("`{}` stands where nothing belongs", crate::text::quoted(first));
+    if first.starts_with("http://") || first.starts_with("https://") {
+        return Err(hinted(
+            what,
+            format!("a server that runs is named with --upstream {}", crate::text::quoted(first)),
+        ));
+    }
+    let words: Vec<_> = stray.iter().map(|word| crate::text::quoted(word)).collect();
+    Err(hinted(what, format!("a program stands after `--`: attune {command} -- {}", words.join(" "))))
+}
+
 /// A configuration that can be used, or what is wrong with it.
 pub(crate) fn read(file: &Path) -> anyhow::Result<Config> {
     Config::load(file).map_err(|unusable| match unusable {
@@ -120,7 +161,9 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Config> {
 fn not_started(why: &NotStarted) -> anyhow::Error {
     let hint = match why {
         NotStarted::Listen { .. } => "another program may hold it: choose another with --listen and --admin",
-        NotStarted::Tls { .. } => "name PEM files with `tls = { cert = …, key = … }`",
+        NotStarted::Tls { .. } => {
+            "name PEM files with `tls = { cert = …, key = … }`; `attune config check` says more"
+        }
         NotStarted::Unservable(Unservable::Program { .. }) => {
             "try it by itself first; a program that is not in PATH is named by its path"
         }

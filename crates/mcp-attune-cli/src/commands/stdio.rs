@@ -5,10 +5,12 @@ use std::process::ExitStatus;
 
 use mcp_attune_gateway::config::{Child, Config, Target, Upstream};
 use mcp_attune_gateway::stdio::{self, Signal};
+use mcp_attune_process::process;
 use tokio::sync::mpsc;
 
 use crate::bundled::{Bundled, Ready};
-use crate::commands::serve::read;
+use crate::child_env::ChildEnv;
+use crate::commands::serve::{read, refuse_stray};
 use crate::exit::{Exit, hinted};
 use crate::log::Log;
 use crate::running::one_thread;
@@ -19,7 +21,7 @@ use crate::speech::Speech;
 /// In a client's settings, put `attune stdio --` before the command that starts the server.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\nInstead of `npx -y some-server`:\n  attune stdio --default-language en -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune stdio --bundle weather.mcpb"
+    after_help = "Examples:\nInstead of `npx -y some-server`:\n  attune stdio --default-language en -- npx -y some-server\nWith a variable that only the server gets:\n  attune stdio --env API_KEY=… -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune stdio --bundle weather.mcpb"
 )]
 pub(crate) struct Stdio {
     /// The configuration; without it, none
@@ -29,6 +31,11 @@ pub(crate) struct Stdio {
     speech: Speech,
     #[command(flatten)]
     bundled: Bundled,
+    #[command(flatten)]
+    env: ChildEnv,
+    /// What was meant for the end, and stands before `--`.
+    #[arg(hide = true)]
+    stray: Vec<String>,
     /// The program that is the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -38,6 +45,7 @@ const HINT: &str = "name the server after `--`, as in `attune stdio -- npx -y so
 
 impl Stdio {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        refuse_stray(&self.stray, "stdio")?;
         let mut config = match &self.config {
             Some(file) => read(file)?,
             None => Config::default(),
@@ -48,7 +56,7 @@ impl Stdio {
             ready.speak(&mut config, self.speech.has_locales());
         }
         let server = self.server(&config, bundle.as_ref())?;
-        let log = Log::start(&format!("{:?}", config.log).to_lowercase());
+        let log = Log::of(&config);
         let runtime = one_thread()?;
         let status = runtime.block_on(async {
             tokio::spawn(log.clone().tell());
@@ -68,6 +76,8 @@ impl Stdio {
         let named = self.command.split_first().map(|(program, rest)| Upstream::stdio(program, rest));
         let named = named.or_else(|| bundle.map(|ready| ready.upstream.clone()));
         let upstream = named.or_else(|| config.mounts.first()?.upstream.clone());
+        let mut upstream = upstream;
+        self.env.put(upstream.as_mut())?;
         match upstream.map(|upstream| upstream.target) {
             Some(Target::Stdio(child)) => Ok(child),
             _ => Err(hinted("there is no server to start", HINT)),
@@ -75,16 +85,9 @@ impl Stdio {
     }
 }
 
-/// The exit code that stands for how a program ended; shells add 128 to the number of a signal.
+/// The exit code that stands for how a program ended.
 fn code(status: ExitStatus) -> u8 {
-    #[cfg(unix)]
-    {
-        use std::os::unix::process::ExitStatusExt;
-        if let Some(signal) = status.signal() {
-            return u8::try_from(signal + 128).unwrap_or(1);
-        }
-    }
-    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+    process::code(status).and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
 /// The signals that are the server's rather than ours.

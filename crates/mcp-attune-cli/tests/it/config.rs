@@ -149,7 +149,17 @@ fn the_schema_is_printed_as_json() {
         shown.strip_prefix("exit: 0\n--- stdout\n").and_then(|rest| rest.strip_suffix("--- stderr\n"));
     let schema: serde_json::Value = serde_json::from_str(schema.expect("exit 0")).expect("JSON");
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert_eq!(schema["$id"], "urn:mcp-attune:attune.toml");
     assert_eq!(schema["properties"]["limits"]["properties"]["body"]["default"], "4 MiB");
+}
+
+#[test]
+fn the_schema_beside_the_example_is_the_one_that_is_printed() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let schema = std::fs::read_to_string(examples.join("attune.schema.json")).expect("the schema");
+    assert_eq!(attune(&["config", "schema"]), format!("exit: 0\n--- stdout\n{schema}--- stderr\n"));
+    let example = std::fs::read_to_string(examples.join("attune.toml")).expect("the example");
+    assert_eq!(example.lines().next(), Some("#:schema ./attune.schema.json"));
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod operating;
 mod preview;
 mod readme;
 mod scripts;
+mod serve_operations;
 mod serving;
 mod shaped;
 mod signals;

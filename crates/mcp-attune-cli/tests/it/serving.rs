@@ -210,16 +210,44 @@ fn serve_says_what_it_needs() {
     exit: 2
     --- stdout
     --- stderr
-    error: the mount default names no server behind
+    error: no server is named
     hint: name the server with --upstream URL, after --, or in the file under [upstream]
     ");
     insta::assert_snapshot!(attune(&["serve", "--listen", "127.0.0.1:0", "--", "no-such-server", "-y"]), @r"
     exit: 2
     --- stdout
     --- stderr
-    error: the mount default: the program no-such-server was not found; is it installed, and is its folder in PATH?
+    error: the program no-such-server was not found; is it installed, and is its folder in PATH?
     hint: try it by itself first; a program that is not in PATH is named by its path
     ");
+    insta::assert_snapshot!(attune(&["serve", "npx", "some-server"]), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: `npx` stands where nothing belongs
+    hint: a program stands after `--`: attune serve -- npx some-server
+    ");
+    let options = attune(&["serve", "npx", "-y", "some-server"]);
+    assert!(options.starts_with("exit: 2\n"), "{options}");
+    assert!(options.contains("hint: a program stands after `--`, with its options"), "{options}");
+    insta::assert_snapshot!(attune(&["serve", "http://127.0.0.1:9000/mcp"]), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: `http://127.0.0.1:9000/mcp` stands where nothing belongs
+    hint: a server that runs is named with --upstream http://127.0.0.1:9000/mcp
+    ");
+    insta::assert_snapshot!(attune(&["serve", "--env", "A=b", "--upstream", "http://127.0.0.1:9/mcp"]), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: --env is for a program, and there is none
+    hint: name the program after `--`, or leave --env out: a server at a URL has its own environment
+    ");
+    let unknown = attune(&["serve", "--upstrem", "http://127.0.0.1:9000/mcp"]);
+    assert!(unknown.contains("unexpected argument '--upstrem'"), "{unknown}");
+    let listen = attune(&["serve", "--listen", "*:80", "--upstream", "http://127.0.0.1:9/mcp"]);
+    assert!(listen.contains("write 0.0.0.0:80 to listen for everyone"), "{listen}");
     insta::assert_snapshot!(attune(&["serve", "--upstream", "ftp://x"]), @r"
     exit: 2
     --- stdout

@@ -130,7 +130,7 @@ fn an_answer_that_is_too_long_is_an_error_and_the_next_call_works() {
     std::fs::write(&file, "[limits]\nanswer = '1 MiB'\nbody = '64 KiB'\n").expect("a file");
     let server = r#"
 read -r line; printf '{"jsonrpc":"2.0","id":1,"result":"'; head -c 3000000 /dev/zero | tr '\0' x; printf '"}\n'
-read -r line; printf '%s\n' "$line"
+read -r line; printf '{"jsonrpc":"2.0","id":1,"result":{}}\n'
 printf '{"half":'"#;
     let mut between = Between::start(&["--config", file.to_str().expect("a path")], server);
     between.say(BARE);
@@ -140,7 +140,7 @@ printf '{"half":'"#;
     let answer = between.hear();
     assert!(answer.contains(r#""id":"long""#) && answer.contains("`body`"), "{answer}");
     between.say(BARE);
-    assert_eq!(between.hear(), BARE);
+    assert_eq!(between.hear(), RESULT);
     let (rest, errors, code) = between.end();
     assert_eq!((rest.as_str(), code), ("", Some(0)), "{errors}");
     std::fs::remove_dir_all(&folder).expect("it is ours");
@@ -291,4 +291,29 @@ fn a_task_goes_through_pipes_in_its_callers_language_and_shape() {
     assert!(told.contains("In Arbeit") && !told.contains("structuredContent"), "{told}");
     between.end();
     let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_server_that_dies_is_told_to_whoever_asked_and_on_standard_error() {
+    for script in ["exit 1", "sleep 0.3; exit 1"] {
+        let mut between = Between::start(&[], script);
+        between.say(WISH);
+        let answer = between.hear();
+        assert!(answer.contains(r#""id":1,"error":{"#), "{script}: {answer}");
+        assert!(
+            answer.contains("Il server a monte è terminato con 1 prima di rispondere"),
+            "{script}: {answer}"
+        );
+        let (_, errors, code) = between.end();
+        assert!(errors.contains("`sh` ended with 1 before it answered"), "{script}: {errors}");
+        assert_eq!(code, Some(1), "{script}");
+    }
+}
+
+#[test]
+fn a_server_gets_what_is_given_to_it() {
+    let server = r#"read -r line; printf '{"jsonrpc":"2.0","id":1,"result":{"said":"%s"}}\n' "$SAID""#;
+    let mut between = Between::start(&["--env", "SAID=hello"], server);
+    between.say(BARE);
+    assert_eq!(between.hear(), r#"{"jsonrpc":"2.0","id":1,"result":{"said":"hello"}}"#);
 }
