@@ -12,7 +12,7 @@ use crate::metrics::Meter;
 use crate::upstream::UpstreamError;
 
 /// How long a server is taken at its last word.
-const RECHECK: Duration = Duration::from_secs(10);
+const RECHECK: Duration = Duration::from_secs(5);
 /// How long to wait before a server that cannot be reached is tried again, at first and at most.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LAST_RETRY: Duration = Duration::from_secs(30);

@@ -291,7 +291,7 @@ fn a_program_that_dies_is_started_once_and_its_end_is_told() {
     gateway.readiness("/mcp: the server behind ended with 7 before it answered");
     assert_eq!(std::fs::read_to_string(&started).expect("a file"), "x\n");
     let answer = gateway.call("local_time", "mine");
-    assert!(answer.starts_with("HTTP/1.1 502 "), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
     assert!(answer.contains("Der Zielserver endete mit 7, bevor er antwortete"), "{answer}");
     // Once at the start, and once more where that was a while ago.
     let starts = std::fs::read_to_string(&started).expect("a file").lines().count();

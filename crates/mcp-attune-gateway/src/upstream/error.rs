@@ -64,10 +64,8 @@ impl UpstreamError {
             Self::Caller => 400,
             Self::NotServed => 404,
             Self::CallerFull => 429,
-            Self::Connect | Self::Tls | Self::Broken | Self::TooLarge | Self::SlowCaller | Self::Ended(_) => {
-                502
-            }
-            Self::Refused | Self::NotStarted | Self::Full | Self::NoDescriptors => 503,
+            Self::Connect | Self::Tls | Self::Broken | Self::TooLarge | Self::SlowCaller => 502,
+            Self::Refused | Self::NotStarted | Self::Ended(_) | Self::Full | Self::NoDescriptors => 503,
             Self::ConnectTimeout | Self::FirstByteTimeout | Self::Stalled => 504,
         }
     }

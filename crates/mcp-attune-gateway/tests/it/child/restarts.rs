@@ -89,7 +89,7 @@ async fn a_legacy_caller_who_ends_programs_does_not_take_them_from_others() {
     for round in 0..8 {
         assert_eq!(call(at, "1", "echo", json!({})).await.0, 200, "round {round}");
         let begin = ask(at, "POST /mcp", &ACCEPT, &hello(&json!({"bad": {}}))).await;
-        assert_eq!(begin.0, 502, "round {round}: {}", begin.2);
+        assert_eq!(begin.0, 503, "round {round}: {}", begin.2);
         Legacy::begin(at, json!({})).await;
     }
 }
