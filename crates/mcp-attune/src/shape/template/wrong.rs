@@ -203,9 +203,10 @@ impl Failed {
         let what = match error.kind() {
             _ if told.is_some() => match told.map_or(What::TooLong, |told| told.0.clone()) {
                 // A filter knows what it was given, and not what that is called.
-                What::Filter { name, what } if what.ends_with(NO_VALUE) && !written().is_empty() => {
-                    What::Filter { name, what: format!("{what}: `{}`", written()) }
-                }
+                What::Filter { name, what } if what.ends_with(NO_VALUE) => match applied(source, error) {
+                    Some(to) => What::Filter { name, what: format!("{what}: `{}`", quoted(to, 64)) },
+                    None => What::Filter { name, what },
+                },
                 what => what,
             },
             ErrorKind::OutOfFuel => What::TooManySteps,
@@ -232,6 +233,13 @@ fn from_name(source: &str, at: usize) -> usize {
 
 /// How a filter says that it was given nothing.
 pub(super) const NO_VALUE: &str = "this has no value";
+
+/// The part of a tag up to the filter that failed: `typo | number` of `{{ typo | number }}`.
+fn applied<'s>(source: &'s str, error: &Error) -> Option<&'s str> {
+    let until = source.get(..error.range()?.end)?;
+    let from = ["{{", "{%"].into_iter().filter_map(|open| until.rfind(open)).max()?;
+    Some(until.get(from + 2..)?.trim_start_matches(['-', '+']).trim())
+}
 
 /// Carries what happened through minijinja.
 #[derive(Debug)]
