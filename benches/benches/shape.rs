@@ -12,6 +12,7 @@ use mcp_attune::language::Tag;
 use mcp_attune::localize::Asked;
 use mcp_attune::shape::render::{OwnWords, Rendering, compact, markdown, text};
 use mcp_attune::shape::{Output, Request, Schema, Shape};
+use mcp_attune::task::TaskTools;
 use mcp_attune_wire::json::Quoted;
 use mcp_attune_wire::message::Message;
 use serde_json::Value;
@@ -133,7 +134,13 @@ fn main() {
 
 /// What becomes of the answer to a call for a caller with these tags.
 fn shape_of(tags: &[&str], values: &Format) -> Option<Shape> {
-    let request = Request { asked: Asked::new("tools/call"), arguments: None, modern: true };
+    let request = Request {
+        asked: Asked::new("tools/call"),
+        arguments: None,
+        modern: true,
+        about_tasks: false,
+        tasks: TaskTools::default(),
+    };
     let wanted = Wanted::read(tags.iter().copied());
     let values = || values.clone();
     let shape = Shape::new(request, wanted, Arc::default(), values, jiff::Timestamp::UNIX_EPOCH);

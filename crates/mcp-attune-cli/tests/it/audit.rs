@@ -57,7 +57,7 @@ fn shows_what_results_cost_and_what_comes_twice() {
     insta::assert_snapshot!(demo(&["--call", BERN, "--call", TRAINS]), @r#"
     exit: 0
     --- stdout
-    attune demo --bare --stdio (2026-07-28): 10 tools, 4 calls
+    attune demo --bare --stdio --now 2026-02-22T08:30:00Z (2026-07-28): 10 tools, 4 calls
 
     10 tools: 856 tokens in every conversation
       execute_sql          205

@@ -316,7 +316,7 @@ fn check(what: &str, came: &Value, plain: &Value, (tags, form, prompt): (Tags, F
 fn each_caller_gets_what_they_declared_whichever_way_they_come() {
     let place = Place::new("ways");
     let config = place.config("");
-    let mut without = Served::start(&["demo", "--bare", "--listen", "127.0.0.1:0"]);
+    let mut without = Served::start(&["demo", "--bare", "--now", NOW, "--listen", "127.0.0.1:0"]);
     let mut demo = Served::start(&[&["demo", "--now", NOW], &FREE[..]].concat());
     let mut serve = Served::start(&[&["serve", "--config", &config], &FREE[..], &BEHIND].concat());
     let bare = without.address("is at");

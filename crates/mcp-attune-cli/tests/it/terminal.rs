@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
-use crate::demo::NOW;
 use crate::serving::{FREE, Served};
 
 const ATTUNE: &str = env!("CARGO_BIN_EXE_attune");
-const DEMO: [&str; 7] = ["--", ATTUNE, "demo", "--bare", "--stdio", "--now", NOW];
+const DEMO: [&str; 5] = ["--", ATTUNE, "demo", "--bare", "--stdio"];
 /// Long enough for any machine; a test that passes does not wait for it.
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -32,7 +32,7 @@ use super::slot::Path;
 use super::verbatim::Names;
 use crate::format::{Format, Formatters, Number};
 use crate::language::{Tag, canonical};
-use crate::messages::{Entry, Look, Messages};
+use crate::messages::Look;
 
 /// How many characters a text may have that people see while a tool runs, or when it is done.
 const MAX_INVOCATION: usize = 64;
@@ -105,8 +105,8 @@ fn look(locale: &Locale, line: &Line) -> Option<Look> {
     match (message(line), line.path.as_value()) {
         (Some(key), _) => locale.messages().look(key),
         (None, Some(value)) => {
-            let entry = Entry { key: "v", source: Some(value.source), text: &line.text };
-            Messages::new([entry]).0.look("v")
+            let known = |name: &str| value.source.contains(&format!("{{{name}}}"));
+            Look::of_pattern(&line.text).filter(|look| look.variables.iter().all(|name| known(name)))
         }
         (None, None) => Some(plain(&line.text)),
     }
@@ -224,35 +224,32 @@ fn translated_names(sheet: &Sheet, default: &Sheet) -> Vec<Remark> {
 
 /// Values that are missing or too many, in fields of which this file translates some.
 fn values(sheet: &Sheet, default: &Sheet, relatives: &[&Sheet]) -> Vec<Remark> {
-    type Fields<'a> = HashMap<(&'a str, &'a str), Vec<(&'a str, &'a Line)>>;
-    fn fields(sheet: &Sheet) -> Fields<'_> {
-        let mut fields = Fields::new();
-        for line in sheet.lines() {
-            if let Some(value) = line.path.as_value() {
-                fields.entry((value.tool, value.field)).or_default().push((value.source, line));
-            }
-        }
-        fields
+    /// The fields with values, each with the first of them.
+    fn fields(sheet: &Sheet) -> HashMap<(&str, &str), &Line> {
+        let lines = sheet.lines().rev();
+        lines.filter_map(|line| line.path.as_value().map(|it| ((it.tool, it.field), line))).collect()
     }
-    let theirs = fields(default);
-    let lent: HashSet<&Path> =
-        relatives.iter().flat_map(|sheet| sheet.lines()).map(|line| &line.path).collect();
+    fn paths(sheet: &Sheet) -> impl Iterator<Item = &Path> {
+        sheet.lines().map(|line| &line.path)
+    }
+    let (ours, theirs) = (fields(sheet), fields(default));
+    let known: HashSet<&Path> = paths(default).collect();
+    let translated: HashSet<&Path> =
+        paths(sheet).chain(relatives.iter().flat_map(|sheet| paths(sheet))).collect();
     let mut remarks = Vec::new();
-    for (field, ours) in fields(sheet) {
-        let Some(known) = theirs.get(&field) else { continue };
-        let has = |lines: &[(&str, &Line)], source: &str| lines.iter().any(|(other, _)| *other == source);
-        let surplus = ours.iter().filter(|(source, _)| !has(known, source));
-        remarks.extend(surplus.map(|(source, line)| remark(line, Doubt::UnknownValue((*source).into()))));
-        let missing = known.iter().filter(|(source, line)| !has(&ours, source) && !lent.contains(&line.path));
-        // It is told where the field's first value stands.
-        let Some((_, first)) = ours.first() else { continue };
-        remarks.extend(missing.map(|(source, line)| Remark {
-            path: line.path.clone(),
-            at: first.at,
-            what: Doubt::MissingValue((*source).into()),
-        }));
+    for line in sheet.lines().filter(|line| !known.contains(&line.path)) {
+        if let Some(value) = line.path.as_value().filter(|it| theirs.contains_key(&(it.tool, it.field))) {
+            remarks.push(remark(line, Doubt::UnknownValue(value.source.into())));
+        }
     }
-    remarks.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
+    for line in default.lines().filter(|line| !translated.contains(&line.path)) {
+        let Some(value) = line.path.as_value() else { continue };
+        // It is told where the field's first value stands.
+        if let Some(first) = ours.get(&(value.tool, value.field)) {
+            let what = Doubt::MissingValue(value.source.into());
+            remarks.push(Remark { path: line.path.clone(), at: first.at, what });
+        }
+    }
     remarks
 }
 
@@ -295,6 +292,9 @@ impl Plurals {
 
     fn doubts(&self, look: &Look) -> Vec<Doubt> {
         const MOST: u8 = 200;
+        if look.choices.is_empty() {
+            return Vec::new();
+        }
         // Forms of fractions and of millions count as known.
         let others = ["1.5", "0.1", "2.3", "1000000", "1.0"].map(Number::parse).into_iter().flatten();
         let others = others.map(|number| self.format.plural(&number).as_str());

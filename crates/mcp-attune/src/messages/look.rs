@@ -55,6 +55,16 @@ impl Messages {
     }
 }
 
+impl Look {
+    /// What is in a pattern that refers to no message. Returns `None` where it cannot be read.
+    pub(crate) fn of_pattern(text: &str) -> Option<Self> {
+        let (pattern, messages) = (Pattern::read(text).ok()?, Messages::default());
+        let mut looker = Looker { messages: &messages, look: Self::default(), seen: HashSet::new() };
+        looker.look.longest = looker.pattern(&pattern, true);
+        Some(looker.look)
+    }
+}
+
 struct Looker<'a> {
     messages: &'a Messages,
     look: Look,

@@ -73,13 +73,15 @@ impl Matcher {
         for group in &mut groups {
             group.sort_by_key(|candidate| (core::cmp::Reverse(candidate.weight), candidate.message));
         }
-        let automaton = AhoCorasickBuilder::new()
-            .match_kind(MatchKind::Standard)
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .prefilter(false)
-            .build(anchors.iter().map(|anchor| anchor.as_bytes()));
+        let automaton = || {
+            AhoCorasickBuilder::new()
+                .match_kind(MatchKind::Standard)
+                .kind(Some(AhoCorasickKind::ContiguousNFA))
+                .prefilter(false)
+                .build(anchors.iter().map(|anchor| anchor.as_bytes()))
+        };
         // Building fails where the texts have more bytes than can be counted, which the bounds of a file rule out.
-        let anchors = if anchors.is_empty() { None } else { automaton.ok() };
+        let anchors = if anchors.is_empty() { None } else { automaton().ok() };
         (Self { exact, anchors, groups: groups.into_iter().map(Into::into).collect() }, left_out)
     }
 

@@ -161,6 +161,28 @@ fn a_context_that_means_harm_costs_only_itself() {
 }
 
 #[test]
+fn translated_values_cost_no_more_than_their_length() {
+    use mcp_attune::catalog::{Locale, Sheet, lint};
+    let tag = || Tag::parse("de").unwrap();
+    let file = |entry: &dyn Fn(usize) -> String| {
+        let entries: Vec<_> = (0..4_000).map(entry).collect();
+        format!(r#"{{"tools":{{"t":{{"output":{{{}}}}}}}}}"#, entries.join(","))
+    };
+    let fields = file(&|number| format!(r#""f{number}":{{"values":{{"a":"b"}}}}"#));
+    let values: Vec<_> =
+        (0..4_000).map(|number| format!(r#""{{a}} is {number} {{b}}":"{{ $no }}""#)).collect();
+    let one = format!(r#"{{"tools":{{"t":{{"output":{{"f":{{"values":{{{}}}}}}}}}}}}}"#, values.join(","));
+    for file in [fields, one] {
+        let (locale, findings) = in_time(|| Locale::read(tag(), file.as_bytes())).unwrap();
+        assert!(findings.len() <= 2 * Sheet::MAX_FINDINGS + 1);
+        let values = locale.values("t", "f").or_else(|| locale.values("t", "f7")).expect("values");
+        in_time(|| values.fits(&"is 7 ".repeat(3000)));
+        let (sheet, _) = Sheet::read(file.as_bytes()).unwrap();
+        in_time(|| lint(&tag(), &sheet, Some(&sheet)));
+    }
+}
+
+#[test]
 fn locale_files_and_what_they_match_cost_no_more_than_their_length() {
     use mcp_attune::catalog::{Locale, Sheet};
     let tag = || Tag::parse("de").unwrap();

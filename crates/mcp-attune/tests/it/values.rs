@@ -14,11 +14,12 @@ use serde_json::{Value, json};
 
 use crate::localize::tag;
 
-const GERMAN: &str = r#"{"tools":{"w":{"output":{
+const GERMAN: &str = r#"{"tools":{"w":{"title":"Wetter UV-Index","output":{
     "wind":{"title":"Wind","values":{"northwest":"Nordwest","{n} days late":"{ $n ->\n [one] einen Tag\n *[other] { $n } Tage\n} zu spät"}},
     "days[].sky":{"values":{"Sunny":"Sonnig","Cloudy":"Bewölkt"}},
     "tags[]":{"values":{"new":"neu","old":"alt"}},
     "place.kind":{"values":{"city":"Stadt"}},
+    "uv_index":{"title":"UV-Index"},
     "$defs.State":{"values":{"open":"offen"}},
     "by_day.*":{"values":{"Sunny":"Sonne"}},
     "note":{"values":{"Two\nlines":"Eine Zeile","*odd*":"*seltsam*"}}
@@ -41,6 +42,16 @@ fn chain() -> Chain {
 
 /// The answer to a call of `w`, whose operator wrote these templates.
 fn shaped(tags: &[&str], templates: &[(&str, &str)], hints: &str, data: &str) -> Option<Shaped> {
+    shaped_by(SCHEMA, tags, templates, hints, data)
+}
+
+fn shaped_by(
+    schema: &str,
+    tags: &[&str],
+    templates: &[(&str, &str)],
+    hints: &str,
+    data: &str,
+) -> Option<Shaped> {
     let templates = templates.iter().map(|(name, source)| Template::compile(name, source).unwrap());
     let hints = (!hints.is_empty()).then(|| Arc::new(Hints::compile(hints).unwrap()));
     let tool = Tool { templates: Arc::new(Templates::new(templates)), hints, ..Tool::default() };
@@ -52,7 +63,7 @@ fn shaped(tags: &[&str], templates: &[(&str, &str)], hints: &str, data: &str) ->
     let values = || Formatters::new(&tag("de")).format([], TimeZone::UTC);
     let wanted = Wanted::read(tags.iter().copied());
     let shape = Shape::new(request, wanted, Arc::new(content), values, Timestamp::UNIX_EPOCH)?;
-    let shape = shape.with_schema(Schema::Known(Arc::new(Output::read(SCHEMA).unwrap())));
+    let shape = shape.with_schema(Schema::Known(Arc::new(Output::read(schema).unwrap())));
     let answer = format!(
         r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"x"}}],"structuredContent":{data}}}}}"#
     );
@@ -93,6 +104,22 @@ fn text_for_people_has_the_values_of_their_language_at_every_depth() {
     assert_eq!(text(&["format=markdown"], &[], DATA), expected);
     assert!(text(&["format=text"], &[], DATA).contains("Sonnig"));
     assert!(shaped(&["format=text"], &[], "", r#"{"wind":"northwest"}"#).unwrap().translated);
+}
+
+#[test]
+fn a_heading_is_the_title_of_the_tool_in_the_callers_language() {
+    for (schema, expected) in [
+        (r#"{"title":"OrdersOutput"}"#, "# Wetter UV-Index\\n\\n- **Wind:** Nordwest"),
+        ("{}", "\"text\":\"- **Wind:** Nordwest"),
+    ] {
+        let text = shaped_by(schema, &["format=markdown"], &[], "", r#"{"wind":"northwest"}"#).unwrap().text;
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[test]
+fn a_title_of_a_locale_file_is_used_also_where_it_is_like_the_name() {
+    assert_eq!(text(&["format=markdown"], &[], r#"{"uv_index":3}"#), "- **UV-Index:** 3");
 }
 
 #[test]

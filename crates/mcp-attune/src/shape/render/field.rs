@@ -45,9 +45,9 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// What people call it, in the caller's language or by the schema.
-    pub(super) fn title<'t>(&'t self, labels: &'t dyn Labels) -> Option<Cow<'t, str>> {
-        self.said(|path| labels.title(path)).or_else(|| self.part.and_then(Part::title).map(Cow::Borrowed))
+    /// What people call it in the caller's language.
+    fn title<'t>(&'t self, labels: &'t dyn Labels) -> Option<Cow<'t, str>> {
+        self.said(|path| labels.title(path))
     }
 
     /// What it is, in one line.
@@ -93,7 +93,9 @@ impl<'a> Field<'a> {
         // The name of a type is no better than that of the field.
         let definition = place.part.and_then(Part::definition).unwrap_or_default();
         let says = |title: &Cow<'_, str>| !name::repeats(title, &key) && !name::repeats(title, definition);
-        let title = place.title(labels).filter(says);
+        // A title that somebody wrote for readers is one, whatever it is like.
+        let own = place.part.and_then(Part::title).map(Cow::Borrowed).filter(says);
+        let title = place.title(labels).or(own);
         let label = match title.map(|title| one_line(&clean(title)).into_owned()) {
             Some(title) if !title.is_empty() => title,
             _ if words.is_empty() => one_line(&key).into_owned(),
