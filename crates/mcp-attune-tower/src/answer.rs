@@ -166,7 +166,8 @@ where
             if asked.edits_events() {
                 forget_old_bytes(&mut parts.headers);
             }
-            caches(&mut parts.headers, &asked, false);
+            // The headers go before a handler of this process says which language it chose.
+            caches(&mut parts.headers, &asked, settings.offer.speaks);
             let events = Events::new(body, asked, settings.limits.event, settings.held.hold());
             Ok(Response::from_parts(parts, boxed(events)))
         }

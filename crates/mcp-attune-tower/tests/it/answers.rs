@@ -265,3 +265,22 @@ async fn a_service_that_fails_is_an_answer() {
         assert!(body.contains("\"id\":7") && body.contains("-32603"), "{body}");
     }
 }
+
+/// The language is known when the first event comes, and by then the headers are gone.
+#[tokio::test]
+async fn caches_are_told_of_a_stream_whose_handler_may_choose_its_language() {
+    let answer = || stream(&["data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n\n"], false);
+    for (meta, private) in [(String::new(), false), (preference("de"), true)] {
+        for (speaks, varies) in [(true, true), (false, false)] {
+            let mut settings = Settings::default();
+            settings.offer.speaks = speaks;
+            let (response, _) = send(settings, listing(&meta, &[]), answer).await;
+            let has = |name: &str, text: &str| {
+                let value = response.headers().get(name).and_then(|value| value.to_str().ok());
+                value.is_some_and(|value| value.to_ascii_lowercase().contains(text))
+            };
+            assert_eq!(has("vary", "accept-language"), varies, "{meta}");
+            assert_eq!(has("cache-control", "private"), varies && private, "{meta}");
+        }
+    }
+}
