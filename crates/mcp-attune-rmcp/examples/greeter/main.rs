@@ -5,7 +5,6 @@
 use std::sync::{Arc, LazyLock};
 
 use mcp_attune_rmcp::catalog::Carried;
-use mcp_attune_rmcp::format::Length;
 use mcp_attune_rmcp::language::Tag;
 use mcp_attune_rmcp::messages::Arguments;
 use mcp_attune_rmcp::{AttuneLayer, Caller, Settings, stdio};
@@ -27,8 +26,7 @@ impl Greeter {
     /// Says what day it is for the user
     #[tool(title = "What day is it?")]
     pub(crate) fn today(&self, caller: Caller) -> String {
-        let day = caller.format().date(caller.now().date(), Length::Full);
-        caller.text(&**TEXTS, "today", &Arguments::new().text("day", &day))
+        caller.text(&**TEXTS, "today", &Arguments::new().date("day", caller.now().date()))
     }
 }
 
@@ -69,7 +67,7 @@ mod tests {
             .now("2026-11-12T23:30:00Z")
             .locale("de-CH")
             .caller();
-        assert_eq!(Greeter.today(caller.clone()), "Heute ist Freitag, 13. November 2026.");
+        assert_eq!(Greeter.today(caller.clone()), "Heute ist der 13.11.2026.");
         assert_eq!(caller.spoken().unwrap().to_string(), "de");
     }
 }
