@@ -126,9 +126,9 @@ impl Check {
         errors: usize,
     ) -> anyhow::Result<()> {
         let file = self.file.display();
-        for Shown { r#where, level, says, hint, .. } in findings {
+        for Shown { r#where: place, level, says, hint, .. } in findings {
             let level = if *level == "warning" { "warning: " } else { "" };
-            writeln!(out, "{}: {level}{says}\nhint: {hint}\n", r#where)?;
+            writeln!(out, "{place}: {level}{says}\nhint: {hint}\n")?;
         }
         match (errors, findings.len()) {
             (0, 0) => writeln!(out, "{file} is fine")?,
@@ -179,7 +179,7 @@ fn mount_at<'c>(config: &'c File, url: &str) -> anyhow::Result<&'c Mount> {
     }
     let named = |mount: &&Mount| {
         let target = mount.upstream.as_ref().map(|upstream| &upstream.target);
-        matches!(target, Some(Target::Http(uri)) if uri.to_string() == url)
+        matches!(target, Some(Target::Http(uri)) if *uri == *url)
     };
     config.mounts.iter().find(named).ok_or_else(|| {
         let urls = config.mounts.iter().filter_map(|mount| match &mount.upstream.as_ref()?.target {
