@@ -59,18 +59,18 @@ fn shows_what_results_cost_and_what_comes_twice() {
     --- stdout
     attune demo --bare --stdio --now 2026-02-22T08:30:00Z (2026-07-28): 10 tools, 4 calls
 
-    10 tools: 856 tokens in every conversation
+    10 tools: 841 tokens in every conversation
       execute_sql          205
-      find_connections      95
-      local_time            90
+      find_connections      89
+      local_time            83
       get_weather           79
       sales_report          71
-      query_activity        70
+      query_activity        68
       query_sales           66
       query_tickets         63
       build_report          59
       book_seat             58
-    Hidden and filled from the caller's context, local_time.tz, get_weather.tz would save 62 tokens.
+    Hidden and filled from the caller's context, local_time.tz, get_weather.tz would save 68 tokens.
 
                            as it comes   json, compact        markdown            text
     tool                 bytes  tokens  tokens   saved  tokens   saved  tokens   saved

@@ -83,13 +83,19 @@ fn offered(tags: &[String]) -> Languages {
     Languages::new(tags[0].as_str(), tags[1..].iter().map(String::as_str)).unwrap()
 }
 
-/// The weight that a tag has by rules L4 as text, aliases aside: what covers, then what reaches, then `*`.
+/// The weight that a tag has by rule L4 as text, aliases aside: what covers, then what reaches, then `*`. A range that is
+/// listed with weight 0 too is excluded.
 fn weight_by_the_book(accept: &AcceptLanguage, tag: &str) -> Option<Quality> {
     let begins = |tag: &str, range: &str| {
         let (tag, range) = (tag.to_ascii_lowercase() + "-", range.to_ascii_lowercase() + "-");
         tag.starts_with(&range)
     };
-    let ranges: Vec<_> = accept.ranges().map(|(range, quality)| (range.as_str(), quality)).collect();
+    let listed: Vec<_> = accept.ranges().map(|(range, quality)| (range.as_str(), quality)).collect();
+    let excluded = |range: &str| {
+        listed.iter().any(|(other, quality)| quality.is_zero() && other.eq_ignore_ascii_case(range))
+    };
+    let weight = |range: &str, quality| if excluded(range) { Quality::ZERO } else { quality };
+    let ranges: Vec<_> = listed.iter().map(|(range, quality)| (*range, weight(range, *quality))).collect();
     let covering = ranges.iter().filter(|(range, _)| begins(tag, range));
     if let Some((_, quality)) = covering.max_by_key(|(range, quality)| (range.len(), *quality)) {
         return Some(*quality);

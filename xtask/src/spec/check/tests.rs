@@ -63,11 +63,11 @@ fn finds_a_missing_id() {
 #[test]
 fn finds_an_unknown_id() {
     let mut ledger = ledger(&format!("{TEXTS}kept = {KEPT}\nrefused = {REFUSED}"));
-    ledger.entries.extend(ledger::parse("[L22]\n[X1]\n").unwrap().entries);
+    ledger.entries.extend(ledger::parse("[L24]\n[Y1]\n").unwrap().entries);
     let findings = check(&ledger, &tests(), &Cases::new());
     assert_eq!(findings.len(), 2);
-    assert_eq!(findings[0].place, "spec/rules.toml:1: L22");
-    assert_eq!(findings[1].place, "spec/rules.toml:2: X1");
+    assert_eq!(findings[0].place, "spec/rules.toml:1: L24");
+    assert_eq!(findings[1].place, "spec/rules.toml:2: Y1");
     assert_eq!(findings[1].what, "there is no such rule");
 }
 

@@ -52,7 +52,7 @@ impl<'a> Asked<'a> {
     /// All tools, and what they cost before any is called.
     pub(super) async fn tools(&self) -> anyhow::Result<(Vec<Tool>, ListingCost)> {
         let connection = self.connection.as_ref().context("the connection is closed")?;
-        let (mut tools, mut costs) = (Vec::new(), ListingCost::default());
+        let (mut tools, mut listed_pages) = (Vec::new(), Vec::<String>::new());
         let turn = |page| progress::show(&format!("tools/list, page {page}"));
         let take = |message: &Message<'_>| {
             let listed = message.member("result").and_then(|result| result.member("tools"));
@@ -60,7 +60,7 @@ impl<'a> Asked<'a> {
             if tools.len() > MOST_TOOLS {
                 return Err(endless(&format!("more than {MOST_TOOLS} tools")));
             }
-            costs.add(message);
+            listed_pages.push(message.text().to_owned());
             Ok(())
         };
         let listing = pages(connection, "tools/list", turn, take);
@@ -68,8 +68,8 @@ impl<'a> Asked<'a> {
             let what = format!("the tools are not listed within {} seconds", LISTING.as_secs());
             hinted(what, "see whether the server gives the same page again and again")
         })??;
-        costs.sort();
-        Ok((tools, costs))
+        // Tokens are counted once all pages are there, so that a listing over its bound is refused first.
+        Ok((tools, ListingCost::of(&listed_pages)))
     }
 
     /// What comes of a call, or why nothing does.

@@ -39,8 +39,17 @@ pub(super) struct ToolCost {
 }
 
 impl ListingCost {
-    /// Counts one page of a listing.
-    pub(super) fn add(&mut self, page: &Message<'_>) {
+    /// Counts the pages of a listing.
+    pub(super) fn of(pages: &[String]) -> Self {
+        let mut costs = Self::default();
+        for page in pages.iter().filter_map(|page| Message::parse(page.as_bytes()).ok()) {
+            costs.add(&page);
+        }
+        costs.tools.sort_by_key(|tool| std::cmp::Reverse(tool.cost.tokens));
+        costs
+    }
+
+    fn add(&mut self, page: &Message<'_>) {
         let mut bound = BTreeMap::new();
         for tool in listed(page) {
             let Some(name) = name(tool) else { continue };
@@ -51,18 +60,15 @@ impl ListingCost {
             let can_hide = can_hide.into_keys().collect();
             self.tools.push(ToolCost { tool: name, cost, can_hide });
         }
-        self.can_save += saved(page, bound);
+        if !bound.is_empty() {
+            self.can_save += saved(page, bound);
+        }
     }
 
     /// The arguments that can be hidden, as `tool.argument`; of many only the first.
     pub(super) fn can_hide(&self) -> Vec<String> {
         let all = self.tools.iter().flat_map(|tool| tool.can_hide.iter().map(move |name| (&tool.tool, name)));
         all.take(MOST_NAMED).map(|(tool, name)| format!("{}.{}", quoted(tool), quoted(name))).collect()
-    }
-
-    /// Puts the most expensive first, once all pages are there.
-    pub(super) fn sort(&mut self) {
-        self.tools.sort_by_key(|tool| std::cmp::Reverse(tool.cost.tokens));
     }
 }
 
@@ -119,12 +125,7 @@ mod tests {
                 "outputSchema":{{"type":"object","description":"not counted"}}}}]}}}}"#
             )
         };
-        let count = |text: &str| {
-            let mut listing = ListingCost::default();
-            listing.add(&Message::parse(text.as_bytes()).unwrap());
-            listing.sort();
-            listing
-        };
+        let count = |text: &str| ListingCost::of(&[text.to_owned()]);
         let (with, without) = (count(&page(tz)), count(&page("")));
         assert_eq!(with.tools.iter().map(|tool| tool.tool.as_str()).collect::<Vec<_>>(), ["clock", "a"]);
         assert_eq!(

@@ -302,7 +302,7 @@ impl Page {
     pub(super) fn close_cell(&mut self) {
         if let Some(table) = self.table.as_mut().filter(|table| table.in_cell && table.nested == 0) {
             let text = self.inline.take(self.style, EscapeContext::Cell);
-            table.close_cell(text);
+            table.close_cell(&text);
         }
     }
 

@@ -30,7 +30,7 @@ impl Table {
         self.in_cell = true;
     }
 
-    pub(super) fn close_cell(&mut self, text: String) {
+    pub(super) fn close_cell(&mut self, text: &str) {
         self.in_cell = false;
         let Some(row) = self.rows.last_mut() else { return };
         if row.len() < MAX_COLUMNS {

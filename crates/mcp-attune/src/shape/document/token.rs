@@ -159,7 +159,7 @@ pub(super) fn attribute<'h>(attributes: &'h str, wanted: &str) -> Option<&'h str
         let mut behind_first = rest.char_indices().skip(1);
         let ends = |char: char| char.is_ascii_whitespace() || matches!(char, '=' | '/');
         let end = behind_first.find(|(_, char)| ends(*char)).map_or(rest.len(), |(at, _)| at);
-        let Some((name, after)) = rest.split_at_checked(end) else { return None };
+        let (name, after) = rest.split_at_checked(end)?;
         if name.is_empty() {
             return None;
         }
