@@ -91,7 +91,11 @@ pub(crate) fn app() -> axum::Router {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     match std::env::args().nth(1) {
-        Some(address) => axum::serve(tokio::net::TcpListener::bind(address).await?, app()).await?,
+        Some(address) => {
+            let listener = tokio::net::TcpListener::bind(address).await?;
+            println!("listening on http://{}/mcp", listener.local_addr()?);
+            axum::serve(listener, app()).await?;
+        }
         None => _ = Clock.serve(stdio(Settings::default())).await?.waiting().await?,
     }
     Ok(())
