@@ -12,6 +12,7 @@
 //! Rules: F5–F13, G8.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use mcp_attune::session::Task;
 use mcp_attune::task::{TaskTools, created_by, named_by_client, named_by_server, renamed};
@@ -25,16 +26,12 @@ use crate::seal::Seal;
 #[derive(Clone, Debug)]
 pub(crate) struct TaskIds {
     seal: Seal,
-    opened: Vec<Opened>,
+    /// The tasks that were opened, by the ids that their caller names. A message may name one many times.
+    opened: HashMap<String, Task>,
+    /// The ids that their caller names, by the server's own.
+    shown: HashMap<String, String>,
     /// The tool that the request calls, where a task that it creates is to carry it.
     creator: Option<String>,
-}
-
-/// A task as its caller names it, opened.
-#[derive(Clone, Debug)]
-struct Opened {
-    shown: String,
-    task: Task,
 }
 
 impl TaskIds {
@@ -44,21 +41,23 @@ impl TaskIds {
         let open = |place: Value<'_>| {
             let shown = place.text().and_then(Text::decode)?;
             let task = seal.open_task(shown.as_bytes()).ok()??;
-            Some(Opened { shown: shown.into_owned(), task })
+            Some((shown.into_owned(), task))
         };
-        let opened: Vec<_> = named_by_client(message).into_iter().filter_map(open).collect();
-        (!opened.is_empty()).then(|| Self { seal: seal.clone(), opened, creator: None })
+        let opened: HashMap<_, _> = named_by_client(message).into_iter().filter_map(open).collect();
+        let shown = opened.iter().map(|(shown, task)| (task.upstream().to_owned(), shown.clone())).collect();
+        (!opened.is_empty()).then(|| Self { seal: seal.clone(), opened, shown, creator: None })
     }
 
     /// Nothing is named, but a task that is created is to carry this tool.
     pub(crate) fn created_by(seal: &Seal, tool: &str) -> Self {
-        Self { seal: seal.clone(), opened: Vec::new(), creator: Some(tool.to_owned()) }
+        let (opened, shown) = Default::default();
+        Self { seal: seal.clone(), opened, shown, creator: Some(tool.to_owned()) }
     }
 
     /// The tools of the tasks, by the server's own ids.
     pub(crate) fn tools(&self) -> TaskTools {
         let mut tools = TaskTools::default();
-        for Opened { task, .. } in &self.opened {
+        for task in self.opened.values() {
             tools.add(task.upstream(), task.tool());
         }
         tools
@@ -66,10 +65,7 @@ impl TaskIds {
 
     /// A message as the server gets it.
     pub(crate) fn onward<'m>(&self, message: Cow<'m, str>) -> Cow<'m, str> {
-        let own = |id: &str| {
-            let opened = self.opened.iter().find(|opened| opened.shown == id)?;
-            Some(opened.task.upstream().to_owned())
-        };
+        let own = |id: &str| self.opened.get(id).map(|task| task.upstream().to_owned());
         let changed = Message::parse(message.as_bytes())
             .ok()
             .and_then(|message| renamed(&message, &named_by_client(&message), own));
@@ -88,7 +84,7 @@ impl TaskIds {
         });
         let shown = |id: &str| match &created {
             Some((own, shown)) if *own == *id => Some(shown.clone()),
-            _ => self.opened.iter().find(|it| it.task.upstream() == id).map(|it| it.shown.clone()),
+            _ => self.shown.get(id).cloned(),
         };
         renamed(&message, &named_by_server(&message), shown).map(String::into_bytes)
     }
