@@ -4,7 +4,7 @@
 //!    allocation. What does not fit is dropped and counted (`attune_log_lines_dropped_total`), so a log that nobody reads
 //!    holds up no call. That is why a host's other lines go the same way ([`AccessLog::line`]).
 //! 2. The writer takes all records at once, formats them into one buffer that it keeps, and writes that in one piece. It sleeps
-//!    for [`GATHER`] in between, and is woken only when the queue was empty.
+//!    for `GATHER` in between, and is woken only when the queue was empty.
 //! 3. In a line is nothing that a caller said but the id of the request: a tool is named only where the server has listed it,
 //!    a language is one that is served, and arguments are in none.
 //!
