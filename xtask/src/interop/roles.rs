@@ -20,7 +20,7 @@ use super::install;
 use super::local::list;
 use super::packages;
 use super::running::Running;
-use super::servers::Server;
+use super::servers::{Ours, Server};
 use crate::shell;
 
 /// A step of a script may take this long: one of them compiles.
@@ -29,7 +29,7 @@ const STEP_TIMEOUT: Duration = Duration::from_secs(600);
 /// Runs all roles, or those that need nothing but Attune.
 pub(crate) fn run(quick: bool) -> Result<Vec<String>> {
     let roles = script::read()?;
-    let attune = shell::built("build -p mcp-attune-cli --bin attune")?;
+    let attune = Ours::build()?.attune;
     let programs = if quick { BTreeMap::new() } else { programs()? };
     let mut faults = Vec::new();
     for role in roles.iter().filter(|role| !quick || role.quick) {
