@@ -22,6 +22,8 @@ use super::servers::{ANYWHERE, Server};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 const EXTENSION: &str = "io.modelcontextprotocol/content-negotiation";
+/// When the clock of the demo stands still, so that what is expected of it stays the same.
+const NOW: &str = "2026-02-22T08:30:00Z";
 
 const CLIENTS: [(Sdk, &str); 3] =
     [(Sdk::TypeScript1, LEGACY), (Sdk::TypeScript2, LEGACY), (Sdk::TypeScript2, MODERN)];
@@ -100,8 +102,12 @@ pub(crate) fn run(_quick: bool) -> Result<Vec<String>> {
     let script = folder.join("steps.json");
     fs::write(&script, steps().to_string())?;
     let attune = || Command::new(&packages.ours.attune);
-    let demo = Server::start(attune().args(["demo", "--listen", ANYWHERE, "--admin", ANYWHERE]), "shaped")?;
-    let bare = Server::start(attune().args(["demo", "--bare", "--listen", ANYWHERE]), "shaped-bare")?;
+    let demo = Server::start(
+        attune().args(["demo", "--now", NOW, "--listen", ANYWHERE, "--admin", ANYWHERE]),
+        "shaped",
+    )?;
+    let bare =
+        Server::start(attune().args(["demo", "--bare", "--now", NOW, "--listen", ANYWHERE]), "shaped-bare")?;
 
     let ask = |server: &Server, name: &str, tags| {
         let all = CLIENTS.map(|(sdk, era)| {
