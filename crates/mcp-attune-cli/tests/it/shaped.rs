@@ -544,13 +544,20 @@ fn an_answer_without_a_word_in_the_language_is_called_what_it_is() {
         "note: the words of the answer are in `en`, and none were found in `de`; dates, numbers and money may be written \
          for the reader all the same"
     );
-    let metrics = get(&admin, "/metrics");
-    let counted = metrics.lines().find(|line| line.contains("requests_total") && line.contains("tools/call"));
-    assert!(counted.is_some_and(|line| line.contains("language=\"en\"")), "{metrics}");
+    // Both are written after the answer has left.
+    let counted = until("the call is counted", || {
+        let metrics = get(&admin, "/metrics");
+        let line =
+            metrics.lines().find(|line| line.contains("requests_total") && line.contains("tools/call"));
+        line.map(str::to_owned)
+    });
+    assert!(counted.contains("language=\"en\""), "{counted}");
+    let log = until("the language is in the log", || {
+        let log = fs::read_to_string(&log).expect("a log");
+        log.contains("language reported").then_some(log)
+    });
     let _ = child.kill();
     let _ = child.wait();
-    let log = fs::read_to_string(&log).expect("a log");
     let chosen = log.lines().find(|line| line.contains("language chosen")).unwrap_or_else(|| panic!("{log}"));
     assert!(chosen.contains("de") && chosen.contains(r#"of=["en", "de"]"#), "{chosen}");
-    assert!(log.contains("language reported"), "{log}");
 }
