@@ -4,6 +4,8 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 use crate::attune;
 use crate::demo::NOW;
@@ -19,6 +21,28 @@ impl Drop for Served {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The log of a gateway that was just started, as it grows, and the addresses that its first two lines name: its own and that of
+/// its admin listener.
+pub(crate) fn listen_to(child: &mut Child) -> (Arc<Mutex<String>>, [String; 2]) {
+    let log = Arc::<Mutex<String>>::default();
+    let (lines, kept) = (BufReader::new(child.stderr.take().expect("a pipe")), Arc::clone(&log));
+    thread::spawn(move || {
+        for line in lines.lines().map_while(Result::ok) {
+            *kept.lock().expect("a log") += &format!("{line}\n");
+        }
+    });
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let mut next = || {
+        let line =
+            out.next().and_then(Result::ok).unwrap_or_else(|| panic!("{}", log.lock().expect("a log")));
+        let start = line.find("://").expect("an address") + "://".len();
+        line[start..].split(['/', ',']).next().unwrap_or_default().to_owned()
+    };
+    let addresses = [next(), next()];
+    thread::spawn(move || out.map_while(Result::ok).for_each(drop));
+    (log, addresses)
 }
 
 impl Served {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::serving::get;
+use crate::serving::{get, listen_to};
 
 /// Long enough for any machine; a test that passes does not wait for it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -99,21 +99,7 @@ impl Gateway {
             .stderr(Stdio::piped())
             .spawn()
             .expect("attune starts");
-        let log = Arc::<Mutex<String>>::default();
-        let (lines, kept) = (BufReader::new(child.stderr.take().expect("a pipe")), Arc::clone(&log));
-        thread::spawn(move || {
-            for line in lines.lines().map_while(Result::ok) {
-                *kept.lock().expect("a log") += &format!("{line}\n");
-            }
-        });
-        let mut out = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        let mut next = || {
-            let line =
-                out.next().and_then(Result::ok).unwrap_or_else(|| panic!("{}", log.lock().expect("a log")));
-            let start = line.find("http://").expect("an address") + "http://".len();
-            line[start..].split(['/', ',']).next().unwrap_or_default().to_owned()
-        };
-        let (address, admin) = (next(), next());
+        let (log, [address, admin]) = listen_to(&mut child);
         Self { child, address, admin, file, log }
     }
 
