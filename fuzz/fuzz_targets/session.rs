@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mcp_attune::session::{Event, Features, Session};
+use mcp_attune::session::{Event, Features, Session, Task};
 use mcp_attune_wire::message::Message;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -14,6 +14,10 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(event) = Event::decode(bytes) {
         assert_eq!(event.encode(), bytes);
         assert!(bytes.len() <= Event::MAX_LEN);
+    }
+    if let Ok(task) = Task::decode(bytes) {
+        assert_eq!(task.encode(), bytes);
+        assert!(bytes.len() <= Task::MAX_LEN);
     }
     if let Ok(message) = Message::parse(bytes) {
         let declared = Features::declared(&message);
