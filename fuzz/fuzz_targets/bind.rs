@@ -18,7 +18,8 @@ use mcp_attune_wire::message::Message;
 
 static BINDINGS: LazyLock<Bindings> = LazyLock::new(|| {
     let context = |from, hide| Binding { fills: Fills::Context { from, default: None }, hide };
-    let end = |part, written, hide| Binding { fills: Fills::Interval { named: "p".into(), part, written }, hide };
+    let end =
+        |part, written, hide| Binding { fills: Fills::Interval { named: "p".into(), part, written }, hide };
     let bound = [
         ("tz", context(Source::Timezone, true)),
         ("now", context(Source::Now(Written::DateTime), false)),
@@ -46,7 +47,8 @@ fuzz_target!(|input: &str| {
             assert!(onward.arguments().all(|(name, _)| !name.is("p")));
         }
     }
-    let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"t","inputSchema":{input}}}]}}}}"#);
+    let answer =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"t","inputSchema":{input}}}]}}}}"#);
     let Ok(answer) = Message::parse(answer.as_bytes()) else { return };
     let edits = BINDINGS.show(&answer);
     let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();

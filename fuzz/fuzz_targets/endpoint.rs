@@ -8,7 +8,10 @@ fuzz_target!(|path: &str| {
     let canonical = canonical(path);
     assert!(canonical.is_empty() || canonical.starts_with('/'));
     assert!(canonical.split('/').skip(1).all(|segment| !["", ".", ".."].contains(&segment)));
-    assert!(!canonical.contains(['\\', ';', '?', '#', ' ']) && !canonical.chars().any(|char| char.is_ascii_uppercase()));
+    assert!(
+        !canonical.contains(['\\', ';', '?', '#', ' '])
+            && !canonical.chars().any(|char| char.is_ascii_uppercase())
+    );
     assert!(!is_alias(path, path));
     let shouted = path.to_ascii_uppercase();
     assert!(shouted == path || is_alias(&shouted, path), "{path}");

@@ -19,7 +19,9 @@ static FORMATTERS: LazyLock<Formatters> = LazyLock::new(|| Formatters::new(&TAGS
 
 fuzz_target!(|input: &str| {
     let mut parts = input.splitn(3, "\n--\n");
-    let (Some(method), Some(file), Some(message)) = (parts.next(), parts.next(), parts.next()) else { return };
+    let (Some(method), Some(file), Some(message)) = (parts.next(), parts.next(), parts.next()) else {
+        return;
+    };
     let [en, de] = &*TAGS;
     let Ok((locale, findings)) = Locale::read(de.clone(), file.as_bytes()) else { return };
     for finding in &findings {
@@ -45,8 +47,11 @@ fuzz_target!(|input: &str| {
 fn compare(before: &Value, after: &mut Value, name: &str) {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => {
-            after.retain(|name, _| before.contains_key(name) || matches!(name.as_str(), "title" | "_meta" | "data")
-                || name == "io.modelcontextprotocol/contentLanguage");
+            after.retain(|name, _| {
+                before.contains_key(name)
+                    || matches!(name.as_str(), "title" | "_meta" | "data")
+                    || name == "io.modelcontextprotocol/contentLanguage"
+            });
             for (name, value) in before {
                 compare(value, after.get_mut(name).expect("nothing is taken out"), name);
             }
@@ -56,7 +61,10 @@ fn compare(before: &Value, after: &mut Value, name: &str) {
             before.iter().zip(after).for_each(|(before, after)| compare(before, after, name));
         }
         (Value::String(_), Value::String(_))
-            if matches!(name, "title" | "description" | "message" | "text" | "instructions" | "enumNames") => {}
+            if matches!(
+                name,
+                "title" | "description" | "message" | "text" | "instructions" | "enumNames"
+            ) => {}
         (before, after) => assert_eq!(before, after, "{name}"),
     }
 }

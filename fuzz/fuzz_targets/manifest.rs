@@ -6,7 +6,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use mcp_attune::bundle::{
-    Files, Inside, Locales, Manifest, NoPicture, Picture, Problem, Resolve, Size, Thresholds, Unavailable, check, choose,
+    Files, Inside, Locales, Manifest, NoPicture, Picture, Problem, Resolve, Size, Thresholds, Unavailable,
+    check, choose,
 };
 use mcp_attune::language::Tag;
 

@@ -54,7 +54,10 @@ fn nothing_acts(page: &str) {
         | Options::ENABLE_GFM;
     for event in Parser::new_ext(page, options) {
         match event {
-            Event::Html(_) | Event::InlineHtml(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {
+            Event::Html(_)
+            | Event::InlineHtml(_)
+            | Event::FootnoteReference(_)
+            | Event::TaskListMarker(_) => {
                 panic!("{event:?} in {page}");
             }
             Event::Start(Part::Link { link_type, dest_url, .. }) => {

@@ -29,9 +29,9 @@ const WHOLE: [&str; 7] = [
 ];
 
 static TEMPLATES: LazyLock<Vec<Template>> = LazyLock::new(|| {
-    let each = FILTERS.split_whitespace().flat_map(|filter| {
-        ["data", "a", "b.a"].map(|value| format!("{{{{ {value} | {filter} }}}}"))
-    });
+    let each = FILTERS
+        .split_whitespace()
+        .flat_map(|filter| ["data", "a", "b.a"].map(|value| format!("{{{{ {value} | {filter} }}}}")));
     let sources: Vec<String> = each.chain(WHOLE.map(str::to_owned)).collect();
     let compiled = |kind| sources.iter().map(move |source| Template::compile(kind, source).unwrap());
     ["md", "txt", "json"].into_iter().flat_map(compiled).collect()
@@ -41,9 +41,14 @@ static VALUES: LazyLock<Vec<Format>> = LazyLock::new(|| {
     let of = |(locale, zone)| {
         Formatters::default().format([&Tag::parse(locale).unwrap()], TimeZone::get(zone).unwrap())
     };
-    [("en-US", "America/New_York"), ("de-CH", "Europe/Zurich"), ("ar-EG", "Africa/Cairo"), ("ja", "Asia/Tokyo")]
-        .map(of)
-        .into()
+    [
+        ("en-US", "America/New_York"),
+        ("de-CH", "Europe/Zurich"),
+        ("ar-EG", "Africa/Cairo"),
+        ("ja", "Asia/Tokyo"),
+    ]
+    .map(of)
+    .into()
 });
 
 fuzz_target!(|input: (u8, i64, &[u8])| {
@@ -60,7 +65,10 @@ fuzz_target!(|input: (u8, i64, &[u8])| {
             Kind::Json => assert!(Message::parse(printed.as_bytes()).is_ok(), "{printed}"),
             // What is written as JSON has its controls in escapes, or above those that JSON escapes.
             _ if template.source().contains("tojson") => {}
-            _ => assert!(!printed.contains(|char: char| char.is_control() && !"\n\t".contains(char)), "{printed:?}"),
+            _ => assert!(
+                !printed.contains(|char: char| char.is_control() && !"\n\t".contains(char)),
+                "{printed:?}"
+            ),
         }
     }
 });
