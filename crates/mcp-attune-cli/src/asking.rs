@@ -9,6 +9,7 @@ mod onlooker;
 mod question;
 pub(crate) mod scripted;
 pub(crate) mod system;
+mod words;
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use serde_json::value::RawValue;
 use self::caller::{Caller, Said};
 use self::onlooker::Onlooker;
 use self::scripted::Answers;
+use self::words::Words;
 use crate::exit::{self, Exit, hinted};
 use crate::progress;
 use crate::running::one_thread;
@@ -81,8 +83,9 @@ impl Ask {
         let all_terminals = std::io::stdin().is_terminal()
             && std::io::stdout().is_terminal()
             && std::io::stderr().is_terminal();
-        let onlooker =
-            Arc::new(Onlooker::new(self.caller.raw, all_terminals, self.answers, target.to_string()));
+        let words = Words::of(&said.accept);
+        let onlooker = Onlooker::new(self.caller.raw, all_terminals, self.answers, words, target.to_string());
+        let onlooker = Arc::new(onlooker);
         let mut options = Options::default();
         self.caller.identify(target, &mut options)?;
         options.trust = self.trusted.read()?;

@@ -71,6 +71,8 @@ impl fmt::Display for Source {
 #[derive(Clone, Debug)]
 pub(crate) struct Said {
     pub(crate) profile: CallerProfile,
+    /// What they want to read; empty where nothing is said of it.
+    pub(crate) accept: AcceptLanguage,
     pub(crate) language: Option<Source>,
     pub(crate) timezone: Option<(Zone, Source)>,
     /// The names of the other fields of the context.
@@ -82,21 +84,16 @@ impl Caller {
     /// they did not say; a program gets what it asks for, wherever it runs.
     pub(crate) fn said(&self) -> anyhow::Result<Said> {
         let person = std::io::stdout().is_terminal();
+        let language = match self.language.as_deref() {
+            Some("none") => None,
+            Some(text) => Some((preference(text)?, Source::Option("--language"))),
+            None if person => system::language().map(|(accept, name)| (accept, Source::Variable(name))),
+            None => None,
+        };
+        let (accept, source) = language.unzip();
         let mut profile = CallerProfile::default();
-        let mut source = None;
-        match self.language.as_deref() {
-            Some("none") => {}
-            Some(text) => {
-                profile = profile.language(preference(text)?);
-                source = Some(Source::Option("--language"));
-            }
-            None if person => {
-                if let Some((preference, variable)) = system::language() {
-                    profile = profile.language(preference);
-                    source = Some(Source::Variable(variable));
-                }
-            }
-            None => {}
+        if let Some(accept) = &accept {
+            profile = profile.language(accept.clone());
         }
         let timezone = match self.timezone.as_deref() {
             Some("none") => None,
@@ -120,7 +117,7 @@ impl Caller {
             let (what, hint) = told.split_once("; ").unwrap_or((&told, "see `attune features parse --help`"));
             hinted(format!("--feature: {what}"), hint)
         })?;
-        Ok(Said { profile, language: source, timezone, context: names })
+        Ok(Said { profile, accept: accept.unwrap_or_default(), language: source, timezone, context: names })
     }
 
     /// Adds the headers, and the token as one of them.

@@ -6,18 +6,10 @@ use mcp_attune_wire::json::Value as Written;
 use serde_json::Value;
 
 use super::question::{Left, Person, heard};
+use super::words::{Words, filled};
 use crate::show::content::text;
 use crate::show::plain;
 use crate::text::quoted;
-
-/// What a yes or a no says.
-pub(super) fn truth(said: &str) -> Option<bool> {
-    match said.to_ascii_lowercase().as_str() {
-        "y" | "yes" | "true" => Some(true),
-        "n" | "no" | "false" => Some(false),
-        _ => None,
-    }
-}
 
 /// A field of a form.
 pub(super) struct Field {
@@ -50,13 +42,13 @@ impl Field {
     }
 
     /// Asks until the answer fits; none where it is left out.
-    pub(super) fn ask(&self, person: &mut impl Person) -> Result<Option<Value>, Left> {
+    pub(super) fn ask(&self, words: &Words, person: &mut impl Person) -> Result<Option<Value>, Left> {
         let about = self.description.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
         person.tell(&format!("{}{about}", self.title));
         for (number, (_, called)) in self.choices.iter().enumerate() {
             person.tell(&format!("  {}  {called}", number + 1));
         }
-        let prompt = format!("{}> ", self.expected());
+        let prompt = format!("{}> ", self.expected(words));
         loop {
             let said = heard(person, &prompt)?;
             if said.is_empty() {
@@ -64,12 +56,12 @@ impl Field {
                     (Some(default), _) => return Ok(Some(default.clone())),
                     (None, false) => return Ok(None),
                     (None, true) => {
-                        person.tell("This cannot be left out.");
+                        person.tell(&words.required);
                         continue;
                     }
                 }
             }
-            match self.read_answer(&said) {
+            match self.read_answer(&said, words) {
                 Ok(value) => return Ok(Some(value)),
                 Err(why) => person.tell(&why),
             }
@@ -89,31 +81,36 @@ impl Field {
     }
 
     /// What is asked for, in a word, and what an empty line stands for.
-    fn expected(&self) -> String {
+    fn expected(&self, words: &Words) -> String {
         let kind = match self.kind.as_str() {
-            "array" => "numbers, with commas",
-            _ if !self.choices.is_empty() => "number",
-            "boolean" => "y/n",
-            "integer" => "whole number",
-            "number" => "number",
-            _ => self.format.as_deref().unwrap_or("text"),
+            "array" => &words.choices,
+            _ if !self.choices.is_empty() => &words.choice,
+            "boolean" => &format!("{}/{}", words.letter(true), words.letter(false)),
+            "integer" => &words.whole_number,
+            "number" => &words.number,
+            _ => match self.format.as_deref() {
+                None => &words.text,
+                Some("email") => &words.email,
+                Some("uri") => &words.uri,
+                Some("date") => &words.date,
+                Some("date-time") => &words.date_time,
+                Some(other) => &plain::line(other),
+            },
         };
-        let usual = match (&self.default, self.required) {
-            (Some(default), _) => format!(" [{}]", self.called(default)),
-            (None, false) => " [leave out]".to_owned(),
-            (None, true) => String::new(),
-        };
-        format!("{}{usual}", plain::line(kind))
+        match (&self.default, self.required) {
+            (Some(default), _) => format!("{kind} [{}]", self.called(default, words)),
+            (None, false) => format!("{kind} [{}]", words.leave_out),
+            (None, true) => kind.clone(),
+        }
     }
 
     /// A value as its choice is shown, or as a person would write it.
-    fn called(&self, value: &Value) -> String {
+    fn called(&self, value: &Value, words: &Words) -> String {
         let one = |value: &Value| {
             let chosen = self.choices.iter().enumerate().find(|(_, (choice, _))| choice == value);
             match (chosen, value) {
                 (Some((number, (_, called))), _) => format!("{} {called}", number + 1),
-                (None, Value::Bool(true)) => "y".to_owned(),
-                (None, Value::Bool(false)) => "n".to_owned(),
+                (None, Value::Bool(yes)) => words.letter(*yes).to_owned(),
                 (None, Value::String(text)) => plain::line(text),
                 (None, value) => plain::line(&value.to_string()),
             }
@@ -125,55 +122,51 @@ impl Field {
     }
 
     /// What an answer stands for, or why it is none.
-    pub(super) fn read_answer(&self, said: &str) -> Result<Value, String> {
+    pub(super) fn read_answer(&self, said: &str, words: &Words) -> Result<Value, String> {
         let value = match self.kind.as_str() {
             "array" => {
                 let parts = said.split(',').map(str::trim).filter(|part| !part.is_empty());
-                Value::Array(parts.map(|part| self.choice(part)).collect::<Result<_, _>>()?)
+                Value::Array(parts.map(|part| self.choice(part, words)).collect::<Result<_, _>>()?)
             }
-            _ if !self.choices.is_empty() => self.choice(said)?,
-            "boolean" => Value::Bool(truth(said).ok_or("Write y or n.")?),
-            "integer" => Value::from(said.parse::<i64>().map_err(|_| "Write a whole number.")?),
+            _ if !self.choices.is_empty() => self.choice(said, words)?,
+            "boolean" => Value::Bool(words.truth(said).ok_or(&*words.write_yes_or_no)?),
+            "integer" => Value::from(said.parse::<i64>().map_err(|_| &*words.write_whole_number)?),
             "number" => {
                 let number = said.parse().ok().and_then(serde_json::Number::from_f64);
-                Value::Number(number.ok_or("Write a number, such as 2.5.")?)
+                Value::Number(number.ok_or(&*words.write_number)?)
             }
-            _ => Value::from(self.formatted(said)?),
+            _ => Value::from(self.formatted(said, words)?),
         };
         let breaches = self.schema.as_ref().and_then(|schema| schema.breaches(&value, 3)).unwrap_or_default();
         match breaches.first() {
             None => Ok(value),
-            Some(breach) => Err(format!("That does not fit: {}.", plain::line(&breach.why))),
+            Some(breach) => Err(filled(&words.misfit, &[&plain::line(&breach.why)])),
         }
     }
 
     /// One of the choices, by its number, its value or its name.
-    fn choice(&self, said: &str) -> Result<Value, String> {
+    fn choice(&self, said: &str, words: &Words) -> Result<Value, String> {
         let by_number = || self.choices.get(said.parse::<usize>().ok()?.checked_sub(1)?);
         let is = |(value, called): &&(Value, String)| value == said || called.eq_ignore_ascii_case(said);
         let chosen = self.choices.iter().find(is).or_else(by_number);
         let none = || match self.choices.len() {
-            0 => "There is nothing to choose from.".to_owned(),
-            most => format!("{} is none of them; write a number from 1 to {most}.", quoted(said)),
+            0 => words.no_choices.clone(),
+            most => filled(&words.no_such_choice, &[&quoted(said).to_string(), &most.to_string()]),
         };
         chosen.map(|(value, _)| value.clone()).ok_or_else(none)
     }
 
-    fn formatted<'s>(&self, said: &'s str) -> Result<&'s str, &'static str> {
+    fn formatted<'s>(&self, said: &'s str, words: &'s Words) -> Result<&'s str, &'s str> {
         let (fits, why) = match self.format.as_deref() {
             Some("email") => (
                 said.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.')),
-                "Write an address, such as a@example.com.",
+                &*words.write_email,
             ),
-            Some("uri") => (
-                said.parse::<http::Uri>().is_ok_and(|uri| uri.scheme().is_some()),
-                "Write a URI, such as https://example.com/.",
-            ),
-            Some("date") => (said.parse::<jiff::civil::Date>().is_ok(), "Write a date, such as 2026-11-12."),
-            Some("date-time") => (
-                Instant::parse(said).is_ok(),
-                "Write a time with its offset, such as 2026-11-12T14:23:00+01:00.",
-            ),
+            Some("uri") => {
+                (said.parse::<http::Uri>().is_ok_and(|uri| uri.scheme().is_some()), &*words.write_uri)
+            }
+            Some("date") => (said.parse::<jiff::civil::Date>().is_ok(), &*words.write_date),
+            Some("date-time") => (Instant::parse(said).is_ok(), &*words.write_date_time),
             _ => (true, ""),
         };
         if fits { Ok(said) } else { Err(why) }

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 
 use super::question;
 use super::scripted::{Answers, Scripted};
+use super::words::Words;
 use crate::exit;
 use crate::paint::{self, Style};
 use crate::progress;
@@ -37,6 +38,8 @@ pub(crate) struct Onlooker {
     person: bool,
     /// What the command line answers, in place of the person.
     scripted: Option<Scripted>,
+    /// The words around questions.
+    words: Arc<Words>,
     server: String,
     terminal: bool,
     /// One question at a time.
@@ -44,10 +47,16 @@ pub(crate) struct Onlooker {
 }
 
 impl Onlooker {
-    pub(crate) fn new(raw: bool, person: bool, answers: Option<Answers>, server: String) -> Self {
+    pub(crate) fn new(
+        raw: bool,
+        person: bool,
+        answers: Option<Answers>,
+        words: Words,
+        server: String,
+    ) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let scripted = answers.map(Scripted::new);
-        Self { raw, person, scripted, server, terminal, asking: Arc::default() }
+        Self { raw, person, scripted, words: Arc::new(words), server, terminal, asking: Arc::default() }
     }
 
     /// Why a question could not be answered.
@@ -100,10 +109,10 @@ impl Onlooker {
             return scripted.answer(&question);
         }
         progress::clear();
-        let (server, asking) = (self.server.clone(), self.asking.clone());
+        let (server, asking, words) = (self.server.clone(), self.asking.clone(), self.words.clone());
         let asked = tokio::task::spawn_blocking(move || {
             let _one = asking.lock().unwrap_or_else(PoisonError::into_inner);
-            question::ask(&question, &server, &mut question::Terminal)
+            question::ask(&question, &server, &words, &mut question::Terminal)
         });
         asked.await.unwrap_or_else(|_| serde_json::json!({ "action": "cancel" }))
     }

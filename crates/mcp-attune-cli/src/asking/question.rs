@@ -5,6 +5,7 @@
 //!    for its default.
 //! 3. Nothing is sent before the person has seen all of it and said yes.
 //! 4. A URL is shown and never opened by us.
+//! 5. The words around it are in the language of the person.
 
 use std::io::{self, BufRead, Write};
 
@@ -12,7 +13,8 @@ use mcp_attune_wire::json::{Text, Value as Written};
 use mcp_attune_wire::message::Message;
 use serde_json::{Map, Value, json};
 
-use super::field::{Field, truth};
+use super::field::Field;
+use super::words::{Words, filled};
 use crate::server::framed;
 use crate::show::content::text;
 use crate::show::wrap::wrapped;
@@ -54,15 +56,15 @@ pub(super) enum Left {
 }
 
 /// Puts the `params` of an `elicitation/create`, as they came, for its result.
-pub(crate) fn ask(params: &str, server: &str, person: &mut impl Person) -> Value {
+pub(crate) fn ask(params: &str, server: &str, words: &Words, person: &mut impl Person) -> Value {
     let framed = framed(params);
     let Some(message) = Message::parse(framed.as_bytes()).ok() else { return json!({ "action": "cancel" }) };
     let Some(question) = message.member("result") else { return json!({ "action": "cancel" }) };
-    person.tell(&format!("{} asks:", plain::line(server)));
+    person.tell(&filled(&words.asks, &[&plain::line(server)]));
     person.tell(&plain::lines(&text(question, "message").unwrap_or_default()));
     let answered = match text(question, "mode").as_deref() {
-        Some("url") => url(question, person).map(|()| None),
-        None | Some("form") => form(question, person).map(Some),
+        Some("url") => url(question, words, person).map(|()| None),
+        None | Some("form") => form(question, words, person).map(Some),
         Some(_) => Err(Left::Declined),
     };
     match answered {
@@ -73,30 +75,28 @@ pub(crate) fn ask(params: &str, server: &str, person: &mut impl Person) -> Value
     }
 }
 
-fn url(question: Written<'_>, person: &mut impl Person) -> Result<(), Left> {
+fn url(question: Written<'_>, words: &Words, person: &mut impl Person) -> Result<(), Left> {
     let url = text(question, "url").unwrap_or_default();
     if !["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)) {
-        person.tell("It names no address of the web to go to, so the answer is no.");
+        person.tell(&words.no_address);
         return Err(Left::Declined);
     }
-    person.tell(&format!("It wants you to go to\n  {}", plain::line(&url)));
-    person.tell("Open it in a browser if you trust it, and come back when you are done there.");
-    agreed(person, "Done? [y/N/!cancel] ", false)
+    person.tell(&format!("{}\n  {}", words.go_to, plain::line(&url)));
+    person.tell(&words.open);
+    agreed(person, &words.done, false, words)
 }
 
-fn form(question: Written<'_>, person: &mut impl Person) -> Result<Value, Left> {
-    person.tell(
-        "(an empty line takes what is in brackets; !decline tells the server no, !cancel that you left)",
-    );
+fn form(question: Written<'_>, words: &Words, person: &mut impl Person) -> Result<Value, Left> {
+    person.tell(&format!("({})", words.form));
     let mut content = Map::new();
     for (name, field) in fields(question) {
-        if let Some(value) = field.ask(person)? {
+        if let Some(value) = field.ask(words, person)? {
             content.insert(name, value);
         }
     }
     let content = Value::Object(content);
-    person.tell(&format!("You answer {}", plain::line(&content.to_string())));
-    agreed(person, "Send it? [Y/n/!cancel] ", true)?;
+    person.tell(&filled(&words.answer, &[&plain::line(&content.to_string())]));
+    agreed(person, &words.send, true, words)?;
     Ok(content)
 }
 
@@ -119,14 +119,19 @@ pub(super) fn fields(question: Written<'_>) -> Vec<(String, Field)> {
 }
 
 /// Whether the person says yes. `usual` is what an empty line says.
-fn agreed(person: &mut impl Person, prompt: &str, usual: bool) -> Result<(), Left> {
+fn agreed(person: &mut impl Person, question: &str, usual: bool, words: &Words) -> Result<(), Left> {
+    let letter = |yes: bool| {
+        let letter = words.letter(yes);
+        if yes == usual { letter.to_uppercase() } else { letter.to_owned() }
+    };
+    let prompt = format!("{question} [{}/{}/!cancel] ", letter(true), letter(false));
     loop {
-        let said = heard(person, prompt)?;
-        match truth(&said) {
+        let said = heard(person, &prompt)?;
+        match words.truth(&said) {
             Some(true) => return Ok(()),
             Some(false) => return Err(Left::Declined),
             None if said.is_empty() => return if usual { Ok(()) } else { Err(Left::Declined) },
-            None => person.tell("That is neither yes nor no."),
+            None => person.tell(&words.neither),
         }
     }
 }
@@ -141,6 +146,8 @@ pub(super) fn heard(person: &mut impl Person, prompt: &str) -> Result<String, Le
 
 #[cfg(test)]
 mod tests {
+    use mcp_attune::language::AcceptLanguage;
+
     use super::*;
 
     /// A person who says these lines, and what they were shown.
@@ -159,8 +166,12 @@ mod tests {
     }
 
     fn asked(params: &str, lines: &[&str]) -> (Value, String) {
+        asked_in(Words::english(), params, lines)
+    }
+
+    fn asked_in(words: &Words, params: &str, lines: &[&str]) -> (Value, String) {
         let mut person = Script(lines.iter(), String::new());
-        let answer = ask(params, "a server", &mut person);
+        let answer = ask(params, "a server", words, &mut person);
         assert_eq!(person.0.next(), None, "{}", person.1);
         (answer, person.1)
     }
@@ -219,6 +230,57 @@ mod tests {
         y/n [n]> 
         You answer {"age":44,"colors":["green"],"name":"Anna","news":false,"seat":"w"}
         Send it? [Y/n/!cancel] y
+        "#);
+    }
+
+    #[test]
+    fn the_words_around_a_form_are_those_of_the_person() {
+        let german = Words::of(&AcceptLanguage::parse("de-CH").expect("a preference"));
+        let lines = ["", "Anna", "nobody", "", "sieben", "44", "3", "1", "", "ja", "vielleicht", "J"];
+        let (answer, shown) = asked_in(&german, FORM, &lines);
+        let content = json!({ "name": "Anna", "age": 44, "seat": "w", "news": true });
+        assert_eq!(answer, json!({ "action": "accept", "content": content }));
+        insta::assert_snapshot!(shown, @r#"
+        a server fragt:
+        Who \u{1b}[2J are you?
+        (eine leere Zeile übernimmt, was in Klammern steht; !decline lehnt ab, !cancel bricht ab)
+        Name
+        Text> 
+        Diese Angabe ist erforderlich.
+        Text> Anna
+        mail
+        E-Mail [weglassen]> nobody
+        Bitte eine Adresse eingeben, zum Beispiel a@example.com.
+        E-Mail [weglassen]> 
+        age
+        ganze Zahl> sieben
+        Bitte eine ganze Zahl eingeben.
+        ganze Zahl> 44
+        seat
+          1  Window
+          2  Aisle
+        Nummer [2 Aisle]> 3
+        3 steht nicht zur Auswahl; bitte eine Nummer von 1 bis 2 eingeben.
+        Nummer [2 Aisle]> 1
+        colors
+          1  red
+          2  green
+        Nummern, mit Kommas [weglassen]> 
+        news
+        j/n [n]> ja
+        Ihre Antwort: {"age":44,"name":"Anna","news":true,"seat":"w"}
+        Abschicken? [J/n/!cancel] vielleicht
+        Das ist weder ja noch nein.
+        Abschicken? [J/n/!cancel] J
+        "#);
+        let url = r#"{"mode":"url","message":"Los","url":"https://example.com/"}"#;
+        insta::assert_snapshot!(asked_in(&german, url, &["j"]).1, @r#"
+        a server fragt:
+        Los
+        Diese Seite soll aufgerufen werden:
+          https://example.com/
+        Öffnen Sie sie im Browser, wenn Sie ihr trauen, und kommen Sie zurück, wenn Sie dort fertig sind.
+        Fertig? [j/N/!cancel] j
         "#);
     }
 

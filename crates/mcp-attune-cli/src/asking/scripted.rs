@@ -12,6 +12,7 @@ use mcp_attune_wire::message::Message;
 use serde_json::{Map, Value, json};
 
 use super::question::fields;
+use super::words::Words;
 use crate::exit::hinted;
 use crate::server::framed;
 use crate::show::content::text;
@@ -122,7 +123,7 @@ impl Scripted {
                 pairs.iter().filter(|(key, _)| *key == name).map(|(_, value)| value.as_str()).collect();
             if !given.is_empty() {
                 self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
-                let value = field.read_answer(&given.join(",")).map_err(|why| Fault {
+                let value = field.read_answer(&given.join(","), Words::english()).map_err(|why| Fault {
                     what: format!("--answer {}={}: {why}", quoted(&name), quoted(&given.join(","))),
                     hint: field.expected_values(),
                 })?;
