@@ -201,8 +201,8 @@ fn the_document_of_the_manifest_allows_more_than_the_official_tool() {
         ],
     );
     finds(
-        json!({"icon": "a.png", "icons": [{"src": "a.png", "sizes": "16x16 32x32"}]}),
-        &[("a.png", "16x16")],
+        json!({"icon": "icon.png", "icons": [{"src": "a.png", "sizes": "16x16 32x32"}]}),
+        &[("a.png", "16x16"), ("icon.png", "512x512")],
         &[
             "error accepted official icons.0.size: missing",
             "error accepted official icons.0.sizes: unknown-key",
@@ -210,8 +210,8 @@ fn the_document_of_the_manifest_allows_more_than_the_official_tool() {
         ],
     );
     finds(
-        json!({"icon": "a.png", "icons": [{"src": "a.png", "sizes": "any"}]}),
-        &[("a.png", "16x16")],
+        json!({"icon": "icon.png", "icons": [{"src": "a.png", "sizes": "any"}]}),
+        &[("a.png", "16x16"), ("icon.png", "512x512")],
         &["error official icons.0.size: missing", "error official icons.0.sizes: unknown-key"],
     );
     finds(
@@ -271,7 +271,7 @@ fn icons_are_there_and_what_they_say() {
         ("b.png", "32x16"),
         ("no.txt", "x"),
         ("t.png", "16x16 opaque"),
-        ("icon.png", "64x64"),
+        ("icon.png", "512x512"),
     ];
     let icons = |icons: Value, expected: &[&str]| {
         finds(json!({"icon": "icon.png", "icons": icons}), &files, expected);
@@ -310,8 +310,26 @@ fn icons_are_there_and_what_they_say() {
 }
 
 #[test]
+fn the_one_icon_is_large_enough_for_every_host() {
+    let files = [("a.png", "511x511"), ("b.png", "512x512"), ("c.png", "1024x1024"), ("d.png", "32x16")];
+    let icon = |name: &str, expected: &[&str]| finds(json!({"icon": name}), &files, expected);
+    icon("a.png", &["warning attune icon: icon-small"]);
+    icon("b.png", &[]);
+    icon("c.png", &[]);
+    icon("d.png", &["warning attune icon: icon-not-square"]);
+    // Beside those for themes too: hosts that know none of them show it.
+    let icons = json!({"icon": "a.png", "icons": [{"src": "b.png", "size": "512x512"}]});
+    finds(icons, &files, &["warning attune icon: icon-small"]);
+}
+
+#[test]
 fn icons_can_be_seen_on_their_theme() {
-    let files = [("bright.png", "16x16 bright"), ("dim.png", "16x16 dim"), ("icon.png", "64x64")];
+    let files = [
+        ("bright.png", "16x16 bright"),
+        ("dim.png", "16x16 dim"),
+        ("icon.png", "512x512"),
+        ("night.png", "512x512 dim"),
+    ];
     let seen = |src: &str, theme: &str, expected: &[&str]| {
         let mut icon = json!({"src": src, "size": "16x16"});
         if !theme.is_empty() {
@@ -327,8 +345,8 @@ fn icons_can_be_seen_on_their_theme() {
     seen("dim.png", "light", &[]);
     seen("dim.png", "", &hard);
     seen("dim.png", "high-contrast", &[]);
-    finds(json!({"icon": "dim.png"}), &files, &["warning attune icon: icon-hard-to-see"]);
-    let report = judge(json!({"icon": "dim.png"}), &files);
+    finds(json!({"icon": "night.png"}), &files, &["warning attune icon: icon-hard-to-see"]);
+    let report = judge(json!({"icon": "night.png"}), &files);
     assert_eq!(
         report.ours[0].what.to_string(),
         "hard to see on a dark background: its contrast is 1.4 to 1, and 3.0 to 1 is enough"

@@ -31,6 +31,8 @@ pub enum IconProblem {
     NoSuchSize,
     /// It is not as wide as high.
     NotSquare(Size),
+    /// It is the one icon, and smaller than hosts show it.
+    Small(Size),
     /// It is for a theme, and brings a background of its own.
     Opaque,
     /// It is hard to see.
@@ -68,6 +70,9 @@ impl fmt::Display for IconProblem {
             }
             Self::NoSuchSize => f.write_str("no picture has that size"),
             Self::NotSquare(size) => write!(f, "the picture is {size}, and icons are square"),
+            Self::Small(size) => {
+                write!(f, "the picture is {size}, and hosts show it with up to {FULL}x{FULL} pixels")
+            }
             Self::Opaque => {
                 f.write_str("the icon is for a theme and opaque, so that it brings its own background")
             }
@@ -98,6 +103,7 @@ impl IconProblem {
             Self::OtherSize { .. } => "icon-other-size",
             Self::NoSuchSize => "icon-no-such-size",
             Self::NotSquare(_) => "icon-not-square",
+            Self::Small(_) => "icon-small",
             Self::Opaque => "icon-opaque",
             Self::HardToSee { .. } => "icon-hard-to-see",
             Self::SamePicture { .. } => "icon-same-picture",
@@ -116,6 +122,7 @@ impl IconProblem {
             Self::OtherSize { .. } => "declare the size that it has, or save it in the one that is declared",
             Self::NoSuchSize => "declare the size that it has",
             Self::NotSquare(_) => "save it as wide as high",
+            Self::Small(_) => "save it as 512x512, which is what the official tool recommends",
             Self::Opaque => "make its background transparent, or leave out the theme",
             Self::HardToSee { on: "dark", .. } => "make it lighter, or add one with \"theme\": \"dark\"",
             Self::HardToSee { .. } => "make it darker, or add one with \"theme\": \"light\"",
@@ -126,6 +133,9 @@ impl IconProblem {
         }
     }
 }
+
+/// How wide and high the one icon should be.
+const FULL: u32 = 512;
 
 /// The most icons that are looked at.
 const MOST: usize = 64;
@@ -224,6 +234,12 @@ fn single(look: &Look<'_>, value: Value<'_>, beside: bool, pictures: &mut Pictur
         Err(Outside::Url | Outside::Absolute | Outside::Variable) => return,
         Err(why) => return found.error(here(&path, value), What::Icon(IconProblem::Outside(why))),
     };
+    if let Ok(Picture { size, .. }) = picture
+        && size.width == size.height
+        && size.width < FULL
+    {
+        found.warn(here(&path, value), What::Icon(IconProblem::Small(size)));
+    }
     match picture {
         // Where there are icons for themes, it is for hosts that know no theme.
         Ok(picture) if beside => square(&path, value, &picture, found),
