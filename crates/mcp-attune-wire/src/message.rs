@@ -395,7 +395,8 @@ impl<'a> Message<'a> {
     /// The body with the values at these spans replaced and every other byte as it was.
     ///
     /// Spans may be given in any order. One that overlaps an earlier one, or lies outside the body, changes
-    /// nothing and is reported, because two edits of one place cannot both be right.
+    /// nothing and is reported, because two edits of one place cannot both be right. What is inserted at one place
+    /// keeps its order.
     ///
     /// ```
     /// use mcp_attune_wire::message::Message;
@@ -412,7 +413,7 @@ impl<'a> Message<'a> {
     /// [`Overlap`] as said above.
     pub fn splice(&self, edits: &[(Span, &str)]) -> Result<alloc::string::String, Overlap> {
         let mut edits = edits.to_vec();
-        edits.sort_unstable_by_key(|(span, _)| *span);
+        edits.sort_by_key(|(span, _)| *span);
         let added: usize = edits.iter().map(|(_, text)| text.len()).sum();
         let mut out = alloc::string::String::with_capacity(self.text.len() + added);
         let mut done = 0;

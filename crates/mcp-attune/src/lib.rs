@@ -12,6 +12,7 @@
 
 pub mod quoted;
 
+mod edits;
 mod near;
 
 pub mod features;

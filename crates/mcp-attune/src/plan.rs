@@ -14,6 +14,7 @@
 //! Rules: C9, C10, F4, L7, L21.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,13 +27,16 @@ use mcp_attune_wire::message::{Kind, Message, meta};
 
 use crate::bind::{Bindings, Filled};
 use crate::caller::Caller;
-use crate::catalog::{Catalogs, Chain, Library, Locale};
+use crate::catalog::{Catalogs, Chain, Field, Library, Locale, Slot};
 use crate::context::{Forward, Placement};
+use crate::edits::{Edit, Edits};
 use crate::features::Wanted;
 use crate::format::{self, Formatters};
 use crate::language::{ContentLanguage, Languages, Tag, Why, lookup};
 use crate::localize::{self, Asked, How, Translate};
-use crate::shape::{Budget, Content, Fault, LeftOut, Request, Shape, Supply, UnusableSchema};
+use crate::shape::{
+    Budget, Content, Done, Fault, LeftOut, Request, Shape, Supply, Translating, UnusableSchema,
+};
 use crate::when::Past;
 
 /// What a server can do for its callers.
@@ -352,49 +356,58 @@ impl Plan {
     }
 
     fn adapt_within<'m>(&self, message: &'m [u8], budget: &Budget) -> Adapted<'m> {
-        let mut text = Cow::Borrowed(message);
-        if let Some(bindings) = &self.shows
-            && let Some(shown) = shown(&text, bindings)
-        {
-            text = Cow::Owned(shown);
+        match Message::parse(message) {
+            Ok(read) => self.adapt_message(&read, budget),
+            Err(_) => Adapted::untouched(message),
         }
-        let (mut left_out, mut faults, mut translated) = (LeftOut::default(), Vec::new(), false);
-        let mut unusable = None;
-        let chain = self.speech.as_deref().map(|speech| &speech.chain);
-        if let Some(shaped) = self.shape.as_ref().and_then(|shape| shape.adapt_within(&text, chain, budget)) {
-            text = Cow::Owned(shaped.text.into_bytes());
-            (left_out, faults, translated) = (shaped.left_out, shaped.faults, shaped.translated);
-            unusable = shaped.unusable;
-        }
-        let said = match text {
-            Cow::Borrowed(text) => self.say(text, translated),
-            Cow::Owned(text) => {
-                let said = self.say(&text, translated);
-                let language = said.content_language;
-                let text = match said.text {
-                    Cow::Borrowed(_) => None,
-                    Cow::Owned(changed) => Some(changed),
-                }
-                .unwrap_or(text);
-                localize::Adapted { text: Cow::Owned(text), content_language: language }
-            }
-        };
-        Adapted { text: said.text, content_language: said.content_language, left_out, faults, unusable }
     }
 
-    /// The message in the caller's language. `translated`: a part of it is already.
-    fn say<'m>(&self, message: &'m [u8], translated: bool) -> localize::Adapted<'m> {
+    /// What bindings, shaping and translation change is put together, and applied in one pass.
+    fn adapt_message<'m>(&self, read: &Message<'m>, budget: &Budget) -> Adapted<'m> {
         let nothing = Asked::new("");
         let spoken = self.spoken.as_ref().and_then(Spoken::languages);
-        let chosen = self.chosen.as_ref().map(|(tag, _)| tag).filter(|_| translated);
-        let (default, spoken) = (chosen.or(self.report.as_ref()), spoken.as_ref());
-        let how = match self.speech.as_deref() {
+        let how = self.how(&nothing, spoken.as_ref());
+        let models = how.models();
+        let mut edits = Edits::default();
+        let mut translated = false;
+        if let Some(bindings) = &self.shows {
+            let shown = shown(read, bindings, models);
+            translated = shown.translated;
+            edits.add_step(shown.edits);
+        }
+        let mut done = Done::default();
+        if let Some(shape) = &self.shape {
+            let models = models.filter(|_| !how.asked.language_chosen());
+            done = shape.step(read, &Translating { all: how.chain, models }, budget, &mut edits);
+        }
+        let chosen = self.chosen.as_ref().map(|(tag, _)| tag).filter(|_| translated || done.translated);
+        let how = How { default: chosen.or(how.default), ..how };
+        let content_language = localize::step(read, &how, &mut edits);
+        let text = match edits.apply(read) {
+            Some(changed) => Cow::Owned(changed.into_bytes()),
+            None => Cow::Borrowed(read.text().as_bytes()),
+        };
+        let Done { left_out, faults, unusable, .. } = done;
+        Adapted { text, content_language, left_out, faults, unusable }
+    }
+
+    /// How messages are translated.
+    fn how<'a>(&'a self, nothing: &'a Asked, spoken: Option<&'a ContentLanguage>) -> How<'a> {
+        let default = self.report.as_ref();
+        match self.speech.as_deref() {
             Some(Speech { asked, chain, translate }) => {
                 How { asked, chain: Some(chain), translate: *translate, default, spoken }
             }
-            None => How { asked: &nothing, chain: None, translate: Translate::default(), default, spoken },
-        };
-        localize::adapt(message, &how)
+            None => How { asked: nothing, chain: None, translate: Translate::default(), default, spoken },
+        }
+    }
+}
+
+impl<'m> Adapted<'m> {
+    /// A message that stays as it came.
+    fn untouched(message: &'m [u8]) -> Self {
+        let (left_out, faults, unusable) = (LeftOut::default(), Vec::new(), None);
+        Self { text: Cow::Borrowed(message), content_language: None, left_out, faults, unusable }
     }
 }
 
@@ -439,15 +452,23 @@ fn put(message: &Message<'_>, placement: Placement, context: &str) -> Option<(Sp
     }
 }
 
-/// The listing in a message as callers are shown it; none where nothing in it changes.
-fn shown(message: &[u8], bindings: &Bindings) -> Option<Vec<u8>> {
-    let read = Message::parse(message).ok().filter(|read| read.kind() == Kind::Answer)?;
-    let edits = bindings.show(&read);
-    let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();
-    if edits.is_empty() {
-        return None;
-    }
-    read.splice(&edits).ok().map(String::into_bytes)
+/// What changes in a listing.
+struct Shown {
+    edits: Vec<Edit<'static>>,
+    /// Whether a text of it came from a catalog.
+    translated: bool,
+}
+
+/// What changes in the listing in a message, as callers are shown it.
+fn shown(read: &Message<'_>, bindings: &Bindings, models: Option<&Chain>) -> Shown {
+    let translated = Cell::new(false);
+    let edits = bindings.show_described(read, |tool, path| {
+        let text = models?.find(Slot::Argument { tool, path, field: Field::Description })?;
+        translated.set(true);
+        Some(text.to_owned())
+    });
+    let edits = edits.into_iter().map(|(place, text)| (place, Cow::Owned(text))).collect();
+    Shown { edits, translated: translated.get() }
 }
 
 #[cfg(test)]

@@ -20,16 +20,25 @@ impl Bindings {
     /// Rules: C9.
     #[must_use]
     pub fn show(&self, answer: &Message<'_>) -> Vec<(Span, String)> {
+        self.show_described(answer, |_, _| None)
+    }
+
+    /// The same, with descriptions of intervals that are not ours: `describe` has the tool and the argument, and gives the
+    /// text as it is written into a message.
+    pub(crate) fn show_described(
+        &self,
+        answer: &Message<'_>,
+        describe: impl Fn(&str, &str) -> Option<String>,
+    ) -> Vec<(Span, String)> {
         let mut edits = Vec::new();
         if self.is_empty() || answer.kind() != Kind::Answer {
             return edits;
         }
         for tool in listed(answer) {
             let name = tool.member("name").and_then(Value::text).and_then(Text::decode);
-            if let (Some(bound), Some(schema)) =
-                (name.and_then(|name| self.tool(&name)), tool.member("inputSchema"))
-            {
-                bound.show(schema, &mut edits);
+            let Some(name) = name else { continue };
+            if let (Some(bound), Some(schema)) = (self.tool(&name), tool.member("inputSchema")) {
+                bound.show(schema, &|interval| describe(&name, interval), &mut edits);
             }
         }
         edits
@@ -63,11 +72,16 @@ impl Tool {
         self.arguments.iter().any(spared)
     }
 
-    fn show(&self, schema: Value<'_>, edits: &mut Edits) {
+    fn show(&self, schema: Value<'_>, describe: &dyn Fn(&str) -> Option<String>, edits: &mut Edits) {
         if schema.kind() != Type::Object {
             return;
         }
-        let properties = self.intervals.iter().map(|name| self.property(name)).collect::<Vec<_>>().join(",");
+        let properties = self
+            .intervals
+            .iter()
+            .map(|name| self.property(name, describe(name)))
+            .collect::<Vec<_>>()
+            .join(",");
         let required: Vec<_> = self.intervals.iter().filter(|name| self.must_name(name, schema)).collect();
         let required =
             required.into_iter().map(|name| Quoted(name).to_string()).collect::<Vec<_>>().join(",");
@@ -88,7 +102,7 @@ impl Tool {
     }
 
     /// The schema of an argument that names an interval.
-    fn property(&self, interval: &str) -> String {
+    fn property(&self, interval: &str, description: Option<String>) -> String {
         let names = |seen: bool| {
             let names = self.filled_by(interval).filter(|(_, binding)| !seen || !binding.hide);
             names.map(|(argument, _)| format!("`{argument}`")).collect::<Vec<_>>().join(" and ")
@@ -98,7 +112,8 @@ impl Tool {
         if !seen.is_empty() {
             text += &format!(" Leave it out to write {seen} instead.");
         }
-        let (most, name, text) = (When::MAX_LEN, Quoted(interval), Quoted(&text));
+        let text = description.unwrap_or_else(|| Quoted(&text).to_string());
+        let (most, name) = (When::MAX_LEN, Quoted(interval));
         format!("{name}:{{\"type\":\"string\",\"maxLength\":{most},\"description\":{text}}}")
     }
 

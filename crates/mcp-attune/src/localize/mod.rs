@@ -51,6 +51,7 @@ use mcp_attune_wire::json::{Quoted, Span, Text, Type, Value};
 use mcp_attune_wire::message::{Kind, Message};
 
 use crate::catalog::{Chain, Slot};
+use crate::edits::{Edit, Edits};
 use crate::language::{ContentLanguage, Tag};
 
 // What is reached,
@@ -114,6 +115,19 @@ pub struct How<'a> {
     pub spoken: Option<&'a ContentLanguage>,
 }
 
+impl<'a> How<'a> {
+    /// Where texts for an audience are looked for, if they are translated.
+    fn chain(&self, audience: Audience) -> Option<&'a Chain> {
+        let wanted = self.default.is_some() && self.spoken.is_none();
+        self.chain.filter(|_| wanted && self.translate.includes(audience))
+    }
+
+    /// Where texts for models are looked for, if they are translated.
+    pub(crate) fn models(&self) -> Option<&'a Chain> {
+        self.chain(Audience::Model)
+    }
+}
+
 /// A message as the caller gets it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Adapted<'m> {
@@ -128,29 +142,38 @@ pub struct Adapted<'m> {
 /// Rules: L7, L8, L9, L10, L11, L21.
 #[must_use]
 pub fn adapt<'m>(message: &'m [u8], how: &How<'_>) -> Adapted<'m> {
-    let untouched = |language| Adapted { text: Cow::Borrowed(message), content_language: language };
-    let Ok(read) = Message::parse(message) else { return untouched(None) };
-    let mut work = Work { how, edits: Vec::new() };
-    let report = match read.kind() {
+    let untouched = Adapted { text: Cow::Borrowed(message), content_language: None };
+    let Ok(read) = Message::parse(message) else { return untouched };
+    let mut edits = Edits::default();
+    let content_language = step(&read, how, &mut edits);
+    match edits.apply(&read) {
+        Some(text) => Adapted { text: Cow::Owned(text.into_bytes()), content_language },
+        None => Adapted { content_language, ..untouched },
+    }
+}
+
+/// The same as a step beside others: what an earlier one changed is gone, and what it says is in the caller's language
+/// already. The language that the message reports then.
+pub(crate) fn step<'a>(read: &Message<'_>, how: &How<'a>, edits: &mut Edits<'a>) -> Option<String> {
+    let mut work = Work { how, earlier: edits, edits: Vec::new() };
+    let outcome = match read.kind() {
         Kind::Answer => match (read.member("result"), read.member("error")) {
             (Some(result), None) => work.result(result),
             (None, Some(error)) => work.error(error),
             // Both at once could be read in two ways.
-            _ => return untouched(None),
+            _ => return None,
         },
-        Kind::Notification => work.notification(&read),
-        Kind::Request => work.question(&read),
-        Kind::Batch | Kind::Other => return untouched(None),
+        Kind::Notification => work.notification(read),
+        Kind::Request => work.question(read),
+        Kind::Batch | Kind::Other => return None,
     };
-    match report {
-        Outcome::Reported(language) => untouched(Some(language)),
-        Outcome::Untouched => untouched(None),
+    match outcome {
+        Outcome::Reported(language) => Some(language),
+        Outcome::Untouched => None,
         Outcome::Edited(language) => {
-            let edits: Vec<_> = work.edits.iter().map(|(span, text)| (*span, &**text)).collect();
-            match read.splice(&edits) {
-                Ok(text) => Adapted { text: Cow::Owned(text.into_bytes()), content_language: language },
-                Err(_) => untouched(None),
-            }
+            let own = work.edits;
+            edits.add_step(own);
+            language
         }
     }
 }
@@ -222,12 +245,14 @@ enum Outcome {
 }
 
 /// The edits of one message. `visit` says where text stands; what is put there comes from catalogs only.
-struct Work<'a> {
-    how: &'a How<'a>,
-    edits: Vec<(Span, Cow<'a, str>)>,
+struct Work<'w, 'a> {
+    how: &'w How<'a>,
+    /// What earlier steps changed.
+    earlier: &'w Edits<'a>,
+    edits: Vec<Edit<'a>>,
 }
 
-impl<'a> Work<'a> {
+impl<'a> Work<'_, 'a> {
     fn result(&mut self, result: Value<'_>) -> Outcome {
         if let Some(spoken) = self.how.spoken {
             return self.finish(Report::look(result), Some(spoken.to_string()));
@@ -285,9 +310,9 @@ impl<'a> Work<'a> {
     /// Adds the report to the edits; without room for it there are no edits at all.
     fn finish(&mut self, report: Report, language: Option<String>) -> Outcome {
         let Some(language) = language else { return Outcome::of(report) };
-        match report.insert(&language) {
-            Ok(edit) => {
-                self.edits.push((edit.0, Cow::Owned(edit.1)));
+        match report.insert(&language, |place| self.earlier.inserts_at(place)) {
+            Ok((place, text)) => {
+                self.edits.push((place, Cow::Owned(text)));
                 Outcome::Edited(Some(language))
             }
             Err(report) => Outcome::of(report),
@@ -295,12 +320,13 @@ impl<'a> Work<'a> {
     }
 
     fn put(&mut self, place: Span, text: Cow<'a, str>) {
-        self.edits.push((place, text));
+        if self.earlier.is_free(place) {
+            self.edits.push((place, text));
+        }
     }
 
     fn chain(&self, audience: Audience) -> Option<&'a Chain> {
-        let wanted = self.how.default.is_some() && self.how.spoken.is_none();
-        self.how.chain.filter(|_| wanted && self.how.translate.includes(audience))
+        self.how.chain(audience)
     }
 }
 
@@ -310,7 +336,7 @@ impl Outcome {
     }
 }
 
-impl Sink for Work<'_> {
+impl Sink for Work<'_, '_> {
     fn wants(&self, audience: Audience) -> bool {
         self.chain(audience).is_some()
     }
@@ -329,6 +355,9 @@ impl Sink for Work<'_> {
     }
 
     fn live(&mut self, audience: Audience, there: Value<'_>) {
+        if !self.earlier.is_free(there.span()) {
+            return;
+        }
         let text = || self.chain(audience)?.live(&there.text()?.decode()?);
         if let Some(text) = text() {
             self.put(there.span(), Cow::Owned(Quoted(&text).to_string()));

@@ -67,11 +67,17 @@ impl Report {
         }
     }
 
-    /// The edit that puts a report there, or what is there already.
-    pub(super) fn insert(self, language: &str) -> Result<(Span, String), Self> {
+    /// The edit that puts a report there, or what is there already. `followed` says whether something else is inserted
+    /// behind it at the same place.
+    pub(super) fn insert(
+        self,
+        language: &str,
+        followed: impl FnOnce(Span) -> bool,
+    ) -> Result<(Span, String), Self> {
         match self {
             Self::Open(place, before, after) => {
-                Ok((place, format!("{before}\"{CONTENT_LANGUAGE}\":\"{language}\"{after}")))
+                let comma = if !after.ends_with(',') && followed(place) { "," } else { "" };
+                Ok((place, format!("{before}\"{CONTENT_LANGUAGE}\":\"{language}\"{after}{comma}")))
             }
             other => Err(other),
         }

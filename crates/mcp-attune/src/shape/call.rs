@@ -96,7 +96,7 @@ impl<'a> Found<'a> {
         match (self.content, self.others) {
             // Mostly there is nothing but text.
             (Some(content), 0) => {
-                let hints = hints.map(|hints| said(&hints.join("\n")));
+                let hints = hints.map(|hints| block(work, hints.join("\n")));
                 work.put(content.span(), format!("[{}]", hints.unwrap_or_default()));
             }
             (content, _) => {
@@ -119,7 +119,7 @@ impl<'a> Found<'a> {
 
     /// Adds a text block behind the others, of which there are some or none in the end.
     fn say(&self, work: &mut Work<'_>, hints: &[String], others: bool) {
-        let block = said(&hints.join("\n"));
+        let block = block(work, hints.join("\n"));
         match self.content {
             Some(content) => work.put(content.closing(), if others { format!(",{block}") } else { block }),
             None if self.result.members().next().is_some() => {
@@ -145,7 +145,12 @@ fn is_data(work: &Work<'_>, read: Value<'_>) -> bool {
 }
 
 /// A text block.
-fn said(text: &str) -> String {
+fn block(work: &mut Work<'_>, text: String) -> String {
+    written_block(&work.live(text))
+}
+
+/// A text block with a text that is as its caller gets it.
+fn written_block(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", Quoted(text))
 }
 
@@ -212,6 +217,7 @@ fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, f
     let text = template.and_then(|template| work.rendered(template, data));
     let schema = work.schema;
     let text = text.unwrap_or_else(|| work.written(data, schema.output(), &tool.low_priority, format));
+    let text = work.live(text);
     let hints = hints(work, Some(data), tool);
     let first = found.texts.first().and_then(|block| Some((*block, block.member("text")?)));
     match (first, found.content) {
@@ -223,7 +229,7 @@ fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, f
         }
         (None, Some(content)) => {
             let comma = if found.others > 0 { "," } else { "" };
-            work.put(content.opening(), said(&text) + comma);
+            work.put(content.opening(), written_block(&text) + comma);
         }
         (_, None) => {}
     }
@@ -231,8 +237,8 @@ fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, f
     match found.structured {
         Some(_) if stays && found.content.is_none() => {
             // There is a member to follow: the structured content.
-            let hints = hints.as_ref().map(|hints| format!(",{}", said(&hints.join("\n"))));
-            let blocks = format!("{}{}", said(&text), hints.unwrap_or_default());
+            let hints = hints.as_ref().map(|hints| format!(",{}", block(work, hints.join("\n"))));
+            let blocks = format!("{}{}", written_block(&text), hints.unwrap_or_default());
             work.put(found.result.opening(), format!("\"content\":[{blocks}],"));
         }
         Some(_) if stays => {}
@@ -241,8 +247,8 @@ fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, f
             if let Some(name) = found.result.name_span("structuredContent") {
                 work.put(name, "content");
             }
-            let hints = hints.as_ref().map(|hints| format!(",{}", said(&hints.join("\n"))));
-            work.put(there.span(), format!("[{}{}]", said(&text), hints.unwrap_or_default()));
+            let hints = hints.as_ref().map(|hints| format!(",{}", block(work, hints.join("\n"))));
+            work.put(there.span(), format!("[{}{}]", written_block(&text), hints.unwrap_or_default()));
         }
         Some(_) => work.cut(found.result.cut_members(|name| name.is("structuredContent"))),
         None => {}

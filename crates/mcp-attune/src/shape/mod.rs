@@ -26,6 +26,7 @@ use mcp_attune_wire::json::{Span, Text, Value};
 use mcp_attune_wire::message::{Kind, Message};
 
 use crate::catalog::{Chain, Field, Slot};
+use crate::edits::{Edit, Edits};
 use crate::features::{Format, Verbosity, Wanted};
 use crate::format;
 use crate::localize::Asked;
@@ -276,35 +277,37 @@ impl Shape {
         self.adapt_within(message, chain, &Budget::full())
     }
 
-    /// The same within a budget. Where that is [exceeded](Budget::is_exceeded), the result is not to be used.
-    pub(crate) fn adapt_within(
-        &self,
-        message: &[u8],
-        chain: Option<&Chain>,
-        budget: &Budget,
-    ) -> Option<Shaped> {
+    fn adapt_within(&self, message: &[u8], chain: Option<&Chain>, budget: &Budget) -> Option<Shaped> {
         let read = Message::parse(message).ok()?;
-        let (result, tool) = self.look(&read)?;
+        let mut edits = Edits::default();
+        let done = self.step(&read, &Translating { all: chain, models: None }, budget, &mut edits);
+        if budget.is_exceeded() || (edits.is_empty() && done.is_nothing()) {
+            return None;
+        }
+        let text = edits.apply(&read).unwrap_or_else(|| read.text().to_owned());
+        let Done { translated, left_out, faults, unusable } = done;
+        Some(Shaped { text, translated, left_out, faults, unusable })
+    }
+
+    /// The same as a step beside others, within a budget. Where that is [exceeded](Budget::is_exceeded), neither the edits
+    /// nor what is told of them is to be used.
+    pub(crate) fn step<'m>(
+        &self,
+        read: &Message<'m>,
+        chains: &Translating<'_>,
+        budget: &Budget,
+        edits: &mut Edits<'_>,
+    ) -> Done {
+        let Some((result, tool)) = self.look(read) else { return Done::default() };
         // What is known of a tool is known of the one that was called, or whose task was asked for.
         let known = tool.is_some() && tool == self.tool();
         let (schema, view) = if known { (&self.schema, self.view) } else { (&UNKNOWN, None) };
-        let (edits, done) = (Vec::new(), Shaped::default());
-        let mut work = Work { shape: self, tool, schema, view, chain, budget, edits, varied: true, done };
-        match self.asked.method() {
-            "initialize" | "server/discover" => server::advertise(&mut work, result),
-            "tools/list" => listing::hide(&mut work, result),
-            "tools/call" | "tasks/result" => call::shape(&mut work, result),
-            "tasks/get" | "subscriptions/listen" => task::shape(&mut work, result),
-            "resources/read" => resource::shape(&mut work, result),
-            "prompts/get" => prompt::shape(&mut work, result),
-            // A stream that goes on says no more what it answers.
-            _ if result.member("contents").is_some() => resource::shape(&mut work, result),
-            _ if result.member("tools").is_some() => listing::hide(&mut work, result),
-            _ if result.member("content").is_some() => call::shape(&mut work, result),
-            _ => {}
-        }
+        let (own, done, Translating { all: chain, models }) = (Vec::new(), Done::default(), *chains);
+        let mut work =
+            Work { shape: self, tool, schema, view, chain, models, budget, edits: own, varied: true, done };
+        work.look_at(result);
         if budget.is_exceeded() {
-            return None;
+            return Done::default();
         }
         work.done.unusable = self
             .schema
@@ -314,12 +317,8 @@ impl Shape {
         if !work.edits.is_empty() && work.varied {
             work.keep_from_others(result.member("cacheScope"));
         }
-        let edits: Vec<_> = work.edits.iter().map(|(place, text)| (*place, &**text)).collect();
-        if edits.is_empty() && work.done.faults.is_empty() && work.done.unusable.is_none() {
-            return None;
-        }
-        let text = read.splice(&edits).ok()?;
-        Some(Shaped { text, ..work.done })
+        edits.add_step(work.edits);
+        work.done
     }
 
     fn verbosity(&self) -> Verbosity {
@@ -368,6 +367,31 @@ impl fmt::Debug for Shape {
     }
 }
 
+/// Where texts are looked for.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Translating<'a> {
+    /// What is written for people.
+    pub(crate) all: Option<&'a Chain>,
+    /// What is written where texts for models stand, if those are translated.
+    pub(crate) models: Option<&'a Chain>,
+}
+
+/// What was done to one message.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// Whether texts from the catalogs are in it.
+    pub(crate) translated: bool,
+    pub(crate) left_out: LeftOut,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) unusable: Option<UnusableSchema>,
+}
+
+impl Done {
+    fn is_nothing(&self) -> bool {
+        self.faults.is_empty() && self.unusable.is_none()
+    }
+}
+
 /// The edits of one message.
 struct Work<'a> {
     shape: &'a Shape,
@@ -378,21 +402,60 @@ struct Work<'a> {
     /// Whether it has a view, where that is known.
     view: Option<bool>,
     chain: Option<&'a Chain>,
+    /// Where texts for models are looked for, if they are translated.
+    models: Option<&'a Chain>,
     /// What checks and templates may cost.
     budget: &'a Budget,
-    edits: Vec<(Span, Cow<'a, str>)>,
+    edits: Vec<Edit<'static>>,
     /// Whether another caller may get another answer.
     varied: bool,
-    done: Shaped,
+    done: Done,
 }
 
 impl Work<'_> {
+    /// What becomes of the result, by what was asked.
+    fn look_at(&mut self, result: Value<'_>) {
+        match self.shape.asked.method() {
+            "initialize" | "server/discover" => server::advertise(self, result),
+            "tools/list" => listing::hide(self, result),
+            "tools/call" | "tasks/result" => call::shape(self, result),
+            "tasks/get" | "subscriptions/listen" => task::shape(self, result),
+            "resources/read" => resource::shape(self, result),
+            "prompts/get" => prompt::shape(self, result),
+            // A stream that goes on says no more what it answers.
+            _ if result.member("contents").is_some() => resource::shape(self, result),
+            _ if result.member("tools").is_some() => listing::hide(self, result),
+            _ if result.member("content").is_some() => call::shape(self, result),
+            _ => {}
+        }
+    }
+
+    /// A text that stands where texts for models do: in the caller's language, where those are translated and a catalog has
+    /// it by what it says.
+    fn live(&mut self, text: String) -> String {
+        match self.models.and_then(|chain| chain.live(&text)) {
+            Some(translated) => {
+                self.done.translated = true;
+                translated
+            }
+            None => text,
+        }
+    }
+
     fn put(&mut self, place: Span, text: impl Into<String>) {
         self.edits.push((place, Cow::Owned(text.into())));
     }
 
     fn cut(&mut self, places: Vec<Span>) {
         self.edits.extend(places.into_iter().map(|place| (place, Cow::Borrowed(""))));
+    }
+
+    /// The server's instructions in the caller's language, where those are translated and a catalog has them.
+    fn instructions(&mut self) -> Option<String> {
+        let text = self.models?.find(Slot::Server(Field::Instructions))?;
+        let text = serde_json::from_str(text).ok()?;
+        self.done.translated = true;
+        Some(text)
     }
 
     /// Says that what this caller gets is not for others, where the server says that it is.

@@ -17,6 +17,7 @@ pub(super) fn shape(work: &mut Work<'_>, result: Value<'_>) {
     };
     let Some(template) = templates.choose_any(&shape.wanted) else { return };
     let Some(text) = work.rendered(template, result) else { return };
+    let text = work.live(text);
     let messages = result.member("messages").filter(|messages| messages.kind() == Type::Array);
     let Some(messages) = messages else { return };
     let first = messages.elements().find_map(|message| texts(message).next());

@@ -40,7 +40,7 @@ fn one(work: &mut Work<'_>, contents: Value<'_>, format: Format) {
 /// Puts a text in the place of another, with the type that it has now.
 fn put(work: &mut Work<'_>, places: (Value<'_>, Value<'_>), text: Option<String>, format: Format) {
     let (kind, place) = places;
-    let Some(text) = text else { return };
+    let Some(text) = text.map(|text| work.live(text)) else { return };
     work.put(place.span(), Quoted(&text).to_string());
     let mime = if format == Format::Markdown { "\"text/markdown\"" } else { "\"text/plain\"" };
     work.put(kind.span(), mime);

@@ -2,6 +2,8 @@
 //!
 //! Rules: F14.
 
+use std::borrow::Cow;
+
 use mcp_attune_wire::json::{Quoted, Text, Type, Value};
 use mcp_attune_wire::message::Message;
 
@@ -33,6 +35,7 @@ pub(super) fn advertise(work: &mut Work<'_>, result: Value<'_>) {
     match result.member("instructions") {
         Some(there) => {
             let Some(text) = there.text().and_then(Text::decode) else { return };
+            let text = work.instructions().map_or(text, Cow::Owned);
             work.put(there.span(), Quoted(&format!("{text}\n\n{sentence}")).to_string());
         }
         // Something follows: the capabilities.
