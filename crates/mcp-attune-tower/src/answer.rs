@@ -9,7 +9,9 @@ use bytes::Bytes;
 use http::Response;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use mcp_attune::language::AcceptLanguage;
-use mcp_attune::plan::{Adapted, Plan};
+use mcp_attune::plan::{Adapted, Effort, Plan};
+use mcp_attune_wire::json::Span;
+use mcp_attune_wire::message as wire;
 use mcp_attune_wire::reply::{Reply, private, vary_with};
 
 use crate::account::Account;
@@ -96,27 +98,25 @@ impl Message {
     }
 }
 
-/// One message of an answer, learned from and adapted; `None` where that may take long.
+/// One message of an answer, read once, learned from and adapted; `None` where that may take long.
 pub(crate) fn message(asked: &Asked, message: &[u8]) -> Option<Message> {
     if message.len() > Plan::MAX_SHORT {
         return None;
     }
-    let adapted = asked.plan.adapt_if_short(message)?;
-    asked.watch.see(message);
-    let tasks = asked.tasks.as_deref();
-    Some(Message::told(named(adapted, message, tasks), &asked.account))
+    let adapted = match wire::Message::parse(message) {
+        Ok(read) => {
+            let adapted = asked.plan.adapt_read(&read, ids(asked.tasks.as_deref(), &read), Effort::Short)?;
+            asked.watch.see(&read);
+            adapted
+        }
+        Err(_) => Adapted::untouched(message),
+    };
+    Some(Message::told(adapted, &asked.account))
 }
 
-/// The same message, with the ids of tasks that its caller knows.
-fn named<'m>(adapted: Adapted<'m>, message: &'m [u8], tasks: Option<&TaskIds>) -> Adapted<'m> {
-    let text = match &adapted.text {
-        Cow::Borrowed(_) => message,
-        Cow::Owned(changed) => changed,
-    };
-    match tasks.and_then(|tasks| tasks.back(text)) {
-        Some(text) => Adapted { text: Cow::Owned(text), ..adapted },
-        None => adapted,
-    }
+/// What changes for the ids of tasks that the caller knows.
+fn ids(tasks: Option<&TaskIds>, message: &wire::Message<'_>) -> Vec<(Span, String)> {
+    tasks.map(|tasks| tasks.back(message)).unwrap_or_default()
 }
 
 /// The same where no other caller waits for it. It is not begun once the caller is gone.
@@ -128,8 +128,10 @@ pub(crate) fn long_message(
     let tasks = asked.tasks.clone();
     async move {
         let adapted = long_work::run(move || {
-            watch.see(message.as_ref());
-            let adapted = named(plan.adapt(message.as_ref()), message.as_ref(), tasks.as_deref());
+            let Ok(read) = wire::Message::parse(message.as_ref()) else { return Adapted::untouched(&[]) };
+            watch.see(&read);
+            let adapted = plan.adapt_read(&read, ids(tasks.as_deref(), &read), Effort::Full);
+            let Some(adapted) = adapted else { return Adapted::untouched(&[]) };
             let Adapted { text, content_language, left_out, faults, unusable } = adapted;
             let text = match text {
                 Cow::Borrowed(_) => Cow::Borrowed(&[][..]),

@@ -67,9 +67,12 @@ pub(crate) struct Watch {
     pub(crate) learns: Learns,
 }
 
+/// What a server says where its tools are others now.
+const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+
 /// Learns whether the server negotiates content itself.
-pub(crate) fn greeted(negotiates: &AtomicBool, answer: &[u8]) {
-    let said = Message::parse(answer).ok().and_then(|answer| shape::negotiates(&answer));
+pub(crate) fn greeted(negotiates: &AtomicBool, answer: &Message<'_>) {
+    let said = shape::negotiates(answer);
     if let Some(said) = said
         && negotiates.swap(said, Ordering::Relaxed) != said
     {
@@ -101,23 +104,25 @@ impl Watch {
     }
 
     /// Looks at one message of the answer.
-    pub(crate) fn see(&self, message: &[u8]) {
-        const CHANGED: &str = "notifications/tools/list_changed";
+    pub(crate) fn see(&self, message: &Message<'_>) {
         match self.learns {
             Learns::Tools => return self.mount.schemas.learn(self.identity, message),
             Learns::Server => greeted(&self.mount.negotiates, message),
             Learns::Nothing => {}
         }
-        // A result may well speak of it: only the notification itself says it.
-        let says = |message: &Message<'_>| {
-            message.kind() == Kind::Notification
-                && message.known_method().is_some_and(|method| method == CHANGED)
-        };
-        if message.len() < 4096
-            && memmem::find(message, CHANGED.as_bytes()).is_some()
-            && Message::parse(message).is_ok_and(|message| says(&message))
-        {
+        if message.kind() == Kind::Notification && message.known_method() == Some(TOOLS_CHANGED) {
             self.mount.schemas.forget(self.identity);
+        }
+    }
+
+    /// The same for a message that nobody reads for anything else, and only where it may say something.
+    pub(crate) fn see_unread(&self, message: &[u8]) {
+        // A result may well speak of it: only the notification itself says it.
+        let says = || message.len() < 4096 && memmem::find(message, TOOLS_CHANGED.as_bytes()).is_some();
+        if (self.learns != Learns::Nothing || says())
+            && let Ok(message) = Message::parse(message)
+        {
+            self.see(&message);
         }
     }
 }
@@ -215,8 +220,8 @@ where
         let request = shape::Request::of(agreed.message(), era == Era::Modern, &content);
         (request.with_tasks(tasks.as_ref().map(TaskIds::tools).unwrap_or_default()), content)
     });
-    let onward = plan.forward_filled(agreed.message(), &filled);
-    let onward = tasks.as_ref().map_or(onward.clone(), |tasks| tasks.onward(onward));
+    let ids = tasks.as_ref().map(|tasks| tasks.onward(agreed.message())).unwrap_or_default();
+    let onward = plan.forward_with(agreed.message(), &filled, &ids);
     let own = declared.as_ref().map(|tool| &*tool.own);
     // What was filled or opened stands in headers too, so what goes on is read once more, as whoever gets it will.
     let rewritten = (concerned && own.is_some()) || tasks.is_some();
@@ -500,7 +505,7 @@ where
             Err(Incomplete::Broken(_) | Incomplete::Full(_)) => return Err(Listed::Failed),
         };
         let page =
-            if stream { page_of_stream(&body, &self.interest) } else { Page::read(&body, &self.interest) };
+            if stream { page_of_stream(&body, &self.interest) } else { Page::of(&body, &self.interest) };
         page.ok_or_else(|| if listing::is_internal_error(&body) { Listed::Failed } else { Listed::Never })
     }
 }
@@ -508,7 +513,7 @@ where
 fn page_of_stream(body: &[u8], interest: &Interest) -> Option<Page> {
     let pieces = Splitter::new(usize::MAX).push(body).ok()?;
     pieces.iter().find_map(|piece| match piece {
-        Piece::Event(event) => Page::read(&data(event)?, interest),
+        Piece::Event(event) => Page::of(&data(event)?, interest),
         Piece::Raw(_) => None,
     })
 }

@@ -32,7 +32,7 @@ use mcp_attune::session::Event;
 use mcp_attune::shape::{self, Content};
 use mcp_attune_wire::agree::Era;
 use mcp_attune_wire::hop;
-use mcp_attune_wire::message::Kind;
+use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -113,7 +113,9 @@ impl AttuneLayer {
     ///
     /// Rules: F14.
     pub fn greeted(&self, answer: &[u8]) {
-        decide::greeted(&self.mount.negotiates, answer);
+        if let Ok(answer) = Message::parse(answer) {
+            decide::greeted(&self.mount.negotiates, &answer);
+        }
     }
 
     /// Whether there is anything that [`hold`](Self::hold) and [`greeted`](Self::greeted) are of use for.

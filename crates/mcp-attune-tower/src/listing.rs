@@ -196,11 +196,15 @@ pub(crate) struct Page {
 }
 
 impl Page {
+    /// Reads the bytes of an answer to a `tools/list`; none where they are no such answer.
+    pub(crate) fn of(answer: &[u8], interest: &Interest) -> Option<Self> {
+        Self::read(&Message::parse(answer).ok()?, interest)
+    }
+
     /// Reads the answer to a `tools/list`; none where it is no such answer.
-    pub(crate) fn read(answer: &[u8], interest: &Interest) -> Option<Self> {
+    pub(crate) fn read(message: &Message<'_>, interest: &Interest) -> Option<Self> {
         let bindings = &*interest.bindings;
-        let message = Message::parse(answer).ok().filter(|message| message.kind() == Kind::Answer)?;
-        let result = message.member("result")?;
+        let result = message.member("result").filter(|_| message.kind() == Kind::Answer)?;
         let listed = result.member("tools").filter(|tools| tools.kind() == Type::Array)?;
         let (mut tools, mut names) = (Vec::new(), Vec::new());
         for (name, schema) in listed.elements().filter_map(named) {
@@ -218,7 +222,7 @@ impl Page {
             }
         }
         if !bindings.is_empty() {
-            tools.extend(bound(&message, bindings));
+            tools.extend(bound(message, bindings));
         }
         let shaped = || listed.elements().filter(|_| interest.content.is_some());
         let outputs = shaped().filter_map(output).collect();
@@ -330,7 +334,7 @@ mod tests {
             {"name":"bad","inputSchema":{"properties":{"a":{"x-mcp-header":"A"}}}},
             {"name":"g\u00f6t","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}},
             {"inputSchema":{}}, 7]}}"#;
-        let page = Page::read(answer, &Interest::default()).unwrap();
+        let page = Page::of(answer, &Interest::default()).unwrap();
         assert_eq!(page.tools.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["göt"]);
         assert_eq!((page.next.as_deref(), page.public), (Some("\"a\\\"b\""), true));
     }
@@ -345,7 +349,7 @@ mod tests {
             "[]",
             "",
         ] {
-            assert!(Page::read(answer.as_bytes(), &Interest::default()).is_none(), "{answer}");
+            assert!(Page::of(answer.as_bytes(), &Interest::default()).is_none(), "{answer}");
         }
     }
 

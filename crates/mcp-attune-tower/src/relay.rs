@@ -21,7 +21,7 @@ use std::fmt;
 use jiff::Timestamp;
 use mcp_attune::caller::Caller;
 use mcp_attune::language::AcceptLanguage;
-use mcp_attune::plan::{Offer, Plan, Spoken, negotiate};
+use mcp_attune::plan::{Adapted, Effort, Offer, Plan, Spoken, negotiate};
 use mcp_attune::session::{Features, Task};
 use mcp_attune::shape::{self, ListedTool, Schema};
 use mcp_attune::task::{self, TaskTools};
@@ -243,11 +243,11 @@ impl Relay {
     }
 
     /// Keeps what an answer says that is needed later.
-    fn learn(&mut self, learns: Learns, answer: &Message<'_>, line: &[u8]) {
+    fn learn(&mut self, learns: Learns, answer: &Message<'_>) {
         match learns {
             Learns::Tools { first } => {
                 let interest = Interest { content: self.offer.content.clone(), ..Interest::default() };
-                let Some(page) = Page::read(line, &interest) else { return };
+                let Some(page) = Page::read(answer, &interest) else { return };
                 if first || self.listing.weight() > MAX_WEIGHT {
                     self.listing = Listing::default();
                 }
@@ -268,24 +268,25 @@ impl Relay {
                 let lists =
                     waiting.as_ref().is_some_and(|waiting| waiting.learns == Learns::Tools { first: true });
                 if let Some(waiting) = &waiting {
-                    self.learn(waiting.learns, &message, line);
+                    self.learn(waiting.learns, &message);
                     if let Some(tool) = &waiting.creator {
                         self.remember(&message, tool);
                     }
                 }
                 let plan = waiting.map(|waiting| waiting.plan);
+                let adapted = plan.as_ref().and_then(|plan| adapted(plan, &message));
                 if plan.as_ref().is_some_and(Plan::shows) || lists {
                     self.hold(message);
                 }
-                Back::Send(plan.map_or(Cow::Borrowed(line), |plan| {
-                    let adapted = plan.adapt(line);
+                Back::Send(adapted.map_or(Cow::Borrowed(line), |adapted| {
                     told::shaped(&adapted, &Account::default());
                     adapted.text
                 }))
             }
             Kind::Request | Kind::Notification => {
                 let plan = self.tied(&message).map(|waiting| &waiting.plan);
-                Back::Send(plan.map_or(Cow::Borrowed(line), |plan| plan.adapt(line).text))
+                let adapted = plan.and_then(|plan| adapted(plan, &message));
+                Back::Send(adapted.map_or(Cow::Borrowed(line), |adapted| adapted.text))
             }
             Kind::Batch => Back::Send(Cow::Borrowed(line)),
         }
@@ -318,6 +319,11 @@ impl Relay {
         let mut all = self.waiting.values().filter(|waiting| !waiting.listens);
         all.next().filter(|_| all.next().is_none())
     }
+}
+
+/// A message of the server as the client gets it. There is one client, and nobody else waits meanwhile.
+fn adapted<'l>(plan: &Plan, message: &Message<'l>) -> Option<Adapted<'l>> {
+    plan.adapt_read(message, Vec::new(), Effort::Full)
 }
 
 /// A request that waits for its answer.

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, Uri, header, request};
 use mcp_attune::shape::ListedTool;
+use mcp_attune_wire::message::Message;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -348,10 +349,10 @@ impl Schemas {
     }
 
     /// Learns from a listing that passes by, if it is whole.
-    pub(crate) fn learn(&self, identity: Identity, answer: &[u8]) {
+    pub(crate) fn learn(&self, identity: Identity, answer: &Message<'_>) {
         let page = Page::read(answer, &self.interest);
         if let Some(page) = page.as_ref().filter(|_| self.interest.checks()) {
-            self.hold([answer], page.next.is_none());
+            self.hold([answer.text().as_bytes()], page.next.is_none());
         }
         let Some(page) = page.filter(|page| page.next.is_none()) else { return };
         let mut listing = Listing::default();

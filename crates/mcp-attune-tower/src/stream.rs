@@ -188,7 +188,7 @@ fn sealed(asked: &Asked, event: Bytes) -> Bytes {
 fn with_message(asked: &Asked, event: Bytes) -> Result<Bytes, LongEvent> {
     let Some(message) = data(&event) else { return Ok(event) };
     if !asked.plan.changes() && asked.tasks.is_none() {
-        asked.watch.see(&message);
+        asked.watch.see_unread(&message);
         return Ok(event);
     }
     let Some(adapted) = answer::message(asked, &message) else {

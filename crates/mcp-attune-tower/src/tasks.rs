@@ -11,14 +11,12 @@
 //!
 //! Rules: F5–F13, G8.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use mcp_attune::session::Task;
 use mcp_attune::task::{TaskTools, created_by, named_by_client, named_by_server, renamed};
-use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::json::{Span, Text, Value};
 use mcp_attune_wire::message::Message;
-use memchr::memmem;
 
 use crate::seal::Seal;
 
@@ -63,21 +61,20 @@ impl TaskIds {
         tools
     }
 
-    /// A message as the server gets it.
-    pub(crate) fn onward<'m>(&self, message: Cow<'m, str>) -> Cow<'m, str> {
+    /// What changes in a message for the server.
+    pub(crate) fn onward(&self, message: &Message<'_>) -> Vec<(Span, String)> {
         let own = |id: &str| self.opened.get(id).map(|task| task.upstream().to_owned());
-        let changed = Message::parse(message.as_bytes())
-            .ok()
-            .and_then(|message| renamed(&message, &named_by_client(&message), own));
-        changed.map_or(message, Cow::Owned)
+        renamed(&named_by_client(message), own)
     }
 
-    /// A message as the caller gets it; None where no id in it changes.
-    pub(crate) fn back(&self, message: &[u8]) -> Option<Vec<u8>> {
+    /// What changes in a message for the caller.
+    pub(crate) fn back(&self, message: &Message<'_>) -> Vec<(Span, String)> {
+        let places = named_by_server(message);
         // Most messages name no task.
-        memmem::find(message, b"task")?;
-        let message = Message::parse(message).ok()?;
-        let created = created_by(&message).and_then(Value::text).and_then(Text::decode);
+        if places.is_empty() {
+            return Vec::new();
+        }
+        let created = created_by(message).and_then(Value::text).and_then(Text::decode);
         let created = created.zip(self.creator.as_deref()).and_then(|(id, tool)| {
             let shown = self.seal.task(&Task::new(&id, tool)?)?;
             Some((id, shown))
@@ -86,6 +83,6 @@ impl TaskIds {
             Some((own, shown)) if *own == *id => Some(shown.clone()),
             _ => self.shown.get(id).cloned(),
         };
-        renamed(&message, &named_by_server(&message), shown).map(String::into_bytes)
+        renamed(&places, shown)
     }
 }

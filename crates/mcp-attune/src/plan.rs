@@ -92,6 +92,15 @@ pub struct Adapted<'m> {
     pub unusable: Option<UnusableSchema>,
 }
 
+/// How much work adapting one message may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    /// About a millisecond, but for what large messages take.
+    Short,
+    /// Whatever the bounds of the rules allow.
+    Full,
+}
+
 /// The languages that a server's own code answers one request in: written where it chooses, read where it is reported.
 ///
 /// Rules: L7.
@@ -311,6 +320,17 @@ impl Plan {
     /// Rules: C9, C10.
     #[must_use]
     pub fn forward_filled<'m>(&self, message: &Message<'m>, filled: &Filled) -> Cow<'m, str> {
+        self.forward_with(message, filled, &[])
+    }
+
+    /// The same, with what else is to be changed.
+    #[must_use]
+    pub fn forward_with<'m>(
+        &self,
+        message: &Message<'m>,
+        filled: &Filled,
+        others: &[(Span, String)],
+    ) -> Cow<'m, str> {
         let onward = self.onward.as_ref().filter(|_| message.kind() == Kind::Request);
         let put = onward.and_then(|(placement, context)| put(message, *placement, context));
         let stays = |placement| put.is_some() && onward.is_some_and(|(place, _)| *place == placement);
@@ -322,6 +342,7 @@ impl Plan {
             edits.extend(message.meta_span(meta::CLIENT_CONTEXT).map(|place| (place, "")));
         }
         edits.extend(put.as_ref().map(|(place, text)| (*place, text.as_str())));
+        edits.extend(others.iter().map(|(place, text)| (*place, text.as_str())));
         if edits.is_empty() {
             return Cow::Borrowed(message.text());
         }
@@ -337,7 +358,10 @@ impl Plan {
     /// [`adapt_if_short`](Self::adapt_if_short) first.
     #[must_use]
     pub fn adapt<'m>(&self, message: &'m [u8]) -> Adapted<'m> {
-        self.adapt_within(message, &Budget::full())
+        match Message::parse(message) {
+            Ok(read) => self.adapt_within(&read, Vec::new(), &Budget::full()),
+            Err(_) => Adapted::untouched(message),
+        }
     }
 
     /// The same where that is short work: about a millisecond, but for what large messages take up to
@@ -350,20 +374,38 @@ impl Plan {
         if message.len() > Self::MAX_SHORT {
             return None;
         }
-        let budget = Budget::short();
-        let adapted = self.adapt_within(message, &budget);
-        (!budget.is_exceeded()).then_some(adapted)
-    }
-
-    fn adapt_within<'m>(&self, message: &'m [u8], budget: &Budget) -> Adapted<'m> {
         match Message::parse(message) {
-            Ok(read) => self.adapt_message(&read, budget),
-            Err(_) => Adapted::untouched(message),
+            Ok(read) => self.adapt_read(&read, Vec::new(), Effort::Short),
+            Err(_) => Some(Adapted::untouched(message)),
         }
     }
 
+    /// The same for a message that was read already, with what else is to be changed in it. `None` where more than this
+    /// effort is needed, which is never so for [`Effort::Full`].
+    ///
+    /// Rules: G4.
+    #[must_use]
+    pub fn adapt_read<'m>(
+        &self,
+        read: &Message<'m>,
+        others: Vec<(Span, String)>,
+        effort: Effort,
+    ) -> Option<Adapted<'m>> {
+        let budget = match effort {
+            Effort::Short => Budget::short(),
+            Effort::Full => Budget::full(),
+        };
+        let adapted = self.adapt_within(read, others, &budget);
+        (effort == Effort::Full || !budget.is_exceeded()).then_some(adapted)
+    }
+
     /// What bindings, shaping and translation change is put together, and applied in one pass.
-    fn adapt_message<'m>(&self, read: &Message<'m>, budget: &Budget) -> Adapted<'m> {
+    fn adapt_within<'m>(
+        &self,
+        read: &Message<'m>,
+        others: Vec<(Span, String)>,
+        budget: &Budget,
+    ) -> Adapted<'m> {
         let nothing = Asked::new("");
         let spoken = self.spoken.as_ref().and_then(Spoken::languages);
         let how = self.how(&nothing, spoken.as_ref());
@@ -383,6 +425,7 @@ impl Plan {
         let chosen = self.chosen.as_ref().map(|(tag, _)| tag).filter(|_| translated || done.translated);
         let how = How { default: chosen.or(how.default), ..how };
         let content_language = localize::step(read, &how, &mut edits);
+        edits.add_step(others.into_iter().map(|(place, text)| (place, Cow::Owned(text))).collect());
         let text = match edits.apply(read) {
             Some(changed) => Cow::Owned(changed.into_bytes()),
             None => Cow::Borrowed(read.text().as_bytes()),
@@ -405,7 +448,8 @@ impl Plan {
 
 impl<'m> Adapted<'m> {
     /// A message that stays as it came.
-    fn untouched(message: &'m [u8]) -> Self {
+    #[must_use]
+    pub fn untouched(message: &'m [u8]) -> Self {
         let (left_out, faults, unusable) = (LeftOut::default(), Vec::new(), None);
         Self { text: Cow::Borrowed(message), content_language: None, left_out, faults, unusable }
     }

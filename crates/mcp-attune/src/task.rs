@@ -94,21 +94,13 @@ fn related(holder: Value<'_>) -> Option<Value<'_>> {
     holder.member("_meta")?.member(meta::RELATED_TASK)?.member("taskId")
 }
 
-/// A message with other ids in these places; None where they all stay.
-pub fn renamed<'m>(
-    message: &Message<'m>,
-    places: &[Value<'m>],
-    mut rename: impl FnMut(&str) -> Option<String>,
-) -> Option<String> {
-    let mut edits: Vec<(Span, String)> = Vec::new();
-    for place in places {
-        let id = place.text().and_then(Text::decode);
-        if let Some(name) = id.and_then(|id| rename(&id)) {
-            edits.push((place.span(), Quoted(&name).to_string()));
-        }
-    }
-    let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();
-    if edits.is_empty() { None } else { message.splice(&edits).ok() }
+/// The edits that put other ids in these places. An id for which there is no other stays.
+pub fn renamed(places: &[Value<'_>], mut rename: impl FnMut(&str) -> Option<String>) -> Vec<(Span, String)> {
+    let edit = |place: &Value<'_>| {
+        let name = rename(&place.text().and_then(Text::decode)?)?;
+        Some((place.span(), Quoted(&name).to_string()))
+    };
+    places.iter().filter_map(edit).collect()
 }
 
 /// The tools that created tasks, by the server's own ids, as far as they are known.
@@ -152,8 +144,9 @@ mod tests {
         let read = Message::parse(message.as_bytes()).unwrap();
         let places = if client { named_by_client(&read) } else { named_by_server(&read) };
         assert_eq!(places.len(), message.matches("\"own\"").count(), "{message}");
-        let renamed = renamed(&read, &places, |id| (id == "own").then(|| "*".to_owned()));
-        assert_eq!(renamed.unwrap_or(message.to_owned()), message.replace("\"own\"", "\"*\""));
+        let edits = renamed(&places, |id| (id == "own").then(|| "*".to_owned()));
+        let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();
+        assert_eq!(read.splice(&edits).unwrap(), message.replace("\"own\"", "\"*\""));
     }
 
     #[test]
