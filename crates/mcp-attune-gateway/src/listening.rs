@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method, Request, Response};
 use http_body::Frame;
-use mcp_attune_tower::{Media, boxed};
+use mcp_attune_tower::{Media, boxed, media};
 use pin_project_lite::pin_project;
 use tokio::sync::watch;
 use tower_service::Service;
@@ -85,13 +85,14 @@ where
         let this = self.project();
         let answer = ready!(this.inner.poll(cx));
         Poll::Ready(match (answer, this.stopped.take()) {
-            (Ok(answer), Some(mut stopped)) if Media::of(answer.headers()) == Media::Events => Ok(answer
-                .map(|body| {
+            (Ok(answer), Some(mut stopped)) if media(answer.headers()) == Media::Events => {
+                Ok(answer.map(|body| {
                     let stops = Box::pin(async move {
                         let _ = stopped.wait_for(|stopped| *stopped).await;
                     });
                     boxed(Until { body, stops })
-                })),
+                }))
+            }
             (answer, _) => answer,
         })
     }

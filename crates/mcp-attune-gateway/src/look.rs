@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header};
 use http_body_util::{BodyExt, Limited};
 use mcp_attune_tower::sse::{Piece, Splitter, data};
-use mcp_attune_tower::{AttuneLayer, Failed, Media, full};
+use mcp_attune_tower::{AttuneLayer, Failed, Media, full, media};
 use mcp_attune_wire::header::{METHOD, PROTOCOL_VERSION};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Message, meta};
@@ -143,7 +143,7 @@ where
         let answer = timeout(PATIENCE, async move {
             std::future::poll_fn(|cx| server.poll_ready(cx)).await.ok()?;
             let (parts, body) = server.call(request).await.ok()?.into_parts();
-            let events = Media::of(&parts.headers) == Media::Events;
+            let events = media(&parts.headers) == Media::Events;
             let body = Limited::new(body, self.most);
             let message = if events { first_answer(body, self.most).await? } else { whole(body).await? };
             Some((parts.headers, message))

@@ -22,7 +22,8 @@ use http::header::{ACCEPT_LANGUAGE, ALLOW};
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::BodyExt;
 use mcp_attune_tower::{
-    Account, Attune, AttuneLayer, Failed, HeldBudget, Keys, NoRandomness, Seal, Settings, boxed, full,
+    Account, Attune, AttuneLayer, Failed, HeldBudget, Keys, NoRandomness, Settings, boxed, full, random_keys,
+    seal,
 };
 use mcp_attune_wire::reply::Reply;
 use tokio::task::JoinSet;
@@ -111,7 +112,7 @@ impl Lasting {
         Ok(Self {
             metrics: Metrics::new(access),
             children: Children::new(),
-            made: Keys::random()?,
+            made: random_keys()?,
             held: HeldBudget::default(),
         })
     }
@@ -325,7 +326,7 @@ impl Mounted {
         };
         let mut settings = settings(config, mount);
         settings.held = lasting.held.clone();
-        settings.seal = Some(Seal::new(keys.clone(), &mount.name));
+        settings.seal = Some(seal(keys.clone(), &mount.name));
         let layer = AttuneLayer::new(settings);
         let meter = lasting.metrics.meter(&mount.name);
         let behind = Behind { server, meter: meter.clone(), peer: None, keys: CallerKeys::default() };

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp_attune::shape::Content;
 use mcp_attune_wire::message::Message;
 
-use crate::listing::Interest;
+use crate::interest::Interest;
 
 /// How many bytes of a listing are kept to hold templates against that change later.
 const MAX_KEPT_BYTES: usize = 4 << 20;

@@ -14,25 +14,21 @@
 //!
 //! Rules: F1, G1, G2, G4, G5, G6, G8, G10, H15, H20, L7, L13, L15, L17, L21.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, StatusCode, header, request};
+use http::{HeaderMap, Method, Request, Response, header, request};
 use jiff::Timestamp;
-use mcp_attune::caller::{Caller, Origin};
+use mcp_attune::exchange::{Exchange, Facts, Known, Need, Rejection, Resumption, mirrored_preference};
 use mcp_attune::language::AcceptLanguage;
-use mcp_attune::localize;
-use mcp_attune::plan::{Offer, negotiate};
-use mcp_attune::session::Event;
-use mcp_attune::shape::{self, Content};
-use mcp_attune_wire::agree::Era;
+use mcp_attune::plan::Spoken;
+use mcp_attune::session::Features;
 use mcp_attune_wire::hop;
-use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -40,44 +36,24 @@ use tower_service::Service;
 use crate::account::Account;
 use crate::answer::{self as answers, Asked};
 use crate::body::{Body, BoxError, Incomplete, boxed, collect, full, full_held};
-use crate::decide::{self, Decided, Learns, Watch};
-use crate::edited::forget_old_bytes;
 use crate::failed::Failed;
-use crate::forward::ask_identity;
 use crate::guard::Allowed;
 use crate::held::Held;
+use crate::interest::Interest;
 use crate::library;
-use crate::listing::Interest;
-use crate::schemas::Schemas;
-use crate::session::Visit;
+use crate::lines::{self, Lines};
+use crate::lister::Lister;
+use crate::mount::Mount;
+use crate::ready::ready;
+use crate::schemas::{Identity, Schemas};
 use crate::settings::Settings;
-use crate::tasks::TaskIds;
 use crate::told;
-use crate::words;
+use crate::words::{self, answer};
 
 /// Puts the rules of Attune around a service that speaks MCP over HTTP.
 #[derive(Clone, Debug)]
 pub struct AttuneLayer {
     mount: Arc<Mount>,
-}
-
-/// What all requests of one mount share.
-#[derive(Debug)]
-pub(crate) struct Mount {
-    pub(crate) settings: Settings,
-    pub(crate) schemas: Arc<Schemas>,
-    /// Whether the server negotiates content itself, as far as it has said.
-    pub(crate) negotiates: AtomicBool,
-}
-
-impl Mount {
-    /// How answers are shaped, if they are.
-    ///
-    /// Rules: F14.
-    pub(crate) fn content(&self) -> Option<Arc<Content>> {
-        let supply = self.settings.offer.content.as_ref()?;
-        (!self.negotiates.load(Ordering::Relaxed)).then(|| supply.content())
-    }
 }
 
 impl Default for AttuneLayer {
@@ -94,7 +70,7 @@ impl AttuneLayer {
         let (bindings, content) = (offer.bindings.clone(), offer.content.clone());
         let interest = Interest { bindings, content, names: Arc::default() };
         let schemas = Arc::new(Schemas::new(settings.schemas.clone(), interest));
-        Self { mount: Arc::new(Mount { settings, schemas, negotiates: AtomicBool::default() }) }
+        Self { mount: Arc::new(Mount::new(settings, schemas)) }
     }
 
     /// Holds bindings and templates against all pages of what the server lists, and logs what does not fit. Whoever does not
@@ -113,9 +89,7 @@ impl AttuneLayer {
     ///
     /// Rules: F14.
     pub fn greeted(&self, answer: &[u8]) {
-        if let Ok(answer) = Message::parse(answer) {
-            decide::greeted(&self.mount.negotiates, &answer);
-        }
+        self.mount.greeted_with(answer);
     }
 
     /// Whether there is anything that [`hold`](Self::hold) and [`greeted`](Self::greeted) are of use for.
@@ -139,7 +113,7 @@ impl AttuneLayer {
             Ok((body, Some(held))) => Ok(Request::from_parts(parts, full_held(body, held))),
             Ok((body, None)) => Ok(Request::from_parts(parts, full(body))),
             Err(reply) => {
-                let response = words::reword(answer(&reply), &words::mirrored(&parts.headers));
+                let response = words::reword(answer(&reply), &mirrored_preference(Lines(&parts.headers)));
                 Err((response, Account::of(&reply)))
             }
         }
@@ -215,12 +189,10 @@ impl<S> Attune<S> {
         let Self { inner, mount } = self;
         async move {
             let mut account = Account::default();
-            let mut wish = None;
-            let mut response = match handle(inner, &mount, request, &mut account, &mut wish).await {
+            let mut response = match handle(inner, &mount, request, &mut account).await {
                 Ok(response) => response,
-                Err(reply) => answer(&reply),
+                Err((reply, wish)) => words::reword(answer(&reply), &wish),
             };
-            response = words::reword(response, &wish.unwrap_or_default());
             if let Some(inner) = response.extensions_mut().remove() {
                 account.add(inner);
             }
@@ -229,13 +201,15 @@ impl<S> Attune<S> {
     }
 }
 
+/// An answer of our own, and what its caller prefers to read it in.
+type Refused = (Reply, AcceptLanguage);
+
 async fn handle<S, B, R>(
     mut inner: S,
     mount: &Arc<Mount>,
     request: Request<B>,
     account: &mut Account,
-    wish: &mut Option<AcceptLanguage>,
-) -> Result<Response<Body>, Reply>
+) -> Result<Response<Body>, Refused>
 where
     S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
@@ -246,80 +220,138 @@ where
     R::Error: Into<BoxError>,
 {
     let (parts, body) = request.into_parts();
-    if parts.headers.contains_key(header::ACCEPT_LANGUAGE) {
-        *wish = Some(words::mirrored(&parts.headers));
-    }
-    if let Some(allowed) = &mount.settings.guard {
-        refuse_foreign(allowed, &parts)?;
-    }
-    refuse_unfit(mount, &parts.headers, account)?;
+    let unread = |reply| (reply, mirrored_preference(Lines(&parts.headers)));
+    admit(mount, &parts, account).map_err(unread)?;
+    let identity = mount.schemas.identity(&parts);
     if parts.method != Method::POST {
-        return relay(inner, mount, parts, boxed(body), account).await;
+        return resume(inner, mount, identity, parts, boxed(body), account).await;
     }
-    if parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity") {
-        return Err(Reply::not_taken(415, "G10", &"the body is encoded; send it without Content-Encoding"));
-    }
-    let settings = &mount.settings;
-    let (body, _held) = read_body(settings, boxed(body)).await?;
-    let decided = decide::decide(&mut inner, mount, &parts, &body, account, wish).await?;
-    let Decided { mut asked, caller, forward, changed, kind, era, begins, mut tasks, shapes } = decided;
-    account.language = asked.plan.chosen().map(|(language, _)| language.clone());
-    account.default_language = asked.plan.default_language().cloned();
-    let mut parts = parts;
-    let seal = settings.seal.as_ref().filter(|_| era == Era::Legacy);
-    let visit = Visit::enter(seal, &mut parts.headers, begins)
-        .map_err(|_| Reply::unknown_session(asked.id.as_deref()))?;
-    let caller = caller.in_session(visit.features());
+    let (body, _held) = read_body(&mount.settings, boxed(body)).await.map_err(unread)?;
+    let (outgoing, caller, answering) = {
+        let begun = Exchange::begin(
+            mount.rules(),
+            Some(Lines(&parts.headers)),
+            &body,
+            Features::default(),
+            Timestamp::now(),
+        );
+        let mut exchange = begun.map_err(|rejected| refused(rejected, mount, account))?;
+        library::follow(&mount.settings.offer, &mount.schemas);
+        needs(&mut exchange, &mut inner, mount, identity, &parts)
+            .await
+            .map_err(|rejected| refused(rejected, mount, account))?;
+        tell(&exchange, mount, account);
+        exchange.forward().map_err(|rejected| refused(rejected, mount, account))?
+    };
     told::features(&caller);
-    if let (Some((request, content)), Some(seal)) = (&shapes, &settings.seal)
-        && let Some(tool) = request.names_its_tasks(content, caller.features())
-    {
-        tasks = Some(TaskIds::created_by(seal, tool));
+    let changed = match outgoing.body {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(changed) => Some(Bytes::from(changed)),
+    };
+    let changes = outgoing.headers;
+    let mut parts = parts;
+    lines::change(&mut parts.headers, changes);
+    if let Some(changed) = changed.as_ref().filter(|_| parts.headers.contains_key(header::CONTENT_LENGTH)) {
+        parts.headers.insert(header::CONTENT_LENGTH, changed.len().into());
     }
-    asked.tasks = tasks.map(Arc::new);
-    if let Some((request, content)) = shapes
-        && let Some(shape) = asked.plan.shape(request, content, &caller, &settings.offer, Timestamp::now())
-    {
-        account.format = shape.wanted().format();
-        let shape = decide::with_output(shape, inner.clone(), mount, &parts, &asked.watch, &body).await;
-        asked.plan = asked.plan.shaping(shape);
-    }
-    let changes = asked.plan.changes();
-    asked.events = visit.events(caller.preference().filter(|_| changes).map(AcceptLanguage::as_str));
-    asked.preferred = caller.preference().is_some();
-    // A preference that is the locale of the context stands in no header that a cache sees.
-    asked.told = parts.headers.contains_key(header::ACCEPT_LANGUAGE) && caller.origin() == Origin::Stated;
-    asked.reads = asked.preferred
-        || asked.watch.learns != Learns::Nothing
-        || asked.plan.reads()
-        || asked.tasks.is_some();
-    forward.apply(&mut parts.headers, asked.reads);
-    if settings.introduce {
+    if mount.settings.introduce {
         parts.extensions.insert(caller);
     }
-    if let Some(spoken) = asked.plan.spoken() {
-        parts.extensions.insert(spoken.clone());
+    if let Some(spoken) = answering.plan().spoken() {
+        parts.extensions.insert::<Spoken>(spoken.clone());
     }
-    let body = match changed {
-        None => body,
-        Some(changed) => {
-            if parts.headers.contains_key(header::CONTENT_LENGTH) {
-                parts.headers.insert(header::CONTENT_LENGTH, changed.len().into());
-            }
-            forget_old_bytes(&mut parts.headers);
-            changed.into()
-        }
-    };
-
-    let failed = |failed: Failed| Reply::failed(failed.status, asked.id.as_deref(), &failed);
+    let asked = Asked::new(answering, mount, identity, account.clone());
+    let failed = |failed: Failed| asked.failed(&failed);
     ready(&mut inner).await.map_err(failed)?;
-    let response = inner.call(Request::from_parts(parts, full(body))).await;
-    let mut response = response.map_err(|error| failed(Failed::of(&error.into())))?;
-    visit.leave(&mut response);
-    if kind != Some(Kind::Request) {
-        return Ok(response.map(boxed));
+    let response = inner.call(Request::from_parts(parts, full(changed.unwrap_or(body)))).await;
+    let response = response.map_err(|error| failed(Failed::of(&error.into())))?;
+    answers::carry(response, asked, &mount.settings).await
+}
+
+/// Refuses what no rule about messages needs to look at.
+fn admit(mount: &Mount, parts: &request::Parts, account: &mut Account) -> Result<(), Reply> {
+    if let Some(allowed) = &mount.settings.guard {
+        refuse_foreign(allowed, parts)?;
     }
-    answers::adapt(response, asked, settings).await
+    refuse_unfit(mount, &parts.headers, account)?;
+    let encoded = || parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
+    if parts.method == Method::POST && encoded() {
+        return Err(Reply::not_taken(415, "G10", &"the body is encoded; send it without Content-Encoding"));
+    }
+    Ok(())
+}
+
+/// Gets what only this host can get.
+async fn needs<'a, S, R>(
+    exchange: &mut Exchange<'a, Lines<'a>>,
+    // Not shared: the service may not be used from two threads.
+    inner: &mut S,
+    mount: &Mount,
+    identity: Identity,
+    parts: &request::Parts,
+) -> Result<(), Box<Rejection>>
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
+    R::Error: Into<BoxError>,
+{
+    let schemas = &mount.schemas;
+    while let Some(need) = exchange.need() {
+        match need {
+            Need::Tool(name, recency) => {
+                let known = match schemas.at_hand(identity, recency) {
+                    Some(listing) => Known::Listed(listing),
+                    None => {
+                        let lister = Lister::new(inner.clone(), mount, parts, exchange.envelope());
+                        // Boxed, so that every call does not carry the room for a listing, which few need.
+                        Box::pin(schemas.known(identity, &name, recency, move || lister.list())).await
+                    }
+                };
+                exchange.tool(known)?;
+            }
+            Need::Locales(language) => {
+                let locales = library::locales(&mount.settings.offer, language).await;
+                exchange.locales(locales);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Logs and notes what is known of a request that goes on.
+fn tell<'a>(exchange: &Exchange<'a, Lines<'a>>, mount: &Mount, account: &mut Account) {
+    let facts = exchange.facts();
+    told::exchange(facts, exchange.caller(), &mount.settings.offer);
+    note(facts, exchange.called(), mount, account);
+    if let Some(filled) = exchange.filled() {
+        tracing::debug!(?filled, "the context fills arguments");
+    }
+}
+
+/// Notes it for whoever counts.
+fn note(facts: &Facts, called: Option<&str>, mount: &Mount, account: &mut Account) {
+    account.broken.extend(facts.reported.iter().flat_map(|reported| reported.rules.iter().copied()));
+    account.method = facts.method;
+    account.tool = called.and_then(|tool| mount.schemas.interest().names.find(tool));
+    account.language = facts.language.as_ref().map(|(language, _)| language.clone());
+    account.default_language.clone_from(&facts.default_language);
+    account.format = facts.format;
+    account.unchecked |= facts.unchecked;
+}
+
+/// Logs a request that is refused.
+#[cold]
+fn refused(rejected: Box<Rejection>, mount: &Mount, account: &mut Account) -> Refused {
+    let Rejection { reply, preference, breach, facts, called } = *rejected;
+    note(&facts, called.as_deref(), mount, account);
+    if breach {
+        told::refused(&reply, true);
+    } else {
+        tracing::debug!(code = reply.code, "a call ends here");
+    }
+    (reply, preference)
 }
 
 /// Refuses a request that names a host or an origin of somewhere else.
@@ -378,16 +410,16 @@ fn not_whole(incomplete: Incomplete, limit: usize) -> Reply {
     Reply::not_taken(failed.map_or(400, |failed| failed.status), "G4", &what)
 }
 
-/// What is no POST: a stream of a legacy session, opened or resumed, the end of one, or nothing that we know. Boxed as a
-/// whole, so that calls carry neither its room nor its code.
+/// What is no POST. Boxed as a whole, so that calls carry neither its room nor its code.
 #[cold]
-fn relay<'a, S, R>(
+fn resume<'a, S, R>(
     mut inner: S,
     mount: &'a Arc<Mount>,
+    identity: Identity,
     mut parts: request::Parts,
     body: Body,
     account: &'a mut Account,
-) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Reply>> + Send + 'a>>
+) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Refused>> + Send + 'a>>
 where
     S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'a,
     S::Error: Into<BoxError>,
@@ -396,77 +428,26 @@ where
     R::Error: Into<BoxError>,
 {
     Box::pin(async move {
-        let settings = &mount.settings;
-        let visit = Visit::enter(settings.seal.as_ref(), &mut parts.headers, None)
-            .map_err(|_| Reply::unknown_session(None))?;
         let streams = parts.method == Method::GET;
-        let resumed = if streams { visit.resume(&mut parts.headers) } else { Ok(None) };
-        let resumed = resumed.map_err(|_| Reply::unknown_event())?;
-        let preference = resumed.as_ref().and_then(Event::preference);
-        // Without a preference a stream is tied to no request whose language it could have.
-        // What the server said its languages were is gone with the request that it said them to.
-        let offer = settings.offer.clone();
-        let offer = preference.filter(|_| !offer.speaks).map_or_else(Offer::default, |_| offer);
-        let caller = Caller::resumed(preference).in_session(visit.features());
-        // A stream that goes on may bring the listing that was asked for when it began.
-        let plan = negotiate(&caller, &offer).showing(&settings.offer.bindings);
-        let mut plan = library::translating(plan, localize::Asked::new(""), &caller, &offer).await;
-        if let Some(content) = mount.content().filter(|_| streams)
-            && let Some(shape) =
-                plan.shape(shape::Request::resumed(), content, &caller, &settings.offer, Timestamp::now())
-        {
-            // Whoever goes on with a stream was shown a schema before, which nobody here knows.
-            plan = plan.shaping(shape);
+        let rules = mount.rules();
+        let begun = Resumption::begin(&rules, Lines(&parts.headers), streams, Timestamp::now());
+        let mut resumption = begun.map_err(|reply| (reply, mirrored_preference(Lines(&parts.headers))))?;
+        if let Some(language) = resumption.need() {
+            let locales = library::locales(&mount.settings.offer, language).await;
+            resumption = resumption.locales(locales);
         }
-        account.language = plan.chosen().map(|(language, _)| language.clone());
-        account.default_language = plan.default_language().cloned();
-        let preferred = preference.is_some() && plan.changes();
-        let reads = plan.changes();
-        let told = parts.headers.contains_key(header::ACCEPT_LANGUAGE);
-        if reads {
-            ask_identity(&mut parts.headers);
-        }
-        let watch = Watch::of(mount, &parts);
-        if settings.introduce {
+        let (changes, caller, answering) = resumption.forward();
+        lines::change(&mut parts.headers, changes);
+        account.language = answering.plan().chosen().map(|(language, _)| language.clone());
+        account.default_language = answering.plan().default_language().cloned();
+        if mount.settings.introduce {
             parts.extensions.insert(caller);
         }
-
-        let failed = |failed: Failed| Reply::failed(failed.status, None, &failed);
+        let asked = Asked::new(answering, mount, identity, account.clone());
+        let failed = |failed: Failed| asked.failed(&failed);
         ready(&mut inner).await.map_err(failed)?;
         let response = inner.call(Request::from_parts(parts, body)).await;
-        let mut response = response.map_err(|error| failed(Failed::of(&error.into())))?;
-        visit.leave(&mut response);
-        let events = visit.events(preference);
-        if !streams || (events.is_none() && !plan.reads()) {
-            return Ok(response.map(boxed));
-        }
-        let asked = Asked { events, preferred, reads, told, ..Asked::new(plan, watch, account.clone()) };
-        answers::adapt(response, asked, settings).await
+        let response = response.map_err(|error| failed(Failed::of(&error.into())))?;
+        answers::carry(response, asked, &mount.settings).await
     })
-}
-
-/// Waits until the service inside can be called. Apart from the call, so that what waits does not hold the request twice.
-pub(crate) async fn ready<S>(inner: &mut S) -> Result<(), Failed>
-where
-    S: Service<Request<Body>>,
-    S::Error: Into<BoxError>,
-{
-    poll_fn(|cx| inner.poll_ready(cx)).await.map_err(|error| Failed::of(&error.into()))
-}
-
-/// An answer of our own, as HTTP, with its [`Account`] in its extensions. What is unavailable (503) is so for a moment,
-/// and says when to try again.
-#[must_use]
-#[cold]
-pub fn answer(reply: &Reply) -> Response<Body> {
-    let mut response = Response::new(full(reply.body.clone()));
-    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_GATEWAY);
-    let content_type = header::HeaderValue::from_static(reply.content_type);
-    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
-    if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS].contains(&response.status()) {
-        response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
-    }
-    response.extensions_mut().insert(Account::of(reply));
-    response.extensions_mut().insert(words::Own(reply.clone()));
-    response
 }

@@ -62,41 +62,51 @@
     )
 )]
 
-pub mod guard;
-pub mod relay;
-pub mod sse;
+// What is told,
+mod account;
 pub mod told;
 
-mod account;
-mod answer;
+// bodies, and what becomes of them,
 mod body;
-mod decide;
-mod edited;
 mod failed;
-mod fitting;
-mod forward;
 mod held;
-mod layer;
-mod library;
-mod listing;
 mod long_work;
 mod media;
-mod schemas;
-mod seal;
-mod session;
-mod settings;
-mod stream;
-mod tasks;
-mod tool_names;
+mod ready;
+pub mod sse;
+
+// headers, and who may come in,
+pub mod guard;
+mod lines;
 mod words;
+
+// what is known of the tools of a server,
+mod fitting;
+mod interest;
+mod schemas;
+mod tool_names;
+
+// what a mount is,
+mod library;
+mod mount;
+mod seal;
+mod settings;
+
+// and the drivers of an exchange: over HTTP, and between pipes.
+mod answer;
+mod layer;
+mod lister;
+pub mod relay;
+mod stream;
 
 pub use account::Account;
 pub use body::{Body, BoxError, boxed, full};
 pub use failed::Failed;
 pub use held::HeldBudget;
-pub use layer::{Attune, AttuneLayer, answer};
-pub use media::Media;
+pub use layer::{Attune, AttuneLayer};
+pub use mcp_attune::exchange::{Keys, NoRandomness, Seal};
+pub use media::{Media, media};
 pub use schemas::SchemaSettings;
-pub use seal::{Keys, NoRandomness, Seal};
+pub use seal::{random_keys, seal};
 pub use settings::{Limits, Settings};
-pub use words::answer_to;
+pub use words::{answer, answer_to};

@@ -2,13 +2,11 @@
 //!
 //! Rules: F6, L7, L8, L13.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use mcp_attune::caller::Caller;
-use mcp_attune::localize::Asked;
-use mcp_attune::plan::{Offer, Plan};
+use mcp_attune::catalog::Locale;
+use mcp_attune::language::Tag;
+use mcp_attune::plan::Offer;
 use tokio::task::spawn_blocking;
 
 use crate::schemas::Schemas;
@@ -28,24 +26,21 @@ pub(crate) fn follow(offer: &Offer, schemas: &Arc<Schemas>) {
     }
 }
 
-/// The plan with the files that it wants. Boxed as a whole, so that calls that are not translated carry neither its room nor
-/// its code.
+/// The locale files of a language.
 #[cold]
-pub(crate) fn translating<'a>(
-    plan: Plan,
-    asked: Asked,
-    caller: &'a Caller,
+pub(crate) fn locales<'a>(
     offer: &'a Offer,
-) -> Pin<Box<dyn Future<Output = Plan> + Send + 'a>> {
-    Box::pin(async move {
-        let (Some(library), Some(chosen)) = (&offer.library, plan.wants()) else { return plan };
-        let locales = match library.at_hand(chosen) {
-            Some(locales) => locales,
-            None => {
+    chosen: &'a Tag,
+) -> impl Future<Output = Vec<Arc<Locale>>> + Send + use<'a> {
+    let at_hand = offer.library.as_ref().and_then(|library| library.at_hand(chosen));
+    async move {
+        match (at_hand, &offer.library) {
+            (Some(locales), _) => locales,
+            (None, Some(library)) => {
                 let (library, chosen) = (library.clone(), chosen.clone());
-                spawn_blocking(move || library.load(&chosen)).await.unwrap_or_default()
+                Box::pin(spawn_blocking(move || library.load(&chosen))).await.unwrap_or_default()
             }
-        };
-        plan.translating(asked, caller, offer, locales, Timestamp::now())
-    })
+            (None, None) => Vec::new(),
+        }
+    }
 }

@@ -1,94 +1,36 @@
-//! What becomes of one line between a client and a server that speak in lines, whichever way it goes.
-//!
-//! 1. What a client sends is read once, must have its envelope, and goes on as it came but for what the plan takes
-//!    out and what the context fills in. What cannot be read in one way is answered here.
-//! 2. The plan of a request is kept until its answer comes, or until the client cancels it: for that long, and for
-//!    nothing else, its preference counts.
-//! 3. What a legacy client declares when it begins holds for all its lines: one pipe is one session.
-//! 4. What the results of tools are like is learned from the listings that pass by: whoever was shown none was promised
-//!    nothing.
-//! 5. Which tool a task is of is remembered, where the operator wrote something for its results: here ids stay as they are.
-//! 6. What a server says goes back as it came; the answer to a request is adapted to that request's plan, and so are its
-//!    progress, what is told on a subscription that it opened, and a question or a log message while it is the only one that
-//!    waits. What is no message stays away from the client, whose reader would stumble over it.
-//!
-//! Rules: C1, C9, C10, F1, F13, F14, H13, H14, H18, L3, L13, L20.
+//! The rules between a client and a server that speak in lines: a driver of [`Pipe`](mcp_attune::exchange::pipe::Pipe), with
+//! the clock of this system and the log of this process.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
 use jiff::Timestamp;
-use mcp_attune::caller::Caller;
-use mcp_attune::language::AcceptLanguage;
-use mcp_attune::plan::{Adapted, Effort, Offer, Plan, Spoken, negotiate};
-use mcp_attune::session::{Features, Task};
-use mcp_attune::shape::{self, ListedTool, Schema};
-use mcp_attune::task::{self, TaskTools};
-use mcp_attune_wire::agree::{self, Era, Policy};
-use mcp_attune_wire::json::{Text, Type, Value};
-use mcp_attune_wire::message::{Kind, Message, meta};
+use mcp_attune::exchange::{Rejection, pipe::Pipe, reword};
+use mcp_attune::plan::Offer;
+use mcp_attune_wire::agree::Policy;
+use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
 
 use crate::account::Account;
-use crate::listing::{Interest, Listing, Page};
-use crate::{told, words};
+use crate::interest::Interest;
+use crate::told;
 
-/// How many tasks are remembered.
-const MAX_TASKS: usize = 1024;
-
-/// About how many bytes of listings are kept.
-const MAX_WEIGHT: usize = 64 << 20;
+pub use mcp_attune::exchange::pipe::{Back, Sent};
 
 /// The rules between a client and a server that speak in lines.
 #[derive(Debug)]
 pub struct Relay {
-    offer: Offer,
-    policy: Policy,
-    /// Whether what would be refused passes all the same.
-    report_only: bool,
-    /// How many requests may wait for their answer.
-    most: usize,
-    waiting: HashMap<Id, Waiting>,
-    /// What the client declared when it began.
-    features: Features,
-    /// Whether bindings and templates were held against a listing.
-    held: bool,
-    /// The listing that the client was shown last, as far as shaping needs it.
-    listing: Listing,
-    /// Whether the server negotiates content itself.
-    negotiates: bool,
-    /// The tools of the tasks that were created last, by their ids.
-    tasks: VecDeque<(String, String)>,
-}
-
-/// A line as the server gets it, and who sent it.
-#[derive(Debug)]
-pub struct Sent<'l> {
-    /// The line, without its end.
-    pub line: Cow<'l, [u8]>,
-    /// Who sent it.
-    pub caller: Caller,
-    /// Where a server of this process says the languages of its answer.
-    pub spoken: Option<Spoken>,
-}
-
-/// What becomes of a server's line.
-#[derive(Debug)]
-pub enum Back<'l> {
-    /// It goes to the client.
-    Send(Cow<'l, [u8]>),
-    /// It is no message.
-    Drop,
+    pipe: Pipe,
+    /// Bindings and templates, until they were held against a listing.
+    unchecked: Option<Interest>,
 }
 
 impl Relay {
     /// The rules for one pipe. `most` requests may wait for their answers.
     #[must_use]
     pub fn new(offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
-        let (waiting, features) = (HashMap::new(), Features::default());
-        let (listing, negotiates, tasks) = (Listing::default(), false, VecDeque::new());
-        Self { offer, policy, report_only, most, waiting, features, held: false, listing, negotiates, tasks }
+        let (bindings, content) = (offer.bindings.clone(), offer.content.clone());
+        let unchecked = Some(Interest { bindings, content, ..Interest::default() });
+        Self { pipe: Pipe::new(offer, policy, report_only, most), unchecked }
     }
 
     /// A line of the client, as the server gets it, or what it is answered with instead.
@@ -97,297 +39,60 @@ impl Relay {
     ///
     /// What cannot be read in one way, has no envelope, or is one request too many.
     pub fn onward<'l>(&mut self, line: &'l [u8]) -> Result<Sent<'l>, Reply> {
-        self.decide(line).map_err(|reply| {
-            let wish = Message::parse(line).map(|message| words::wish(&message)).unwrap_or_default();
-            words::say(reply, &wish).0
-        })
-    }
-
-    fn decide<'l>(&mut self, line: &'l [u8]) -> Result<Sent<'l>, Reply> {
-        let message = match Message::parse(line) {
-            Ok(message) => message,
-            Err(unreadable) => return self.refused(line, Reply::from(&unreadable)),
-        };
-        let agreed = match agree::without_headers(message, &self.policy) {
-            Ok(agreed) => agreed,
-            Err(refusal) => return self.refused(line, Reply::from(&refusal)),
-        };
-        if agreed.message().method().is_some_and(|method| method.is("initialize")) {
-            let content = self.offer.content.as_ref().map(|supply| supply.content());
-            let refers = |tag: &str| content.as_ref().is_some_and(|content| content.refers_to(tag));
-            self.features = Features::declared_for(agreed.message(), refers).features;
-        }
-        let caller = Caller::read(&agreed).in_session(self.features.clone()).with_past(self.offer.past);
-        told::log(&caller);
-        if let Some(library) = self.offer.library.as_ref().filter(|library| library.is_due()) {
-            library.look();
-        }
-        let mut plan = negotiate(&caller, &self.offer);
-        let message = agreed.message();
-        if message.method().is_some_and(|method| method.is("tools/list")) {
-            plan = plan.showing(&self.offer.bindings);
-        }
-        let filled = match self.offer.bindings.fill(message, &caller, Timestamp::now()) {
-            Ok(filled) => filled,
-            Err(unfillable) => {
-                tracing::debug!(why = ?unfillable.why, "a call ends for what an argument says");
-                let (id, modern) = (message.id().map(Value::raw), agreed.era() == Era::Modern);
-                return Err(Reply::tool_failed(id, modern, &unfillable));
-            }
-        };
-        if !filled.is_empty() {
+        self.follow();
+        let sent = self.pipe.onward(line, Timestamp::now()).map_err(refused)?;
+        told::exchange(&sent.facts, Some(&sent.caller), self.pipe.offer());
+        told::features(&sent.caller);
+        if let Some(filled) = &sent.filled {
             tracing::debug!(?filled, "the context fills arguments");
         }
-        if let (Some(library), Some(chosen)) = (&self.offer.library, plan.wants()) {
-            // There is one client, and nobody else waits while a disk is slow.
-            let locales = library.load(chosen);
-            let asked = Plan::asked(message, &self.offer);
-            plan = plan.translating(asked, &caller, &self.offer, locales, Timestamp::now());
-        }
-        told::features(&caller);
-        let mut creator = None;
-        let content =
-            self.offer.content.as_ref().filter(|_| message.kind() == Kind::Request && !self.negotiates);
-        if let Some(supply) = content {
-            if supply.is_due() {
-                supply.look();
-            }
-            let content = supply.content();
-            let asked = shape::Request::of(message, agreed.era() == Era::Modern, &content);
-            creator = asked.names_its_tasks(&content, caller.features()).map(str::to_owned);
-            let asked = asked.with_tasks(self.tools_of_tasks(message));
-            if let Some(shape) = plan.shape(asked, content, &caller, &self.offer, Timestamp::now()) {
-                let nothing = || ListedTool { output: Schema::None, view: None };
-                let listed = shape.tool().map_or_else(nothing, |tool| self.listing.tool(tool));
-                plan = plan.shaping(shape.with_tool(listed));
-            }
-        }
-        let learns = if self.offer.content.is_some() { Learns::from(message) } else { Learns::Nothing };
-        let spoken = plan.spoken().cloned();
-        let line = match plan.forward_filled(message, &filled) {
-            Cow::Borrowed(_) => Cow::Borrowed(line),
-            Cow::Owned(changed) => Cow::Owned(changed.into_bytes()),
-        };
-        if message.method().is_some_and(|method| method.is("notifications/cancelled")) {
-            if let Some(id) = message.param("requestId").and_then(Id::read) {
-                self.waiting.remove(&id);
-            }
-        } else if message.kind() == Kind::Request
-            && (plan.changes()
-                || self.offer.library.is_some()
-                || learns != Learns::Nothing
-                || creator.is_some())
-        {
-            if self.waiting.len() >= self.most {
-                let id = message.id().map(Value::raw);
-                return Err(Reply::failed(
-                    503,
-                    id,
-                    &"too many calls are waiting for their answers, more than the limit `calls`; try again later",
-                ));
-            }
-            if let Some((language, why)) = plan.chosen() {
-                tracing::debug!(%language, %why, preference = %caller.origin(), "language chosen");
-            }
-            if let Some(id) = message.id().and_then(Id::read) {
-                let token = message.param("_meta").and_then(|meta| meta.member("progressToken"));
-                let (raw, token) = (message.id().map(Value::raw), token.and_then(Id::read));
-                let listens = message.known_method() == Some("subscriptions/listen");
-                let (written, wish) = (raw.unwrap_or_default().to_owned(), words::wish(message));
-                self.waiting.insert(id, Waiting { id: written, plan, token, learns, creator, listens, wish });
-            }
-        }
-        Ok(Sent { line, caller, spoken })
+        Ok(sent)
     }
 
-    fn refused<'l>(&self, line: &'l [u8], reply: Reply) -> Result<Sent<'l>, Reply> {
-        tracing::warn!(code = reply.code, rules = ?reply.rules, enforced = !self.report_only, "refused");
-        if !self.report_only {
-            return Err(reply);
+    /// Looks for files that changed, when it is time to. There is one client, and nobody else waits meanwhile.
+    fn follow(&self) {
+        let offer = self.pipe.offer();
+        if let Some(library) = offer.library.as_ref().filter(|library| library.is_due()) {
+            library.look();
         }
-        Ok(Sent { line: Cow::Borrowed(line), caller: Caller::default(), spoken: None })
-    }
-
-    /// The tools of the tasks that a request names, as far as they are remembered.
-    fn tools_of_tasks(&self, message: &Message<'_>) -> TaskTools {
-        let mut tools = TaskTools::default();
-        if self.tasks.is_empty() {
-            return tools;
-        }
-        let ids = task::named_by_client(message).into_iter().filter_map(|id| id.text()?.decode());
-        for id in ids {
-            if let Some((_, tool)) = self.tasks.iter().find(|(known, _)| *known == id) {
-                tools.add(&id, tool);
-            }
-        }
-        tools
-    }
-
-    /// Remembers which tool a task is of.
-    fn remember(&mut self, answer: &Message<'_>, tool: &str) {
-        let id = task::created_by(answer).and_then(Value::text).and_then(Text::decode);
-        if let Some(kept) = id.and_then(|id| Task::new(&id, tool)) {
-            self.tasks.truncate(MAX_TASKS - 1);
-            self.tasks.push_front((kept.upstream().to_owned(), kept.tool().to_owned()));
-        }
-    }
-
-    /// Holds bindings and templates against the first listing that comes.
-    fn hold(&mut self, answer: Message<'_>) {
-        if std::mem::replace(&mut self.held, true) {
-            return;
-        }
-        let whole = answer.member("result").is_some_and(|result| result.member("nextCursor").is_none());
-        let (bindings, content) = (self.offer.bindings.clone(), self.offer.content.clone());
-        Interest { bindings, content, ..Interest::default() }.check(&[answer], whole);
-    }
-
-    /// Keeps what an answer says that is needed later.
-    fn learn(&mut self, learns: Learns, answer: &Message<'_>) {
-        match learns {
-            Learns::Tools { first } => {
-                let interest = Interest { content: self.offer.content.clone(), ..Interest::default() };
-                let Some(page) = Page::read(answer, &interest) else { return };
-                if first || self.listing.weight() > MAX_WEIGHT {
-                    self.listing = Listing::default();
-                }
-                self.listing.add(&page);
-            }
-            Learns::Server => self.negotiates = shape::negotiates(answer).unwrap_or(self.negotiates),
-            Learns::Nothing => {}
+        if let Some(content) = offer.content.as_ref().filter(|content| content.is_due()) {
+            content.look();
         }
     }
 
     /// A line of the server.
     pub fn back<'l>(&mut self, line: &'l [u8]) -> Back<'l> {
-        let Ok(message) = Message::parse(line) else { return Back::Drop };
-        match message.kind() {
-            Kind::Other => Back::Drop,
-            Kind::Answer => {
-                let waiting = message.id().and_then(Id::read).and_then(|id| self.waiting.remove(&id));
-                let lists =
-                    waiting.as_ref().is_some_and(|waiting| waiting.learns == Learns::Tools { first: true });
-                if let Some(waiting) = &waiting {
-                    self.learn(waiting.learns, &message);
-                    if let Some(tool) = &waiting.creator {
-                        self.remember(&message, tool);
-                    }
-                }
-                let plan = waiting.map(|waiting| waiting.plan);
-                let adapted = plan.as_ref().and_then(|plan| adapted(plan, &message));
-                if plan.as_ref().is_some_and(Plan::shows) || lists {
-                    self.hold(message);
-                }
-                Back::Send(adapted.map_or(Cow::Borrowed(line), |adapted| {
-                    told::shaped(&adapted, &Account::default());
-                    adapted.text
-                }))
+        let Self { pipe, unchecked } = self;
+        let learn = |page: &Message<'_>| {
+            let whole = page.member("result").is_some_and(|result| result.member("nextCursor").is_none());
+            if let Some(interest) = unchecked.take() {
+                interest.check(std::slice::from_ref(page), whole);
             }
-            Kind::Request | Kind::Notification => {
-                let plan = self.tied(&message).map(|waiting| &waiting.plan);
-                let adapted = plan.and_then(|plan| adapted(plan, &message));
-                Back::Send(adapted.map_or(Cow::Borrowed(line), |adapted| adapted.text))
+        };
+        pipe.back(line, learn, |message| {
+            if let Some(told) = &message.told {
+                told::shaped(told, &Account::default());
             }
-            Kind::Batch => Back::Send(Cow::Borrowed(line)),
-        }
+        })
     }
 
     /// Forgets a request that was answered in another way; `id` as written.
     pub fn forget(&mut self, id: &str) {
-        self.waiting.retain(|_, waiting| waiting.id != id);
+        self.pipe.forget(id);
     }
 
     /// The answers to all requests that wait, where the server gives none any more. Nothing waits after that.
     pub fn give_up(&mut self, what: &dyn fmt::Display) -> Vec<Reply> {
-        let failed =
-            |waiting: Waiting| words::say(Reply::failed(502, Some(&waiting.id), what), &waiting.wish).0;
-        self.waiting.drain().map(|(_, waiting)| failed(waiting)).collect()
-    }
-
-    /// The request that a message of the server belongs to: the one that has its token or opened its subscription; for
-    /// questions and log messages the only one there is.
-    ///
-    /// Rules: L13.
-    fn tied(&self, message: &Message<'_>) -> Option<&Waiting> {
-        if message.kind() == Kind::Notification && message.known_method() != Some("notifications/message") {
-            if let Some(subscription) = message.meta(meta::SUBSCRIPTION_ID) {
-                return self.waiting.get(&Id::read(subscription)?).filter(|waiting| waiting.listens);
-            }
-            let token = message.param("progressToken").and_then(Id::read)?;
-            return self.waiting.values().find(|waiting| waiting.token.as_ref() == Some(&token));
-        }
-        let mut all = self.waiting.values().filter(|waiting| !waiting.listens);
-        all.next().filter(|_| all.next().is_none())
+        self.pipe.give_up(what)
     }
 }
 
-/// A message of the server as the client gets it. There is one client, and nobody else waits meanwhile.
-fn adapted<'l>(plan: &Plan, message: &Message<'l>) -> Option<Adapted<'l>> {
-    plan.adapt_read(message, Vec::new(), Effort::Full)
-}
-
-/// A request that waits for its answer.
-#[derive(Debug)]
-struct Waiting {
-    /// Its id, as written.
-    id: String,
-    plan: Plan,
-    /// What its progress is known by.
-    token: Option<Id>,
-    /// What its answer is of interest for.
-    learns: Learns,
-    /// The tool that it calls, where a task that it creates is remembered.
-    creator: Option<String>,
-    /// Whether it opens a subscription, which waits for no answer.
-    listens: bool,
-    /// The languages that its caller prefers, for answers of our own.
-    wish: AcceptLanguage,
-}
-
-/// What an answer is of interest for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Learns {
-    Nothing,
-    /// It is a page of tools.
-    Tools {
-        first: bool,
-    },
-    /// It is what the server says of itself.
-    Server,
-}
-
-impl Learns {
-    fn from(request: &Message<'_>) -> Self {
-        match request.known_method() {
-            Some("tools/list") => Self::Tools { first: request.param("cursor").is_none() },
-            Some("initialize" | "server/discover") => Self::Server,
-            _ => Self::Nothing,
-        }
+/// Logs what is refused, and says it in the client's language.
+fn refused(rejected: Box<Rejection>) -> Reply {
+    if rejected.breach {
+        told::refused(&rejected.reply, true);
     }
-}
-
-/// An id by what it means: a server may write `7` where the client wrote `7.0`, and `"é"` for `"\u00e9"`.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Id {
-    Text(String),
-    Integer(i128),
-    /// A number that is not one of those, as written.
-    Number(String),
-}
-
-impl Id {
-    fn read(value: Value<'_>) -> Option<Self> {
-        let raw = value.raw();
-        match value.kind() {
-            Type::String => Some(Self::Text(value.text()?.decode()?.into_owned())),
-            Type::Number => {
-                let whole = raw.split_once('.').filter(|(_, rest)| rest.bytes().all(|digit| digit == b'0'));
-                let integer = whole.map_or(raw, |(integer, _)| integer).parse().ok();
-                Some(integer.map_or_else(|| Self::Number(raw.to_owned()), Self::Integer))
-            }
-            _ => None,
-        }
-    }
+    reword(rejected.reply, &rejected.preference).0
 }
 
 #[cfg(test)]
@@ -399,9 +104,17 @@ mod tests {
     use mcp_attune::context::{Field, Forward, Precision};
     use mcp_attune::language::Languages;
 
+    fn english() -> Offer {
+        Offer { languages: Languages::new("en", []).ok(), ..Offer::default() }
+    }
+
     fn relay() -> Relay {
-        let offer = Offer { languages: Languages::new("en", []).ok(), ..Offer::default() };
-        Relay::new(offer, Policy::default(), false, 3)
+        Relay::new(english(), Policy::default(), false, 3)
+    }
+
+    /// Lets everything pass.
+    fn reporting() -> Relay {
+        Relay::new(english(), Policy::default(), true, 3)
     }
 
     fn request(id: &str, preference: &str) -> String {
@@ -443,7 +156,7 @@ mod tests {
             check_onward(&mut relay, &bare, &bare);
             check_back(&mut relay, &result(answered, "{}"), Some(&result(answered, "{}")));
         }
-        assert!(relay.waiting.is_empty());
+        assert!(relay.pipe.is_idle());
     }
 
     #[test]
@@ -493,7 +206,7 @@ mod tests {
             let Err(reply) = relay().onward(line.as_bytes()) else { panic!("passed: {line}") };
             assert_eq!(reply.code, code, "{line}");
         }
-        let mut relay = Relay { report_only: true, ..relay() };
+        let mut relay = reporting();
         check_onward(&mut relay, "no JSON", "no JSON");
     }
 
@@ -506,7 +219,7 @@ mod tests {
         ] {
             let Err(reply) = relay().onward(line.as_bytes()) else { panic!("passed: {line}") };
             assert_eq!((reply.code, reply.rules), (-32700, vec!["H18"]), "{line}");
-            let mut reporting = Relay { report_only: true, ..relay() };
+            let mut reporting = reporting();
             check_onward(&mut reporting, line, line);
         }
         // What a server says is for its client to read.
@@ -566,7 +279,7 @@ mod tests {
             "{}",
             reply.body
         );
-        assert!(relay.waiting.is_empty());
+        assert!(relay.pipe.is_idle());
 
         let tools =
             |schema: &str| result("2", &format!(r#"{{"tools":[{{"name":"t","inputSchema":{schema}}}]}}"#));
@@ -631,17 +344,6 @@ mod tests {
         relay.onward(human(3, "tasks/get", r#""taskId":"8""#).as_bytes()).unwrap();
         let got = back(&mut relay, &result("3", &DONE.replace('7', "8")));
         assert!(got.contains("**City:** Bern"), "{got}");
-    }
-
-    #[test]
-    fn no_more_tasks_are_remembered_than_there_is_room_for() {
-        let mut relay = attuned();
-        for number in 0..MAX_TASKS + 5 {
-            relay.onward(human(1, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
-            back(&mut relay, &result("1", &format!(r#"{{"resultType":"task","taskId":"{number}"}}"#)));
-        }
-        assert_eq!(relay.tasks.len(), MAX_TASKS);
-        assert_eq!(relay.tasks.front().unwrap().0, (MAX_TASKS + 4).to_string());
     }
 
     #[test]

@@ -18,13 +18,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, Uri, header, request};
-use mcp_attune::shape::ListedTool;
+use mcp_attune::exchange::listing::{Listing, hash_of_name};
+use mcp_attune::exchange::{Known, Recency};
 use mcp_attune_wire::message::Message;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::fitting::Fitting;
-use crate::listing::{Interest, Listing, Page, Tool, hash_of_name};
+use crate::interest::Interest;
 
 /// How listings are kept. Rules: H10, H11.
 #[derive(Clone, Debug)]
@@ -97,11 +98,9 @@ impl Hasher for Hashed {
     }
 }
 
-/// What is known about the called tool.
-#[derive(Debug)]
-pub(crate) enum Known {
-    /// A listing says so; none where the tool is not in it or declares nothing.
-    Listed(Option<Tool>),
+/// Why there is no listing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Unlisted {
     /// The server does not list its tools, or not in a way that ends.
     Never,
     /// The listing failed, or takes too long: it may be there in a moment.
@@ -197,10 +196,6 @@ impl Schemas {
         &self.interest
     }
 
-    pub(crate) fn refuses_unknown(&self) -> bool {
-        self.settings.refuse_unknown
-    }
-
     /// Whether a header, named in lower case, tells callers apart because the operator says so.
     pub(crate) fn is_identity(&self, name: &str) -> bool {
         self.settings.identity_headers.iter().any(|header| header == name)
@@ -231,67 +226,43 @@ impl Schemas {
         Some(identity(&self.keys, query.into_iter().chain(values)))
     }
 
-    /// What is known about a tool without asking anybody.
-    pub(crate) fn cached(&self, identity: Identity, tool: &str) -> Option<Tool> {
-        self.fresh(identity, tool).flatten()
+    /// The listing of an identity, where there is one that is recent enough.
+    pub(crate) fn at_hand(&self, identity: Identity, recency: Recency) -> Option<Arc<Listing>> {
+        self.state().find(identity, self.age(recency))
     }
 
-    /// What a listing says about a tool, where there is one that is not too old.
-    pub(crate) fn fresh(&self, identity: Identity, tool: &str) -> Option<Option<Tool>> {
-        self.state().find(identity, self.settings.ttl).map(|listing| listing.declared(tool))
+    fn age(&self, recency: Recency) -> Duration {
+        match recency {
+            Recency::AtHand | Recency::Usual => self.settings.ttl,
+            Recency::Recent => self.settings.recheck,
+        }
     }
 
     /// Whether a tool was ever listed with headers, by anybody.
-    pub(crate) fn ever_declared(&self, tool: &str) -> bool {
+    fn ever_declared(&self, tool: &str) -> bool {
         let state = self.state();
         state.declaring.len() >= MAX_DECLARING || state.declaring.contains(&hash_of_name(tool))
     }
 
-    /// What is known about a tool, asking for the tools where nothing is.
-    pub(crate) async fn of<F>(
+    /// What is known of a caller's tools, asking for them where nothing is.
+    pub(crate) async fn known<F>(
         self: &Arc<Self>,
         identity: Identity,
         tool: &str,
+        recency: Recency,
         list: impl FnOnce() -> F,
     ) -> Known
     where
         F: Future<Output = Listed> + Send + 'static,
     {
-        let listing = self.listing(identity, self.settings.ttl, list).await;
-        listing.map_or_else(|unknown| unknown, |listing| Known::Listed(listing.declared(tool)))
-    }
-
-    /// What the results of a tool are like, where a listing says so that is not too old.
-    pub(crate) fn fresh_tool(&self, identity: Identity, tool: &str) -> Option<ListedTool> {
-        self.state().find(identity, self.settings.ttl).map(|listing| listing.tool(tool))
-    }
-
-    /// What the results of a tool are like, asking for the tools where nothing is known.
-    pub(crate) async fn tool<F>(
-        self: &Arc<Self>,
-        identity: Identity,
-        tool: &str,
-        list: impl FnOnce() -> F,
-    ) -> ListedTool
-    where
-        F: Future<Output = Listed> + Send + 'static,
-    {
-        let listing = self.listing(identity, self.settings.ttl, list).await;
-        listing.map_or_else(|_| ListedTool::default(), |listing| listing.tool(tool))
-    }
-
-    /// The same before a refusal, which only a recent listing may be the reason for.
-    pub(crate) async fn recheck<F>(
-        self: &Arc<Self>,
-        identity: Identity,
-        tool: &str,
-        list: impl FnOnce() -> F,
-    ) -> Known
-    where
-        F: Future<Output = Listed> + Send + 'static,
-    {
-        let listing = self.listing(identity, self.settings.recheck, list).await;
-        listing.map_or_else(|unknown| unknown, |listing| Known::Listed(listing.declared(tool)))
+        if recency == Recency::AtHand {
+            return self.at_hand(identity, recency).map_or(Known::Never, Known::Listed);
+        }
+        match self.listing(identity, self.age(recency), list).await {
+            Ok(listing) => Known::Listed(listing),
+            Err(Unlisted::Never) => Known::Never,
+            Err(Unlisted::NotNow) => Known::NotNow { declared_before: self.ever_declared(tool) },
+        }
     }
 
     /// A listing not older than `age`, or the newest there is where it is too soon to ask again.
@@ -300,7 +271,7 @@ impl Schemas {
         identity: Identity,
         age: Duration,
         list: impl FnOnce() -> F,
-    ) -> Result<Arc<Listing>, Known>
+    ) -> Result<Arc<Listing>, Unlisted>
     where
         F: Future<Output = Listed> + Send + 'static,
     {
@@ -310,7 +281,7 @@ impl Schemas {
         let until = Instant::now() + self.settings.budget;
         let slow = |_| {
             tracing::warn!(budget = ?self.settings.budget, "listing the tools takes too long");
-            Known::NotNow
+            Unlisted::NotNow
         };
         let flight = self.state().flight(identity);
         let held = timeout_at(until, flight.lock_owned()).await.map_err(slow)?;
@@ -321,7 +292,7 @@ impl Schemas {
         let asked = self.state().ask(identity);
         if let Err(never) = asked {
             let newest = self.state().find(identity, self.settings.ttl);
-            return newest.ok_or(if never { Known::Never } else { Known::NotNow });
+            return newest.ok_or(if never { Unlisted::Never } else { Unlisted::NotNow });
         }
         let permit = timeout_at(until, Arc::clone(&self.listings).acquire_owned()).await.map_err(slow)?;
         let (schemas, listing) = (Arc::clone(self), list());
@@ -331,26 +302,26 @@ impl Schemas {
             let listed = timeout(MAX_LISTING_TIME, listing).await.unwrap_or(Listed::Failed);
             schemas.listed(identity, listed)
         });
-        timeout_at(until, listing).await.map_err(slow)?.unwrap_or(Err(Known::NotNow))
+        timeout_at(until, listing).await.map_err(slow)?.unwrap_or(Err(Unlisted::NotNow))
     }
 
     /// Keeps what came of a listing.
-    fn listed(&self, identity: Identity, listed: Listed) -> Result<Arc<Listing>, Known> {
+    fn listed(&self, identity: Identity, listed: Listed) -> Result<Arc<Listing>, Unlisted> {
         let known = match listed {
             Listed::Whole(listing, public) => return Ok(self.state().keep(identity, *listing, public)),
-            Listed::Never => Known::Never,
-            Listed::Failed => Known::NotNow,
+            Listed::Never => Unlisted::Never,
+            Listed::Failed => Unlisted::NotNow,
         };
         tracing::warn!(why = ?known, "the tools could not be listed");
         if let Some(entry) = self.state().entries.get_mut(&identity) {
-            entry.never = matches!(known, Known::Never);
+            entry.never = known == Unlisted::Never;
         }
         Err(known)
     }
 
     /// Learns from a listing that passes by, if it is whole.
     pub(crate) fn learn(&self, identity: Identity, answer: &Message<'_>) {
-        let page = Page::read(answer, &self.interest);
+        let page = self.interest.page(answer);
         if let Some(page) = page.as_ref().filter(|_| self.interest.checks()) {
             self.hold([answer.text().as_bytes()], page.next.is_none());
         }

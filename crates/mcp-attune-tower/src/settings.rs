@@ -6,7 +6,7 @@ use mcp_attune_wire::agree::Policy;
 use crate::guard::Allowed;
 use crate::held::HeldBudget;
 use crate::schemas::SchemaSettings;
-use crate::seal::Seal;
+use mcp_attune::exchange::Seal;
 
 /// The settings of one mount. By default the server may choose languages itself, which is for handlers of the same
 /// process; what stands in front of another process turns [`Offer::speaks`] off.

@@ -9,17 +9,15 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
-use mcp_attune::language::AcceptLanguage;
-use mcp_attune_wire::reply::Reply;
 use pin_project_lite::pin_project;
 
-use crate::answer::{self, Asked};
+use crate::answer::Asked;
 use crate::body::BoxError;
-use crate::edited::forget_old_bytes;
 use crate::failed::Failed;
 use crate::held::Held;
+use crate::lines::forget_old_bytes;
 use crate::sse::{Piece, Splitter, data, with_data, with_id};
-use crate::words;
+use crate::told;
 
 pin_project! {
     /// A stream of events: each goes on as soon as it is whole, changed where the plan says so.
@@ -115,7 +113,9 @@ where
                     },
                     // Trailers: nothing after them.
                     Err(mut frame) => {
-                        if let Some(trailers) = frame.trailers_mut().filter(|_| this.asked.edits_events()) {
+                        if let Some(trailers) =
+                            frame.trailers_mut().filter(|_| this.asked.answering.edits_events())
+                        {
                             forget_old_bytes(trailers);
                         }
                         return Poll::Ready(Some(Ok(frame)));
@@ -131,13 +131,8 @@ where
             // What was held of an unfinished event is dropped: half a message helps nobody.
             *this.ended = true;
             this.asked.account.fail();
-            match this.asked.id.as_deref() {
-                Some(id) => {
-                    let reply = Reply::failed(failed.status, Some(id), &failed);
-                    let (reply, _) =
-                        words::say(reply, this.asked.wish.as_ref().unwrap_or(&AcceptLanguage::default()));
-                    *this.last = Some(format!("data: {}\n\n", reply.body).into());
-                }
+            match this.asked.answering.failed(failed.status, &failed) {
+                Some(reply) => *this.last = Some(format!("data: {}\n\n", reply.body).into()),
                 // No request waits here for an error; a stream that is cut can be resumed once more.
                 None => *this.broken = Some(failed),
             }
@@ -181,25 +176,31 @@ fn adapted(asked: &Asked, piece: Piece) -> Result<Bytes, LongEvent> {
 }
 
 fn sealed(asked: &Asked, event: Bytes) -> Bytes {
-    let sealed = asked.events.as_ref().and_then(|ids| with_id(&event, |id| ids.shown(id)));
-    sealed.map_or(event, Bytes::from)
+    if !asked.answering.names_events() {
+        return event;
+    }
+    let shown = |id: &[u8]| {
+        asked.answering.event_id(id).unwrap_or_else(|notice| {
+            told::notices(&Some(notice));
+            None
+        })
+    };
+    with_id(&event, shown).map_or(event, Bytes::from)
 }
 
 fn with_message(asked: &Asked, event: Bytes) -> Result<Bytes, LongEvent> {
     let Some(message) = data(&event) else { return Ok(event) };
-    if !asked.plan.changes() && asked.tasks.is_none() {
-        asked.watch.see_unread(&message);
-        return Ok(event);
+    match asked.message(&message) {
+        Some(adapted) => {
+            Ok(adapted.changed.map_or(event.clone(), |changed| with_data(&event, &changed).into()))
+        }
+        None => Err(long_event(asked, message, event)),
     }
-    let Some(adapted) = answer::message(asked, &message) else {
-        return Err(long_event(asked, message, event));
-    };
-    Ok(adapted.changed.map_or(event.clone(), |changed| with_data(&event, &changed).into()))
 }
 
 #[cold]
 fn long_event(asked: &Asked, message: Vec<u8>, event: Bytes) -> LongEvent {
-    let adapted = answer::long_message(asked, message);
+    let adapted = asked.long_message(message);
     Box::pin(async move {
         adapted.await.changed.map_or(event.clone(), |changed| with_data(&event, &changed).into())
     })

@@ -4,8 +4,11 @@
 //! Rules: C3, C4, C8, F3, F5, F17, L2.
 
 use mcp_attune::caller::Caller;
+use mcp_attune::exchange::{Facts, Notice};
 use mcp_attune::features::Wanted;
-use mcp_attune::plan::Adapted;
+use mcp_attune::language::{Tag, Why};
+use mcp_attune::plan::{Adapted, Offer};
+use mcp_attune_wire::reply::Reply;
 use tracing::Level;
 
 use crate::account::Account;
@@ -28,6 +31,41 @@ pub fn log(caller: &Caller) {
     if context.offset_agrees() == Some(false) {
         tracing::debug!("the offset of currentTimestamp is not the one of timezone; both stand");
     }
+}
+
+/// Logs what is known of a request that goes on.
+pub(crate) fn exchange(facts: &Facts, caller: Option<&Caller>, offer: &Offer) {
+    if let Some(reported) = &facts.reported {
+        refused(reported, false);
+    }
+    notices(&facts.notices);
+    if let Some(caller) = caller {
+        log(caller);
+        chosen(facts.language.as_ref(), caller, offer);
+    }
+}
+
+/// Logs the language that was chosen, and of which.
+fn chosen(language: Option<&(Tag, Why)>, caller: &Caller, offer: &Offer) {
+    if let Some((language, why)) = language {
+        // Collected only where somebody listens.
+        let of = || offer.tags().iter().map(ToString::to_string).collect::<Vec<_>>();
+        let preference = caller.origin();
+        tracing::debug!(%language, %why, %preference, of = ?of(), "language chosen");
+    }
+}
+
+/// Logs what else is to be known of an exchange.
+pub(crate) fn notices<'n>(notices: impl IntoIterator<Item = &'n Notice>) {
+    for notice in notices {
+        tracing::warn!("{notice}");
+    }
+}
+
+/// Logs a request that is refused, or would be.
+#[cold]
+pub(crate) fn refused(reply: &Reply, enforced: bool) {
+    tracing::warn!(code = reply.code, faults = reply.faults, enforced, "refused");
 }
 
 /// Logs what a caller's tags ask for, and which of them change nothing.

@@ -4,48 +4,31 @@
 //!
 //! Rules: L7, L10, L15.
 
-use std::borrow::Cow;
-
-use http::Response;
 use http::header::{self, HeaderMap, HeaderValue};
-use mcp_attune::language::{AcceptLanguage, preference};
-use mcp_attune::words;
-use mcp_attune_wire::json::{Text, Value};
-use mcp_attune_wire::message::{Message, meta};
+use http::{Response, StatusCode};
+use mcp_attune::exchange::{self, mirrored_preference};
+use mcp_attune::language::AcceptLanguage;
 use mcp_attune_wire::reply::Reply;
 
+use crate::account::Account;
 use crate::body::{Body, full};
-use crate::layer::answer;
+use crate::lines::Lines;
 
-/// What a message says that its caller prefers; nothing where it says nothing that can be read.
-pub(crate) fn wish(message: &Message<'_>) -> AcceptLanguage {
-    let stated = message.meta(meta::ACCEPT_LANGUAGE).and_then(Value::text).and_then(Text::decode);
-    preference(stated.as_deref()).0
-}
-
-/// What the headers of a request say, where its message was not read.
-pub(crate) fn mirrored(headers: &HeaderMap) -> AcceptLanguage {
-    let mut lines = headers.get_all(header::ACCEPT_LANGUAGE).iter().filter_map(|line| line.to_str().ok());
-    let first = lines.next();
-    // Two lines are no mirror of one string, and a browser's own header is as good as any other here.
-    preference(first.filter(|_| lines.next().is_none())).0
-}
-
-/// The answer in the caller's words.
-pub(crate) fn say(mut reply: Reply, wish: &AcceptLanguage) -> (Reply, Option<String>) {
-    let said = words::say(reply.body.as_bytes(), wish);
-    let language = said.content_language;
-    let text = match said.text {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(text) => String::from_utf8(text).ok(),
-    };
-    match text {
-        Some(text) => {
-            reply.body = text;
-            (reply, language)
-        }
-        None => (reply, None),
+/// An answer of our own, as HTTP, with its [`Account`] in its extensions. What is unavailable (503) is so for a moment,
+/// and says when to try again.
+#[must_use]
+#[cold]
+pub fn answer(reply: &Reply) -> Response<Body> {
+    let mut response = Response::new(full(reply.body.clone()));
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    let content_type = HeaderValue::from_static(reply.content_type);
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    if [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS].contains(&response.status()) {
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
+    response.extensions_mut().insert(Account::of(reply));
+    response.extensions_mut().insert(Own(reply.clone()));
+    response
 }
 
 /// In the extensions of an answer of our own: what it says, so that whoever knows its caller can say it in their words.
@@ -55,7 +38,7 @@ pub(crate) struct Own(pub(crate) Reply);
 /// The answer in the caller's words, where it is one of our own.
 pub(crate) fn reword(mut response: Response<Body>, wish: &AcceptLanguage) -> Response<Body> {
     let Some(Own(reply)) = response.extensions_mut().remove() else { return response };
-    let (reply, Some(language)) = say(reply, wish) else { return response };
+    let (reply, Some(language)) = exchange::reword(reply, wish) else { return response };
     if let Ok(language) = HeaderValue::from_str(&language) {
         response.headers_mut().insert(header::CONTENT_LANGUAGE, language);
         response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-language"));
@@ -67,5 +50,5 @@ pub(crate) fn reword(mut response: Response<Body>, wish: &AcceptLanguage) -> Res
 #[must_use]
 #[cold]
 pub fn answer_to(reply: &Reply, headers: &HeaderMap) -> Response<Body> {
-    reword(answer(reply), &mirrored(headers))
+    reword(answer(reply), &mirrored_preference(Lines(headers)))
 }

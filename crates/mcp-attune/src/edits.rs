@@ -63,8 +63,10 @@ mod tests {
 
     const BODY: &str = r#"{"id":1,"result":{"a":"one","b":{}}}"#;
 
+    type Step<'s> = &'s dyn Fn(Value<'_>) -> Vec<Edit<'static>>;
+
     /// The message after these steps, each made from the result.
-    fn applied(steps: &[&dyn Fn(Value<'_>) -> Vec<Edit<'static>>]) -> Option<String> {
+    fn applied(steps: &[Step<'_>]) -> Option<String> {
         let message = Message::parse(BODY.as_bytes()).unwrap();
         let mut edits = Edits::default();
         for step in steps {

@@ -39,6 +39,8 @@ pub mod caller;
 pub mod bind;
 pub mod plan;
 
+pub mod exchange;
+
 pub mod cache;
 
 /// The examples of the README compile and run.

@@ -4,7 +4,7 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
-use mcp_attune_tower::{Media, boxed, full};
+use mcp_attune_tower::{Media, boxed, full, media};
 use mcp_attune_wire::agree::{Refusal, Refused};
 use mcp_attune_wire::message::{Kind, Message};
 use mcp_attune_wire::reply::Reply;
@@ -108,7 +108,7 @@ pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
 /// What is not JSON is not read at all.
 pub(crate) fn not_json(headers: &HeaderMap) -> Option<Response<Body>> {
     let what = "the body is no application/json; send JSON, and Content-Type: application/json";
-    (Media::of(headers) != Media::Json).then(|| refusal::answer(&Reply::not_taken(415, "G11", &what)))
+    (media(headers) != Media::Json).then(|| refusal::answer(&Reply::not_taken(415, "G11", &what)))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use mcp_attune::language::Tag;
 use mcp_attune::shape::template::{Template, Templates};
 use mcp_attune::shape::{Content, Tool};
 use mcp_attune_rmcp::{AttuneLayer, Pipe, Settings};
-use mcp_attune_tower::{Keys, Seal};
+use mcp_attune_tower::{random_keys, seal};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, CreateTaskResult,
     GetTaskParams, GetTaskResult, ServerCapabilities, ServerConfig,
@@ -73,7 +73,7 @@ fn settings() -> Settings {
     let mut settings = Settings::default();
     settings.offer.content = Some(Arc::new(Arc::new(content)));
     settings.offer.library = Some(Arc::new(files));
-    settings.seal = Some(Seal::new(Keys::random().unwrap(), "mount"));
+    settings.seal = Some(seal(random_keys().unwrap(), "mount"));
     settings
 }
 

@@ -7,7 +7,7 @@ use http::{Request, Response, header};
 use http_body_util::BodyExt;
 use mcp_attune::shape::template::{Hints, Template, Templates};
 use mcp_attune::shape::{Content, Tool};
-use mcp_attune_tower::{Attune, AttuneLayer, Body, Keys, Seal, Settings, full};
+use mcp_attune_tower::{Attune, AttuneLayer, Body, Settings, full, random_keys, seal};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -104,7 +104,7 @@ impl Server {
         let content = Content { tools: [("weather".to_owned(), tool)].into(), ..Content::default() };
         let mut settings = Settings::default();
         settings.offer.content = Some(Arc::new(Arc::new(content)));
-        settings.seal = Some(Seal::new(Keys::random().unwrap(), "mount"));
+        settings.seal = Some(seal(random_keys().unwrap(), "mount"));
         AttuneLayer::new(settings).layer(service_fn(move |request: Request<Body>| async move {
             let (parts, body) = request.into_parts();
             let body = body.collect().await.unwrap().to_bytes();

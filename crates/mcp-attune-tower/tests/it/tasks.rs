@@ -10,7 +10,7 @@ use mcp_attune::language::Tag;
 use mcp_attune::localize::Translate;
 use mcp_attune::shape::template::{Template, Templates};
 use mcp_attune::shape::{Content, Tool};
-use mcp_attune_tower::{Attune, AttuneLayer, Body, Keys, Seal, Settings, full};
+use mcp_attune_tower::{Attune, AttuneLayer, Body, Keys, Settings, full, random_keys, seal};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -106,7 +106,7 @@ fn attuned(
     let files = Carried::new(Tag::parse("en").unwrap(), &[("de", GERMAN)]).unwrap();
     settings.offer.library = Some(Arc::new(files));
     settings.offer.translate = Translate { logs: true, ..Translate::default() };
-    settings.seal = Some(Seal::new(keys.clone(), mount));
+    settings.seal = Some(seal(keys.clone(), mount));
     let seen = seen.clone();
     AttuneLayer::new(settings).layer(service_fn(move |request: Request<Body>| {
         let seen = seen.clone();
@@ -174,7 +174,7 @@ const PLAIN: &str = "- **City:** Bern";
 
 #[tokio::test]
 async fn what_a_task_brings_is_shaped_and_translated_for_whoever_asks_for_it() {
-    let (seen, keys) = (Seen::default(), Keys::random().unwrap());
+    let (seen, keys) = (Seen::default(), random_keys().unwrap());
     let service = attuned(&seen, &keys, "mount");
     let created =
         one(&service, modern("tools/call", json!({"name": "weather"}), &["human"])).await["result"].take();
@@ -203,7 +203,7 @@ async fn what_a_task_brings_is_shaped_and_translated_for_whoever_asks_for_it() {
 
 #[tokio::test]
 async fn every_place_where_an_id_travels_has_the_right_one() {
-    let (seen, keys) = (Seen::default(), Keys::random().unwrap());
+    let (seen, keys) = (Seen::default(), random_keys().unwrap());
     let service = attuned(&seen, &keys, "mount");
     let call = || modern("tools/call", json!({"name": "weather"}), &["human"]);
     let id = one(&service, call()).await["result"]["taskId"].take();
@@ -234,7 +234,7 @@ async fn every_place_where_an_id_travels_has_the_right_one() {
 
 #[tokio::test]
 async fn an_id_is_sealed_only_where_it_has_something_to_carry() {
-    let (seen, keys) = (Seen::default(), Keys::random().unwrap());
+    let (seen, keys) = (Seen::default(), random_keys().unwrap());
     let service = attuned(&seen, &keys, "mount");
     for (tool, tags) in [("weather", &[][..]), ("other", &["human"])] {
         let created = one(&service, modern("tools/call", json!({"name": tool}), tags)).await;
@@ -247,7 +247,7 @@ async fn an_id_is_sealed_only_where_it_has_something_to_carry() {
 
 #[tokio::test]
 async fn an_id_of_another_mount_or_key_is_not_opened() {
-    let (seen, keys) = (Seen::default(), Keys::random().unwrap());
+    let (seen, keys) = (Seen::default(), random_keys().unwrap());
     let service = attuned(&seen, &keys, "mount");
     let call = || modern("tools/call", json!({"name": "weather"}), &["human"]);
     let id = one(&service, call()).await["result"]["taskId"].take();
@@ -255,7 +255,7 @@ async fn an_id_of_another_mount_or_key_is_not_opened() {
     let replica = attuned(&seen, &keys, "mount");
     let got = one(&replica, modern("tasks/get", json!({"taskId": id}), &["human"])).await;
     assert_eq!(got["result"]["result"]["content"], said(TEMPLATE));
-    for other in [attuned(&seen, &keys, "other"), attuned(&seen, &Keys::random().unwrap(), "mount")] {
+    for other in [attuned(&seen, &keys, "other"), attuned(&seen, &random_keys().unwrap(), "mount")] {
         seen.lock().unwrap().clear();
         let got = one(&other, modern("tasks/get", json!({"taskId": id}), &["human"])).await;
         assert_eq!(got["error"]["code"], -32602);
@@ -267,7 +267,7 @@ async fn an_id_of_another_mount_or_key_is_not_opened() {
 
 #[tokio::test]
 async fn tasks_of_the_legacy_era_are_adapted_too() {
-    let (seen, keys) = (Seen::default(), Keys::random().unwrap());
+    let (seen, keys) = (Seen::default(), random_keys().unwrap());
     let service = attuned(&seen, &keys, "mount");
     let capabilities =
         json!({"extensions": {"io.modelcontextprotocol/content-negotiation": {"features": ["human"]}}});

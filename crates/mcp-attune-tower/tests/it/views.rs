@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::{Request, Response};
 use http_body_util::BodyExt;
 use mcp_attune::shape::Content;
-use mcp_attune_tower::{Attune, AttuneLayer, Body, Keys, Seal, Settings, full};
+use mcp_attune_tower::{Attune, AttuneLayer, Body, Settings, full, random_keys, seal};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -34,7 +34,7 @@ fn attuned() -> Attune<
 > {
     let mut settings = Settings::default();
     settings.offer.content = Some(Arc::new(Arc::new(Content::default())));
-    settings.seal = Some(Seal::new(Keys::random().unwrap(), "mount"));
+    settings.seal = Some(seal(random_keys().unwrap(), "mount"));
     AttuneLayer::new(settings).layer(service_fn(|request: Request<Body>| async {
         let body = request.into_body().collect().await.unwrap().to_bytes();
         let request: Value = serde_json::from_slice(&body).unwrap();

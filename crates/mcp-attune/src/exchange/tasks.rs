@@ -13,16 +13,16 @@
 
 use std::collections::HashMap;
 
-use mcp_attune::session::Task;
-use mcp_attune::task::{TaskTools, created_by, named_by_client, named_by_server, renamed};
 use mcp_attune_wire::json::{Span, Text, Value};
 use mcp_attune_wire::message::Message;
 
-use crate::seal::Seal;
+use super::seal::Seal;
+use crate::session::Task;
+use crate::task::{TaskTools, created_by, named_by_client, named_by_server, renamed};
 
 /// The tasks that a request names or creates.
 #[derive(Clone, Debug)]
-pub(crate) struct TaskIds {
+pub(super) struct TaskIds {
     seal: Seal,
     /// The tasks that were opened, by the ids that their caller names. A message may name one many times.
     opened: HashMap<String, Task>,
@@ -34,7 +34,7 @@ pub(crate) struct TaskIds {
 
 impl TaskIds {
     /// Opens the ids that a message of a caller names; None where there is none to open.
-    pub(crate) fn enter(seal: Option<&Seal>, message: &Message<'_>) -> Option<Self> {
+    pub(super) fn enter(seal: Option<&Seal>, message: &Message<'_>) -> Option<Self> {
         let seal = seal?;
         let open = |place: Value<'_>| {
             let shown = place.text().and_then(Text::decode)?;
@@ -46,14 +46,22 @@ impl TaskIds {
         (!opened.is_empty()).then(|| Self { seal: seal.clone(), opened, shown, creator: None })
     }
 
-    /// Nothing is named, but a task that is created is to carry this tool.
-    pub(crate) fn created_by(seal: &Seal, tool: &str) -> Self {
-        let (opened, shown) = Default::default();
-        Self { seal: seal.clone(), opened, shown, creator: Some(tool.to_owned()) }
+    /// The same, where a task that is created is to carry this tool.
+    pub(super) fn creating(entered: Option<Self>, seal: &Seal, tool: &str) -> Self {
+        let nothing = || {
+            let (opened, shown) = Default::default();
+            Self { seal: seal.clone(), opened, shown, creator: None }
+        };
+        Self { creator: Some(tool.to_owned()), ..entered.unwrap_or_else(nothing) }
+    }
+
+    /// Whether any id was opened.
+    pub(super) fn opens(&self) -> bool {
+        !self.opened.is_empty()
     }
 
     /// The tools of the tasks, by the server's own ids.
-    pub(crate) fn tools(&self) -> TaskTools {
+    pub(super) fn tools(&self) -> TaskTools {
         let mut tools = TaskTools::default();
         for task in self.opened.values() {
             tools.add(task.upstream(), task.tool());
@@ -62,13 +70,13 @@ impl TaskIds {
     }
 
     /// What changes in a message for the server.
-    pub(crate) fn onward(&self, message: &Message<'_>) -> Vec<(Span, String)> {
+    pub(super) fn onward(&self, message: &Message<'_>) -> Vec<(Span, String)> {
         let own = |id: &str| self.opened.get(id).map(|task| task.upstream().to_owned());
         renamed(&named_by_client(message), own)
     }
 
     /// What changes in a message for the caller.
-    pub(crate) fn back(&self, message: &Message<'_>) -> Vec<(Span, String)> {
+    pub(super) fn back(&self, message: &Message<'_>) -> Vec<(Span, String)> {
         let places = named_by_server(message);
         // Most messages name no task.
         if places.is_empty() {

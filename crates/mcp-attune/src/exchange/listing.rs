@@ -7,64 +7,31 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::{Arc, OnceLock};
 
-use http::header::{self, HeaderMap, HeaderValue};
-use mcp_attune::bind::Bindings;
-use mcp_attune::shape::{ListedTool, Output, Schema, Supply, has_view};
-use mcp_attune_wire::header::{METHOD, NAME, PARAM_PREFIX};
+use mcp_attune_wire::header::{METHOD, NAME};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
 use mcp_attune_wire::schema::{Declaration, Declared};
 
-use crate::tool_names::ToolNames;
+use super::headers::HeaderChange;
+use super::notice::Notice;
+use crate::bind::Bindings;
+use crate::shape::{ListedTool, Output, Schema, has_view};
 
-/// Our own request's id. It never meets an id of the caller's: each is an HTTP exchange of its own.
+/// Our own request's id. It never meets an id of the caller's: each is an exchange of its own.
 const ID: &str = "attune-schemas";
 
 /// What of a listing is of interest.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Interest {
+#[derive(Clone, Copy, Debug)]
+pub struct Interest<'a> {
     /// What callers are shown is made with these.
-    pub(crate) bindings: Arc<Bindings>,
-    /// How answers are shaped, for which the schemas of results are.
-    pub(crate) content: Option<Arc<dyn Supply>>,
-    /// Learns the names of all tools.
-    pub(crate) names: Arc<ToolNames>,
-}
-
-impl Interest {
-    /// Tells what in the configuration does not fit a listing, and returns what of it is about templates. `whole`: these are
-    /// all of its pages.
-    pub(crate) fn check(&self, pages: &[Message<'_>], whole: bool) -> Vec<String> {
-        for finding in self.bindings.check(pages, whole) {
-            tracing::warn!("a binding does not fit the server: {finding}");
-        }
-        let of_templates = self.content.as_ref().map(|supply| supply.content().check(pages, whole));
-        let of_templates = of_templates.unwrap_or_default();
-        for finding in &of_templates {
-            tracing::warn!("a template does not fit the server: {finding}");
-        }
-        of_templates
-    }
-
-    /// Learns the names of the tools on a page.
-    pub(crate) fn learn_names(&self, page: &[u8]) {
-        let message = Message::parse(page).ok();
-        let tools = message.as_ref().and_then(|page| page.member("result")?.member("tools"));
-        for (name, _) in tools.into_iter().flat_map(Value::elements).filter_map(named) {
-            self.names.learn(&name);
-        }
-    }
-
-    /// Whether there is anything that may not fit.
-    pub(crate) fn checks(&self) -> bool {
-        let content = self.content.as_ref();
-        !self.bindings.is_empty() || content.is_some_and(|supply| !supply.content().tools.is_empty())
-    }
+    pub bindings: &'a Bindings,
+    /// Whether the schemas of results are needed, because answers are shaped.
+    pub outputs: bool,
 }
 
 /// The tools of a listing that declare headers, and the schemas of results.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Listing {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
     tools: HashMap<String, Tool>,
     /// The same tools by their names regardless of case: a server may take another spelling for one of them.
     folded: HashMap<String, String>,
@@ -78,7 +45,7 @@ pub(crate) struct Listing {
 
 /// The schema of a tool's results, read when it is first needed.
 #[derive(Debug)]
-pub(crate) struct Kept {
+struct Kept {
     written: Box<str>,
     read: OnceLock<Option<Arc<Output>>>,
 }
@@ -101,16 +68,16 @@ impl Eq for Kept {}
 
 /// What one tool declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tool {
+pub struct Tool {
     /// To whoever calls the server: what the onward leg mirrors.
-    pub(crate) own: Arc<Declared>,
+    pub(super) own: Arc<Declared>,
     /// To callers, where they are shown another schema than the server's.
     shown: Option<Arc<Declared>>,
 }
 
 impl Tool {
     /// What callers are checked against.
-    pub(crate) fn shown(&self) -> &Arc<Declared> {
+    pub(super) fn shown(&self) -> &Arc<Declared> {
         self.shown.as_ref().unwrap_or(&self.own)
     }
 }
@@ -118,7 +85,7 @@ impl Tool {
 impl Listing {
     /// What a tool declares; none where it is not listed or declares nothing, which come to the same. A name that is not
     /// listed stands for one that differs from it in case only.
-    pub(crate) fn declared(&self, tool: &str) -> Option<Tool> {
+    pub(super) fn declared(&self, tool: &str) -> Option<Tool> {
         if self.tools.is_empty() {
             return None;
         }
@@ -128,12 +95,12 @@ impl Listing {
     }
 
     /// The tools that declare headers.
-    pub(crate) fn declaring(&self) -> impl Iterator<Item = &str> {
+    pub fn declaring(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
     }
 
     /// What the results of a tool are like, and whether a view is drawn from them.
-    pub(crate) fn tool(&self, tool: &str) -> ListedTool {
+    pub fn tool(&self, tool: &str) -> ListedTool {
         let output = self.outputs.get(tool).map_or(Schema::None, |kept| kept.schema());
         let name = hash_of_name(tool);
         let view = self.names.contains(&name).then(|| self.views.contains(&name));
@@ -141,12 +108,12 @@ impl Listing {
     }
 
     /// About how many bytes it takes, rather too many than too few.
-    pub(crate) fn weight(&self) -> usize {
+    pub fn weight(&self) -> usize {
         self.weight
     }
 
     /// Adds the tools of a page.
-    pub(crate) fn add(&mut self, page: &Page) {
+    pub fn add(&mut self, page: &Page) {
         // Counted here, once: every new listing asks all others for their weight.
         self.weight += page.tools.iter().map(|(name, tool)| weight(name, tool)).sum::<usize>();
         // A schema that is read takes a multiple of what is written.
@@ -167,7 +134,7 @@ fn folded(name: &str) -> String {
 }
 
 /// A tool's name, as short as all names are.
-pub(crate) fn hash_of_name(tool: &str) -> u64 {
+pub fn hash_of_name(tool: &str) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(tool)
 }
 
@@ -182,57 +149,68 @@ fn weight(name: &str, tool: &Tool) -> usize {
 
 /// One page of a listing.
 #[derive(Debug, Default)]
-pub(crate) struct Page {
+pub struct Page {
     tools: Vec<(String, Tool)>,
     /// All names, as hashes.
     names: Vec<u64>,
     outputs: Vec<(String, Arc<Kept>)>,
     /// The names of tools that have a view, as hashes.
     views: Vec<u64>,
+    /// What a host may want to log.
+    pub notices: Vec<Notice>,
     /// Where the next page begins, as written.
-    pub(crate) next: Option<String>,
+    pub next: Option<String>,
     /// Whether every caller gets the same.
-    pub(crate) public: bool,
+    pub public: bool,
 }
 
 impl Page {
-    /// Reads the bytes of an answer to a `tools/list`; none where they are no such answer.
-    pub(crate) fn of(answer: &[u8], interest: &Interest) -> Option<Self> {
-        Self::read(&Message::parse(answer).ok()?, interest)
-    }
-
-    /// Reads the answer to a `tools/list`; none where it is no such answer.
-    pub(crate) fn read(message: &Message<'_>, interest: &Interest) -> Option<Self> {
-        let bindings = &*interest.bindings;
+    /// Reads the answer to a `tools/list`; `None` where it is no such answer. `each` is told the names of all tools.
+    #[must_use]
+    pub fn read(message: &Message<'_>, interest: Interest<'_>, mut each: impl FnMut(&str)) -> Option<Self> {
+        let bindings = interest.bindings;
         let result = message.member("result").filter(|_| message.kind() == Kind::Answer)?;
         let listed = result.member("tools").filter(|tools| tools.kind() == Type::Array)?;
-        let (mut tools, mut names) = (Vec::new(), Vec::new());
+        let mut page = Self::default();
         for (name, schema) in listed.elements().filter_map(named) {
-            names.push(hash_of_name(&name));
-            interest.names.learn(&name);
+            page.names.push(hash_of_name(&name));
+            each(&name);
             if bindings.binds(&name) {
                 continue;
             }
             match Declared::read(schema.raw().as_bytes()) {
                 Ok(declared) if declared.is_empty() => {}
                 Ok(declared) => {
-                    tools.push((name.into_owned(), Tool { own: Arc::new(declared), shown: None }));
+                    page.tools.push((name.into_owned(), Tool { own: Arc::new(declared), shown: None }));
                 }
-                Err(invalid) => tracing::warn!(tool = %name, %invalid, "the tool declares no headers"),
+                Err(why) => page.notices.push(not_declared(&name, &why)),
             }
         }
         if !bindings.is_empty() {
-            tools.extend(bound(message, bindings));
+            let bound = bound(message, bindings, &mut page.notices);
+            page.tools.extend(bound);
         }
-        let shaped = || listed.elements().filter(|_| interest.content.is_some());
-        let outputs = shaped().filter_map(output).collect();
+        let shaped = || listed.elements().filter(|_| interest.outputs);
+        page.outputs = shaped().filter_map(output).collect();
         let views = shaped().filter(|tool| has_view(*tool)).filter_map(named);
-        let views = views.map(|(name, _)| hash_of_name(&name)).collect();
+        page.views = views.map(|(name, _)| hash_of_name(&name)).collect();
         let next = result.member("nextCursor").filter(|cursor| cursor.kind() == Type::String);
+        page.next = next.map(|cursor| cursor.raw().to_owned());
         let scope = result.member("cacheScope").and_then(Value::text);
-        let next = next.map(|cursor| cursor.raw().to_owned());
-        let public = scope.is_some_and(|scope| scope.is("public"));
-        Some(Self { tools, names, outputs, views, next, public })
+        page.public = scope.is_some_and(|scope| scope.is("public"));
+        Some(page)
+    }
+}
+
+fn not_declared(tool: &str, why: &dyn core::fmt::Display) -> Notice {
+    Notice::NoHeadersDeclared { tool: tool.to_owned(), why: why.to_string() }
+}
+
+/// The names of the tools on a page.
+pub fn names(page: &Message<'_>, mut each: impl FnMut(&str)) {
+    let tools = page.member("result").and_then(|result| result.member("tools"));
+    for (name, _) in tools.into_iter().flat_map(Value::elements).filter_map(named) {
+        each(&name);
     }
 }
 
@@ -248,35 +226,36 @@ fn output(tool: Value<'_>) -> Option<(String, Arc<Kept>)> {
 }
 
 /// The bound tools of a listing: what they declare to the server's callers, and to ours.
-fn bound(answer: &Message<'_>, bindings: &Bindings) -> Vec<(String, Tool)> {
+fn bound(answer: &Message<'_>, bindings: &Bindings, notices: &mut Vec<Notice>) -> Vec<(String, Tool)> {
     let edits = bindings.show(answer);
     let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();
     let Ok(shown) = answer.splice(&edits) else { return Vec::new() };
     let Ok(shown) = Message::parse(shown.as_bytes()) else { return Vec::new() };
-    let tools = |answer: &Message<'_>| {
+    let mut tools = |answer: &Message<'_>| {
         let listed = answer.member("result").and_then(|result| result.member("tools"));
         let bound = listed.into_iter().flat_map(Value::elements).filter_map(named);
         let bound = bound.filter(|(name, _)| bindings.binds(name));
         let read = |(name, schema): (Cow<'_, str>, Value<'_>)| {
-            let declared = Declared::read(schema.raw().as_bytes()).unwrap_or_else(|invalid| {
-                tracing::warn!(tool = %name, %invalid, "the tool declares no headers");
+            let declared = Declared::read(schema.raw().as_bytes()).unwrap_or_else(|why| {
+                notices.push(not_declared(&name, &why));
                 Declared::default()
             });
             (name.into_owned(), Arc::new(declared))
         };
         bound.map(read).collect::<Vec<_>>()
     };
-    let both = tools(answer).into_iter().zip(tools(&shown));
+    let (own, shown) = (tools(answer), tools(&shown));
+    let both = own.into_iter().zip(shown);
     let both = both.map(|((name, own), (_, shown))| (name, Tool { own, shown: Some(shown) }));
     both.filter(|(_, tool)| !tool.own.is_empty() || !tool.shown().is_empty()).collect()
 }
 
 /// The envelope of a caller, without their progress token and their context.
-#[derive(Debug)]
-pub(crate) struct Envelope(String);
+#[derive(Debug, Default)]
+pub struct Envelope(String);
 
 impl Envelope {
-    pub(crate) fn of(message: &Message<'_>) -> Self {
+    pub(super) fn of(message: &Message<'_>) -> Self {
         let mut envelope = String::new();
         for (name, value) in message.param("_meta").into_iter().flat_map(Value::members) {
             if !name.is("progressToken") && !name.is(meta::CLIENT_CONTEXT) {
@@ -288,7 +267,8 @@ impl Envelope {
     }
 
     /// The body of a `tools/list` in the name of that caller.
-    pub(crate) fn request(&self, cursor: Option<&str>) -> String {
+    #[must_use]
+    pub fn request(&self, cursor: Option<&str>) -> String {
         let Self(envelope) = self;
         let cursor = cursor.map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
         format!(
@@ -298,33 +278,31 @@ impl Envelope {
 }
 
 /// Whether an answer says that something went wrong inside the server, which may be over in a moment.
-pub(crate) fn is_internal_error(answer: &[u8]) -> bool {
-    let message = Message::parse(answer).ok();
-    let code = message.and_then(|message| message.member("error")).and_then(|error| error.member("code"));
+#[must_use]
+pub fn is_internal_error(answer: &Message<'_>) -> bool {
+    let code = answer.member("error").and_then(|error| error.member("code"));
     code.is_some_and(|code| code.raw() == "-32603")
 }
 
-/// The headers of a `tools/list` in the name of whoever sent `headers`: their credentials, our routing.
-pub(crate) fn headers(headers: &HeaderMap) -> HeaderMap {
-    let mut own = headers.clone();
-    for name in
-        [NAME, header::CONTENT_LENGTH.as_str(), header::TRANSFER_ENCODING.as_str(), header::EXPECT.as_str()]
-    {
-        own.remove(name);
-    }
-    let start = PARAM_PREFIX.to_ascii_lowercase();
-    let params: Vec<_> = own.keys().filter(|name| name.as_str().starts_with(&start)).cloned().collect();
-    for name in params {
-        own.remove(name);
-    }
-    own.insert(METHOD.parse().unwrap_or(header::FROM), HeaderValue::from_static("tools/list"));
-    own.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    own
+/// What changes in the headers of a caller for a `tools/list` in their name: their credentials, our routing.
+#[must_use]
+pub fn headers() -> Vec<HeaderChange> {
+    let mut changes: Vec<_> =
+        [NAME, "content-length", "transfer-encoding", "expect"].map(HeaderChange::remove).into();
+    changes.push(HeaderChange::RemoveParams);
+    changes.push(HeaderChange::set(METHOD, "tools/list"));
+    changes.push(super::forward::identity());
+    changes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(answer: &[u8]) -> Option<Page> {
+        let interest = Interest { bindings: &Bindings::default(), outputs: true };
+        Page::read(&Message::parse(answer).ok()?, interest, |_| {})
+    }
 
     #[test]
     fn reads_the_tools_that_declare_headers() {
@@ -334,7 +312,7 @@ mod tests {
             {"name":"bad","inputSchema":{"properties":{"a":{"x-mcp-header":"A"}}}},
             {"name":"g\u00f6t","inputSchema":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}},
             {"inputSchema":{}}, 7]}}"#;
-        let page = Page::of(answer, &Interest::default()).unwrap();
+        let page = read(answer).unwrap();
         assert_eq!(page.tools.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["göt"]);
         assert_eq!((page.next.as_deref(), page.public), (Some("\"a\\\"b\""), true));
     }
@@ -349,7 +327,7 @@ mod tests {
             "[]",
             "",
         ] {
-            assert!(Page::of(answer.as_bytes(), &Interest::default()).is_none(), "{answer}");
+            assert!(read(answer.as_bytes()).is_none(), "{answer}");
         }
     }
 

@@ -1,0 +1,74 @@
+//! The headers of the `http` crate, as the rules look at them and change them.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use mcp_attune::exchange::{HeaderChange, HeaderLines};
+use mcp_attune_wire::header::PARAM_PREFIX;
+use mcp_attune_wire::reply::{is_stale_after_edit, trailer_after_edit};
+
+/// The lines of a message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lines<'h>(pub(crate) &'h HeaderMap);
+
+impl<'h> HeaderLines<'h> for Lines<'h> {
+    fn all(self) -> impl Iterator<Item = (&'h str, &'h [u8])> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
+    }
+
+    fn named(self, name: &str) -> impl Iterator<Item = &'h [u8]> {
+        self.0.get_all(name).iter().map(HeaderValue::as_bytes)
+    }
+}
+
+/// Makes changes, in their order. What no header can hold is left out.
+pub(crate) fn change(headers: &mut HeaderMap, changes: Vec<HeaderChange>) {
+    for change in changes {
+        match change {
+            HeaderChange::Remove(name) => drop(headers.remove(&*name)),
+            HeaderChange::RemoveParams => remove_params(headers),
+            HeaderChange::Set(name, value) => {
+                if let Some((name, value)) = line(&name, &value) {
+                    headers.insert(name, value);
+                }
+            }
+            HeaderChange::Append(name, value) => {
+                if let Some((name, value)) = line(&name, &value) {
+                    headers.append(name, value);
+                }
+            }
+            HeaderChange::ForgetOldBytes => forget_old_bytes(headers),
+        }
+    }
+}
+
+fn line(name: &str, value: &[u8]) -> Option<(HeaderName, HeaderValue)> {
+    Some((name.parse().ok()?, HeaderValue::from_bytes(value).ok()?))
+}
+
+fn remove_params(headers: &mut HeaderMap) {
+    let is_param = |name: &&HeaderName| {
+        name.as_str().get(..PARAM_PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(PARAM_PREFIX))
+    };
+    let params: Vec<_> = headers.keys().filter(is_param).cloned().collect();
+    for name in params {
+        headers.remove(name);
+    }
+}
+
+/// Takes out what described the bytes that came: digests and validators, and their announcements.
+///
+/// Rules: L17.
+pub(crate) fn forget_old_bytes(headers: &mut HeaderMap) {
+    let is_stale = |name: &&HeaderName| is_stale_after_edit(name.as_str());
+    let stale: Vec<HeaderName> = headers.keys().filter(is_stale).cloned().collect();
+    for name in stale {
+        headers.remove(name);
+    }
+    if !headers.contains_key(header::TRAILER) {
+        return;
+    }
+    let lines = headers.get_all(header::TRAILER).iter().filter_map(|value| value.to_str().ok());
+    match trailer_after_edit(lines).and_then(|value| HeaderValue::try_from(value).ok()) {
+        Some(value) => drop(headers.insert(header::TRAILER, value)),
+        None => drop(headers.remove(header::TRAILER)),
+    }
+}

@@ -1,0 +1,115 @@
+//! The tools of a server, listed in the name of a caller, page by page.
+//!
+//! Rules: H5, H10, H11.
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, request};
+use mcp_attune::exchange::listing::{self, Envelope, Listing, Page};
+use mcp_attune_wire::message::Message;
+use tower_service::Service;
+
+use crate::body::{Body, BoxError, Incomplete, collect, full};
+use crate::held::HeldBudget;
+use crate::interest::Interest;
+use crate::lines;
+use crate::media::{Media, media};
+use crate::mount::Mount;
+use crate::ready::ready;
+use crate::schemas::{Listed, MAX_PAGES};
+use crate::settings::Limits;
+use crate::sse::{Piece, Splitter, data};
+
+/// Lists the tools. It owns what it needs, because it may outlive the call that wants the listing.
+pub(crate) struct Lister<S> {
+    inner: S,
+    /// Every page is asked for with these.
+    head: request::Parts,
+    envelope: Envelope,
+    limits: Limits,
+    held: HeldBudget,
+    interest: Interest,
+}
+
+impl<S, R> Lister<S>
+where
+    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+    R: http_body::Body<Data = Bytes> + Send + 'static,
+    R::Error: Into<BoxError>,
+{
+    pub(crate) fn new(inner: S, mount: &Mount, parts: &request::Parts, envelope: Envelope) -> Self {
+        let mut head = parts.clone();
+        lines::change(&mut head.headers, listing::headers());
+        let (limits, interest) = (mount.settings.limits, mount.schemas.interest().clone());
+        let held = mount.settings.held.clone();
+        Self { inner, head, envelope, limits, held, interest }
+    }
+
+    pub(crate) async fn list(mut self) -> Listed {
+        let mut listing = Listing::default();
+        let mut cursors: Vec<String> = Vec::new();
+        for _ in 0..MAX_PAGES {
+            let page = match self.page(cursors.last().map(String::as_str)).await {
+                Ok(page) => page,
+                Err(listed) => return listed,
+            };
+            listing.add(&page);
+            match page.next {
+                None => return Listed::Whole(Box::new(listing), page.public),
+                Some(cursor) if cursors.contains(&cursor) => {
+                    tracing::warn!("the server repeats a cursor of its listing");
+                    return Listed::Never;
+                }
+                Some(cursor) => cursors.push(cursor),
+            }
+        }
+        tracing::warn!("the server's listing has more than {MAX_PAGES} pages");
+        Listed::Never
+    }
+
+    /// Asks for one page, or says what else came of it.
+    /// The service may not be shared between threads, so neither is this.
+    async fn page(&mut self, cursor: Option<&str>) -> Result<Page, Listed> {
+        let body = full(self.envelope.request(cursor));
+        let mut inner = self.inner.clone();
+        ready(&mut inner).await.map_err(|_| Listed::Failed)?;
+        let answered = inner.call(Request::from_parts(self.head.clone(), body)).await;
+        let response = answered.map_err(|_| Listed::Failed)?;
+        let status = response.status();
+        if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+            return Err(Listed::Failed);
+        }
+        let stream = media(response.headers()) == Media::Events;
+        let mut held = self.held.hold();
+        let body = match collect(response.into_body(), self.limits.answer, &mut held).await {
+            Ok(body) => body,
+            Err(Incomplete::TooLarge) => return Err(Listed::Never),
+            Err(Incomplete::Broken(_) | Incomplete::Full(_)) => return Err(Listed::Failed),
+        };
+        if stream { self.page_of_stream(&body) } else { self.page_of(&body) }
+    }
+
+    fn page_of(&self, body: &[u8]) -> Result<Page, Listed> {
+        let message = Message::parse(body).map_err(|_| Listed::Never)?;
+        let page = self.interest.page(&message);
+        page.ok_or_else(|| if listing::is_internal_error(&message) { Listed::Failed } else { Listed::Never })
+    }
+
+    fn page_of_stream(&self, body: &[u8]) -> Result<Page, Listed> {
+        let pieces = Splitter::new(usize::MAX).push(body).map_err(|_| Listed::Never)?;
+        let events = pieces.iter().filter_map(|piece| match piece {
+            Piece::Event(event) => data(event),
+            Piece::Raw(_) => None,
+        });
+        let mut listed = Err(Listed::Never);
+        for event in events {
+            match self.page_of(&event) {
+                Ok(page) => return Ok(page),
+                Err(Listed::Failed) => listed = Err(Listed::Failed),
+                Err(_) => {}
+            }
+        }
+        listed
+    }
+}

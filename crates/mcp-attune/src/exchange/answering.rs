@@ -1,0 +1,375 @@
+//! The way back: what becomes of a server's answer.
+//!
+//! 1. A JSON answer that may have to change is held, because its headers depend on it. Events of a stream are adapted one by
+//!    one, and never wait for each other.
+//! 2. Each message is read once: what a host may learn from it and what changes in it come of one reading.
+//! 3. An encoded answer, and what is neither a message nor a stream of them, passes as it came.
+//!
+//! Rules: G2, G5, G8, G10, L15, L17, L21.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use mcp_attune_wire::header::CONTENT_LANGUAGE;
+use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::reply::{Reply, private, vary_with};
+use memchr::memmem;
+
+use super::headers::{HeaderChange, HeaderLines, texts};
+use super::notice::Notice;
+use super::tasks::TaskIds;
+use super::visit::{EventIds, Visit};
+use crate::language::AcceptLanguage;
+use crate::plan::{Adapted, Effort, Offer, Plan};
+use crate::shape::negotiates;
+
+const VARY: &str = "vary";
+const CACHE_CONTROL: &str = "cache-control";
+const CONTENT_TYPE: &str = "content-type";
+const CONTENT_ENCODING: &str = "content-encoding";
+const CONTENT_LENGTH: &str = "content-length";
+/// What a server says where its tools are others now.
+const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
+/// A notification that says it is not longer than this.
+const MAX_NOTIFICATION: usize = 4096;
+
+/// What kind of body a message of HTTP has, as far as the rules care. Parameters and case of its type mean nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Media {
+    /// One message.
+    Json,
+    /// A stream of events.
+    Events,
+    /// Anything else, or nothing.
+    Other,
+}
+
+impl Media {
+    /// Reads a `Content-Type`.
+    #[must_use]
+    pub fn of(content_type: Option<&[u8]>) -> Self {
+        let essence = content_type.unwrap_or_default().split(|byte| *byte == b';').next();
+        let essence = essence.unwrap_or_default().trim_ascii();
+        if essence.eq_ignore_ascii_case(b"application/json") {
+            Self::Json
+        } else if essence.eq_ignore_ascii_case(b"text/event-stream") {
+            Self::Events
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// How the body of an answer is carried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// As it comes.
+    Pass,
+    /// Whole, through [`Answering::adapt`]; then [`Answering::held`] says what changes in its headers.
+    Hold,
+    /// Event by event: each message through [`Answering::adapt`], each id through [`Answering::event_id`].
+    Events,
+}
+
+/// What an answer is of interest for, beside its caller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Learns {
+    /// Nothing in particular.
+    Nothing,
+    /// It is a listing of tools, from its first page on.
+    Tools,
+    /// It is a later page of one, for a host that keeps what results are like.
+    MoreTools,
+    /// It is what the server says of itself.
+    Server,
+}
+
+impl Learns {
+    /// What the answer to a request is of interest for. `shapes`: results may be shaped here.
+    pub(super) fn of(request: &Message<'_>, shapes: bool) -> Self {
+        match request.known_method() {
+            Some("tools/list") if request.param("cursor").is_none() => Self::Tools,
+            Some("tools/list") if shapes => Self::MoreTools,
+            Some("initialize" | "server/discover") if shapes => Self::Server,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// What a host may learn from a message.
+#[derive(Clone, Copy, Debug)]
+pub enum Learned<'l, 'm> {
+    /// A listing of tools: its first page, or all of it.
+    Tools(&'l Message<'m>),
+    /// A later page of a listing.
+    MoreTools(&'l Message<'m>),
+    /// The tools are others now.
+    ToolsChanged,
+    /// Whether the server negotiates content itself.
+    Negotiates(bool),
+}
+
+/// A message as its caller gets it.
+#[derive(Debug, Default)]
+pub struct Reworked {
+    /// The message, where it is another than the one that came.
+    pub changed: Option<Vec<u8>>,
+    /// What was done to it, without the message.
+    pub told: Option<Box<Adapted<'static>>>,
+}
+
+impl Reworked {
+    /// The language that the message reports.
+    #[must_use]
+    pub fn language(&self) -> Option<&str> {
+        self.told.as_ref()?.content_language.as_deref()
+    }
+}
+
+/// What is known of a request when it is answered.
+#[derive(Debug)]
+pub struct Answering {
+    pub(super) plan: Plan,
+    /// Whether the request waits for an answer.
+    pub(super) is_request: bool,
+    /// The request's id as written; `None` where a stream goes on that a request before began, or that none did.
+    pub(super) id: Option<String>,
+    pub(super) visit: Visit,
+    /// What becomes of the ids of events; `None` where they stay.
+    pub(super) events: Option<EventIds>,
+    /// What becomes of the ids of tasks; `None` where they stay.
+    pub(super) tasks: Option<Arc<TaskIds>>,
+    /// The tool that a task is of that the request creates, where that is to be known later.
+    pub(super) creator: Option<String>,
+    /// Whether the caller has a preference that counts.
+    pub(super) preferred: bool,
+    /// Whether the preference stands in an `Accept-Language` header.
+    pub(super) in_header: bool,
+    /// Whether the caller's context filled arguments.
+    pub(super) bound: bool,
+    pub(super) learns: Learns,
+    /// Whether handlers of the same process may choose a language after the headers have gone.
+    pub(super) speaks: bool,
+    /// What the caller prefers, for what we say ourselves.
+    pub(super) wish: AcceptLanguage,
+}
+
+impl Answering {
+    /// Nothing is known of the request but what becomes of its answer.
+    pub(super) fn new(plan: Plan, offer: &Offer) -> Self {
+        Self {
+            plan,
+            is_request: false,
+            id: None,
+            visit: Visit::default(),
+            events: None,
+            tasks: None,
+            creator: None,
+            preferred: false,
+            in_header: false,
+            bound: false,
+            learns: Learns::Nothing,
+            speaks: offer.speaks,
+            wish: AcceptLanguage::default(),
+        }
+    }
+
+    /// What was decided.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Whether the answer has to be read before it goes on.
+    pub(super) fn reads(&self) -> bool {
+        let learns = matches!(self.learns, Learns::Tools | Learns::Server);
+        self.preferred || learns || self.plan.reads() || self.tasks.is_some()
+    }
+
+    /// Whether an event of a stream may be changed on its way: its message, or its id. It is decided before the first one
+    /// comes, because the headers go before it.
+    #[must_use]
+    pub fn edits_events(&self) -> bool {
+        self.plan.changes() || self.events.is_some()
+    }
+
+    /// How the body of an answer is carried, and what changes in its headers now.
+    pub fn answer<'h>(
+        &self,
+        success: bool,
+        headers: impl HeaderLines<'h>,
+    ) -> (Way, Vec<HeaderChange>, Vec<Notice>) {
+        let (mut changes, mut notices) = (Vec::new(), Vec::new());
+        self.visit.leave(success, headers, &mut changes, &mut notices);
+        if !self.is_request {
+            return (Way::Pass, changes, notices);
+        }
+        if headers.named(CONTENT_ENCODING).any(|value| value != b"identity") {
+            // Where nothing is adapted, what the caller accepts went on as it came, and gzip is no surprise.
+            if self.reads() {
+                notices.push(Notice::Encoded);
+            }
+            return (Way::Pass, changes, notices);
+        }
+        let way = match Media::of(headers.named(CONTENT_TYPE).next()) {
+            Media::Events => {
+                changes.extend([CONTENT_LANGUAGE, CONTENT_LENGTH].map(HeaderChange::remove));
+                if self.edits_events() {
+                    changes.push(HeaderChange::ForgetOldBytes);
+                }
+                // The headers go before a handler of this process says which language it chose.
+                self.caches(headers, self.speaks, &mut changes);
+                Way::Events
+            }
+            Media::Json if self.reads() => Way::Hold,
+            Media::Json | Media::Other => {
+                self.caches(headers, false, &mut changes);
+                Way::Pass
+            }
+        };
+        (way, changes, notices)
+    }
+
+    /// What changes in the headers of an answer that was held, when its message was adapted.
+    pub fn held<'h>(
+        &self,
+        message: &Reworked,
+        headers: impl HeaderLines<'h>,
+    ) -> (Vec<HeaderChange>, Option<Notice>) {
+        let (mut changes, mut notice) = (Vec::new(), None);
+        if let Some(language) = message.language() {
+            if headers.named(CONTENT_LANGUAGE).any(|line| line != language.as_bytes()) {
+                notice = Some(Notice::OtherContentLanguage(language.to_owned()));
+            }
+            changes.push(HeaderChange::set(CONTENT_LANGUAGE, language));
+        }
+        self.caches(headers, message.language().is_some(), &mut changes);
+        if message.changed.is_some() {
+            changes.push(HeaderChange::ForgetOldBytes);
+        }
+        (changes, notice)
+    }
+
+    /// What caches are told about an answer that could be another one for another caller.
+    fn caches<'h>(&self, headers: impl HeaderLines<'h>, reported: bool, changes: &mut Vec<HeaderChange>) {
+        let varies = self.plan.varies() || reported;
+        let own = self.bound || self.plan.shapes();
+        if varies && let Some(vary) = vary_with(texts(headers, VARY), "accept-language") {
+            changes.push(HeaderChange::set(VARY, vary));
+        }
+        // A shared cache sees the header alone, and could not tell this answer from another.
+        if own || (varies && self.preferred && !self.in_header) {
+            changes.push(HeaderChange::set(CACHE_CONTROL, private(texts(headers, CACHE_CONTROL))));
+        }
+    }
+
+    /// One message of the answer. `learn` is given what a host may learn from it. `None` where more than this effort is
+    /// needed, which is never so for [`Effort::Full`].
+    pub fn adapt(
+        &self,
+        message: &[u8],
+        effort: Effort,
+        learn: impl FnOnce(Learned<'_, '_>),
+    ) -> Option<Reworked> {
+        if effort == Effort::Short && message.len() > Plan::MAX_SHORT {
+            return None;
+        }
+        if !self.plan.changes() && self.tasks.is_none() && !self.may_say_more(message) {
+            return Some(Reworked::default());
+        }
+        let Ok(read) = Message::parse(message) else { return Some(Reworked::default()) };
+        let adapted = self.adapt_read(&read, effort)?;
+        if let Some(learned) = self.learned(&read) {
+            learn(learned);
+        }
+        Some(adapted)
+    }
+
+    /// The same for a message that was read already.
+    pub(super) fn adapt_read(&self, read: &Message<'_>, effort: Effort) -> Option<Reworked> {
+        let ids = self.tasks.as_ref().map(|tasks| tasks.back(read)).unwrap_or_default();
+        self.plan.adapt_read(read, ids, effort).map(Reworked::of)
+    }
+
+    /// The tool that a task is of that the request creates.
+    pub(super) fn creator(&self) -> Option<&str> {
+        self.creator.as_deref()
+    }
+
+    /// Whether a host that matches answers with requests has to wait for this one's.
+    pub(super) fn is_awaited(&self, offer: &Offer) -> bool {
+        self.plan.changes()
+            || offer.library.is_some()
+            || self.learns != Learns::Nothing
+            || self.creator.is_some()
+    }
+
+    /// Whether a message that does not change may be of interest.
+    fn may_say_more(&self, message: &[u8]) -> bool {
+        let says =
+            || message.len() < MAX_NOTIFICATION && memmem::find(message, TOOLS_CHANGED.as_bytes()).is_some();
+        self.learns != Learns::Nothing || says()
+    }
+
+    pub(super) fn learned<'l, 'm>(&self, message: &'l Message<'m>) -> Option<Learned<'l, 'm>> {
+        // A result may well speak of it: only the notification itself says it.
+        if message.kind() == Kind::Notification {
+            return (message.known_method() == Some(TOOLS_CHANGED)).then_some(Learned::ToolsChanged);
+        }
+        match self.learns {
+            Learns::Tools => Some(Learned::Tools(message)),
+            Learns::MoreTools => Some(Learned::MoreTools(message)),
+            Learns::Server => negotiates(message).map(Learned::Negotiates),
+            Learns::Nothing => None,
+        }
+    }
+
+    /// The id that the caller gets for the id of an event; `None` where that stays.
+    ///
+    /// # Errors
+    ///
+    /// What is to be logged, where it should be another and cannot.
+    pub fn event_id(&self, id: &[u8]) -> Result<Option<String>, Notice> {
+        self.events.as_ref().map_or(Ok(None), |ids| ids.shown(id))
+    }
+
+    /// Whether the ids of events may change.
+    #[must_use]
+    pub fn names_events(&self) -> bool {
+        self.events.is_some()
+    }
+
+    /// What is answered where the server's answer fails; `None` where no request waits for it.
+    #[must_use]
+    pub fn failed(&self, status: u16, what: &dyn core::fmt::Display) -> Option<Reply> {
+        let id = self.id.as_deref()?;
+        Some(super::reword(Reply::failed(status, Some(id), what), &self.wish).0)
+    }
+
+    /// The request's id as written.
+    #[must_use]
+    pub fn id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// What the caller prefers, for answers of our own.
+    #[must_use]
+    pub fn wish(&self) -> &AcceptLanguage {
+        &self.wish
+    }
+}
+
+impl Reworked {
+    fn of(adapted: Adapted<'_>) -> Self {
+        let Adapted { text, content_language, left_out, faults, unusable } = adapted;
+        let changed = match text {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(changed) => Some(changed),
+        };
+        let is_told =
+            content_language.is_some() || !left_out.is_empty() || !faults.is_empty() || unusable.is_some();
+        let text = Cow::Borrowed(&[][..]);
+        let told = Adapted { text, content_language, left_out, faults, unusable };
+        Self { changed, told: is_told.then(|| Box::new(told)) }
+    }
+}

@@ -1,0 +1,300 @@
+//! What becomes of one line between a client and a server that speak in lines, whichever way it goes.
+//!
+//! 1. What a client sends is an [`Exchange`] without headers. What cannot be read in one way is answered here.
+//! 2. What was decided of a request is kept until its answer comes, or until the client cancels it: for that long, and for
+//!    nothing else, its preference counts.
+//! 3. What a legacy client declares when it begins holds for all its lines: one pipe is one session.
+//! 4. What the results of tools are like is learned from the listings that pass by: whoever was shown none was promised
+//!    nothing.
+//! 5. Which tool a task is of is remembered, where the operator wrote something for its results: here ids stay as they are.
+//! 6. What a server says goes back as it came; the answer to a request is adapted to what was decided of that request, and so
+//!    are its progress, what is told on a subscription that it opened, and a question or a log message while it is the only
+//!    one that waits. What is no message stays away from the client, whose reader would stumble over it.
+//!
+//! Rules: C1, C9, C10, F1, F13, F14, H13, H14, H18, L3, L13, L20.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use mcp_attune_wire::agree::Policy;
+use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::message::{Kind, Message, meta};
+use mcp_attune_wire::reply::Reply;
+
+use super::answering::{Answering, Learned, Reworked};
+use super::listing::{Interest, Listing, Page};
+use super::memory::TaskMemory;
+use super::request::{Exchange, Facts, Known, Need, Outgoing, Rejection, Rules};
+use crate::bind::Filled;
+use crate::caller::Caller;
+use crate::plan::{Effort, Offer, Spoken};
+use crate::session::Features;
+
+/// About how many bytes of listings are kept.
+const MAX_WEIGHT: usize = 64 << 20;
+
+/// What came with no line.
+type NoHeaders<'l> = &'l [(&'l str, &'l [u8])];
+
+/// The rules between a client and a server that speak in lines.
+#[derive(Debug)]
+pub struct Pipe {
+    offer: Offer,
+    policy: Policy,
+    /// Whether what would be refused passes all the same.
+    report_only: bool,
+    /// How many requests may wait for their answer.
+    most: usize,
+    waiting: HashMap<Id, Waiting>,
+    /// What the client declared when it began.
+    features: Features,
+    /// The listing that the client was shown last, as far as shaping needs it.
+    listing: Arc<Listing>,
+    /// Whether the server negotiates content itself.
+    negotiates: bool,
+    tasks: TaskMemory,
+}
+
+/// A line as the server gets it, and who sent it.
+#[derive(Debug)]
+pub struct Sent<'l> {
+    /// The line, without its end.
+    pub line: Cow<'l, [u8]>,
+    /// Who sent it.
+    pub caller: Caller,
+    /// Where a server of this process says the languages of its answer.
+    pub spoken: Option<Spoken>,
+    /// What is told of it.
+    pub facts: Facts,
+    /// What the context filled.
+    pub filled: Option<Filled>,
+}
+
+/// What becomes of a server's line.
+#[derive(Debug)]
+pub enum Back<'l> {
+    /// It goes to the client.
+    Send(Cow<'l, [u8]>),
+    /// It is no message.
+    Drop,
+}
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+struct Waiting {
+    answering: Answering,
+    /// What its progress is known by.
+    token: Option<Id>,
+    /// Whether it opens a subscription, which waits for no answer.
+    listens: bool,
+}
+
+impl Pipe {
+    /// The rules for one pipe. `most` requests may wait for their answers.
+    #[must_use]
+    pub fn new(offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
+        let (waiting, features, listing) = (HashMap::new(), Features::default(), Arc::default());
+        let (negotiates, tasks) = (false, TaskMemory::default());
+        Self { offer, policy, report_only, most, waiting, features, listing, negotiates, tasks }
+    }
+
+    /// What the server can do for its client.
+    #[must_use]
+    pub fn offer(&self) -> &Offer {
+        &self.offer
+    }
+
+    /// Whether no request waits for its answer.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// A line of the client, as the server gets it, or what it is answered with instead.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be read in one way, has no envelope, or is one request too many.
+    pub fn onward<'l>(&mut self, line: &'l [u8], now: Timestamp) -> Result<Sent<'l>, Box<Rejection>> {
+        let content = self.offer.content.as_ref().filter(|_| !self.negotiates);
+        let rules = Rules {
+            policy: &self.policy,
+            report_only: self.report_only,
+            refuse_unknown: false,
+            offer: &self.offer,
+            content: content.map(|supply| supply.content()),
+            seal: None,
+            tasks: Some(&self.tasks),
+        };
+        let mut exchange = Exchange::begin(rules, None::<NoHeaders<'_>>, line, self.features.clone(), now)?;
+        while let Some(need) = exchange.need() {
+            match need {
+                Need::Tool(..) => exchange.tool(Known::Listed(Arc::clone(&self.listing)))?,
+                Need::Locales(language) => {
+                    // There is one client, and nobody else waits while a disk is slow.
+                    let library = self.offer.library.as_ref();
+                    let locales = library.map(|library| library.load(language)).unwrap_or_default();
+                    exchange.locales(locales);
+                }
+            }
+        }
+        let (facts, filled) = (exchange.facts().clone(), exchange.filled().cloned());
+        let features = exchange.session().clone();
+        let line_facts = exchange.message().map(LineFacts::of);
+        let (Outgoing { body, .. }, caller, answering) = exchange.forward()?;
+        let body = match body {
+            Cow::Borrowed(_) => Cow::Borrowed(line),
+            Cow::Owned(changed) => Cow::Owned(changed),
+        };
+        self.features = features;
+        let spoken = answering.plan().spoken().cloned();
+        match line_facts {
+            Some(LineFacts { cancels: Some(id), .. }) => drop(self.waiting.remove(&id)),
+            Some(LineFacts { id: Some(id), token, listens, .. }) if answering.is_awaited(&self.offer) => {
+                if self.waiting.len() >= self.most {
+                    return Err(too_many(&answering));
+                }
+                self.waiting.insert(id, Waiting { answering, token, listens });
+            }
+            _ => {}
+        }
+        Ok(Sent { line: body, caller, spoken, facts, filled })
+    }
+
+    /// A line of the server. `learn` is given the first page of each listing of tools, `tell` what was done to an answer.
+    pub fn back<'l>(
+        &mut self,
+        line: &'l [u8],
+        learn: impl FnOnce(&Message<'_>),
+        tell: impl FnOnce(&Reworked),
+    ) -> Back<'l> {
+        let Ok(message) = Message::parse(line) else { return Back::Drop };
+        match message.kind() {
+            Kind::Other => Back::Drop,
+            Kind::Batch => Back::Send(Cow::Borrowed(line)),
+            Kind::Answer => {
+                let waiting = message.id().and_then(Id::read).and_then(|id| self.waiting.remove(&id));
+                let Some(Waiting { answering, .. }) = waiting else {
+                    return Back::Send(Cow::Borrowed(line));
+                };
+                match answering.learned(&message) {
+                    Some(Learned::Tools(page)) => {
+                        learn(page);
+                        self.learn(page, true);
+                    }
+                    Some(Learned::MoreTools(page)) => self.learn(page, false),
+                    Some(Learned::Negotiates(said)) => self.negotiates = said,
+                    Some(Learned::ToolsChanged) | None => {}
+                }
+                if let Some(tool) = answering.creator() {
+                    self.tasks.remember(&message, tool);
+                }
+                let adapted = answering.adapt_read(&message, Effort::Full).unwrap_or_default();
+                tell(&adapted);
+                Back::Send(adapted.changed.map_or(Cow::Borrowed(line), Cow::Owned))
+            }
+            Kind::Request | Kind::Notification => {
+                let adapted =
+                    self.tied(&message).and_then(|it| it.answering.adapt_read(&message, Effort::Full));
+                Back::Send(adapted.and_then(|it| it.changed).map_or(Cow::Borrowed(line), Cow::Owned))
+            }
+        }
+    }
+
+    /// Keeps what a page says that shaping needs.
+    fn learn(&mut self, page: &Message<'_>, first: bool) {
+        if self.offer.content.is_none() {
+            return;
+        }
+        let interest = Interest { bindings: &self.offer.bindings, outputs: true };
+        let Some(page) = Page::read(page, interest, |_| {}) else { return };
+        if first || self.listing.weight() > MAX_WEIGHT {
+            self.listing = Arc::default();
+        }
+        Arc::make_mut(&mut self.listing).add(&page);
+    }
+
+    /// Forgets a request that was answered in another way; `id` as written.
+    pub fn forget(&mut self, id: &str) {
+        self.waiting.retain(|_, waiting| waiting.answering.id() != Some(id));
+    }
+
+    /// The answers to all requests that wait, where the server gives none any more. Nothing waits after that.
+    pub fn give_up(&mut self, what: &dyn fmt::Display) -> Vec<Reply> {
+        self.waiting.drain().filter_map(|(_, waiting)| waiting.answering.failed(502, what)).collect()
+    }
+
+    /// The request that a message of the server belongs to: the one that has its token or opened its subscription; for
+    /// questions and log messages the only one there is.
+    ///
+    /// Rules: L13.
+    fn tied(&self, message: &Message<'_>) -> Option<&Waiting> {
+        if message.kind() == Kind::Notification && message.known_method() != Some("notifications/message") {
+            if let Some(subscription) = message.meta(meta::SUBSCRIPTION_ID) {
+                return self.waiting.get(&Id::read(subscription)?).filter(|waiting| waiting.listens);
+            }
+            let token = message.param("progressToken").and_then(Id::read)?;
+            return self.waiting.values().find(|waiting| waiting.token.as_ref() == Some(&token));
+        }
+        let mut all = self.waiting.values().filter(|waiting| !waiting.listens);
+        all.next().filter(|_| all.next().is_none())
+    }
+}
+
+#[cold]
+fn too_many(answering: &Answering) -> Box<Rejection> {
+    let what = "too many calls are waiting for their answers, more than the limit `calls`; try again later";
+    let (reply, preference) = (Reply::failed(503, answering.id(), &what), answering.wish().clone());
+    Box::new(Rejection { reply, preference, breach: false, facts: Facts::default(), called: None })
+}
+
+/// What a pipe has to know of a line of the client.
+struct LineFacts {
+    id: Option<Id>,
+    /// The request that it cancels.
+    cancels: Option<Id>,
+    token: Option<Id>,
+    listens: bool,
+}
+
+impl LineFacts {
+    fn of(message: &Message<'_>) -> Self {
+        let is_request = message.kind() == Kind::Request;
+        let method = message.known_method();
+        let cancelled = message.param("requestId").filter(|_| method == Some("notifications/cancelled"));
+        let token = message.param("_meta").and_then(|meta| meta.member("progressToken"));
+        Self {
+            id: message.id().filter(|_| is_request).and_then(Id::read),
+            cancels: cancelled.and_then(Id::read),
+            token: token.and_then(Id::read),
+            listens: method == Some("subscriptions/listen"),
+        }
+    }
+}
+
+/// An id by what it means: a server may write `7` where the client wrote `7.0`, and `"é"` for `"\u00e9"`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Id {
+    Text(String),
+    Integer(i128),
+    /// A number that is not one of those, as written.
+    Number(String),
+}
+
+impl Id {
+    fn read(value: Value<'_>) -> Option<Self> {
+        let raw = value.raw();
+        match value.kind() {
+            Type::String => Some(Self::Text(value.text()?.decode()?.into_owned())),
+            Type::Number => {
+                let whole = raw.split_once('.').filter(|(_, rest)| rest.bytes().all(|digit| digit == b'0'));
+                let integer = whole.map_or(raw, |(integer, _)| integer).parse().ok();
+                Some(integer.map_or_else(|| Self::Number(raw.to_owned()), Self::Integer))
+            }
+            _ => None,
+        }
+    }
+}
