@@ -21,6 +21,8 @@ pub(crate) struct File {
     /// What several cases share; that too is for the test to read.
     #[serde(default, rename = "catalogs")]
     _catalogs: IgnoredAny,
+    #[serde(default, rename = "setups")]
+    _setups: IgnoredAny,
     pub(crate) cases: Vec<Case>,
     /// Whether it stands for a folder of `spec/wire/`.
     #[serde(skip)]
@@ -78,6 +80,7 @@ pub(crate) fn parse_wire(texts: &[String]) -> Result<File, String> {
         _about: String::new(),
         rules: Vec::new(),
         _catalogs: IgnoredAny,
+        _setups: IgnoredAny,
         cases: Vec::new(),
         is_wire: true,
     };

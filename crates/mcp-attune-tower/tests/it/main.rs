@@ -2,6 +2,7 @@
 
 mod answers;
 mod bound;
+mod exchange;
 mod localized;
 mod long_answers;
 mod requests;

@@ -1,0 +1,173 @@
+//! The cases of `spec/cases/exchange.json`: through the layer, and through the relay between pipes.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use exchange_cases::{
+    Answer, Arrived, Asked, Case, Event, Fault, Got, Host, Ids, Step, Text, Told, Workplace, check_step,
+    is_listing, run, write_events,
+};
+use http::{HeaderMap, Method, Request, Response};
+use http_body_util::BodyExt;
+use mcp_attune_tower::relay::{Back, Relay};
+use mcp_attune_tower::{Attune, AttuneLayer, Body, Keys, Settings, full, seal};
+use tower::{Layer, Service, ServiceExt, service_fn};
+
+const LAYER: Host =
+    Host { name: "the layer", lacks: &[("program", "a program is behind the gateway only")], seals: true };
+
+const PIPES: Host = Host {
+    name: "the relay between pipes",
+    lacks: &[
+        ("http", "pipes have neither headers, nor statuses, nor methods"),
+        ("listing", "the relay sends no requests of its own"),
+        ("program", "a program is behind the gateway only"),
+    ],
+    seals: false,
+};
+
+#[test]
+fn every_exchange_through_the_layer() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    run(&LAYER, |case| runtime.block_on(through_the_layer(case)));
+}
+
+#[test]
+fn every_exchange_between_pipes() {
+    run(&PIPES, between_pipes);
+}
+
+fn settings(case: &Case, folder: &Workplace) -> Settings {
+    let setup = &case.setup;
+    let mut settings = Settings::default();
+    settings.policy = setup.policy();
+    settings.report_only = setup.report_only();
+    settings.offer = setup.offer(folder.path());
+    settings.schemas.refuse_unknown = setup.refuses_unknown();
+    if let [first, others @ ..] = setup.keys().as_slice() {
+        settings.seal = Some(seal(Keys::new(first, others), "default"));
+    }
+    settings
+}
+
+/// The server of a case, in one of its steps.
+#[derive(Clone)]
+struct Played {
+    listing: Option<Text>,
+    step: Arc<Mutex<Option<Step>>>,
+    asked: Arc<Mutex<Asked>>,
+}
+
+impl Played {
+    async fn answer(self, request: Request<Body>) -> Response<Body> {
+        let (parts, body) = request.into_parts();
+        let body = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+        let step = self.step.lock().unwrap().clone().unwrap();
+        let mut asked = self.asked.lock().unwrap();
+        if is_listing(body.as_bytes()) && !is_listing(step.request.body.0.as_bytes()) {
+            asked.listings += 1;
+            let listing = self.listing.map(|listing| Answer { body: Some(listing), ..Answer::default() });
+            return respond(&listing.unwrap_or_else(Answer::no_listing));
+        }
+        asked.others.push(Arrived { headers: Some(lines(&parts.headers)), body });
+        respond(&step.server.unwrap_or_default())
+    }
+}
+
+fn respond(answer: &Answer) -> Response<Body> {
+    let response = Response::builder().status(answer.status.unwrap_or(200));
+    let lines = answer.lines();
+    let response = lines.iter().fold(response, |response, (name, value)| response.header(name, value));
+    response.body(full(answer.bytes())).unwrap()
+}
+
+fn lines(headers: &HeaderMap) -> Vec<(String, String)> {
+    headers.iter().map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned())).collect()
+}
+
+fn request(step: &Step, ids: &Ids) -> Request<Body> {
+    let asked = &step.request;
+    let method: Method = asked.method.as_deref().unwrap_or("POST").parse().unwrap();
+    let headers = asked.lines(ids);
+    let request = Request::builder().method(method).uri("/mcp");
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(name, value));
+    request.body(full(ids.fill(&asked.body.0))).unwrap()
+}
+
+async fn through_the_layer(case: &Case) -> Result<(), Fault> {
+    let folder = Workplace::new(&case.setup);
+    let played = Played { listing: case.input.listing.clone(), step: Arc::default(), asked: Arc::default() };
+    let server = played.clone();
+    let service =
+        AttuneLayer::new(settings(case, &folder)).layer(service_fn(move |request: Request<Body>| {
+            let server = server.clone();
+            async move { Ok::<_, Infallible>(server.answer(request).await) }
+        }));
+    let mut ids = Ids::new(&case.input.sealed, LAYER.seals);
+    for (number, (step, told)) in case.input.steps.iter().zip(&case.expected.steps).enumerate() {
+        *played.step.lock().unwrap() = Some(step.clone());
+        let got = call(&service, request(step, &ids)).await;
+        let asked = std::mem::take(&mut *played.asked.lock().unwrap());
+        check_step(step, told, &asked, &got, &mut ids)
+            .map_err(|Fault(why)| Fault(format!("step {number}: {why}")))?;
+    }
+    Ok(())
+}
+
+async fn call<S>(service: &Attune<S>, request: Request<Body>) -> Got
+where
+    Attune<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
+{
+    let response = service.clone().oneshot(request).await.unwrap();
+    let (status, headers) = (response.status().as_u16(), lines(response.headers()));
+    let kind = response.headers().get("content-type").cloned();
+    let streams = kind.is_some_and(|kind| kind == "text/event-stream");
+    let body = response.into_body().collect().await.unwrap().to_bytes().to_vec();
+    Got { status: Some(status), headers: Some(headers), body: String::from_utf8(body).unwrap(), streams }
+}
+
+fn between_pipes(case: &Case) -> Result<(), Fault> {
+    let folder = Workplace::new(&case.setup);
+    let Settings { offer, policy, report_only, .. } = settings(case, &folder);
+    let mut relay = Relay::new(offer, policy, report_only, 64);
+    let mut ids = Ids::new(&case.input.sealed, PIPES.seals);
+    for (number, (step, told)) in case.input.steps.iter().zip(&case.expected.steps).enumerate() {
+        let wrong = |Fault(why)| Fault(format!("step {number}: {why}"));
+        piped(&mut relay, step, told, &mut ids).map_err(wrong)?;
+    }
+    Ok(())
+}
+
+fn piped(relay: &mut Relay, step: &Step, told: &Told, ids: &mut Ids) -> Result<(), Fault> {
+    if step.request.method.is_some() {
+        return Err(Fault("there are no methods between pipes".to_owned()));
+    }
+    let line = ids.fill(&step.request.body.0);
+    let (mut asked, mut got) = (Asked::default(), Got::default());
+    match relay.onward(line.as_bytes()) {
+        Ok(sent) => {
+            let body = String::from_utf8(sent.line.into_owned()).unwrap();
+            asked.others.push(Arrived { headers: None, body });
+        }
+        Err(reply) => {
+            got.body = reply.body;
+            return check_step(step, told, &asked, &got, ids);
+        }
+    }
+    let server = step.server.clone().unwrap_or_default();
+    let mut back = |line: &Text| match relay.back(line.0.as_bytes()) {
+        Back::Send(back) => Some(Text(String::from_utf8(back.into_owned()).unwrap())),
+        Back::Drop => None,
+    };
+    if let Some(events) = server.events {
+        let adapted = |mut event: Event| {
+            event.data = event.data.as_ref().and_then(&mut back);
+            event
+        };
+        got.body = write_events(&events.into_iter().map(adapted).collect::<Vec<_>>());
+        got.streams = true;
+    } else if let Some(body) = &server.body {
+        got.body = back(body).map(|line| line.0).unwrap_or_default();
+    }
+    check_step(step, told, &asked, &got, ids)
+}

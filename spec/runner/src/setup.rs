@@ -1,0 +1,290 @@
+//! How a host is set up: the settings of `attune.toml`, and the files that they name.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mcp_attune::bind::{Binding, Bindings, Fills, Part, Source, Written};
+use mcp_attune::context::{Field, Forward, Placement, Precision};
+use mcp_attune::format::Formatters;
+use mcp_attune::language::{Languages, Tag};
+use mcp_attune::localize::Translate;
+use mcp_attune::plan::Offer;
+use mcp_attune::shape::Supply;
+use mcp_attune::when::Past;
+use mcp_attune_files::{Folder, Pattern, Places, Shelves, ToolPlaces};
+use mcp_attune_wire::agree::{LanguageHeader, OnMissingParam, Policy};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::message::Text;
+
+/// Settings and files.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// The instant at which everything happens, for hosts that take one.
+    pub now: Option<String>,
+    /// The keys of `attune.toml`, as JSON.
+    #[serde(default)]
+    pub settings: Map<String, Value>,
+    /// The files beside it, by their paths.
+    #[serde(default)]
+    pub files: BTreeMap<String, Text>,
+}
+
+impl Setup {
+    /// This setup with what a case adds: whole tables and whole files.
+    #[must_use]
+    pub(crate) fn with(mut self, more: Self) -> Self {
+        self.now = more.now.or(self.now);
+        self.settings.extend(more.settings);
+        self.files.extend(more.files);
+        self
+    }
+
+    fn at<'s>(&'s self, table: &str, key: &str) -> &'s Value {
+        self.settings.get(table).map_or(&Value::Null, |table| &table[key])
+    }
+
+    /// Whether what would be refused passes.
+    #[must_use]
+    pub fn report_only(&self) -> bool {
+        self.at("headers", "agree") == "report"
+    }
+
+    /// How headers are checked.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        let mut policy = Policy::default();
+        policy.strict = self.at("headers", "strict") == true;
+        policy.language_header = match self.at("headers", "language_header").as_str() {
+            Some("ignore-wildcard") => LanguageHeader::IgnoreWildcard,
+            Some("ignore") => LanguageHeader::Ignore,
+            Some("promote") => LanguageHeader::Promote,
+            _ => LanguageHeader::Compare,
+        };
+        if self.at("headers", "on_missing_param") == "pass" {
+            policy.on_missing_param = OnMissingParam::Pass;
+        }
+        policy
+    }
+
+    /// Whether calls are refused that cannot be checked.
+    #[must_use]
+    pub fn refuses_unknown(&self) -> bool {
+        self.at("headers", "on_unknown") == "refuse"
+    }
+
+    /// The keys that seal ids.
+    ///
+    /// # Panics
+    ///
+    /// Where one is not 32 bytes in base64.
+    #[must_use]
+    pub fn keys(&self) -> Vec<[u8; 32]> {
+        let key = |key: &String| STANDARD.decode(key).unwrap().try_into().unwrap();
+        texts(self.at("session", "keys")).iter().map(key).collect()
+    }
+
+    /// What the host offers its callers, with the files in this folder.
+    ///
+    /// # Panics
+    ///
+    /// Where a setting is none.
+    #[must_use]
+    pub fn offer(&self, folder: &Path) -> Offer {
+        let default = self.settings.get("default_language").and_then(Value::as_str);
+        let default = default.map(|tag| Tag::parse(tag).unwrap());
+        let server = default.clone().unwrap_or_else(|| Tag::parse("en").unwrap());
+        let locales = Pattern::new(&folder.join("locales/${locale}.json").display().to_string()).unwrap();
+        let translate = texts(self.at("locales", "translate"));
+        let translates = |what: &str| translate.iter().any(|each| each == what);
+        let display = translate.is_empty() || translates("display");
+        let argument = |(name, tool): (&String, &Value)| {
+            Some((name.clone(), tool["language_argument"].as_str()?.to_owned()))
+        };
+        let past = match self.at("context", "past").as_str() {
+            Some("calendar") => Past::Calendar,
+            Some("refuse") => Past::Refuse,
+            _ => Past::Rolling,
+        };
+        let shapes = self.at("content", "enabled") == true;
+        let content = shapes.then(|| -> Arc<dyn Supply> { Arc::new(Shelves::new(self.places(folder))) });
+        Offer {
+            formatters: default.as_ref().map(Formatters::new).unwrap_or_default(),
+            languages: default.map(Languages::from),
+            speaks: false,
+            forward: self.forward(),
+            bindings: Arc::new(self.bindings()),
+            library: Some(Arc::new(Folder::new(locales, server))),
+            translate: Translate { display, model: translates("model"), logs: translates("logs") },
+            language_arguments: Arc::new(self.named("tools").iter().filter_map(argument).collect()),
+            content,
+            past,
+        }
+    }
+
+    fn named(&self, table: &str) -> Map<String, Value> {
+        self.settings.get(table).and_then(Value::as_object).cloned().unwrap_or_default()
+    }
+
+    fn places(&self, folder: &Path) -> Places {
+        let path = |value: &Value| value.as_str().map(|path| folder.join(path));
+        let tool = |(name, tool): (String, Value)| {
+            let low_priority = texts(&tool["low_priority"]);
+            (
+                name,
+                ToolPlaces { templates: path(&tool["templates"]), hints: path(&tool["hints"]), low_priority },
+            )
+        };
+        let shaped = |table: &str| {
+            let each = |(name, one): (String, Value)| Some((name, path(&one["templates"])?));
+            self.named(table).into_iter().filter_map(each).collect()
+        };
+        Places {
+            announce: self.at("content", "announce") == true,
+            tools: self.named("tools").into_iter().map(tool).collect(),
+            resources: shaped("resources"),
+            prompts: shaped("prompts"),
+        }
+    }
+
+    fn forward(&self) -> Forward {
+        let field = |field: &String| match field.as_str() {
+            "timezone" => Field::Timezone,
+            "locale" => Field::Locale,
+            "currentTimestamp" => Field::CurrentTimestamp,
+            "userLocation" => Field::UserLocation,
+            other => panic!("no field: {other}"),
+        };
+        let sibling = self.at("context", "forward_as") == "sibling";
+        Forward {
+            fields: texts(self.at("context", "forward")).iter().map(field).collect(),
+            placement: if sibling { Placement::Beside } else { Placement::Meta },
+            precision: match self.at("context", "coordinates").as_str() {
+                Some("exact") => Precision::Exact,
+                Some("coarse") => Precision::Coarse,
+                _ => Precision::Off,
+            },
+        }
+    }
+
+    fn bindings(&self) -> Bindings {
+        let tool = |(name, tool): (String, Value)| {
+            let bound = tool["context"].as_object().cloned().unwrap_or_default();
+            (name, bound.into_iter().map(|(argument, bound)| (argument, binding(&bound))).collect())
+        };
+        Bindings::new(self.named("tools").into_iter().map(tool).collect(), self.forward().precision)
+    }
+
+    /// The same settings as text, for hosts that read files.
+    #[must_use]
+    pub fn toml(&self) -> String {
+        let mut tables: Vec<_> = self.settings.iter().collect();
+        tables.sort_by_key(|(_, value)| value.is_object());
+        tables
+            .iter()
+            .map(|(name, value)| format!("{} = {}\n", Value::from(name.as_str()), inline(value)))
+            .collect()
+    }
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    let each = |value: &Value| value.as_str().map(str::to_owned);
+    value.as_array().into_iter().flatten().filter_map(each).collect()
+}
+
+/// A value of JSON as one of TOML; texts are written alike.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Object(members) => {
+            let member = |(name, value): (&String, &Value)| {
+                format!("{} = {}", Value::from(name.as_str()), inline(value))
+            };
+            format!("{{ {} }}", members.iter().map(member).collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
+}
+
+fn binding(bound: &Value) -> Binding {
+    let written = match bound["as"].as_str() {
+        Some("date") => Written::Date,
+        Some("utc") => Written::Utc,
+        Some("unix") => Written::Unix,
+        Some("unix-ms") => Written::UnixMillis,
+        _ => Written::DateTime,
+    };
+    let part = match (bound["part"].as_str(), bound["end"].as_str()) {
+        (Some("end"), Some("inclusive")) => Part::Last,
+        (Some("end"), _) => Part::After,
+        _ => Part::Start,
+    };
+    let fills = match (bound["from"].as_str(), bound["interval"].as_str()) {
+        (_, Some(named)) => Fills::Interval { named: named.to_owned(), part, written },
+        (from, None) => {
+            let default = bound.get("default").map(ToString::to_string);
+            Fills::Context { from: source(from.unwrap_or_default(), written), default }
+        }
+    };
+    Binding { fills, hide: bound["hide"] == true }
+}
+
+fn source(from: &str, written: Written) -> Source {
+    match from {
+        "timezone" => Source::Timezone,
+        "offset" => Source::Offset,
+        "now" => Source::Now(written),
+        "today" => Source::Now(Written::Date),
+        "locale" => Source::Locale,
+        "language" => Source::Language,
+        "city" => Source::City,
+        "region" => Source::Region,
+        "country" => Source::Country,
+        "latitude" => Source::Latitude,
+        "longitude" => Source::Longitude,
+        other => panic!("nothing fills an argument from `{other}`"),
+    }
+}
+
+/// A folder with the files of a case, which goes when it is dropped.
+#[derive(Debug)]
+pub struct Workplace(PathBuf);
+
+impl Workplace {
+    /// Writes the files.
+    ///
+    /// # Panics
+    ///
+    /// Where the disk does not take them.
+    #[must_use]
+    pub fn new(setup: &Setup) -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("attune-case-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for (path, text) in &setup.files {
+            let path = folder.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, &text.0).unwrap();
+        }
+        Self(folder)
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Workplace {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
