@@ -2,6 +2,7 @@
 
 mod crates;
 mod documents;
+mod protocol;
 mod source;
 mod words;
 
@@ -23,12 +24,15 @@ pub(crate) fn run() -> Result<()> {
 
     let exists = |path: &str| root().join(path).exists();
     let has_command = |name: &str| crate::command(&[name]).is_some();
+    let home = files.iter().find(|(path, _)| path == protocol::HOME);
+    let facts = home.map(|(_, text)| protocol::Facts::read(text)).unwrap_or_default();
     let mut findings = Vec::new();
     for (path, text) in &files {
         findings.extend(words::check(path, text));
         findings.extend(crates::check(path, text));
         if path.ends_with(".rs") {
             findings.extend(source::check(path, text));
+            findings.extend(facts.check(path, text));
         }
         if documents::is_document(path) {
             findings.extend(documents::check(path, text, &exists, &has_command));

@@ -20,6 +20,7 @@ use mcp_attune::session::CONTENT_NEGOTIATION;
 use mcp_attune_rmcp::{Connection, Error, Options, Stderr, Target, UnknownVersion, Version};
 use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::Message;
+use mcp_attune_wire::protocol::code::MISSING_CLIENT_CAPABILITY;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -38,8 +39,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const PATIENCE_WITH_PEOPLE: Duration = Duration::from_secs(600);
 /// How often a server may ask before it answers.
 const MOST_ROUNDS: usize = 16;
-/// The error of a server that would have to ask a person.
-const MISSING_CAPABILITY: i32 = -32021;
 
 /// What every command has that asks a server.
 #[derive(clap::Args)]
@@ -140,7 +139,7 @@ fn other_version(wanted: Option<&Version>, connection: &Connection) {
 /// The server's own "no" is an answer.
 fn refused(error: anyhow::Error) -> anyhow::Result<Exit> {
     match error.downcast_ref::<Error>() {
-        Some(Error::Refused { code: MISSING_CAPABILITY, data: Some(data), .. })
+        Some(Error::Refused { code: MISSING_CLIENT_CAPABILITY, data: Some(data), .. })
             if data["requiredCapabilities"].get("elicitation").is_some() =>
         {
             Err(nobody())

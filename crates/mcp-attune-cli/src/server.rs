@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use mcp_attune_rmcp::{BadCertificate, Connection, Error, Header, Options, Target, Trust};
 use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::Message;
+use mcp_attune_wire::protocol::code::METHOD_NOT_FOUND;
 use serde_json::json;
 
 use crate::exit::{self, hinted};
@@ -17,9 +18,6 @@ const MOST_PAGES: usize = 1000;
 
 /// How many bytes a file of certificates may have.
 const MAX_AUTHORITIES: u64 = 4 << 20;
-
-/// The error of a server that does not know a method.
-const UNKNOWN_METHOD: i32 = -32601;
 
 /// A server on the command line: a URL, or a program after `--`.
 #[derive(clap::Args)]
@@ -173,7 +171,7 @@ pub(crate) async fn pages(
         turn(page);
         let raw = match connection.request_raw(method, params.clone()).await {
             // Many have resources and do not know that there are templates of them.
-            Err(Error::Refused { code: UNKNOWN_METHOD, .. }) if page == 1 => return Ok(()),
+            Err(Error::Refused { code: METHOD_NOT_FOUND, .. }) if page == 1 => return Ok(()),
             answered => answered?,
         };
         bytes.add(raw.get().len())?;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mcp_attune_rmcp::Caller;
+use mcp_attune_wire::protocol::meta::SERVER_INFO;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, GetPromptRequestParams,
     GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -19,9 +20,6 @@ use crate::{prompts, resources, tools};
 
 /// How long a client may keep a listing. The lists never change; an hour is enough to see that they are kept.
 const FRESH_MS: u64 = 3_600_000;
-
-/// Where a modern answer says who answered.
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// The travel service: an rmcp server handler, cheap to clone.
 ///

@@ -13,6 +13,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method, Request, Response};
 use http_body::Frame;
 use mcp_attune_tower::{Media, boxed, media};
+use mcp_attune_wire::protocol::header::lowercase;
 use pin_project_lite::pin_project;
 use tokio::sync::watch;
 use tower_service::Service;
@@ -20,7 +21,7 @@ use tower_service::Service;
 use crate::{Body, BoxError};
 
 /// The header that names the method, read for every call, so that its name is not.
-const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
+const METHOD_HEADER: HeaderName = HeaderName::from_static(lowercase::METHOD);
 
 /// A service whose listeners are let go when it stops.
 #[derive(Clone, Debug)]
@@ -60,7 +61,7 @@ pub(crate) fn is_stream(method: &Method, headers: &HeaderMap) -> bool {
 
 fn only_listens(method: &Method, headers: &HeaderMap) -> bool {
     match *method {
-        Method::GET => !headers.contains_key("last-event-id"),
+        Method::GET => !headers.contains_key(lowercase::LAST_EVENT_ID),
         Method::POST => headers.get(METHOD_HEADER).is_some_and(|method| method == "subscriptions/listen"),
         _ => false,
     }

@@ -17,9 +17,10 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header
 use http_body_util::{BodyExt, Limited};
 use mcp_attune_tower::sse::{Piece, Splitter, data};
 use mcp_attune_tower::{AttuneLayer, Failed, Media, full, media};
-use mcp_attune_wire::header::{METHOD, PROTOCOL_VERSION};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Message, meta};
+use mcp_attune_wire::protocol::header::lowercase;
+use mcp_attune_wire::protocol::version::{MODERN, NEWEST_LEGACY};
 use tokio::time::timeout;
 use tower_service::Service;
 
@@ -28,9 +29,9 @@ use crate::Body;
 /// How long one question may take: a program may have to be installed first.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MAX_PAGES: usize = 100;
-const MODERN: &str = "2026-07-28";
-const LEGACY: &str = "2025-11-25";
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const METHOD: HeaderName = HeaderName::from_static(lowercase::METHOD);
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(lowercase::PROTOCOL_VERSION);
+const SESSION: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
 
 /// Asks a server for what it is and for its tools, and holds its layer against them.
 pub(crate) async fn look<S>(server: S, path: String, most: usize, layer: AttuneLayer)
@@ -68,14 +69,14 @@ where
 {
     async fn modern(&mut self) -> Option<Vec<Bytes>> {
         let (version, capabilities) = (meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
-        self.headers.insert(name(PROTOCOL_VERSION)?, HeaderValue::from_static(MODERN));
+        self.headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(MODERN));
         let params = format!(r#""_meta":{{"{version}":"{MODERN}","{capabilities}":{{}}}}"#);
-        self.headers.insert(name(METHOD)?, HeaderValue::from_static("server/discover"));
+        self.headers.insert(METHOD, HeaderValue::from_static("server/discover"));
         let hello = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{{params}}}}}"#);
         if let Some((_, answer)) = self.ask(Method::POST, hello).await {
             self.layer.greeted(&answer);
         }
-        self.headers.insert(name(METHOD)?, HeaderValue::from_static("tools/list"));
+        self.headers.insert(METHOD, HeaderValue::from_static("tools/list"));
         self.pages(&params).await
     }
 
@@ -83,13 +84,13 @@ where
         self.headers.clear();
         let client = r#"{"name":"attune","version":"1"}"#;
         let hello = format!(
-            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{LEGACY}","capabilities":{{}},"clientInfo":{client}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{NEWEST_LEGACY}","capabilities":{{}},"clientInfo":{client}}}}}"#
         );
         let (headers, answer) = self.ask(Method::POST, hello).await?;
         self.layer.greeted(&answer);
         let answer = Message::parse(&answer).ok()?;
         let version = answer.member("result")?.member("protocolVersion")?.text()?.decode()?;
-        self.headers.insert(name(PROTOCOL_VERSION)?, HeaderValue::from_str(&version).ok()?);
+        self.headers.insert(PROTOCOL_VERSION, HeaderValue::from_str(&version).ok()?);
         if let Some(session) = headers.get(SESSION) {
             self.headers.insert(SESSION, session.clone());
         }
@@ -150,10 +151,6 @@ where
         });
         answer.await.ok().flatten()
     }
-}
-
-fn name(name: &str) -> Option<HeaderName> {
-    name.parse().ok()
 }
 
 async fn whole(body: Limited<Body>) -> Option<Bytes> {

@@ -8,6 +8,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Response, StatusCode};
 use mcp_attune::exchange::{self, mirrored_preference};
 use mcp_attune::language::AcceptLanguage;
+use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::reply::Reply;
 
 use crate::account::Account;
@@ -41,7 +42,7 @@ pub(crate) fn reword(mut response: Response<Body>, wish: &AcceptLanguage) -> Res
     let (reply, Some(language)) = exchange::reword(reply, wish) else { return response };
     if let Ok(language) = HeaderValue::from_str(&language) {
         response.headers_mut().insert(header::CONTENT_LANGUAGE, language);
-        response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-language"));
+        response.headers_mut().insert(header::VARY, HeaderValue::from_static(lowercase::ACCEPT_LANGUAGE));
     }
     response.map(|_| full(reply.body))
 }

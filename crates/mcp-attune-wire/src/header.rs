@@ -33,18 +33,9 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::json::{Text, is_printable, is_simple};
 
-/// The protocol version, mirrored from `_meta`.
-pub const PROTOCOL_VERSION: &str = "MCP-Protocol-Version";
-/// The method, mirrored from the message.
-pub const METHOD: &str = "Mcp-Method";
-/// The tool, prompt, resource or task, mirrored from `params`.
-pub const NAME: &str = "Mcp-Name";
-/// What a mirrored argument's header begins with; the annotation gives the rest.
-pub const PARAM_PREFIX: &str = "Mcp-Param-";
-/// The language preference, mirrored from `_meta`.
-pub const ACCEPT_LANGUAGE: &str = "Accept-Language";
-/// The language of an answer.
-pub const CONTENT_LANGUAGE: &str = "Content-Language";
+pub use crate::protocol::header::{
+    ACCEPT_LANGUAGE, CONTENT_LANGUAGE, METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION,
+};
 
 const SENTINEL: &[u8] = b"=?base64?";
 const SENTINEL_END: &[u8] = b"?=";

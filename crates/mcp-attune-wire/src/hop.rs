@@ -19,7 +19,7 @@
 use alloc::string::String;
 use core::fmt;
 
-use crate::header::PARAM_PREFIX;
+use crate::protocol::header::{PARAM_PREFIX, lowercase};
 
 /// What the names of MCP's own headers begin with.
 const MCP_PREFIX: &[u8] = b"mcp-";
@@ -28,14 +28,14 @@ const MCP_PREFIX: &[u8] = b"mcp-";
 /// message, and what says who is calling.
 const PROTECTED: [&str; 12] = [
     "accept",
-    "accept-language",
+    lowercase::ACCEPT_LANGUAGE,
     "authorization",
     "content-encoding",
     "content-length",
     "content-type",
     "cookie",
     "host",
-    "last-event-id",
+    lowercase::LAST_EVENT_ID,
     "origin",
     "transfer-encoding",
     "x-request-id",

@@ -15,6 +15,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod protocol;
 pub mod quality;
 
 pub mod json;

@@ -15,70 +15,12 @@ use core::fmt;
 use core::ops::Range;
 
 use crate::json::{Span, Text, Type, Value};
+use crate::protocol::method;
 use crate::scan::fold::{self, Found, KnownName};
 use crate::scan::{Name, Scanner, Wanted};
 
+pub use crate::protocol::meta;
 pub use crate::scan::{Fault, MAX_DEPTH, Unreadable};
-
-/// The `_meta` keys that MCP and Attune read.
-pub mod meta {
-    /// The protocol version of a modern request.
-    pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-    /// What the client of a modern request can do.
-    pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-    /// Who the client of a modern request is.
-    pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-    /// The caller's language preference.
-    pub const ACCEPT_LANGUAGE: &str = "io.modelcontextprotocol/acceptLanguage";
-    /// The language of an answer.
-    pub const CONTENT_LANGUAGE: &str = "io.modelcontextprotocol/contentLanguage";
-    /// The caller's time, place and locale, for clients that cannot write it beside `params`.
-    pub const CLIENT_CONTEXT: &str = "io.modelcontextprotocol/clientContext";
-    /// The task that a message of the legacy era is about.
-    pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
-    /// The subscription that a notification belongs to: the id of the request that opened it.
-    pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-}
-
-/// The methods of MCP, in all of its versions, in their order.
-const METHODS: [&str; 36] = [
-    "completion/complete",
-    "elicitation/create",
-    "initialize",
-    "logging/setLevel",
-    "notifications/cancelled",
-    "notifications/elicitation/complete",
-    "notifications/initialized",
-    "notifications/message",
-    "notifications/progress",
-    "notifications/prompts/list_changed",
-    "notifications/resources/list_changed",
-    "notifications/resources/updated",
-    "notifications/roots/list_changed",
-    "notifications/subscriptions/acknowledged",
-    "notifications/tasks",
-    "notifications/tasks/status",
-    "notifications/tools/list_changed",
-    "ping",
-    "prompts/get",
-    "prompts/list",
-    "resources/list",
-    "resources/read",
-    "resources/subscribe",
-    "resources/templates/list",
-    "resources/unsubscribe",
-    "roots/list",
-    "sampling/createMessage",
-    "server/discover",
-    "subscriptions/listen",
-    "tasks/cancel",
-    "tasks/get",
-    "tasks/list",
-    "tasks/result",
-    "tasks/update",
-    "tools/call",
-    "tools/list",
-];
 
 /// The members that the rules read, in the three objects where MCP gives them a meaning. A name that differs from one of
 /// these only in case is refused (H18), so a member that is read anywhere must stand here.
@@ -340,8 +282,8 @@ impl<'a> Message<'a> {
     #[must_use]
     pub fn known_method(&self) -> Option<&'static str> {
         let method = self.method()?.decode()?;
-        let found = METHODS.binary_search(&&*method).ok()?;
-        METHODS.get(found).copied()
+        let found = method::ALL.binary_search(&&*method).ok()?;
+        method::ALL.get(found).copied()
     }
 
     /// A member of the message itself, such as `params` or a sibling `clientContext`.
@@ -543,8 +485,8 @@ mod tests {
 
     #[test]
     fn knows_every_method_of_the_list() {
-        assert!(METHODS.is_sorted());
-        for method in METHODS {
+        assert!(method::ALL.is_sorted());
+        for &method in method::ALL {
             let body = alloc::format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"}}"#);
             assert_eq!(Message::parse(body.as_bytes()).unwrap().known_method(), Some(method));
         }

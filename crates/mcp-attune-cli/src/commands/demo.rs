@@ -8,6 +8,10 @@ use mcp_attune::language::Tag;
 use mcp_attune_demo::Options;
 use mcp_attune_gateway::config::{Binding, Config, Field, FieldBinding, Source, Tool, Upstream};
 use mcp_attune_gateway::gateway::Gateway;
+use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
+use mcp_attune_wire::protocol::header::PROTOCOL_VERSION;
+use mcp_attune_wire::protocol::meta;
+use mcp_attune_wire::protocol::version::MODERN;
 use tokio::net::TcpListener;
 
 use crate::exit::{Exit, hinted};
@@ -136,24 +140,26 @@ fn curl_lines(address: SocketAddr, attune: &str) -> String {
         |capabilities: &str, headers: &str, tool: &str, arguments: &str, meta: &str, context: &str| {
             format!(
                 "curl -si http://{address}/mcp -H 'Content-Type: application/json' \\\n  \
-             -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \\\n  \
+             -H 'Accept: application/json, text/event-stream' -H '{PROTOCOL_VERSION}: {MODERN}' \\\n  \
              -H 'Mcp-Method: tools/call' -H 'Mcp-Name: {tool}' {headers}\\\n  \
              -d '{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"{tool}\",\
              \"arguments\":{arguments},\"_meta\":{{\
-             \"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\
-             \"io.modelcontextprotocol/clientCapabilities\":{capabilities}{meta}}}}}{context}}}'"
+             \"{}\":\"{MODERN}\",\
+             \"{}\":{capabilities}{meta}}}}}{context}}}'",
+                meta::PROTOCOL_VERSION,
+                meta::CLIENT_CAPABILITIES,
             )
         };
     let call = |headers: &str, tool: &str, arguments: &str, meta: &str, context: &str| {
         capable("{}", headers, tool, arguments, meta, context)
     };
     let weather = |tag: &str, meta: &str| {
-        let extension = "io.modelcontextprotocol/content-negotiation";
         let capabilities = format!(
-            "{{\"extensions\":{{\"{extension}\":{{\"version\":\"1.0\",\"features\":[\"{tag}\"]}}}}}}"
+            "{{\"extensions\":{{\"{CONTENT_NEGOTIATION}\":{{\"version\":\"1.0\",\"features\":[\"{tag}\"]}}}}}}"
         );
         capable(&capabilities, "", "get_weather", "{\"location\":\"Bern\"}", meta, "")
     };
+    let prefers = |languages: &str| format!(",\"{}\":\"{languages}\"", meta::ACCEPT_LANGUAGE);
     let query = "{\"query\":\"SELECT 1\",\"region\":\"eu-west1\"}";
     format!(
         "# A header that does not say what the body says: 400, and why.\n{}\n\n\
@@ -162,13 +168,7 @@ fn curl_lines(address: SocketAddr, attune: &str) -> String {
          # The weather for a person who reads German, and then for an agent: text without data, and data without text.\n{}\n\n{}\n\n\
          # Why was the first one refused?\n{attune} explain H6\n",
         call("-H 'Mcp-Param-Region: us-west1' ", "execute_sql", query, "", ""),
-        call(
-            "-H 'Mcp-Param-Region: eu-west1' ",
-            "execute_sql",
-            query,
-            ",\"io.modelcontextprotocol/acceptLanguage\":\"de-CH, en;q=0.5\"",
-            "",
-        ),
+        call("-H 'Mcp-Param-Region: eu-west1' ", "execute_sql", query, &prefers("de-CH, en;q=0.5"), "",),
         call(
             "",
             "query_sales",
@@ -176,7 +176,7 @@ fn curl_lines(address: SocketAddr, attune: &str) -> String {
             "",
             ",\"clientContext\":{\"timezone\":\"Europe/Vienna\",\"locale\":\"de-AT\"}",
         ),
-        weather("human", ",\"io.modelcontextprotocol/acceptLanguage\":\"de-CH\""),
+        weather("human", &prefers("de-CH")),
         weather("agent", ""),
     )
 }

@@ -4,7 +4,8 @@ use std::io::Write;
 
 use mcp_attune_rmcp::Era;
 use mcp_attune_wire::json::{Text, Type, Value};
-use mcp_attune_wire::message::meta;
+use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
+use mcp_attune_wire::protocol::meta;
 
 use crate::asking::{Ask, Asked};
 use crate::exit::{Exit, hinted};
@@ -12,11 +13,6 @@ use crate::paint::{self, Style};
 use crate::server::{answer, framed, target};
 use crate::show::content::text;
 use crate::show::{Form, content, json, plain, wrap};
-
-/// What the settings of content negotiation stand under.
-const CONTENT_NEGOTIATION: &str = "io.modelcontextprotocol/content-negotiation";
-/// Where a modern server says who it is.
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// See who a server is, which versions it speaks and what it can do
 ///
@@ -60,7 +56,7 @@ impl Discover {
 
 fn write(out: &mut impl Write, asked: &Asked, result: Value<'_>, form: Form) -> anyhow::Result<()> {
     let meta = result.member("_meta");
-    let info = result.member("serverInfo").or_else(|| meta?.member(SERVER_INFO));
+    let info = result.member("serverInfo").or_else(|| meta?.member(meta::SERVER_INFO));
     let of = |member: &str| info.and_then(|info| text(info, member)).map(|text| plain::line(&text));
     let name = of("name").unwrap_or_else(|| "a server without a name".to_owned());
     let named = match of("title").filter(|title| *title != name) {

@@ -7,24 +7,22 @@ use http::{Response, StatusCode};
 use mcp_attune_tower::{Media, boxed, full, media};
 use mcp_attune_wire::agree::{Refusal, Refused};
 use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::protocol::code::http_status;
+use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::reply::Reply;
 
 use super::events::{Events, Source};
 use crate::{Body, refusal};
 
 /// The header of a legacy session.
-pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const SESSION: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
 
 /// The status of a modern answer.
 pub(super) fn status(answer: &str) -> StatusCode {
     let code = Message::parse(answer.as_bytes())
         .ok()
-        .and_then(|message| message.member("error")?.member("code")?.raw().parse::<i64>().ok());
-    match code {
-        Some(-32601) => StatusCode::NOT_FOUND,
-        Some(-32700 | -32600 | -32602 | -32020 | -32021 | -32022) => StatusCode::BAD_REQUEST,
-        _ => StatusCode::OK,
-    }
+        .and_then(|message| message.member("error")?.member("code")?.raw().parse::<i32>().ok());
+    code.and_then(|code| StatusCode::from_u16(http_status(code)).ok()).unwrap_or(StatusCode::OK)
 }
 
 /// One message.

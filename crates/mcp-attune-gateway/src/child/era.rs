@@ -14,18 +14,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_attune_wire::agree::LEGACY_VERSIONS;
 use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::Message;
+use mcp_attune_wire::protocol::{code, meta, version};
 use tokio::time::timeout;
 
 use super::shared::Shared;
 use crate::upstream::UpstreamError;
-
-/// The newest version of the modern era that is known here.
-const MODERN: &str = "2026-07-28";
-/// Errors that only the modern era has.
-const MODERN_ERRORS: [i64; 3] = [-32020, -32021, -32022];
 
 /// What a child speaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,19 +34,21 @@ pub(super) struct Speaks {
 impl Speaks {
     /// Whether it is known to speak nothing that begins with `initialize`.
     pub(super) fn is_modern_only(&self) -> bool {
-        self.modern && !self.versions.iter().any(|version| LEGACY_VERSIONS.contains(&version.as_str()))
+        self.modern && !self.versions.iter().any(|version| version::LEGACY.contains(&version.as_str()))
     }
 }
 
 fn discover() -> String {
+    let (version, client, capabilities) =
+        (meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES);
+    let (modern, own) = (version::MODERN, env!("CARGO_PKG_VERSION"));
     format!(
-        r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"{MODERN}","io.modelcontextprotocol/clientInfo":{{"name":"attune","version":"{}"}},"io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#,
-        env!("CARGO_PKG_VERSION")
+        r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{"_meta":{{"{version}":"{modern}","{client}":{{"name":"attune","version":"{own}"}},"{capabilities}":{{}}}}}}}}"#
     )
 }
 
 fn initialize() -> String {
-    let [.., newest] = LEGACY_VERSIONS;
+    let newest = version::NEWEST_LEGACY;
     format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{newest}","capabilities":{{}},"clientInfo":{{"name":"attune","version":"{}"}}}}}}"#,
         env!("CARGO_PKG_VERSION")
@@ -157,9 +154,9 @@ fn discovered(answer: &str) -> Option<Speaks> {
     let code = error.member("code")?.raw().parse().ok()?;
     let mut versions = versions(error.member("data").and_then(|data| data.member("supported")));
     if versions.is_empty() {
-        versions.push(MODERN.to_owned());
+        versions.push(version::MODERN.to_owned());
     }
-    MODERN_ERRORS.contains(&code).then_some(Speaks { versions, modern: true })
+    code::MODERN_ONLY.contains(&code).then_some(Speaks { versions, modern: true })
 }
 
 fn text(value: Value<'_>) -> Option<std::borrow::Cow<'_, str>> {

@@ -9,6 +9,8 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use mcp_attune_wire::header;
 use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::protocol::header::lowercase;
+use mcp_attune_wire::protocol::version;
 use tokio::time::timeout;
 
 use super::answer::{self, SESSION};
@@ -24,9 +26,7 @@ use crate::upstream::UpstreamError;
 /// How long an answer may take before a stream begins without it.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The first version whose clients understand an event without data.
-const PRIMES: &str = "2025-11-25";
-/// The version of whoever does not say.
-const UNSAID: &str = "2025-03-26";
+const PRIMES: &str = version::V_2025_11_25;
 
 impl Inner {
     pub(super) async fn legacy(
@@ -64,7 +64,7 @@ impl Inner {
             return Ok(answer::no_session(false));
         }
         let said = headers.get(header::PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
-        Ok(answer::other_version(message, said.unwrap_or(UNSAID), &speaks.versions))
+        Ok(answer::other_version(message, said.unwrap_or(version::ASSUMED), &speaks.versions))
     }
 
     /// A new session, and its child.
@@ -135,7 +135,11 @@ impl Inner {
             Ok(speaks) if self.is_modern_only(&speaks) => {
                 self.known().initializes = Some(false);
                 let version = message.param("protocolVersion").and_then(Value::text).and_then(Text::decode);
-                Ok(answer::other_version(message, version.as_deref().unwrap_or(UNSAID), &speaks.versions))
+                Ok(answer::other_version(
+                    message,
+                    version.as_deref().unwrap_or(version::ASSUMED),
+                    &speaks.versions,
+                ))
             }
             _ => Ok(answer::json(StatusCode::OK, heard.text.as_bytes().to_vec())),
         }
@@ -216,7 +220,7 @@ impl Inner {
                 Ok(answer::empty(StatusCode::NO_CONTENT))
             }
             Method::GET => {
-                let reader = match headers.get("last-event-id") {
+                let reader = match headers.get(lowercase::LAST_EVENT_ID) {
                     None => Some(session.listen()),
                     Some(id) => id
                         .to_str()

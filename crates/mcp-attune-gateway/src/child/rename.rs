@@ -11,9 +11,7 @@
 
 use mcp_attune_wire::json::{Span, Text, Value};
 use mcp_attune_wire::message::{Kind, Message};
-
-/// Where a notification or a result says which subscription it belongs to.
-const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+use mcp_attune_wire::protocol::meta::SUBSCRIPTION_ID as SUBSCRIPTION;
 
 /// What progress of a request is reported under.
 const TOKEN: &str = "progressToken";

@@ -6,6 +6,7 @@ use http::header::{
     ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
 };
 use http::{Method, Request, Response, StatusCode};
+use mcp_attune_wire::protocol::header;
 
 use super::Allowed;
 use crate::Body;
@@ -15,14 +16,13 @@ const SENT: [&str; 9] = [
     "authorization",
     "content-type",
     "accept",
-    "accept-language",
-    "last-event-id",
-    "mcp-protocol-version",
-    "mcp-session-id",
-    "mcp-method",
-    "mcp-name",
+    header::ACCEPT_LANGUAGE,
+    header::LAST_EVENT_ID,
+    header::PROTOCOL_VERSION,
+    header::SESSION_ID,
+    header::METHOD,
+    header::NAME,
 ];
-const SENT_PREFIX: &str = "mcp-param-";
 const METHODS: HeaderValue = HeaderValue::from_static("POST, GET, DELETE");
 const EXPOSED: HeaderValue =
     HeaderValue::from_static("Content-Language, Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate");
@@ -63,7 +63,9 @@ fn granted(asked: &HeaderMap) -> Option<HeaderValue> {
 }
 
 fn may_be_sent(name: &str) -> bool {
-    let begins = name.get(..SENT_PREFIX.len()).is_some_and(|start| start.eq_ignore_ascii_case(SENT_PREFIX));
+    let begins = name
+        .get(..header::PARAM_PREFIX.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(header::PARAM_PREFIX));
     // A name may hold nothing that a list or a line could be made of.
     let is_token =
         name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use mcp_attune::cache::{self, Hint};
 use mcp_attune_wire::header;
-use mcp_attune_wire::reply::HEADER_MISMATCH;
+use mcp_attune_wire::protocol::code::HEADER_MISMATCH;
 use rmcp::model::{ClientRequest, CustomRequest};
 use rmcp::service::PeerRequestOptions;
 use serde_json::value::RawValue;

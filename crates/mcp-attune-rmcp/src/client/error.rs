@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use mcp_attune_wire::protocol::code::INTERNAL_ERROR;
 use mcp_attune_wire::schema::Invalid;
 use serde_json::Value;
 
@@ -141,9 +142,6 @@ impl Error {
         matches!(self, Self::Refused { .. })
     }
 }
-
-/// The code of a fault that is not the request's.
-const INTERNAL_ERROR: i32 = -32603;
 
 /// Says what was wrong and where, and after a semicolon what to do.
 impl fmt::Display for Error {

@@ -33,6 +33,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use mcp_attune_wire::protocol::header::lowercase;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
@@ -52,8 +53,8 @@ use super::trust::{TlsFault, tls, tls_fault};
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const SESSION: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
+const LAST_EVENT: HeaderName = HeaderName::from_static(lowercase::LAST_EVENT_ID);
 /// How much of the text of a failure is read.
 const FAILURE: usize = 64 * 1024;
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use mcp_attune::cache::Change;
 use mcp_attune::language::ContentLanguage;
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::message::{Message, meta};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions, RequestId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -104,13 +104,7 @@ struct WithData {
 #[derive(Deserialize)]
 struct Inside {
     #[serde(rename = "_meta")]
-    meta: Option<Language>,
-}
-
-#[derive(Deserialize)]
-struct Language {
-    #[serde(rename = "io.modelcontextprotocol/contentLanguage")]
-    language: Option<String>,
+    meta: Option<HashMap<String, Box<RawValue>>>,
 }
 
 /// What the header of an answer and its `_meta` say of its language, where they do not say the same.
@@ -119,7 +113,7 @@ struct Language {
 pub(crate) fn contradiction(header: &str, answer: &[u8]) -> Option<String> {
     let Speaking { result, error } = serde_json::from_slice(answer).ok()?;
     let inside = result.or_else(|| error?.data)?;
-    let reported = inside.meta?.language?;
+    let reported: String = serde_json::from_str(inside.meta?.get(meta::CONTENT_LANGUAGE)?.get()).ok()?;
     if ContentLanguage::agree(header, &reported) {
         return None;
     }

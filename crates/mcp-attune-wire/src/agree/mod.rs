@@ -51,10 +51,8 @@ use crate::header::{self, Headers, Lines};
 use crate::json::{Text, Value};
 use crate::message::{Kind, Message, meta};
 use crate::mirror::name_key;
+use crate::protocol::version;
 use crate::schema::Declared;
-
-/// The protocol versions from before requests carried their own envelope.
-pub const LEGACY_VERSIONS: [&str; 5] = ["2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
 /// Which of the two ways of speaking MCP a request follows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -350,7 +348,7 @@ pub fn era(headers: &Headers<'_>, message: &Message<'_>) -> Era {
 }
 
 fn is_legacy(version: &[u8]) -> bool {
-    LEGACY_VERSIONS.iter().any(|legacy| legacy.as_bytes() == version)
+    version::LEGACY.iter().any(|legacy| legacy.as_bytes() == version)
 }
 
 fn body_version<'a>(message: &Message<'a>) -> Option<Text<'a>> {
@@ -359,7 +357,7 @@ fn body_version<'a>(message: &Message<'a>) -> Option<Text<'a>> {
 
 fn names_modern_version(headers: &Headers<'_>, message: &Message<'_>) -> bool {
     let in_body =
-        body_version(message).is_some_and(|version| !LEGACY_VERSIONS.iter().any(|legacy| version.is(legacy)));
+        body_version(message).is_some_and(|version| !version::LEGACY.iter().any(|legacy| version.is(legacy)));
     in_body || headers.version().iter().any(|version| !is_legacy(version))
 }
 
@@ -426,7 +424,7 @@ fn check_standard(
 
     // A notification may go without `_meta`; its version header then has nothing to agree with.
     if required || message.meta(meta::PROTOCOL_VERSION).is_some() {
-        let argument = "params._meta[\"io.modelcontextprotocol/protocolVersion\"]";
+        let argument = meta::path::PROTOCOL_VERSION;
         check(header::PROTOCOL_VERSION, argument, headers.version(), body_version(message), one_spelling);
     }
     check(header::METHOD, "method", headers.method(), message.method(), one_spelling);

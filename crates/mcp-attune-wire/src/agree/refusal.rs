@@ -7,6 +7,7 @@ use core::fmt;
 
 use crate::header::{self, Undecodable};
 use crate::message::{Kind, Message, Unreadable};
+use crate::protocol::{meta, version};
 
 /// One header that does not say what the body says.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -72,11 +73,10 @@ impl Mismatch {
     }
 
     pub(crate) fn language(header: &str, body: &str) -> Self {
-        let argument = "params._meta[\"io.modelcontextprotocol/acceptLanguage\"]";
         let values = Some((shortened(header), shortened(body)));
         Self {
             header: header::ACCEPT_LANGUAGE.into(),
-            argument: Some(argument.into()),
+            argument: Some(meta::path::ACCEPT_LANGUAGE.into()),
             wrong: Wrong::Different,
             values,
         }
@@ -135,7 +135,9 @@ impl fmt::Display for Mismatch {
             Wrong::Unchecked => write!(
                 f,
                 "{header} is there, but the request names no protocol version that has it; \
-                 send MCP-Protocol-Version: 2026-07-28 and the same in _meta, or leave the header out"
+                 send {}: {} and the same in _meta, or leave the header out",
+                header::PROTOCOL_VERSION,
+                version::MODERN,
             ),
             Wrong::Underscore => write!(
                 f,
@@ -245,7 +247,8 @@ impl fmt::Display for Refused {
                 f.write_str("; every request carries them")
             }
             Self::VersionNotText => {
-                f.write_str("params._meta[\"io.modelcontextprotocol/protocolVersion\"] is not a string; send one such as \"2026-07-28\"")
+                let (path, version) = (meta::path::PROTOCOL_VERSION, version::MODERN);
+                write!(f, "{path} is not a string; send one such as \"{version}\"")
             }
             Self::Mismatch(mismatches) => match mismatches.as_slice() {
                 [] => f.write_str("the headers do not agree with the body"),
@@ -260,9 +263,10 @@ impl fmt::Display for Refused {
                 }
                 Ok(())
             }
-            Self::TwoContexts => f.write_str(
-                "clientContext and params._meta[\"io.modelcontextprotocol/clientContext\"] are not equal; \
-                 send one of them, or the same in both",
+            Self::TwoContexts => write!(
+                f,
+                "clientContext and {} are not equal; send one of them, or the same in both",
+                meta::path::CLIENT_CONTEXT
             ),
         }
     }

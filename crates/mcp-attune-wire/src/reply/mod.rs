@@ -1,4 +1,5 @@
-//! What Attune answers itself: the only place that knows status codes, error codes and response headers.
+//! What Attune answers itself: the only place that makes such answers, of the codes and statuses in
+//! [`protocol::code`](crate::protocol::code).
 //!
 //! 1. A body that cannot be read in one way, by readers that ignore case too: 400, `-32700`.
 //! 2. A modern body that is no request or notification: 400, `-32600`.
@@ -37,19 +38,10 @@ pub use stale::{is_stale_after_edit, trailer_after_edit};
 use crate::agree::{Mismatch, Refusal, Refused};
 use crate::json::Quoted;
 use crate::message::Unreadable;
-
-/// The body is no JSON that can be read in one way.
-pub const PARSE_ERROR: i32 = -32700;
-/// The body is no request.
-pub const INVALID_REQUEST: i32 = -32600;
-/// The envelope is not whole, or has two contexts.
-pub const INVALID_PARAMS: i32 = -32602;
-/// The headers do not agree with the body.
-pub const HEADER_MISMATCH: i32 = -32020;
-/// Something failed on the way to the server or back.
-pub const INTERNAL_ERROR: i32 = -32603;
-/// The version is not spoken.
-pub const UNSUPPORTED_PROTOCOL_VERSION: i32 = -32022;
+use crate::protocol::code::{
+    HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR,
+    UNSUPPORTED_PROTOCOL_VERSION, http_status,
+};
 
 /// An answer of our own.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,7 +85,7 @@ impl Reply {
     #[must_use]
     #[cold]
     pub fn invalid(id: &str, message: &dyn fmt::Display) -> Self {
-        Self { status: 400, ..Self::error(INVALID_REQUEST, Some(id), message, &"") }
+        Self::error(INVALID_REQUEST, Some(id), message, &"")
     }
 
     /// The `Mcp-Session-Id` of a legacy request is none that was given out here. `id` is the request's, as written.
@@ -113,7 +105,7 @@ impl Reply {
     #[cold]
     pub fn unknown_event() -> Self {
         let what = "Last-Event-ID names no event that is known here; the stream it was on cannot be resumed";
-        Self { status: 400, rules: vec!["G8"], ..Self::error(INVALID_REQUEST, None, &what, &"") }
+        Self { rules: vec!["G8"], ..Self::error(INVALID_REQUEST, None, &what, &"") }
     }
 
     /// A call of a tool that ends before it reaches the server, because of what was written in an argument that Attune
@@ -157,7 +149,7 @@ impl Reply {
         }
         let _ = write!(body, ",\"error\":{{\"code\":{code},\"message\":{}{data}}}}}", Quoted(&text));
         let (faults, rules) = (String::new(), Vec::new());
-        Self { status: 400, code, content_type: "application/json", body, faults, rules }
+        Self { status: http_status(code), code, content_type: "application/json", body, faults, rules }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use mcp_attune_wire::protocol::meta;
+
 use crate::language::IllFormed;
 
 /// Why a part of a context is not used.
@@ -136,7 +138,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Beside => f.write_str("clientContext"),
-            Self::Meta => f.write_str("_meta[\"io.modelcontextprotocol/clientContext\"]"),
+            Self::Meta => write!(f, "_meta[\"{}\"]", meta::CLIENT_CONTEXT),
             Self::Vendor(key) => write!(f, "_meta[\"{key}\"]"),
         }
     }

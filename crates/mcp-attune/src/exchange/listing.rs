@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use mcp_attune_wire::header::{METHOD, NAME};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
+use mcp_attune_wire::protocol::code::INTERNAL_ERROR;
 use mcp_attune_wire::schema::{Declaration, Declared};
 
 use super::headers::HeaderChange;
@@ -281,7 +282,7 @@ impl Envelope {
 #[must_use]
 pub fn is_internal_error(answer: &Message<'_>) -> bool {
     let code = answer.member("error").and_then(|error| error.member("code"));
-    code.is_some_and(|code| code.raw() == "-32603")
+    code.is_some_and(|code| code.raw().parse() == Ok(INTERNAL_ERROR))
 }
 
 /// What changes in the headers of a caller for a `tools/list` in their name: their credentials, our routing.

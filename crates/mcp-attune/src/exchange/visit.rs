@@ -9,13 +9,12 @@
 //!
 //! Rules: F1, G8, L13.
 
+use mcp_attune_wire::protocol::header::lowercase::{LAST_EVENT_ID, SESSION_ID};
+
 use super::headers::{HeaderChange, HeaderLines};
 use super::notice::Notice;
 use super::seal::{Seal, Unopened, looks_sealed};
 use crate::session::{Event, Features, Session};
-
-const SESSION_ID: &str = "mcp-session-id";
-const LAST_EVENT_ID: &str = "last-event-id";
 
 /// A legacy request on its way in, and its answer on its way out. Without a seal everything stays as it is.
 #[derive(Debug, Default)]

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use mcp_attune_wire::json::{Span, Text, Type, Value, Walk};
+use mcp_attune_wire::protocol::meta::SERVER_INFO;
 
 use super::asked::Asked;
 use super::schema;
@@ -93,7 +94,7 @@ pub(super) fn result<'a>(
             _ => {}
         }
     });
-    if let Some(info) = held.and_then(|meta| meta.member("io.modelcontextprotocol/serverInfo")) {
+    if let Some(info) = held.and_then(|meta| meta.member(SERVER_INFO)) {
         server(info, sink);
     }
     (filled, held)

@@ -4,15 +4,10 @@ use std::borrow::Cow;
 
 use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::{Message, meta};
+pub use mcp_attune_wire::protocol::extension::{CONTENT_NEGOTIATION, VIEWS};
 
 use super::fields::{Broken, Reader, put, text};
 use crate::features::Wanted;
-
-/// The extension whose settings hold the tags.
-pub const CONTENT_NEGOTIATION: &str = "io.modelcontextprotocol/content-negotiation";
-
-/// The extension that a client declares whose host draws views.
-pub const VIEWS: &str = "io.modelcontextprotocol/ui";
 
 /// Whether a caller draws views from structured content.
 ///

@@ -2,13 +2,12 @@
 
 use mcp_attune_wire::message::{Message, meta};
 use mcp_attune_wire::mirror;
+use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
+use mcp_attune_wire::protocol::header;
 use mcp_attune_wire::schema::Declared;
 use serde_json::{Map, Value, json};
 
 use super::wire::Sent;
-
-/// The extension by which features are declared.
-pub(super) const NEGOTIATION: &str = "io.modelcontextprotocol/content-negotiation";
 
 /// The two ways of speaking MCP, with what each needs on every request.
 #[derive(Clone, Debug)]
@@ -118,7 +117,7 @@ impl Ask {
 
     /// The settings of the extension for content negotiation.
     pub(super) fn declares(self, settings: &Value) -> Self {
-        self.meta(meta::CLIENT_CAPABILITIES, json!({ "extensions": { NEGOTIATION: settings } }))
+        self.meta(meta::CLIENT_CAPABILITIES, json!({ "extensions": { CONTENT_NEGOTIATION: settings } }))
     }
 
     /// Feature tags.
@@ -168,9 +167,9 @@ impl Ask {
         match &self.manner {
             Manner::Modern(_) => headers.extend(lines),
             Manner::Legacy { version, session } => {
-                headers.extend(lines.filter(|(name, _)| name.eq_ignore_ascii_case("accept-language")));
-                headers.push(("MCP-Protocol-Version".into(), version.clone().into()));
-                headers.extend(session.clone().map(|session| ("Mcp-Session-Id".into(), session.into())));
+                headers.extend(lines.filter(|(name, _)| name.eq_ignore_ascii_case(header::ACCEPT_LANGUAGE)));
+                headers.push((header::PROTOCOL_VERSION.into(), version.clone().into()));
+                headers.extend(session.clone().map(|session| (header::SESSION_ID.into(), session.into())));
             }
         }
         for edit in &self.edits {
@@ -223,7 +222,7 @@ mod tests {
         let right =
             "MCP-Protocol-Version: 2026-07-28\nMcp-Method: tools/call\nMcp-Name: a\nAccept-Language: de";
         assert_eq!(shown(&ask), right);
-        let changed = ask.clone().with("mcp-name", "b").and("Mcp-Name", "c").without("accept-language");
+        let changed = ask.clone().with("mcp-name", "b").and("Mcp-Name", "c").without(header::ACCEPT_LANGUAGE);
         assert_eq!(
             shown(&changed),
             "MCP-Protocol-Version: 2026-07-28\nMcp-Method: tools/call\nmcp-name: b\nMcp-Name: c"

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use mcp_attune_rmcp::{Connection, Era, Options, Target};
+use mcp_attune_wire::protocol::header;
 use serde_json::{Value, json};
 
 use super::ask::{Ask, Manner};
@@ -72,14 +73,14 @@ impl Asker {
         *session = None;
         let us = json!({ "name": "attune-check", "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": us });
-        let hello = Ask::new(&self.manner, "initialize", params).without("MCP-Protocol-Version");
+        let hello = Ask::new(&self.manner, "initialize", params).without(header::PROTOCOL_VERSION);
         let seen = self.ask(&hello).await;
         if seen.result().is_none() {
             let what = format!("the server does not begin a session: {}", seen.told());
             return Err(hinted(what, "see whether other clients can connect to it"));
         }
         if let Manner::Legacy { session, .. } = &mut self.manner {
-            *session = seen.came.lines("mcp-session-id").next().map(str::to_owned);
+            *session = seen.came.lines(header::SESSION_ID).next().map(str::to_owned);
         }
         let note = Ask::new(&self.manner, "", json!({}));
         let note = note.body(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);

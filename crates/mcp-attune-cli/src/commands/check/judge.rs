@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mcp_attune_wire::message::meta;
+use mcp_attune_wire::protocol::code::HEADER_MISMATCH;
 use serde_json::Value;
 
 use super::facts::Facts;
@@ -83,9 +84,9 @@ pub(super) fn is_error(result: &Value) -> bool {
 }
 
 /// Each request is refused with this code, over HTTP with this status.
-pub(super) fn refused(seen: &[Seen], status: u16, code: i64) -> Verdict {
+pub(super) fn refused(seen: &[Seen], status: u16, code: i32) -> Verdict {
     for (at, seen) in seen.iter().enumerate() {
-        let stands = seen.came.status.is_none_or(|found| found == status) && seen.code() == Some(code);
+        let stands = seen.came.status.is_none_or(|found| found == status) && seen.code() == Some(code.into());
         if !stands {
             // Pipes have no status.
             let status = seen.came.status.map(|_| format!("{status} and ")).unwrap_or_default();
@@ -97,7 +98,7 @@ pub(super) fn refused(seen: &[Seen], status: u16, code: i64) -> Verdict {
 
 /// Each request is refused because a header does not say what the body says.
 pub(super) fn mismatch(_: &Facts, seen: &[Seen]) -> Verdict {
-    refused(seen, 400, -32020)
+    refused(seen, 400, HEADER_MISMATCH)
 }
 
 /// Each request gets a result.

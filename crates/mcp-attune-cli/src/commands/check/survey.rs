@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use mcp_attune_rmcp::{ListingBytes, Options};
 use mcp_attune_wire::json::Value as Read;
+use mcp_attune_wire::protocol::code::INVALID_PARAMS;
+use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
+use mcp_attune_wire::protocol::header::CONTENT_LANGUAGE;
 use mcp_attune_wire::schema::Declared;
 use serde_json::{Value, json};
 
-use super::ask::{Ask, NEGOTIATION};
+use super::ask::Ask;
 use super::asker::Asker;
 use super::facts::{Call, Facts, Languages, Place};
 use super::judge::{Seen, is_error, plain};
@@ -98,15 +101,15 @@ pub(super) async fn survey(
     let conflict = facts.list().beside("clientContext", at(EAST)).context(at(WEST));
     // Whoever refuses the two together, and not each of them, has read them.
     let alone = facts.list().beside("clientContext", at(EAST)).context(at(EAST));
-    let reads =
-        asker.ask(&conflict).await.code() == Some(-32602) && asker.ask(&alone).await.result().is_some();
+    let reads = asker.ask(&conflict).await.code() == Some(INVALID_PARAMS.into())
+        && asker.ask(&alone).await.result().is_some();
     facts.reads_context = facts.zoned.is_some() || reads;
     Ok(facts)
 }
 
 /// What a server declares of content negotiation.
 pub(super) fn negotiation(introduction: &Value) -> Option<&Value> {
-    introduction.pointer("/capabilities/extensions")?.get(NEGOTIATION)
+    introduction.pointer("/capabilities/extensions")?.get(CONTENT_NEGOTIATION)
 }
 
 /// All tools.
@@ -315,6 +318,6 @@ fn primary(tag: &str) -> &str {
 
 /// The language that an answer reports, in its body or beside it.
 fn reported(seen: &Seen) -> Option<String> {
-    let beside = || seen.came.lines("content-language").next();
+    let beside = || seen.came.lines(CONTENT_LANGUAGE).next();
     seen.language().or_else(beside).map(str::to_owned)
 }

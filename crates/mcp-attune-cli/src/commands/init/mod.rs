@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use mcp_attune::language::Tag;
 use mcp_attune_rmcp::Connection;
+use mcp_attune_wire::protocol::meta::SERVER_INFO;
 use serde_json::Value;
 
 use super::catalog::desk::{Desk, language};
@@ -26,8 +27,6 @@ use proposals::{Proposal, propose};
 /// The configuration, and the folder of the locale files beside it.
 const CONFIG: &str = "attune.toml";
 const LOCALES: &str = "locales";
-/// Where a modern server says what it is called.
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
 /// Write a configuration and a locale file for a server, to begin with
 ///

@@ -1,6 +1,6 @@
 //! H: what cannot be read in one way, what lacks its envelope, and who may ask at all.
 
-use mcp_attune_wire::message::meta;
+use mcp_attune_wire::protocol::{code, header, meta};
 use serde_json::{Value, json};
 
 use super::super::ask::Ask;
@@ -23,22 +23,22 @@ fn holding(text: &str, value: &str) -> String {
 }
 
 /// The first request is refused so, and the others are served.
-fn then_served(facts: &Facts, seen: &[Seen], code: i64) -> Verdict {
+fn then_served(facts: &Facts, seen: &[Seen], code: i32) -> Verdict {
     let Some((first, others)) = seen.split_first() else { return Ok(()) };
     served(facts, others).map_err(|fault| later(fault, 1))?;
     refused(std::slice::from_ref(first), 400, code)
 }
 
 fn unreadable(facts: &Facts, seen: &[Seen]) -> Verdict {
-    then_served(facts, seen, -32700)
+    then_served(facts, seen, code::PARSE_ERROR)
 }
 
 fn no_request(facts: &Facts, seen: &[Seen]) -> Verdict {
-    then_served(facts, seen, -32600)
+    then_served(facts, seen, code::INVALID_REQUEST)
 }
 
 fn bad_envelope(facts: &Facts, seen: &[Seen]) -> Verdict {
-    then_served(facts, seen, -32602)
+    then_served(facts, seen, code::INVALID_PARAMS)
 }
 
 pub(in super::super) const ALL: &[Scenario] = &[
@@ -151,9 +151,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern],
         send: |facts| {
             let right = facts.list().sent(0);
-            let version = right.headers.into_iter().find(|(name, _)| name == "MCP-Protocol-Version")?.1;
+            let version = right.headers.into_iter().find(|(name, _)| name == header::PROTOCOL_VERSION)?.1;
             let without =
-                facts.list().without_meta(meta::PROTOCOL_VERSION).with("MCP-Protocol-Version", version);
+                facts.list().without_meta(meta::PROTOCOL_VERSION).with(header::PROTOCOL_VERSION, version);
             Some(vec![without, facts.list()])
         },
         judge: bad_envelope,
@@ -167,9 +167,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern],
         send: |facts| {
             let right = facts.list().sent(0);
-            let version = right.headers.into_iter().find(|(name, _)| name == "MCP-Protocol-Version")?.1;
+            let version = right.headers.into_iter().find(|(name, _)| name == header::PROTOCOL_VERSION)?.1;
             let number = facts.list().meta(meta::PROTOCOL_VERSION, json!(20_260_728));
-            Some(vec![number.with("MCP-Protocol-Version", version), facts.list()])
+            Some(vec![number.with(header::PROTOCOL_VERSION, version), facts.list()])
         },
         judge: bad_envelope,
         hint: "a version is a string",
@@ -182,7 +182,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern],
         send: |facts| {
             let unknown = facts.list().meta(meta::PROTOCOL_VERSION, json!("2099-01-01"));
-            Some(vec![unknown.with("MCP-Protocol-Version", "2099-01-01"), facts.list()])
+            Some(vec![unknown.with(header::PROTOCOL_VERSION, "2099-01-01"), facts.list()])
         },
         judge: unknown_version,
         hint: "clients choose another version from data.supported",
@@ -210,7 +210,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
 ];
 
 fn unknown_version(facts: &Facts, seen: &[Seen]) -> Verdict {
-    then_served(facts, seen, -32022)?;
+    then_served(facts, seen, code::UNSUPPORTED_PROTOCOL_VERSION)?;
     let data = seen.first().and_then(Seen::error).and_then(|error| error.get("data"));
     let names = |list: &Value| list.as_array().is_some_and(|all| all.iter().any(Value::is_string));
     if !data.is_some_and(|data| names(&data["supported"]) && data["requested"] == "2099-01-01") {

@@ -1,5 +1,6 @@
 //! C: the caller's time, place and locale.
 
+use mcp_attune_wire::protocol::code::INVALID_PARAMS;
 use serde_json::{Value, json};
 
 use super::super::ask::Ask;
@@ -53,7 +54,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         judge: |facts, seen| {
             let Some((first, others)) = seen.split_first() else { return Ok(()) };
             served(facts, others).map_err(|fault| later(fault, 1))?;
-            refused(std::slice::from_ref(first), 400, -32602)
+            refused(std::slice::from_ref(first), 400, INVALID_PARAMS)
         },
         hint: "a message that can be read in two ways is refused",
     },

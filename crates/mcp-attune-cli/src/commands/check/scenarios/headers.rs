@@ -2,6 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use mcp_attune_wire::protocol::code::HEADER_MISMATCH;
+use mcp_attune_wire::protocol::header::{METHOD, NAME, PROTOCOL_VERSION as VERSION, lowercase};
+use mcp_attune_wire::protocol::meta;
+use mcp_attune_wire::protocol::version::NEWEST_LEGACY;
 use mcp_attune_wire::schema::{Declaration, Declared, Primitive};
 use serde_json::{Value, json};
 
@@ -10,10 +14,6 @@ use super::super::facts::{Call, Facts};
 use super::super::judge::{Fault, Seen, Verdict, broken, first_refused_others_served, mismatch, served};
 use super::super::scenario::Need::{Call as CallNeeded, Http, Mirrored, Modern, Prompt, Resource};
 use super::super::scenario::Scenario;
-
-const VERSION: &str = "MCP-Protocol-Version";
-const METHOD: &str = "Mcp-Method";
-const NAME: &str = "Mcp-Name";
 
 const COMPARE: &str = "compare the header with the body before the request is handled";
 const DECODE: &str = "decode strictly: the marks as written, canonical base64 with its padding, UTF-8 inside";
@@ -164,7 +164,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "MCP-Protocol-Version twice with two values is refused",
         own: true,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().and(VERSION, "2025-11-25"), facts.list()]),
+        send: |facts| Some(vec![facts.list().and(VERSION, NEWEST_LEGACY), facts.list()]),
         judge: first_refused_others_served,
         hint: ONCE,
     },
@@ -201,7 +201,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern],
         send: |facts| {
             let small = facts.list().in_small_letters();
-            Some(vec![small.clone().with("mcp-method", "ping"), small])
+            Some(vec![small.clone().with(lowercase::METHOD, "ping"), small])
         },
         judge: first_refused_others_served,
         hint: "compare the names of headers without case",
@@ -451,7 +451,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an older version in the header than in the body is refused",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().with(VERSION, "2025-11-25"), facts.list()]),
+        send: |facts| Some(vec![facts.list().with(VERSION, NEWEST_LEGACY), facts.list()]),
         judge: first_refused_others_served,
         hint: "else a caller gets past the checks by naming an older version",
     },
@@ -462,7 +462,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Modern],
         send: |facts| {
-            let older = facts.list().meta("io.modelcontextprotocol/protocolVersion", json!("2025-11-25"));
+            let older = facts.list().meta(meta::PROTOCOL_VERSION, json!(NEWEST_LEGACY));
             Some(vec![older.with(VERSION, version(facts)?), facts.list()])
         },
         judge: first_refused_others_served,
@@ -506,7 +506,7 @@ fn form(facts: &Facts, seen: &[Seen]) -> Verdict {
 
 fn every_fault(_: &Facts, seen: &[Seen]) -> Verdict {
     let Some(first) = seen.first() else { return Ok(()) };
-    if first.code() != Some(-32020) {
+    if first.code() != Some(HEADER_MISMATCH.into()) {
         return Err(Fault::Unclear("the server does not refuse mismatches at all".to_owned()));
     }
     let listed = first.error().and_then(|error| error.pointer("/data/mismatches")).and_then(Value::as_array);

@@ -1,6 +1,6 @@
 //! L: answers in the caller's language.
 
-use mcp_attune_wire::message::meta;
+use mcp_attune_wire::protocol::{header, meta};
 use serde_json::{Value, json};
 
 use super::super::ask::Ask;
@@ -268,7 +268,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         send: |facts| {
             let (default, other) = facts.two()?;
             Some(vec![
-                facts.localized().prefers(other).with("Accept-Language", default),
+                facts.localized().prefers(other).with(header::ACCEPT_LANGUAGE, default),
                 facts.localized().prefers(other),
             ])
         },
@@ -284,7 +284,10 @@ pub(in super::super) const ALL: &[Scenario] = &[
         send: |facts| {
             let (default, other) = facts.two()?;
             let spaced = facts.localized().prefers(&format!("{other}, {default};q=0.5"));
-            Some(vec![spaced.clone().with("Accept-Language", format!("{other},{default};q=0.5")), spaced])
+            Some(vec![
+                spaced.clone().with(header::ACCEPT_LANGUAGE, format!("{other},{default};q=0.5")),
+                spaced,
+            ])
         },
         judge: first_refused_others_served,
         hint: "compare character by character, before anything looks at the grammar",
@@ -298,7 +301,10 @@ pub(in super::super) const ALL: &[Scenario] = &[
         send: |facts| {
             let (default, other) = facts.two()?;
             let ask = facts.localized().prefers(&format!("{other}, {default};q=0.5"));
-            Some(vec![ask.with("Accept-Language", other).and("Accept-Language", format!("{default};q=0.5"))])
+            Some(vec![
+                ask.with(header::ACCEPT_LANGUAGE, other)
+                    .and(header::ACCEPT_LANGUAGE, format!("{default};q=0.5")),
+            ])
         },
         judge: other,
         hint: "join the lines with a comma and a blank, in their order",
@@ -309,7 +315,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a preference in _meta counts without the header",
         own: false,
         needs: &[Http, Languages],
-        send: |facts| Some(vec![facts.localized().prefers(facts.other()?).without("Accept-Language")]),
+        send: |facts| Some(vec![facts.localized().prefers(facts.other()?).without(header::ACCEPT_LANGUAGE)]),
         judge: other,
         hint: "_meta is what counts; the header is a copy of it",
     },
@@ -319,7 +325,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an Accept-Language without a preference in _meta is none",
         own: false,
         needs: &[Http, Languages],
-        send: |facts| Some(vec![facts.localized().with("Accept-Language", facts.other()?)]),
+        send: |facts| Some(vec![facts.localized().with(header::ACCEPT_LANGUAGE, facts.other()?)]),
         judge: not_other,
         hint: "HTTP libraries send this header by themselves; _meta is what counts",
     },
@@ -353,7 +359,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an answer to a preference that is in _meta alone is private",
         own: false,
         needs: &[Http, Languages],
-        send: |facts| Some(vec![facts.localized().prefers(facts.other()?).without("Accept-Language")]),
+        send: |facts| Some(vec![facts.localized().prefers(facts.other()?).without(header::ACCEPT_LANGUAGE)]),
         judge: is_private,
         hint: "a cache cannot see the preference: Cache-Control: private",
     },
@@ -466,7 +472,7 @@ fn header_repeats(_: &Facts, seen: &[Seen]) -> Verdict {
         let Some(language) = seen.language() else {
             return Err(broken(at, "a result with contentLanguage in its _meta", in_language(seen)));
         };
-        let lines: Vec<_> = seen.came.lines("content-language").collect();
+        let lines: Vec<_> = seen.came.lines(header::CONTENT_LANGUAGE).collect();
         // A stream says it in its messages alone, unless one value holds for all.
         if lines != [language] && (seen.came.is_json() || !lines.is_empty()) {
             return Err(broken(
@@ -488,7 +494,7 @@ fn varies(facts: &Facts, seen: &[Seen]) -> Verdict {
     served(facts, seen)?;
     for (at, seen) in seen.iter().enumerate() {
         let vary = members(seen, "vary");
-        if !vary.iter().any(|member| member == "accept-language" || member == "*") {
+        if !vary.iter().any(|member| member == header::lowercase::ACCEPT_LANGUAGE || member == "*") {
             return Err(broken(at, "Vary: Accept-Language", format!("Vary: {}", vary.join(", "))));
         }
     }
