@@ -14,6 +14,10 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
+mod id;
+
+pub use id::{Id, MAX_ID_BYTES};
+
 use crate::json::{Span, Text, Type, Value};
 use crate::protocol::method;
 use crate::scan::fold::{self, Found, KnownName};
@@ -266,7 +270,7 @@ impl<'a> Message<'a> {
         self.kind
     }
 
-    /// The id as written: `7`, `"7"` and `7.0` stay three different texts.
+    /// The id as written; [`Id`] says which of them are equal.
     #[must_use]
     pub fn id(&self) -> Option<Value<'a>> {
         self.known.id.map(|id| Value::new(self.text, id))

@@ -3,6 +3,7 @@
 //! Rules: C1, H7.
 
 use core::fmt::{self, Write};
+use core::hash::Hasher;
 
 /// The largest integer that every JSON reader keeps exactly: 2^53 − 1.
 const MAX_SAFE: u64 = (1 << 53) - 1;
@@ -88,6 +89,22 @@ fn power(text: &[u8]) -> Option<Option<i64>> {
 pub(crate) fn same(one: &str, other: &str) -> bool {
     let numbers = Number::read(one.as_bytes()).zip(Number::read(other.as_bytes()));
     one == other || numbers.is_some_and(|(one, other)| one.same_value(&other))
+}
+
+/// Feeds a JSON number to a hasher, so that numbers that are [`same`] have one hash.
+pub(crate) fn hash(text: &str, state: &mut impl Hasher) {
+    match Number::read(text.as_bytes()) {
+        Some(number) if number.is_zero() => state.write_u8(b'0'),
+        Some(number) => match number.top() {
+            Some(top) => {
+                state.write_u8(if number.negative { b'-' } else { b'+' });
+                state.write_i64(top);
+                number.digits().for_each(|digit| state.write_u8(digit));
+            }
+            None => state.write(text.as_bytes()),
+        },
+        None => state.write(text.as_bytes()),
+    }
 }
 
 /// Whether a number is an integer, and one that every JSON reader keeps exactly.

@@ -6,7 +6,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
 use mcp_attune_tower::{Media, boxed, full, media};
 use mcp_attune_wire::agree::{Refusal, Refused};
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::message::{Kind, MAX_ID_BYTES, Message};
 use mcp_attune_wire::protocol::code::http_status;
 use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::reply::Reply;
@@ -86,6 +86,12 @@ pub(super) fn no_session(named: bool) -> Response<Body> {
 /// A request whose answer could not be told from another's.
 pub(super) fn id_in_use() -> Response<Body> {
     let what = "a request with this id still runs in this session; give every request an id of its own";
+    refusal::answer(&Reply::not_taken(400, "G9", &what))
+}
+
+/// A request whose id is too long to be kept until its answer comes.
+pub(super) fn id_too_long() -> Response<Body> {
+    let what = format_args!("the id of this request has more than {MAX_ID_BYTES} bytes; send a shorter one");
     refusal::answer(&Reply::not_taken(400, "G9", &what))
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use mcp_attune_wire::header;
 use mcp_attune_wire::json::{Text, Value};
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::message::{Id, Kind, Message};
 use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::protocol::version;
 use tokio::time::timeout;
@@ -37,6 +37,9 @@ impl Inner {
     ) -> Result<Response<Body>, UpstreamError> {
         let initializes =
             message.kind() == Kind::Request && message.method().is_some_and(|method| method.is("initialize"));
+        if has_long_id(message) {
+            return Ok(answer::id_too_long());
+        }
         match headers.get(SESSION) {
             None if initializes => self.initialize(message, keys).await,
             None => self.homeless(headers, message).await,
@@ -158,6 +161,9 @@ impl Inner {
         if messages.is_empty() || messages.iter().any(wrong) {
             return Ok(answer::no_request(message));
         }
+        if messages.iter().any(has_long_id) {
+            return Ok(answer::id_too_long());
+        }
         let sent = timeout(self.options().first_byte, session.send(&messages)).await;
         let Ok(sent) = sent else {
             messages.iter().for_each(|message| session.give_up(message));
@@ -236,6 +242,11 @@ impl Inner {
             _ => Ok(answer::not_allowed("GET, POST, DELETE")),
         }
     }
+}
+
+/// Whether a request has an id that is too long to be kept.
+fn has_long_id(message: &Message<'_>) -> bool {
+    message.kind() == Kind::Request && message.id().and_then(Id::read).is_none()
 }
 
 fn is_error(heard: &Event) -> bool {

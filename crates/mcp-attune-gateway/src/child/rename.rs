@@ -98,13 +98,27 @@ fn named_in(message: &Message<'_>) -> Option<&'static str> {
 
 /// A number of ours. Some servers give a number back as a string.
 fn number(value: Value<'_>) -> Option<u64> {
-    let raw = value.raw();
-    raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"')).unwrap_or(raw).parse().ok()
+    match value.text() {
+        Some(text) => text.plain()?.parse().ok(),
+        None => value.integer().and_then(|number| number.try_into().ok()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_of_ours_is_known_in_every_spelling() {
+        for id in ["3", "3.0", "3e0", "30e-1", "\"3\""] {
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+            assert_eq!(addressee(&Message::parse(answer.as_bytes()).unwrap()), Some(3), "{id}");
+        }
+        for id in ["3.5", "-3", "\"three\"", "\"3.0\"", "null", "1e99"] {
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+            assert_eq!(addressee(&Message::parse(answer.as_bytes()).unwrap()), None, "{id}");
+        }
+    }
 
     fn message(text: &str) -> Message<'_> {
         Message::parse(text.as_bytes()).unwrap()

@@ -18,15 +18,14 @@ use std::time::Duration;
 
 use mcp_attune_process::lines::Line;
 use mcp_attune_process::process::{NotStarted, Program};
-use mcp_attune_wire::json::Value;
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::message::{Id, Kind, Message};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::heard::Complaints;
 use super::link::{ChildEnd, Link, Listener};
-use super::place::{Key, Place};
+use super::place::Place;
 use super::slots::SessionSlot;
 use super::streams::{LISTENING, NotOpened, Streams};
 use crate::caller_keys::CallerKeys;
@@ -173,7 +172,9 @@ impl Session {
     /// Gives up a call that nobody needs any more: the child is told.
     pub(super) fn give_up(&self, message: &Message<'_>) {
         let Some(id) = message.id().filter(|_| message.kind() == Kind::Request) else { return };
-        self.hub.state().streams.drop_call(&Key::of(id));
+        if let Some(id) = Id::read(id) {
+            self.hub.state().streams.drop_call(&id);
+        }
         let id = id.raw();
         self.link.pipe.send_short(&format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"it took too long"}}}}"#
@@ -254,7 +255,7 @@ impl Listener for Hub {
             Err(long) => {
                 let Some(long) = long else { return };
                 let mut state = self.state();
-                let key = long.id.as_deref().and_then(Key::read);
+                let key = long.id.as_deref().and_then(Id::parse);
                 state.streams.fail(key.as_ref(), UpstreamError::TooLarge);
             }
         }
@@ -344,6 +345,6 @@ impl Drop for Reader {
 }
 
 /// What a caller's message names in a parameter.
-pub(super) fn named(message: &Message<'_>, param: &str) -> Option<Key> {
-    message.param(param).map(|value: Value<'_>| Key::of(value))
+pub(super) fn named(message: &Message<'_>, param: &str) -> Option<Id> {
+    message.param(param).and_then(Id::read)
 }

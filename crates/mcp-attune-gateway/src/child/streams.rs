@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use mcp_attune_wire::json::Text;
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::message::{Id, Kind, Message};
 
-use super::place::{Key, Place};
+use super::place::Place;
 use super::session::{Event, named};
 use crate::upstream::UpstreamError;
 
@@ -37,10 +37,10 @@ pub(super) struct Streams {
     streams: BTreeMap<u64, Stream>,
     last: u64,
     /// Running calls, and the streams that they are answered on.
-    calls: HashMap<Key, u64>,
-    tokens: HashMap<Key, u64>,
+    calls: HashMap<Id, u64>,
+    tokens: HashMap<Id, u64>,
     /// What the child asked and waits for.
-    asked: HashMap<Key, u64>,
+    asked: HashMap<Id, u64>,
     /// How many bytes are kept, and may be.
     kept: usize,
     most: usize,
@@ -77,14 +77,14 @@ impl Streams {
         let stream = self.last + 1;
         let (mut ids, mut tokens) = (HashMap::new(), Vec::new());
         for ask in asks {
-            let Some(id) = ask.id().map(Key::of) else { continue };
+            let Some(id) = ask.id().and_then(Id::read) else { continue };
             if self.calls.contains_key(&id) || ids.insert(id, stream).is_some() {
                 return Err(NotOpened::InUse);
             }
             if self.calls.len() + ids.len() > MOST_CALLS {
                 return Err(NotOpened::TooMany);
             }
-            tokens.extend(ask.meta("progressToken").map(Key::of));
+            tokens.extend(ask.meta("progressToken").and_then(Id::read));
         }
         let expects = ids.len();
         if expects == 0 {
@@ -102,8 +102,8 @@ impl Streams {
         let cancels = message.method().is_some_and(|method| method.is("notifications/cancelled"));
         match message.kind() {
             Kind::Answer => {
-                if let Some(id) = message.id() {
-                    self.asked.remove(&Key::of(id));
+                if let Some(id) = message.id().and_then(Id::read) {
+                    self.asked.remove(&id);
                 }
             }
             Kind::Notification if cancels => {
@@ -116,7 +116,7 @@ impl Streams {
     }
 
     /// A call that nobody waits for any more.
-    pub(super) fn drop_call(&mut self, id: &Key) {
+    pub(super) fn drop_call(&mut self, id: &Id) {
         if let Some(stream) = self.calls.remove(id) {
             self.expect_one_less(stream);
         }
@@ -125,12 +125,12 @@ impl Streams {
     /// Puts a message of the child on its stream; false where there is none.
     pub(super) fn place(&mut self, message: &Message<'_>) -> bool {
         let stream = match message.kind() {
-            Kind::Answer => message.id().and_then(|id| self.calls.remove(&Key::of(id))),
+            Kind::Answer => message.id().and_then(Id::read).and_then(|id| self.calls.remove(&id)),
             Kind::Notification => Some(self.stream_of_notification(message)),
             Kind::Request => {
                 let stream = self.stream_of_the_rest();
-                if let Some(id) = message.id().filter(|_| self.asked.len() < MOST_ASKED) {
-                    self.asked.insert(Key::of(id), stream);
+                if let Some(id) = message.id().and_then(Id::read).filter(|_| self.asked.len() < MOST_ASKED) {
+                    self.asked.insert(id, stream);
                 }
                 Some(stream)
             }
@@ -220,7 +220,7 @@ impl Streams {
     }
 
     /// A call, or all of them where it is not known which, gets no answer.
-    pub(super) fn fail(&mut self, id: Option<&Key>, error: UpstreamError) {
+    pub(super) fn fail(&mut self, id: Option<&Id>, error: UpstreamError) {
         let failed: Vec<u64> = match id.and_then(|id| self.calls.remove(id)) {
             Some(stream) => vec![stream],
             None => self.calls.drain().map(|(_, stream)| stream).collect(),
@@ -380,6 +380,22 @@ mod tests {
         assert!(streams.is_over(one, 5) && !streams.asks(one));
         assert_eq!(put(&mut streams, r#"{"jsonrpc":"2.0","id":"a","result":{}}"#), None, "answered already");
         assert_eq!(put(&mut streams, progress), Some(two), "its stream is over");
+    }
+
+    #[test]
+    fn an_answer_is_known_by_what_its_id_says_however_it_is_written() {
+        for (asked, answered) in
+            [("7", "7.0"), ("7.0", "7"), ("7e0", "7"), ("-0", "0"), (r#""\u00e9""#, "\"é\"")]
+        {
+            let mut streams = streams();
+            let one = ask(&mut streams, &format!(r#"{{"jsonrpc":"2.0","id":{asked},"method":"m"}}"#));
+            let other = format!(r#"{{"jsonrpc":"2.0","id":"{}","result":{{}}}}"#, asked.trim_matches('"'));
+            if !asked.starts_with('"') {
+                assert_eq!(put(&mut streams, &other), None, "{other}");
+            }
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{answered},"result":{{}}}}"#);
+            assert_eq!(put(&mut streams, &answer), Some(one), "{asked} {answered}");
+        }
     }
 
     #[test]

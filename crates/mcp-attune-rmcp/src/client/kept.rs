@@ -40,13 +40,13 @@ pub(crate) struct Kept {
 
 #[derive(Default, Debug)]
 struct Seen {
-    waiting: HashMap<String, Weak<Settled>>,
+    waiting: HashMap<RequestId, Weak<Settled>>,
     /// The latest question who the server is, and what it answered.
     introduction: Option<Introduction>,
     /// The id of a `server/discover` that was given up for an `initialize`.
-    given_up: Option<String>,
+    given_up: Option<RequestId>,
     /// What the server asks, as it was written.
-    questions: HashMap<String, Box<RawValue>>,
+    questions: HashMap<RequestId, Box<RawValue>>,
     stray: Option<String>,
     trouble: Option<Error>,
     /// Whether a program ended without having read anything.
@@ -55,7 +55,7 @@ struct Seen {
 
 #[derive(Debug)]
 struct Introduction {
-    id: String,
+    id: RequestId,
     method: &'static str,
     slot: Slot,
 }
@@ -140,7 +140,7 @@ impl Kept {
     /// A message is about to leave.
     pub(crate) fn sends(&self, message: &ClientJsonRpcMessage) {
         let ClientJsonRpcMessage::Request(request) = message else { return };
-        let id = request.id.to_string();
+        let id = request.id.clone();
         let first = match request.request {
             ClientRequest::DiscoverRequest(_) => Some("server/discover"),
             ClientRequest::InitializeRequest(_) => Some("initialize"),
@@ -174,7 +174,7 @@ impl Kept {
     pub(crate) fn is_late(&self, message: &[u8]) -> bool {
         let Some(given_up) = self.seen(|seen| seen.given_up.clone()) else { return false };
         let answer: Result<Ended, _> = serde_json::from_slice(message);
-        answer.is_ok_and(|answer| answer.is_answer() && answer.id.to_string() == given_up)
+        answer.is_ok_and(|answer| answer.is_answer() && answer.id == given_up)
     }
 
     /// What changes at the server is told to this cache.
@@ -198,7 +198,7 @@ impl Kept {
             Ok(Question { id, method, params }) if method == ELICITATION && host.can_answer() => {
                 self.seen(|seen| {
                     if seen.questions.len() < MOST_QUESTIONS {
-                        seen.questions.insert(id.to_string(), params.to_owned());
+                        seen.questions.insert(id, params.to_owned());
                     }
                 });
             }
@@ -208,7 +208,7 @@ impl Kept {
 
     /// The text of a question, once.
     pub(crate) fn question(&self, id: &RequestId) -> Option<Box<RawValue>> {
-        self.seen(|seen| seen.questions.remove(&id.to_string()))
+        self.seen(|seen| seen.questions.remove(id))
     }
 
     /// Something came that is no answer.
@@ -221,11 +221,10 @@ impl Kept {
 
     /// A question has its answer, or will have none.
     pub(crate) fn settles(&self, id: &RequestId, answer: Result<&RawValue, Error>) {
-        let id = id.to_string();
         self.seen(|seen| {
-            let introduction = seen.introduction.as_ref().filter(|asked| asked.id == id);
+            let introduction = seen.introduction.as_ref().filter(|asked| asked.id == *id);
             let slot = introduction.map(|asked| asked.slot.clone());
-            if let Some(slot) = slot.or_else(|| seen.waiting.remove(&id)?.upgrade()) {
+            if let Some(slot) = slot.or_else(|| seen.waiting.remove(id)?.upgrade()) {
                 // A second answer to one question is nobody's.
                 let _ = slot.set(answer.map(RawValue::to_owned));
             }
@@ -269,7 +268,7 @@ impl Kept {
 
     /// The same, told to the request that it happened to, where that waits for an answer.
     pub(crate) fn fails_for(&self, request: Option<&RequestId>, error: &Error) {
-        let waits = |id: &&RequestId| self.seen(|seen| seen.waiting.contains_key(&id.to_string()));
+        let waits = |id: &&RequestId| self.seen(|seen| seen.waiting.contains_key(*id));
         match request.filter(waits) {
             Some(id) => self.settles(id, Err(error.clone())),
             None => self.fails(error),
@@ -312,6 +311,16 @@ mod tests {
         kept.hears(br#"{"jsonrpc":"2.0","id":1,"result":{"second":true}}"#, None);
         assert_eq!(slot.get().unwrap().as_ref().unwrap().get(), r#"{ "z":1.0,"a":12345678901234567890123 }"#);
         assert!(other.get().is_none());
+    }
+
+    #[test]
+    fn a_string_is_not_the_id_of_a_question_that_has_a_number() {
+        let (kept, slot) = (Kept::default(), Slot::default());
+        kept.sends(&request(1, &slot));
+        kept.hears(br#"{"jsonrpc":"2.0","id":"1","result":{"of":"another"}}"#, None);
+        assert!(slot.get().is_none());
+        kept.hears(br#"{"jsonrpc":"2.0","id":1,"result":{}}"#, None);
+        assert_eq!(slot.get().unwrap().as_ref().unwrap().get(), "{}");
     }
 
     #[test]

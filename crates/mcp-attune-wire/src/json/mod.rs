@@ -133,6 +133,22 @@ impl<'a> Value<'a> {
         Some(Text::new(inner))
     }
 
+    /// The integer that a number is, in any spelling (`7`, `7.0`, `7e0`), within ±(2^53 − 1).
+    ///
+    /// ```
+    /// use mcp_attune_wire::message::Message;
+    ///
+    /// let body = br#"{"jsonrpc":"2.0","id":7.0,"method":"ping"}"#;
+    /// assert_eq!(Message::parse(body).unwrap().id().unwrap().integer(), Some(7));
+    /// ```
+    #[must_use]
+    pub fn integer(self) -> Option<i64> {
+        match number::integer(self.raw) {
+            number::Integer::Safe(integer) if self.kind() == Type::Number => Some(integer),
+            _ => None,
+        }
+    }
+
     /// The place right inside the opening bracket or quote, no byte wide: where a first member can be put.
     #[must_use]
     pub fn opening(self) -> Span {

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use mcp_attune_wire::header::CONTENT_LANGUAGE;
 use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::protocol::header::lowercase;
+use mcp_attune_wire::protocol::method::{INITIALIZE, SERVER_DISCOVER, TOOLS_LIST, TOOLS_LIST_CHANGED};
 use mcp_attune_wire::reply::{Reply, private, vary_with};
 use memchr::memmem;
 
@@ -28,9 +30,7 @@ const CACHE_CONTROL: &str = "cache-control";
 const CONTENT_TYPE: &str = "content-type";
 const CONTENT_ENCODING: &str = "content-encoding";
 const CONTENT_LENGTH: &str = "content-length";
-/// What a server says where its tools are others now.
-const TOOLS_CHANGED: &str = "notifications/tools/list_changed";
-/// A notification that says it is not longer than this.
+/// A notification that says that the tools are others now is not longer than this.
 const MAX_NOTIFICATION: usize = 4096;
 
 /// What kind of body a message of HTTP has, as far as the rules care. Parameters and case of its type mean nothing.
@@ -88,9 +88,9 @@ impl Learns {
     /// What the answer to a request is of interest for. `shapes`: results may be shaped here.
     pub(super) fn of(request: &Message<'_>, shapes: bool) -> Self {
         match request.known_method() {
-            Some("tools/list") if request.param("cursor").is_none() => Self::Tools,
-            Some("tools/list") if shapes => Self::MoreTools,
-            Some("initialize" | "server/discover") if shapes => Self::Server,
+            Some(TOOLS_LIST) if request.param("cursor").is_none() => Self::Tools,
+            Some(TOOLS_LIST) if shapes => Self::MoreTools,
+            Some(INITIALIZE | SERVER_DISCOVER) if shapes => Self::Server,
             _ => Self::Nothing,
         }
     }
@@ -254,7 +254,7 @@ impl Answering {
     fn caches<'h>(&self, headers: impl HeaderLines<'h>, reported: bool, changes: &mut Vec<HeaderChange>) {
         let varies = self.plan.varies() || reported;
         let own = self.bound || self.plan.shapes();
-        if varies && let Some(vary) = vary_with(texts(headers, VARY), "accept-language") {
+        if varies && let Some(vary) = vary_with(texts(headers, VARY), lowercase::ACCEPT_LANGUAGE) {
             changes.push(HeaderChange::set(VARY, vary));
         }
         // A shared cache sees the header alone, and could not tell this answer from another.
@@ -307,14 +307,14 @@ impl Answering {
     /// Whether a message that does not change may be of interest.
     fn may_say_more(&self, message: &[u8]) -> bool {
         let says =
-            || message.len() < MAX_NOTIFICATION && memmem::find(message, TOOLS_CHANGED.as_bytes()).is_some();
+            || message.len() < MAX_NOTIFICATION && memmem::find(message, TOOLS_LIST_CHANGED.as_bytes()).is_some();
         self.learns != Learns::Nothing || says()
     }
 
     pub(super) fn learned<'l, 'm>(&self, message: &'l Message<'m>) -> Option<Learned<'l, 'm>> {
         // A result may well speak of it: only the notification itself says it.
         if message.kind() == Kind::Notification {
-            return (message.known_method() == Some(TOOLS_CHANGED)).then_some(Learned::ToolsChanged);
+            return (message.known_method() == Some(TOOLS_LIST_CHANGED)).then_some(Learned::ToolsChanged);
         }
         match self.learns {
             Learns::Tools => Some(Learned::Tools(message)),

@@ -11,6 +11,7 @@ use mcp_attune_wire::header::{METHOD, NAME};
 use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
 use mcp_attune_wire::protocol::code::INTERNAL_ERROR;
+use mcp_attune_wire::protocol::method::TOOLS_LIST;
 use mcp_attune_wire::schema::{Declaration, Declared};
 
 use super::headers::HeaderChange;
@@ -273,7 +274,7 @@ impl Envelope {
         let Self(envelope) = self;
         let cursor = cursor.map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
         format!(
-            r#"{{"jsonrpc":"2.0","id":"{ID}","method":"tools/list","params":{{"_meta":{{{envelope}}}{cursor}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":"{ID}","method":"{TOOLS_LIST}","params":{{"_meta":{{{envelope}}}{cursor}}}}}"#
         )
     }
 }
@@ -291,7 +292,7 @@ pub fn headers() -> Vec<HeaderChange> {
     let mut changes: Vec<_> =
         [NAME, "content-length", "transfer-encoding", "expect"].map(HeaderChange::remove).into();
     changes.push(HeaderChange::RemoveParams);
-    changes.push(HeaderChange::set(METHOD, "tools/list"));
+    changes.push(HeaderChange::set(METHOD, TOOLS_LIST));
     changes.push(super::forward::identity());
     changes
 }

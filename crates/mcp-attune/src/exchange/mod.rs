@@ -50,6 +50,7 @@ pub use seal::{Keys, NoRandomness, Random, Seal};
 
 use std::borrow::Cow;
 
+use mcp_attune_wire::protocol::header::ACCEPT_LANGUAGE;
 use mcp_attune_wire::reply::Reply;
 
 use crate::language::{AcceptLanguage, preference};
@@ -57,7 +58,7 @@ use crate::words;
 
 /// What the headers of a request say that its caller prefers, where its message was not read.
 pub fn mirrored_preference<'h>(headers: impl HeaderLines<'h>) -> AcceptLanguage {
-    let mut lines = headers::texts(headers, "accept-language");
+    let mut lines = headers::texts(headers, ACCEPT_LANGUAGE);
     let first = lines.next();
     // Two lines are no mirror of one string, and a browser's own header is as good as any other here.
     preference(first.filter(|_| lines.next().is_none())).0

@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mcp_attune_wire::agree::Policy;
-use mcp_attune_wire::json::{Type, Value};
-use mcp_attune_wire::message::{Kind, Message, meta};
+use mcp_attune_wire::message::{Id, Kind, Message, meta};
+use mcp_attune_wire::protocol::method::{CANCELLED, LOG_MESSAGE, SUBSCRIPTIONS_LISTEN};
 use mcp_attune_wire::reply::Reply;
 
 use super::answering::{Answering, Learned, Reworked};
@@ -232,7 +232,7 @@ impl Pipe {
     ///
     /// Rules: L13.
     fn tied(&self, message: &Message<'_>) -> Option<&Waiting> {
-        if message.kind() == Kind::Notification && message.known_method() != Some("notifications/message") {
+        if message.kind() == Kind::Notification && message.known_method() != Some(LOG_MESSAGE) {
             if let Some(subscription) = message.meta(meta::SUBSCRIPTION_ID) {
                 return self.waiting.get(&Id::read(subscription)?).filter(|waiting| waiting.listens);
             }
@@ -264,37 +264,13 @@ impl LineFacts {
     fn of(message: &Message<'_>) -> Self {
         let is_request = message.kind() == Kind::Request;
         let method = message.known_method();
-        let cancelled = message.param("requestId").filter(|_| method == Some("notifications/cancelled"));
+        let cancelled = message.param("requestId").filter(|_| method == Some(CANCELLED));
         let token = message.param("_meta").and_then(|meta| meta.member("progressToken"));
         Self {
             id: message.id().filter(|_| is_request).and_then(Id::read),
             cancels: cancelled.and_then(Id::read),
             token: token.and_then(Id::read),
-            listens: method == Some("subscriptions/listen"),
-        }
-    }
-}
-
-/// An id by what it means: a server may write `7` where the client wrote `7.0`, and `"é"` for `"\u00e9"`.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Id {
-    Text(String),
-    Integer(i128),
-    /// A number that is not one of those, as written.
-    Number(String),
-}
-
-impl Id {
-    fn read(value: Value<'_>) -> Option<Self> {
-        let raw = value.raw();
-        match value.kind() {
-            Type::String => Some(Self::Text(value.text()?.decode()?.into_owned())),
-            Type::Number => {
-                let whole = raw.split_once('.').filter(|(_, rest)| rest.bytes().all(|digit| digit == b'0'));
-                let integer = whole.map_or(raw, |(integer, _)| integer).parse().ok();
-                Some(integer.map_or_else(|| Self::Number(raw.to_owned()), Self::Integer))
-            }
-            _ => None,
+            listens: method == Some(SUBSCRIPTIONS_LISTEN),
         }
     }
 }

@@ -10,6 +10,8 @@ use mcp_attune_wire::agree::{self, Agree, Agreed, Era, Open, Policy, Refusal};
 use mcp_attune_wire::header::Headers;
 use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
+use mcp_attune_wire::protocol::header::lowercase::ACCEPT_LANGUAGE;
+use mcp_attune_wire::protocol::method::{INITIALIZE, TOOLS_CALL, TOOLS_LIST};
 use mcp_attune_wire::reply::Reply;
 
 use super::answering::{Answering, Learns};
@@ -222,7 +224,7 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
         // The message counts, whatever the header says.
         self.wish = stated_preference(&message);
         self.facts.method = message.known_method();
-        if self.facts.method == Some("tools/call") {
+        if self.facts.method == Some(TOOLS_CALL) {
             self.called = message.param("name").and_then(Value::text).and_then(Text::decode);
         }
         let Some(lines) = self.headers else {
@@ -362,7 +364,7 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
         self.session = session.clone();
         let caller = Caller::read(&agreed).with_past(offer.past).in_session(session);
         let mut plan = negotiate(&caller, offer);
-        if self.facts.method == Some("tools/list") {
+        if self.facts.method == Some(TOOLS_LIST) {
             plan = plan.showing(&offer.bindings);
         }
         let translates = plan.wants().filter(|_| is_request).map(|_| Plan::asked(message, offer));
@@ -580,7 +582,7 @@ impl<'a> Decided<'a> {
             forward::mirrored(&agreed, sent, own, headers, anew, &mut changes);
         }
         let stated = caller.preference().filter(|_| plan.changes()).map(AcceptLanguage::as_str);
-        let in_header = headers.is_some_and(|headers| headers.named("accept-language").next().is_some());
+        let in_header = headers.is_some_and(|headers| headers.named(ACCEPT_LANGUAGE).next().is_some());
         let answering = Answering {
             is_request: message.kind() == Kind::Request,
             id: message.id().filter(|_| message.kind() == Kind::Request).map(|id| id.raw().to_owned()),
@@ -635,7 +637,7 @@ fn stated_preference(message: &Message<'_>) -> AcceptLanguage {
 
 /// What a message declares, where it is the one that begins a session.
 fn begins(message: &Message<'_>, content: Option<&Content>, notices: &mut Vec<Notice>) -> Option<Features> {
-    if message.kind() != Kind::Request || message.known_method() != Some("initialize") {
+    if message.kind() != Kind::Request || message.known_method() != Some(INITIALIZE) {
         return None;
     }
     let refers = |tag: &str| content.is_some_and(|content| content.refers_to(tag));

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use mcp_attune_wire::protocol::header::lowercase::ACCEPT_LANGUAGE;
 use mcp_attune_wire::reply::Reply;
 
 use super::answering::Answering;
@@ -67,7 +68,7 @@ impl<'a> Resumption<'a> {
             // Whoever goes on with a stream was shown a schema before, which nobody here knows.
             plan = plan.shaping(shape);
         }
-        let in_header = headers.named("accept-language").next().is_some();
+        let in_header = headers.named(ACCEPT_LANGUAGE).next().is_some();
         let offer = rules.offer;
         Ok(Self { offer, now, caller, plan, visit, changes, preference, streams, in_header })
     }

@@ -87,6 +87,33 @@ async fn a_request_with_the_id_of_one_that_runs_is_refused_and_does_not_touch_it
 }
 
 #[tokio::test]
+async fn a_request_with_the_id_of_one_that_runs_in_another_spelling_is_refused() {
+    let gateway = serve("legacy", "").await;
+    let session = Legacy::begin(gateway.callers, json!({})).await;
+    let mut open = session.open("7", "elicit", json!({})).await;
+    open.until("elicitation/create").await;
+    for again in ["7.0", "7e0", "70e-1"] {
+        let (status, _, body) = session.call(again, "echo", json!({})).await;
+        assert_eq!((status, &read(&body)["error"]["code"]), (400, &json!(-32600)), "{again}: {body}");
+    }
+    assert_eq!(session.call("\"7\"", "echo", json!({})).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_request_whose_id_is_too_long_is_told_so() {
+    let gateway = serve("legacy", "").await;
+    let session = Legacy::begin(gateway.callers, json!({})).await;
+    let id = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
+    let batch = format!("[{}]", Legacy::text(&id(1025), "echo", &json!({})));
+    for (status, _, body) in [session.call(&id(1025), "echo", json!({})).await, session.post(&batch).await] {
+        assert_eq!((status, &read(&body)["error"]["code"]), (400, &json!(-32600)), "{body}");
+        let told = read(&body)["error"]["message"].to_string();
+        assert!(told.contains("1024 bytes; send a shorter one"), "{told}");
+    }
+    assert_eq!(session.call(&id(1024), "echo", json!({})).await.0, 200);
+}
+
+#[tokio::test]
 async fn what_is_about_no_call_goes_to_the_get_stream() {
     let gateway = serve("legacy", "").await;
     let session = Legacy::begin(gateway.callers, json!({})).await;
