@@ -306,8 +306,9 @@ impl Answering {
 
     /// Whether a message that does not change may be of interest.
     fn may_say_more(&self, message: &[u8]) -> bool {
-        let says =
-            || message.len() < MAX_NOTIFICATION && memmem::find(message, TOOLS_LIST_CHANGED.as_bytes()).is_some();
+        let says = || {
+            message.len() < MAX_NOTIFICATION && memmem::find(message, TOOLS_LIST_CHANGED.as_bytes()).is_some()
+        };
         self.learns != Learns::Nothing || says()
     }
 
