@@ -20,8 +20,8 @@ mod store;
 
 mod folder;
 
-mod shelves;
 mod templates;
+mod shelves;
 
 pub mod bundle;
 

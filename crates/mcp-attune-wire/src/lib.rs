@@ -18,8 +18,8 @@ extern crate std;
 pub mod protocol;
 pub mod quality;
 
-pub mod json;
 mod number;
+pub mod json;
 mod scan;
 
 pub mod header;

@@ -9,23 +9,23 @@
 //!
 //! Rules: B1, B2, B4, B5, B8.
 
-mod fault;
 pub mod limits;
+mod fault;
 mod names;
 
 mod source;
 
 mod directory;
 
+mod signature;
 mod archive;
 mod tree;
 
 mod bounds;
 
+mod picture;
 mod files;
 mod pack;
-mod picture;
-mod signature;
 mod unpack;
 
 use std::collections::HashMap;

@@ -41,8 +41,8 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-mod params;
 mod refusal;
+mod params;
 
 pub use refusal::{Mismatch, Refusal, Refused, Wrong};
 

@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-mod cut;
 mod skip;
 mod text;
+mod cut;
 mod walk;
 
 pub(crate) use skip::{is_printable, is_simple, plain_until};

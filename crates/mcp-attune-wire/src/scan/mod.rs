@@ -12,8 +12,8 @@
 use alloc::vec::Vec;
 
 mod fault;
-pub(crate) mod fold;
 mod name;
+pub(crate) mod fold;
 
 pub use fault::{Fault, Unreadable};
 pub(crate) use name::{Name, Wanted};
