@@ -33,8 +33,8 @@ mod place;
 mod zone;
 
 // the reading of one request,
-mod read;
 mod vendor;
+mod read;
 
 // what it comes to, and what of it goes on.
 mod forward;

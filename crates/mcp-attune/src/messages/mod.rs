@@ -40,17 +40,18 @@
 
 // What is read,
 mod number;
-mod pattern;
-mod source;
 mod wrong;
 
-// what becomes of it,
-mod argument;
-mod render;
+mod pattern;
+mod source;
 
 // all of it together,
 mod matcher;
 mod set;
+
+// what becomes of it,
+mod argument;
+mod render;
 
 // and for translators' tools what is in it, and other words for it.
 mod look;

@@ -23,20 +23,41 @@ pub struct Voice<'a> {
     pub values: &'a Format,
 }
 
-pub(super) struct Render<'a> {
-    pub(super) messages: &'a Messages,
-    pub(super) arguments: &'a Arguments<'a>,
-    pub(super) voice: Voice<'a>,
+impl Messages {
+    /// What the reader gets for what a server says; none where no message fits, or it cannot be rendered.
+    ///
+    /// Rules: L8.
+    #[must_use]
+    pub fn live(&self, text: &str, voice: Voice<'_>) -> Option<String> {
+        let found = self.matcher.find(text)?;
+        let pattern = self.patterns.get(found.message as usize)?;
+        let pairs = found.names.iter().zip(found.values);
+        let arguments =
+            pairs.fold(Arguments::new(), |all, (name, value)| all.with(name, Argument::Live(value)));
+        Render::new(self, &arguments, voice).text(pattern)
+    }
+
+    /// The message of a key; none where there is none, or a variable is missing.
+    #[must_use]
+    pub fn text(&self, key: &str, arguments: &Arguments<'_>, voice: Voice<'_>) -> Option<String> {
+        Render::new(self, arguments, voice).text(self.pattern(key)?)
+    }
+}
+
+struct Render<'a> {
+    messages: &'a Messages,
+    arguments: &'a Arguments<'a>,
+    voice: Voice<'a>,
     out: String,
     fuel: u32,
 }
 
 impl<'a> Render<'a> {
-    pub(super) fn new(messages: &'a Messages, arguments: &'a Arguments<'a>, voice: Voice<'a>) -> Self {
+    fn new(messages: &'a Messages, arguments: &'a Arguments<'a>, voice: Voice<'a>) -> Self {
         Self { messages, arguments, voice, out: String::new(), fuel: FUEL }
     }
 
-    pub(super) fn text(mut self, pattern: &'a Pattern) -> Option<String> {
+    fn text(mut self, pattern: &'a Pattern) -> Option<String> {
         self.pattern(pattern)?;
         Some(self.out)
     }

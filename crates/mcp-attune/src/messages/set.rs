@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::argument::{Argument, Arguments};
 use super::matcher::Matcher;
 use super::pattern::{Pattern, Value};
-use super::render::{Render, Voice};
 use super::source::{Source, is_name};
 use super::wrong::{Part, Wrong};
 
@@ -29,8 +27,8 @@ pub struct Entry<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Messages {
     keys: HashMap<Box<str>, u32>,
-    patterns: Box<[Pattern]>,
-    matcher: Matcher,
+    pub(super) patterns: Box<[Pattern]>,
+    pub(super) matcher: Matcher,
 }
 
 impl Messages {
@@ -81,29 +79,10 @@ impl Messages {
         self.patterns.is_empty()
     }
 
-    /// What the reader gets for what a server says; none where no message fits, or it cannot be rendered.
-    ///
-    /// Rules: L8.
-    #[must_use]
-    pub fn live(&self, text: &str, voice: Voice<'_>) -> Option<String> {
-        let found = self.matcher.find(text)?;
-        let pattern = self.patterns.get(found.message as usize)?;
-        let pairs = found.names.iter().zip(found.values);
-        let arguments =
-            pairs.fold(Arguments::new(), |all, (name, value)| all.with(name, Argument::Live(value)));
-        Render::new(self, &arguments, voice).text(pattern)
-    }
-
     /// Whether a message fits what a server says.
     #[must_use]
     pub fn fits(&self, text: &str) -> bool {
         self.matcher.find(text).is_some()
-    }
-
-    /// The message of a key; none where there is none, or a variable is missing.
-    #[must_use]
-    pub fn text(&self, key: &str, arguments: &Arguments<'_>, voice: Voice<'_>) -> Option<String> {
-        Render::new(self, arguments, voice).text(self.pattern(key)?)
     }
 
     pub(super) fn pattern(&self, key: &str) -> Option<&Pattern> {
@@ -208,6 +187,8 @@ fn unusable(read: &[Read]) -> Vec<Option<Wrong>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::argument::Arguments;
+    use super::super::render::Voice;
     use super::*;
     use crate::format::{Format, Formatters, Number};
     use crate::language::Tag;

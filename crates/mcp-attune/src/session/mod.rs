@@ -27,8 +27,8 @@
 //!
 //! Rules: F1, F3, G8, L13.
 
-mod features;
 mod fields;
+mod features;
 mod task;
 
 pub use features::{CONTENT_NEGOTIATION, Declared, Features, VIEWS, ViewSupport};

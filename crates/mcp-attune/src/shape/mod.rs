@@ -38,16 +38,18 @@ mod cost;
 
 mod output;
 
-// what the operator wrote,
-mod content;
-pub mod template;
-
-// how data is written where they wrote nothing, and documents in another form,
+// how it is written where the operator wrote nothing,
 pub mod render;
 
+// what they wrote, and documents in another form,
+pub mod template;
+
+mod content;
 mod document;
 
 // and what becomes of each kind of answer.
+mod told;
+mod view;
 mod call;
 mod effect;
 mod listing;
@@ -55,8 +57,6 @@ mod prompt;
 mod resource;
 mod server;
 mod task;
-mod told;
-mod view;
 
 pub(crate) use cost::Budget;
 use render::{Labels, OwnWords, Rendering, Word};

@@ -44,16 +44,16 @@ mod fault;
 
 // the calendar, and the zone that it is read in,
 mod day;
-mod rolling;
 mod span;
+mod rolling;
 
 // what is written: letters, dates, phrases, tables of phrases,
 mod iso;
 mod phrase;
 mod text;
 
-mod language;
 mod table;
+mod language;
 
 // and the flow: a text is read, and resolved for a caller.
 mod read;

@@ -1,7 +1,7 @@
 //! The formats of texts that the official schemas ask for, exactly as strict.
 
-use super::schema::Format;
 use crate::bundle::LocalePath;
+use crate::bundle::problem::Format;
 
 impl Format {
     /// Whether a text has it.

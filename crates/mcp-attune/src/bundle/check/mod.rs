@@ -13,20 +13,20 @@
 mod collect;
 
 // what the official tool says,
-pub(super) mod schema;
+mod schema;
 
 mod format;
 
 mod official;
 
 // and what only we say.
-pub(super) mod server;
+mod server;
 
-pub(super) mod paths;
+mod paths;
 
-pub(super) mod icons;
+mod icons;
 
-pub(super) mod locales;
+mod locales;
 
 use core::cell::OnceCell;
 

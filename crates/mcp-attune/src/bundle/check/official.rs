@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use mcp_attune_wire::json::{Text, Type, Value};
 
 use super::collect::{At, Collect, here, path};
-use super::schema::{Breach, Format, Key, MANIFEST, Shape};
-use crate::bundle::problem::{Leniency, Level, What};
+use super::schema::{Key, MANIFEST, Shape};
+use crate::bundle::problem::{Breach, Format, Leniency, Level, What};
 use crate::bundle::{Files, Inside, NoPicture, Size, Version};
 use crate::catalog::Path;
 use crate::near::nearest;

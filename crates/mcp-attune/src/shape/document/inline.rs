@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::render::{EscapeContext, cleaned, code, escape};
-use super::page::Style;
+use super::Style;
 
 /// A mark on a part of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,16 +15,24 @@ mod token;
 
 mod inline;
 
-mod page;
 mod table;
+
+mod page;
 
 mod html;
 mod markdown;
 
-use page::{Page, Style};
+use page::Page;
 
 /// How large a document may be. A larger one stays as it came.
 const MAX_BYTES: usize = 4 << 20;
+
+/// What a page is written as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Style {
+    Text,
+    Markdown,
+}
 
 /// HTML as plain text; none where it is too large, or has nothing to read.
 pub(super) fn html_to_text(html: &str) -> Option<String> {

@@ -3,18 +3,12 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::super::render::{EscapeContext, Rendering, cleaned, longest};
+use super::Style;
 use super::inline::{Inline, Mark};
 use super::table::Table;
 
 /// How deep lists and quotations go. What is deeper is written at this depth.
 const MAX_DEPTH: usize = 12;
-
-/// What a page is written as.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Style {
-    Text,
-    Markdown,
-}
 
 /// What a block stands in.
 enum Container {

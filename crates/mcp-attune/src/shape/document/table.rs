@@ -1,6 +1,6 @@
 //! Tables, row by row.
 
-use super::page::Style;
+use super::Style;
 
 /// How many columns a table has at most; what is beyond is joined to the last.
 const MAX_COLUMNS: usize = 100;

@@ -33,8 +33,8 @@ mod json;
 mod layout;
 
 mod candidates;
-mod rows;
 mod walk;
+mod rows;
 
 // and what it is written on.
 mod escape;

@@ -28,9 +28,10 @@ mod wrong;
 // values on their way in and out,
 mod data;
 mod escape;
-mod print;
 
 mod scene;
+
+mod print;
 
 // what can be done with them,
 mod filters;

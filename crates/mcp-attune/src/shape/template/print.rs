@@ -69,6 +69,11 @@ pub(super) fn plain(value: &Value) -> Result<String, Error> {
     }
 }
 
+/// The text that people read of a value.
+pub(super) fn shown(root: &Root, value: &Value) -> Result<String, Error> {
+    root.local(value).map_or_else(|| plain(value), |told| Ok(told.to_owned()))
+}
+
 /// A value as JSON.
 pub(super) fn json(value: &Value) -> Result<String, Error> {
     let mut out = String::new();

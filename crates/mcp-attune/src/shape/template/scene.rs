@@ -12,7 +12,6 @@ use minijinja::{Error, State};
 
 use super::data::{self, Localized, Lookup};
 use super::name::Kind;
-use super::print;
 use super::wrong::{What, told};
 use crate::catalog::Chain;
 use crate::features::{FLAGS, Verbosity, Wanted};
@@ -120,11 +119,6 @@ impl Root {
         let told = self.localized.get(value)?;
         self.translated.store(true, Ordering::Relaxed);
         Some(told)
-    }
-
-    /// The text that people read of a value.
-    pub(super) fn shown(&self, value: &Value) -> Result<String, Error> {
-        self.local(value).map_or_else(|| print::plain(value), |told| Ok(told.to_owned()))
     }
 
     fn timezone(&self) -> String {

@@ -7,8 +7,8 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "minijinja hands arguments over by value")]
 
-mod numbers;
 mod options;
+mod numbers;
 mod texts;
 mod times;
 mod words;

@@ -77,7 +77,7 @@ pub(super) fn join(
             Some(attribute) => item.get_attr(attribute)?,
             None => item,
         };
-        out.push_str(&root.shown(&item)?);
+        out.push_str(&print::shown(&root, &item)?);
         bounded(&out)?;
     }
     Ok(Value::from(out))

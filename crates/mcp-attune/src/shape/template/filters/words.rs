@@ -68,7 +68,7 @@ pub(super) fn list(
         if items.len() == MOST_ITEMS {
             return Err(wrong("list", format!("takes at most {MOST_ITEMS} items")));
         }
-        items.push(root.shown(&item)?);
+        items.push(print::shown(&root, &item)?);
     }
     let items: Vec<&str> = items.iter().map(String::as_str).collect();
     Ok(Value::from(root.values.list(&items, kind)))
@@ -94,7 +94,7 @@ pub(super) fn t(state: &State<'_, '_>, value: &Value, given: Kwargs) -> Result<V
         let argument = options.any(name, None)?.unwrap_or_default();
         arguments = match argument.kind() {
             ValueKind::Undefined => continue,
-            ValueKind::String => arguments.text(name, root.shown(&argument)?),
+            ValueKind::String => arguments.text(name, print::shown(&root, &argument)?),
             ValueKind::Number => arguments.with(name, Argument::Number(options::number("t", &argument)?)),
             _ => arguments.text(name, print::plain(&argument)?),
         };

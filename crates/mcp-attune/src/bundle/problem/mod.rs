@@ -3,12 +3,21 @@
 use core::fmt;
 use std::borrow::Cow;
 
-pub use super::check::icons::IconProblem;
-pub use super::check::locales::LocaleProblem;
-pub use super::check::paths::PathProblem;
-pub use super::check::schema::{Breach, Leniency};
-pub use super::check::server::ServerProblem;
 use crate::catalog::Path;
+
+mod icon;
+mod locale;
+mod path;
+mod schema;
+mod server;
+
+pub use icon::IconProblem;
+pub(super) use icon::{ICON_PIXELS, MAX_ICONS};
+pub use locale::LocaleProblem;
+pub use path::PathProblem;
+pub(super) use schema::Format;
+pub use schema::{Breach, Leniency};
+pub use server::ServerProblem;
 
 /// One thing that is wrong with a bundle.
 ///
