@@ -54,6 +54,7 @@
 )]
 
 mod data;
+mod era;
 mod prompts;
 mod resources;
 mod tools;

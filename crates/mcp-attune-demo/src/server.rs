@@ -9,13 +9,14 @@ use mcp_attune_wire::protocol::meta::SERVER_INFO;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, GetPromptRequestParams,
     GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, MetaObject, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig,
+    ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 
+use crate::era::is_modern;
 use crate::{prompts, resources, tools};
 
 /// How long a client may keep a listing. The lists never change; an hour is enough to see that they are kept.
@@ -149,13 +150,6 @@ impl ServerHandler for Travel {
         result.meta = Envelope::of(&context).meta;
         Ok(result.into())
     }
-}
-
-/// Whether this request is of the stateless era, 2026-07-28 and later.
-pub(crate) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context
-        .protocol_version()
-        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 /// What a modern answer says about itself, and a legacy one does not: how long it holds, and who answered.

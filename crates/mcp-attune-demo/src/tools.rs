@@ -1,14 +1,14 @@
 //! The tools: one file each, with its definition and what it does.
 
+mod problem;
 mod book_seat;
 mod build_report;
 mod execute_sql;
 mod find_connections;
 mod get_weather;
 mod local_time;
-mod problem;
-mod query;
 mod sales_report;
+mod query;
 
 use std::sync::LazyLock;
 use std::time::Duration;

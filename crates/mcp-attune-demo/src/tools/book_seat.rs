@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::{Problem, answer, arguments};
 use crate::data::{self, Connection};
-use crate::server::is_modern;
+use crate::era::is_modern;
 
 pub(crate) const NAME: &str = "book_seat";
 const TITLE: &str = "Book a seat";

@@ -49,8 +49,75 @@ const PROMPTS: Kind = Kind { method: "prompts/list", member: "prompts" };
 const RESOURCES: Kind = Kind { method: "resources/list", member: "resources" };
 const TEMPLATES: Kind = Kind { method: "resources/templates/list", member: "resourceTemplates" };
 
+/// What a connection asks in the name of its usual caller.
+impl Connection {
+    /// The same connection in the name of another caller, for one request or for many. Nothing is connected anew.
+    ///
+    /// In the legacy era the language and the context are those of the profile, and the features stay those that the
+    /// session began with.
+    #[must_use]
+    pub fn with(&self, profile: &CallerProfile) -> Asking<'_> {
+        Asking::new(self, profile.clone())
+    }
+
+    fn asking(&self) -> Asking<'_> {
+        self.with(&self.options.profile)
+    }
+
+    /// All tools that can be used; [`Listing::dropped`] has the others.
+    pub async fn tools(&self) -> Result<Arc<Listing>, Error> {
+        self.asking().tools().await
+    }
+
+    /// All prompts.
+    pub async fn prompts(&self) -> Result<Arc<Listing>, Error> {
+        self.asking().prompts().await
+    }
+
+    /// All resources.
+    pub async fn resources(&self) -> Result<Arc<Listing>, Error> {
+        self.asking().resources().await
+    }
+
+    /// All templates of resources.
+    pub async fn templates(&self) -> Result<Arc<Listing>, Error> {
+        self.asking().templates().await
+    }
+
+    /// Calls a tool. Where arguments are mirrored in headers, the tools are listed first, once.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Error> {
+        self.asking().call(tool, arguments).await
+    }
+
+    /// Calls a tool, for the result as it was written.
+    pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Box<RawValue>, Error> {
+        self.asking().call_raw(tool, arguments).await
+    }
+
+    /// Reads a resource.
+    pub async fn read(&self, uri: &str) -> Result<Value, Error> {
+        self.asking().read(uri).await
+    }
+
+    /// Gets a prompt.
+    pub async fn prompt(&self, name: &str, arguments: Value) -> Result<Value, Error> {
+        self.asking().prompt(name, arguments).await
+    }
+
+    /// Asks anything. What the modern era wants in `_meta` is added, and what the profile says; what else `params` has
+    /// there stays.
+    pub async fn request(&self, method: &str, params: Value) -> Result<Value, Error> {
+        self.asking().request(method, params).await
+    }
+
+    /// Asks anything, for the result as it was written: order, spaces and numbers of any size.
+    pub async fn request_raw(&self, method: &str, params: Value) -> Result<Box<RawValue>, Error> {
+        self.asking().request_raw(method, params).await
+    }
+}
+
 impl<'c> Asking<'c> {
-    pub(crate) fn new(connection: &'c Connection, profile: CallerProfile) -> Self {
+    fn new(connection: &'c Connection, profile: CallerProfile) -> Self {
         Self { connection, profile }
     }
 

@@ -2,19 +2,10 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use ::http::HeaderMap;
-use rmcp::model::{
-    ClientConfig, CustomRequest, CustomResult, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ErrorData, RequestId,
-};
-use rmcp::service::RequestContext;
-use rmcp::{ClientHandler, RoleClient};
 use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
-
-use super::kept::{ELICITATION, Kept};
+use serde_json::value::RawValue;
 
 /// What a person answered: a future result of `elicitation/create`.
 pub type Answered<'a> = Pin<Box<dyn Future<Output = Value> + Send + 'a>>;
@@ -70,55 +61,4 @@ pub enum Wire<'a> {
     Came(&'a [u8]),
     /// A program says something on its standard error, where that is [piped](crate::Stderr::Piped). One line.
     Said(&'a [u8]),
-}
-
-/// How we introduce ourselves to a server, and what it gets when it asks.
-#[derive(Clone, Debug)]
-pub(crate) struct Handler {
-    config: ClientConfig,
-    host: Option<Arc<dyn Host>>,
-    kept: Arc<Kept>,
-}
-
-impl Handler {
-    pub(crate) fn new(config: ClientConfig, host: Option<Arc<dyn Host>>, kept: Arc<Kept>) -> Self {
-        Self { config, host, kept }
-    }
-
-    /// Puts a question to the host. `read` is what rmcp made of it, should its text not be there.
-    async fn asked(&self, id: &RequestId, read: impl FnOnce() -> Option<Box<RawValue>>) -> Value {
-        let question = self.kept.question(id).or_else(read);
-        match (&self.host, question) {
-            (Some(host), Some(question)) if host.can_answer() => host.answer(&question).await,
-            _ => serde_json::json!({ "action": "decline" }),
-        }
-    }
-}
-
-impl ClientHandler for Handler {
-    fn get_info(&self) -> ClientConfig {
-        self.config.clone()
-    }
-
-    async fn create_elicitation(
-        &self,
-        request: ElicitRequestParams,
-        context: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, ErrorData> {
-        let answer = self.asked(&context.id, || to_raw_value(&request).ok()).await;
-        Ok(serde_json::from_value(answer).unwrap_or_else(|_| ElicitResult::new(ElicitationAction::Decline)))
-    }
-
-    /// A question that rmcp cannot read is one all the same.
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        context: RequestContext<RoleClient>,
-    ) -> Result<CustomResult, ErrorData> {
-        if request.method != ELICITATION {
-            return Err(ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, request.method, None));
-        }
-        let read = || to_raw_value(&request.params).ok();
-        Ok(CustomResult::new(self.asked(&context.id, read).await))
-    }
 }

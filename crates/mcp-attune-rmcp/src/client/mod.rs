@@ -3,32 +3,34 @@
 mod shown;
 
 mod profile;
+mod trust;
+
+mod error;
 
 mod listing;
 
 mod cache;
-
-mod trust;
+mod host;
 
 mod options;
 mod target;
 
-mod error;
-
-mod host;
 mod kept;
+
+mod handler;
 mod sent;
 
 mod http;
+
 mod pipe;
 
 mod listening;
 
+mod connection;
+
 mod unmet;
 
 mod asking;
-
-mod connection;
 
 pub use asking::Asking;
 pub use cache::Cache;
