@@ -1,15 +1,26 @@
 //! How commands ask a server in somebody's name: who asks, with what, what is shown meanwhile, and what is asked back.
 
-pub(crate) mod arguments;
+// Who asks, and with what,
+pub(crate) mod system;
+
 pub(crate) mod caller;
-mod field;
 pub(crate) mod near;
-mod negotiated;
-mod onlooker;
+
+pub(crate) mod arguments;
+
+// what is asked back,
+mod words;
+
+mod person;
+
+mod field;
+
 mod question;
 pub(crate) mod scripted;
-pub(crate) mod system;
-mod words;
+
+// and what is seen of it.
+mod negotiated;
+mod onlooker;
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;

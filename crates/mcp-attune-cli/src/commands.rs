@@ -4,11 +4,12 @@
 //! `fn run(self, out: &mut impl Write) -> anyhow::Result<Exit>`: data goes to `out`, and an error says with
 //! [`hinted`](crate::exit::hinted) what to do about it.
 
+pub(crate) mod catalog;
+pub(crate) mod init;
 #[cfg(feature = "audit")]
 pub(crate) mod audit;
 pub(crate) mod bundle;
 pub(crate) mod call;
-pub(crate) mod catalog;
 pub(crate) mod check;
 pub(crate) mod config;
 pub(crate) mod context;
@@ -16,7 +17,6 @@ pub(crate) mod demo;
 pub(crate) mod discover;
 pub(crate) mod explain;
 pub(crate) mod features;
-pub(crate) mod init;
 pub(crate) mod language;
 pub(crate) mod list;
 pub(crate) mod prompt;

@@ -4,8 +4,9 @@ use std::fmt;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
+use mcp_attune_rmcp::{BadCertificate, Error};
+
 use crate::paint::{self, Paint, Style};
-use crate::server;
 use crate::show::wrap::wrapped;
 use crate::show::{plain, width};
 
@@ -92,7 +93,7 @@ fn tell(error: &anyhow::Error, paint: Paint, width: Option<usize>) -> String {
     let hint = error.chain().find_map(hint);
     let told = format!("{error:#}");
     // Where an error says itself what to do, that is the hint, and told once.
-    let asked = error.chain().find_map(|cause| cause.downcast_ref::<mcp_attune_rmcp::Error>());
+    let asked = error.chain().find_map(|cause| cause.downcast_ref::<Error>());
     let told = asked.map_or(told.clone(), |asked| told.replace(&asked.to_string(), &asked.what()));
     let hint = hint.map(|hint| line(Style::Hint, "hint:", &hint)).unwrap_or_default();
     line(Style::Bad, "error:", &told) + &hint
@@ -101,10 +102,25 @@ fn tell(error: &anyhow::Error, paint: Paint, width: Option<usize>) -> String {
 /// What one of the causes of an error says is to be done.
 fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
     let asked = || {
-        let error = cause.downcast_ref::<mcp_attune_rmcp::Error>()?;
-        server::hint(error).or(error.advice()).map(str::to_owned)
+        let error = cause.downcast_ref::<Error>()?;
+        option_hint(error).or(error.advice()).map(str::to_owned)
     };
     cause.downcast_ref::<Hinted>().map(|hinted| hinted.hint.clone()).or_else(asked)
+}
+
+/// What to do about an error of a connection, in the options of a command line; none where the error's own advice is as
+/// good.
+fn option_hint(error: &Error) -> Option<&'static str> {
+    Some(match error {
+        Error::Certificate { problem: BadCertificate::Untrusted, .. } => {
+            "name its authority with --cacert FILE; --insecure asks without checking"
+        }
+        Error::Status { status: 401, .. } => {
+            "say who you are: a token in the environment variable ATTUNE_TOKEN or with --token, or --header NAME:VALUE"
+        }
+        Error::NoAnswer { .. } => "allow it more time with --timeout SECONDS, or see what it waits for",
+        _ => return None,
+    })
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

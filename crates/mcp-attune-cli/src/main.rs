@@ -1,28 +1,42 @@
 //! The command line of Attune: one file for each command, in `commands/`.
 
-mod address;
-mod arguments;
-mod asking;
-mod banner;
-mod bundled;
-mod child_env;
-mod commands;
-mod covered;
+// What is said on a terminal, and how a command ends,
+mod framed;
+mod paint;
+mod text;
+
+mod show;
+
 mod exit;
 mod help;
 mod html;
 mod log;
 mod output;
-mod paint;
 mod progress;
-mod rules;
 mod running;
-mod saving;
-mod server;
-mod show;
+
+// what stands on a command line,
+mod address;
+mod child_env;
+mod rules;
 mod speech;
-mod text;
 mod tool;
+
+mod arguments;
+
+// servers,
+mod banner;
+mod bundled;
+mod covered;
+mod server;
+
+// asking them in somebody's name,
+mod saving;
+
+mod asking;
+
+// and the commands.
+mod commands;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;

@@ -17,7 +17,7 @@ use mcp_attune_wire::json::Value;
 
 use crate::exit::hinted;
 use crate::paint::{self, Style};
-use crate::show::content::text;
+use crate::show::text;
 use crate::show::{plain, size};
 
 /// How many things are saved from one result.

@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use mcp_attune_rmcp::{BadCertificate, Connection, Error, Header, Options, Target, Trust};
+use mcp_attune_rmcp::{Connection, Error, Header, Options, Target, Trust};
 use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::code::METHOD_NOT_FOUND;
 use serde_json::json;
 
 use crate::exit::{self, hinted};
+pub(crate) use crate::framed::framed;
 
 /// Where a token may stand that should not be on a command line.
 const TOKEN: &str = "ATTUNE_TOKEN";
@@ -91,21 +92,6 @@ impl Trusted {
     }
 }
 
-/// What to do about an error of a connection, in the options of a command line; none where the error's own advice is as
-/// good.
-pub(crate) fn hint(error: &Error) -> Option<&'static str> {
-    Some(match error {
-        Error::Certificate { problem: BadCertificate::Untrusted, .. } => {
-            "name its authority with --cacert FILE; --insecure asks without checking"
-        }
-        Error::Status { status: 401, .. } => {
-            "say who you are: a token in the environment variable ATTUNE_TOKEN or with --token, or --header NAME:VALUE"
-        }
-        Error::NoAnswer { .. } => "allow it more time with --timeout SECONDS, or see what it waits for",
-        _ => return None,
-    })
-}
-
 /// Where a server is: at a URL, or a program.
 pub(crate) fn target(url: Option<&str>, command: &[String]) -> anyhow::Result<Target> {
     Target::new(url, command).map_err(|why| {
@@ -143,11 +129,6 @@ pub(crate) fn authorize(token: Option<&str>, target: &Target, options: &mut Opti
 fn is_loopback(host: &str) -> bool {
     let host = host.trim_matches(['[', ']']);
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-/// A result as it came, with a frame around it, to be read as a message.
-pub(crate) fn framed(result: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#)
 }
 
 /// Reads a [`framed`] result.

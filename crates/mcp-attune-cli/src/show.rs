@@ -3,16 +3,23 @@
 //! Nothing that a server wrote reaches a terminal as it is: what a terminal would obey, or what would make text look
 //! like other text, is escaped. In a pipe it is left alone.
 
-pub(crate) mod content;
-pub(crate) mod json;
-pub(crate) mod markdown;
 pub(crate) mod plain;
-mod repeated;
-pub(crate) mod table;
-pub(crate) mod tool;
 pub(crate) mod wrap;
 
+pub(crate) mod json;
+pub(crate) mod table;
+
+pub(crate) mod markdown;
+
+mod repeated;
+
+pub(crate) mod content;
+pub(crate) mod tool;
+
+use std::borrow::Cow;
 use std::io::IsTerminal;
+
+use mcp_attune_wire::json::{Text, Value};
 
 use crate::paint::{self, Paint};
 
@@ -72,6 +79,11 @@ impl Form {
             other => other,
         }
     }
+}
+
+/// A member that is text.
+pub(crate) fn text(value: Value<'_>, member: &str) -> Option<String> {
+    value.member(member).and_then(Value::text).and_then(Text::decode).map(Cow::into_owned)
 }
 
 /// How many columns the terminal has.

@@ -5,10 +5,10 @@ use mcp_attune::shape::Output;
 use mcp_attune_wire::json::Value as Written;
 use serde_json::Value;
 
-use super::question::{Left, Person, heard};
+use super::person::{Left, Person, heard};
 use super::words::{Words, filled};
-use crate::show::content::text;
 use crate::show::plain;
+use crate::show::text;
 use crate::text::quoted;
 
 /// A field of a form.

@@ -11,6 +11,7 @@ use rmcp::model::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::person::Terminal;
 use super::question;
 use super::scripted::{Answers, Scripted};
 use super::words::Words;
@@ -112,7 +113,7 @@ impl Onlooker {
         let (server, asking, words) = (self.server.clone(), self.asking.clone(), self.words.clone());
         let asked = tokio::task::spawn_blocking(move || {
             let _one = asking.lock().unwrap_or_else(PoisonError::into_inner);
-            question::ask(&question, &server, &words, &mut question::Terminal)
+            question::ask(&question, &server, &words, &mut Terminal)
         });
         asked.await.unwrap_or_else(|_| serde_json::json!({ "action": "cancel" }))
     }

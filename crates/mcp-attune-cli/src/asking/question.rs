@@ -7,53 +7,18 @@
 //! 4. A URL is shown and never opened by us.
 //! 5. The words around it are in the language of the person.
 
-use std::io::{self, BufRead, Write};
-
 use mcp_attune_wire::json::{Text, Value as Written};
 use mcp_attune_wire::message::Message;
 use serde_json::{Map, Value, json};
 
 use super::field::Field;
+use super::person::{Left, Person, heard};
 use super::words::{Words, filled};
 use crate::server::framed;
-use crate::show::content::text;
-use crate::show::wrap::wrapped;
-use crate::show::{plain, width};
+use crate::show::{plain, text};
 
 /// How many fields a form may have.
 const MOST_FIELDS: usize = 100;
-
-/// Where questions are shown and answers come from.
-pub(crate) trait Person {
-    fn tell(&mut self, line: &str);
-    /// A line of theirs; none when they are gone.
-    fn hear(&mut self, prompt: &str) -> Option<String>;
-}
-
-/// The person at this terminal.
-pub(crate) struct Terminal;
-
-impl Person for Terminal {
-    fn tell(&mut self, line: &str) {
-        eprintln!("{}", wrapped(line, width(), 0));
-    }
-
-    fn hear(&mut self, prompt: &str) -> Option<String> {
-        eprint!("{prompt}");
-        let _ = io::stderr().flush();
-        let mut line = String::new();
-        match io::stdin().lock().read_line(&mut line) {
-            Ok(read) if read > 0 => Some(line.trim().to_owned()),
-            _ => None,
-        }
-    }
-}
-
-/// Why a form was not filled in.
-pub(super) enum Left {
-    Declined,
-    Cancelled,
-}
 
 /// Puts the `params` of an `elicitation/create`, as they came, for its result.
 pub(crate) fn ask(params: &str, server: &str, words: &Words, person: &mut impl Person) -> Value {
@@ -133,14 +98,6 @@ fn agreed(person: &mut impl Person, question: &str, usual: bool, words: &Words) 
             None if said.is_empty() => return if usual { Ok(()) } else { Err(Left::Declined) },
             None => person.tell(&words.neither),
         }
-    }
-}
-
-pub(super) fn heard(person: &mut impl Person, prompt: &str) -> Result<String, Left> {
-    match person.hear(prompt) {
-        Some(said) if said == "!decline" => Err(Left::Declined),
-        Some(said) if said != "!cancel" => Ok(said),
-        _ => Err(Left::Cancelled),
     }
 }
 

@@ -15,7 +15,7 @@ use super::question::fields;
 use super::words::Words;
 use crate::exit::hinted;
 use crate::server::framed;
-use crate::show::content::text;
+use crate::show::text;
 use crate::text::quoted;
 
 /// What `--answer` says.

@@ -11,7 +11,7 @@ use crate::asking::{Ask, Asked};
 use crate::exit::{Exit, hinted};
 use crate::paint::{self, Style};
 use crate::server::{answer, framed, target};
-use crate::show::content::text;
+use crate::show::text;
 use crate::show::{Form, content, json, plain, wrap};
 
 /// See who a server is, which versions it speaks and what it can do

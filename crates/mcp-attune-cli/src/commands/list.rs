@@ -10,7 +10,7 @@ use crate::asking::{Ask, Asked, near};
 use crate::exit::{self, Exit, hinted};
 use crate::paint;
 use crate::server::{framed, target};
-use crate::show::content::text;
+use crate::show::text;
 use crate::show::{Form, json, plain, table, tool, width};
 use crate::text::quoted;
 

@@ -2,18 +2,13 @@
 
 use std::io::Write;
 
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::Message;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Form, Markdown, json, markdown, plain, repeated, size, wrap};
+use super::{Form, Markdown, json, markdown, plain, repeated, size, text, wrap};
 use crate::paint;
 use crate::text::quoted;
-
-/// A member that is text.
-pub(crate) fn text(value: Value<'_>, member: &str) -> Option<String> {
-    value.member(member).and_then(Value::text).and_then(Text::decode).map(std::borrow::Cow::into_owned)
-}
 
 /// What a tool gave: its blocks, and its data where they do not say the same.
 pub(crate) fn result(out: &mut impl Write, result: Value<'_>, form: Form) -> anyhow::Result<()> {
@@ -183,7 +178,7 @@ pub(crate) fn about(text: &str, form: Form) -> String {
 /// JSON, if it is: in colours, and on lines of its own where its server wrote one that is too long.
 fn data(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
     let Form::Terminal { width, paint, markdown } = form else { return as_it_is(out, text, form) };
-    let is_json = || Message::parse(crate::server::framed(text).as_bytes()).is_ok();
+    let is_json = || Message::parse(crate::framed::framed(text).as_bytes()).is_ok();
     if markdown == Markdown::Never || !is_json() {
         return as_it_is(out, text, form);
     }
@@ -212,7 +207,7 @@ mod tests {
     const TERMINAL: Form = Form::Terminal { width: 80, paint: Paint::NONE, markdown: Markdown::Declared };
 
     fn shown(json: &str, show: impl Fn(&mut Vec<u8>, Value<'_>, Form) -> anyhow::Result<()>) -> String {
-        let framed = crate::server::framed(json);
+        let framed = crate::framed::framed(json);
         let message = Message::parse(framed.as_bytes()).unwrap();
         let mut out = Vec::new();
         show(&mut out, message.member("result").unwrap(), TERMINAL).unwrap();
@@ -258,7 +253,7 @@ mod tests {
     }
 
     fn shown_as(markdown: Markdown, json: &str, resource: bool) -> String {
-        let framed = crate::server::framed(json);
+        let framed = crate::framed::framed(json);
         let message = Message::parse(framed.as_bytes()).unwrap();
         let (mut out, result) = (Vec::new(), message.member("result").unwrap());
         let form = TERMINAL.reading(markdown);

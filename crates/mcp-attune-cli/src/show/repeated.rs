@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::Message;
 
-use super::content::text;
+use super::text;
 
 /// How many elements are compared with as many blocks.
 const MAX_COMPARED: usize = 1000;
@@ -54,7 +54,7 @@ fn decoded(value: Value<'_>) -> Option<Cow<'_, str>> {
 }
 
 fn is_json_of(text: &str, data: Value<'_>) -> bool {
-    let framed = crate::server::framed(text);
+    let framed = crate::framed::framed(text);
     let read = Message::parse(framed.as_bytes());
     read.ok().and_then(|read| Some(read.member("result")?.same(data))).unwrap_or(false)
 }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     fn same(content: &str, data: &str) -> bool {
-        let framed = crate::server::framed(&format!(r#"{{"content":{content},"data":{data}}}"#));
+        let framed = crate::framed::framed(&format!(r#"{{"content":{content},"data":{data}}}"#));
         let message = Message::parse(framed.as_bytes()).unwrap();
         let result = message.member("result").unwrap();
         let blocks: Vec<_> = result.member("content").unwrap().elements().collect();

@@ -3,7 +3,7 @@
 use mcp_attune::shape::{Output, Part};
 use mcp_attune_wire::json::{Text, Value};
 
-use super::content::text;
+use super::text;
 use super::wrap::{visible_width, wrapped};
 use super::{Form, plain};
 use crate::paint::{Paint, Style};
@@ -286,7 +286,7 @@ mod tests {
     use crate::show::Markdown;
 
     fn shown(tool: &str, width: usize) -> String {
-        let framed = crate::server::framed(tool);
+        let framed = crate::framed::framed(tool);
         let message = Message::parse(framed.as_bytes()).unwrap();
         let form = Form::Terminal { width, paint: Paint::NONE, markdown: Markdown::Declared };
         page(message.member("result").unwrap(), ("https://example.com/mcp", ""), form, Paint::NONE)

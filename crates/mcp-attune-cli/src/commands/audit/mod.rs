@@ -11,8 +11,8 @@ mod found;
 mod report;
 mod shapes;
 
-mod page;
 mod table;
+mod page;
 
 use std::io::Write;
 use std::path::PathBuf;

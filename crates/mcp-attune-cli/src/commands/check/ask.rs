@@ -7,7 +7,17 @@ use mcp_attune_wire::protocol::header;
 use mcp_attune_wire::schema::Declared;
 use serde_json::{Map, Value, json};
 
-use super::wire::Sent;
+use super::traffic::Sent;
+
+/// One moment, which is another day, month and year in the east than in the west.
+const MOMENT: &str = "2026-01-01T10:30:00Z";
+pub(super) const EAST: &str = "Pacific/Kiritimati";
+pub(super) const WEST: &str = "Pacific/Pago_Pago";
+
+/// A caller's context at that moment.
+pub(super) fn at(zone: &str) -> Value {
+    json!({ "timezone": zone, "currentTimestamp": MOMENT })
+}
 
 /// The two ways of speaking MCP, with what each needs on every request.
 #[derive(Clone, Debug)]

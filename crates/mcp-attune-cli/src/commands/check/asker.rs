@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::ask::{Ask, Manner};
 use super::judge::Seen;
-use super::report::Called;
+use super::outcome::Called;
 use super::wire::Wire;
 use crate::exit::hinted;
 

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::report::{Check, Outcome};
-use super::scenario;
+use super::outcome::{Check, Outcome};
+use super::scenario::Scenario;
+use super::scenarios;
 use crate::exit::hinted;
 use crate::text::quoted;
 
@@ -80,7 +81,7 @@ impl Baseline {
 
     /// Whether this version has a scenario of that id.
     pub(super) fn is_known(id: &str) -> bool {
-        scenario::all().any(|scenario| scenario.id() == id)
+        scenarios::all().any(|scenario| scenario.id() == id)
     }
 
     /// The file with what is broken now. What was not judged this time is kept.
@@ -94,8 +95,8 @@ impl Baseline {
             Some(check) => broken(check),
             None => self.has(id),
         };
-        let kept = scenario::all().filter(|scenario| is_kept(&scenario.id()));
-        let line = |scenario: &scenario::Scenario| format!("{} # {}\n", scenario.id(), scenario.title);
+        let kept = scenarios::all().filter(|scenario| is_kept(&scenario.id()));
+        let line = |scenario: &Scenario| format!("{} # {}\n", scenario.id(), scenario.title);
         kept.fold(HEAD.to_owned(), |text, scenario| text + &line(scenario))
     }
 }
@@ -105,7 +106,7 @@ mod tests {
     use super::*;
 
     fn check(id: &str, outcome: Outcome) -> Check {
-        let scenario = scenario::all().find(|scenario| scenario.id() == id).unwrap();
+        let scenario = scenarios::all().find(|scenario| scenario.id() == id).unwrap();
         Check { outcome, ..Check::not_applicable(scenario, "") }
     }
 

@@ -7,7 +7,7 @@ use mcp_attune_wire::protocol::code::HEADER_MISMATCH;
 use serde_json::Value;
 
 use super::facts::Facts;
-use super::wire::{Came, Sent};
+use super::traffic::{Came, Sent};
 use crate::text::quoted;
 
 /// One exchange of a scenario.

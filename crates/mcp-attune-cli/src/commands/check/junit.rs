@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::report::{Check, Judged, Outcome, Report};
+use super::outcome::{Check, Outcome};
+use super::report::{Judged, Report};
 use super::standard::By;
 
 pub(super) fn junit(report: &Report) -> String {

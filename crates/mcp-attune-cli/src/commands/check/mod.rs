@@ -4,10 +4,14 @@
 //! what is sent ([`ask`]), and who judges ([`judge()`]); judges see exchanges and reach nothing. Each is proven in `proof/`: a
 //! right server passes it, and a server that is right but for one thing fails it.
 
-mod wire;
+// The way to a server,
+mod traffic;
 
 mod pipe;
 
+mod wire;
+
+// what is sent, and who judges what comes back,
 mod ask;
 mod facts;
 mod judge;
@@ -15,11 +19,18 @@ mod judge;
 mod scenario;
 mod scenarios;
 
-mod baseline;
+// what came of it, and what is known and allowed,
+mod outcome;
+
 mod selector;
+
+mod baseline;
+
 mod standard;
 
+// and the whole: a server that is asked, and the report.
 mod asker;
+
 mod survey;
 
 mod report;
@@ -40,7 +51,8 @@ use mcp_attune_rmcp::{Options, Target};
 use self::asker::{Asker, Opening};
 use self::baseline::Baseline;
 use self::facts::{Facts, Place};
-use self::report::{Check as Checked, Report, Subject};
+use self::outcome::Check as Checked;
+use self::report::{Report, Subject};
 use self::scenario::{Need, Scenario};
 use self::selector::Selector;
 use self::standard::{By, Standard};
@@ -131,7 +143,7 @@ impl Check {
         let is_chosen = |scenario: &&Scenario| {
             chosen.is_empty() || chosen.iter().any(|selector| selector.selects(scenario))
         };
-        let scenarios: Vec<_> = scenario::all().filter(is_chosen).collect();
+        let scenarios: Vec<_> = scenarios::all().filter(is_chosen).collect();
         let baseline = self.baseline.as_deref().map(|file| Baseline::load(file, self.update));
         let standard = Standard {
             by: self.by,
@@ -170,7 +182,7 @@ impl Check {
 /// The rules that there are scenarios for.
 fn judged(rules: &Rules) -> impl Iterator<Item = &str> {
     let ids = rules.0.iter().map(|rule| rule.id.as_str());
-    ids.filter(|id| scenario::all().any(|scenario| scenario.rule == *id))
+    ids.filter(|id| scenarios::all().any(|scenario| scenario.rule == *id))
 }
 
 async fn check(
@@ -195,7 +207,7 @@ async fn check(
     let seen_from_outside: Vec<_> = judged(rules).collect();
     let servers = rules.0.iter().filter(|rule| rule.id.starts_with(FAMILIES.map(|(letter, _)| letter)));
     let others = servers.map(|rule| rule.id.clone()).filter(|id| !seen_from_outside.contains(&id.as_str()));
-    let others = if scenarios.len() == scenario::all().count() { others.collect() } else { Vec::new() };
+    let others = if scenarios.len() == scenarios::all().count() { others.collect() } else { Vec::new() };
     let Facts { left_out, .. } = facts;
     let subject = Subject { server: target.to_string(), version: opening.version, called, left_out };
     Ok(Report::new(rules, standard, subject, checks, others))

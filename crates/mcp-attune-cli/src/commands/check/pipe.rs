@@ -4,7 +4,7 @@ use mcp_attune_process::lines::{Line, Lines, line};
 use mcp_attune_process::process::{self, Environment, Pipes, Process, Program, Stderr};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
-use super::wire::{Came, LARGEST};
+use super::traffic::{Came, MAX_ANSWER_BYTES};
 
 /// The two ends of a program.
 pub(super) struct Pipe {
@@ -32,7 +32,7 @@ impl Pipe {
         from: impl AsyncRead + Send + Unpin + 'static,
     ) -> Self {
         let from: Box<dyn AsyncRead + Send + Unpin> = Box::new(from);
-        Self { to: Box::new(to), from: Lines::new(from, LARGEST), process: None }
+        Self { to: Box::new(to), from: Lines::new(from, MAX_ANSWER_BYTES), process: None }
     }
 
     /// Writes a message, and reads up to its answer; what asks nothing gets none.
@@ -55,7 +55,7 @@ impl Pipe {
                     }
                 }
                 Ok(Some(Line::TooLong(_))) => {
-                    return Came::nothing(format!("a line of more than {LARGEST} bytes"));
+                    return Came::nothing(format!("a line of more than {MAX_ANSWER_BYTES} bytes"));
                 }
                 Ok(Some(Line::Unfinished(_)) | None) => return Came::nothing("the program ended"),
                 Err(error) => return Came::nothing(format!("the program cannot be read: {error}")),

@@ -4,154 +4,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::judge::{Fault, Seen, Verdict};
-use super::scenario::Scenario;
+use super::outcome::{Called, Check, Outcome};
+use super::scenarios;
 use super::standard::{By, Standard};
 use crate::arguments::Left;
 use crate::rules::Rules;
-
-/// How much of a body is shown.
-const MAX_SHOWN_CHARS: usize = 1200;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Outcome {
-    Passed,
-    Failed,
-    /// Broken, but no published document asks for it.
-    Warning,
-    /// Broken, and known to be.
-    Allowed,
-    NotApplicable,
-    Unclear,
-}
-
-impl Outcome {
-    pub(super) fn told(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::Warning => "warning",
-            Self::Allowed => "allowed",
-            Self::NotApplicable => "not applicable",
-            Self::Unclear => "unclear",
-        }
-    }
-}
-
-/// What was sent, and what came back.
-#[derive(Debug, Serialize)]
-pub(super) struct Exchange {
-    pub(super) sent: String,
-    pub(super) came: String,
-}
-
-impl Exchange {
-    pub(super) fn of(seen: &Seen) -> Self {
-        let body = |bytes: &[u8]| shown(&String::from_utf8_lossy(bytes));
-        let mut sent = String::new();
-        for (name, value) in &seen.sent.headers {
-            let name = if seen.sent.small { name.to_ascii_lowercase() } else { name.clone() };
-            sent += &format!("{name}: {}\n", quoted_long(&String::from_utf8_lossy(value)));
-        }
-        sent += &body(&seen.sent.body);
-        let mut came = String::new();
-        if let Some(status) = seen.came.status {
-            came += &format!("{status}\n");
-        }
-        for (name, value) in &seen.came.headers {
-            came += &format!("{name}: {}\n", quoted_long(value));
-        }
-        came += &seen.came.trouble.clone().unwrap_or_else(|| shown(&seen.came.text));
-        Self { sent, came }
-    }
-}
-
-/// A text that a terminal and XML can bear, up to a bound.
-fn shown(text: &str) -> String {
-    let mut shown: String =
-        text.chars().take(MAX_SHOWN_CHARS).map(|char| if char.is_control() { ' ' } else { char }).collect();
-    if text.chars().nth(MAX_SHOWN_CHARS).is_some() {
-        shown.push('…');
-    }
-    shown.trim().to_owned()
-}
-
-/// The value of a header on one line, up to a bound.
-fn quoted_long(text: &str) -> String {
-    mcp_attune::quoted::shortened(text, 200)
-}
-
-/// One scenario.
-#[derive(Debug, Serialize)]
-pub(super) struct Check {
-    /// What it is selected by: `H9/form`.
-    pub(super) id: String,
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
-    pub(super) outcome: Outcome,
-    /// Whether no document asks for it: it is Attune's own reading.
-    pub(super) own: bool,
-    /// Whether it belongs to the protocol, or to a proposal that the server claims to follow.
-    pub(super) claimed: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) expected: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) came: Option<String>,
-    /// Why it is not applicable, unclear, allowed, or only a warning.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) why: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) hint: Option<&'static str>,
-    /// The exchange that shows it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) exchange: Option<Exchange>,
-    /// How long its exchanges took.
-    #[serde(rename = "milliseconds", serialize_with = "milliseconds")]
-    pub(super) took: Duration,
-}
-
-impl Check {
-    pub(super) fn not_applicable(scenario: &Scenario, why: &str) -> Self {
-        Self { why: Some(why.to_owned()), ..Self::new(scenario, Outcome::NotApplicable) }
-    }
-
-    pub(super) fn judged(scenario: &Scenario, seen: &[Seen], verdict: Verdict) -> Self {
-        match verdict {
-            Ok(()) => Self::new(scenario, Outcome::Passed),
-            Err(Fault::Unclear(why)) => Self { why: Some(why), ..Self::new(scenario, Outcome::Unclear) },
-            Err(Fault::Broken { at, expected, came }) => Self {
-                expected: Some(expected),
-                came: Some(came),
-                hint: Some(scenario.hint),
-                exchange: seen.get(at).map(Exchange::of),
-                ..Self::new(scenario, Outcome::Failed)
-            },
-        }
-    }
-
-    fn new(scenario: &Scenario, outcome: Outcome) -> Self {
-        let Scenario { name, title, own, .. } = *scenario;
-        Self {
-            id: scenario.id(),
-            name,
-            title,
-            outcome,
-            own,
-            claimed: true,
-            expected: None,
-            came: None,
-            why: None,
-            hint: None,
-            exchange: None,
-            took: Duration::ZERO,
-        }
-    }
-}
-
-fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
-}
 
 /// A rule with its scenarios.
 #[derive(Debug, Serialize)]
@@ -202,17 +59,6 @@ impl Counts {
     pub(super) fn all(&self) -> usize {
         self.passed + self.failed + self.warnings + self.allowed + self.not_applicable + self.unclear
     }
-}
-
-/// A tool that was called.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Called {
-    pub(super) tool: String,
-    /// How many requests asked for it, those that should be refused included.
-    pub(super) times: usize,
-    /// How long they took together.
-    #[serde(rename = "milliseconds", serialize_with = "milliseconds")]
-    pub(super) took: Duration,
 }
 
 #[derive(Debug, Serialize)]
@@ -266,7 +112,7 @@ impl Report {
     pub(super) fn again(self, rules: &Rules, standard: &Standard) -> Self {
         let Self { server, version, called, left_out, rules: judged, not_judged, .. } = self;
         let checks = judged.into_iter().flat_map(|judged| judged.checks);
-        let checks = checks.map(|check| (super::scenario::rule_of(&check.id), check)).collect();
+        let checks = checks.map(|check| (scenarios::rule_of(&check.id), check)).collect();
         Self::new(rules, standard, Subject { server, version, called, left_out }, checks, not_judged)
     }
 

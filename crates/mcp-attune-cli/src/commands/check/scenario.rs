@@ -3,7 +3,6 @@
 use super::ask::Ask;
 use super::facts::{Facts, Place};
 use super::judge::Judge;
-use super::scenarios::{bodies, context, features, headers, language};
 
 /// One thing that a rule asks, and that can be seen from outside.
 pub(super) struct Scenario {
@@ -111,35 +110,5 @@ impl Need {
             Self::Context => (facts.reads_context, "the server was not seen to read the caller's context"),
         };
         (!there).then_some(why)
-    }
-}
-
-/// All scenarios, in the order of the rules.
-pub(super) fn all() -> impl Iterator<Item = &'static Scenario> {
-    let files = [language::ALL, headers::ALL, bodies::ALL, features::ALL, context::ALL];
-    files.into_iter().flatten()
-}
-
-/// The rule of a scenario that is known by its id.
-pub(super) fn rule_of(id: &str) -> &'static str {
-    all().find(|scenario| scenario.id() == id).map_or("", |scenario| scenario.rule)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::rules::Rules;
-
-    #[test]
-    fn every_scenario_has_a_rule_and_a_name_of_its_own() {
-        let rules = Rules::built_in().unwrap();
-        let mut names = BTreeSet::new();
-        for scenario in all() {
-            assert!(rules.find(scenario.rule).is_ok(), "{}", scenario.id());
-            assert!(names.insert(scenario.id()), "{} is there twice", scenario.id());
-            assert!(!scenario.hint.is_empty() && !scenario.title.ends_with('.'), "{}", scenario.id());
-        }
     }
 }

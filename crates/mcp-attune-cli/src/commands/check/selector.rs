@@ -1,7 +1,8 @@
 //! How rules are named on the command line and in baselines: `H9/every-fault`, `H9` or `H`.
 
 use super::FAMILIES;
-use super::scenario::{self, Scenario};
+use super::scenario::Scenario;
+use super::scenarios;
 use crate::exit::hinted;
 use crate::rules::Rules;
 use crate::text::quoted;
@@ -25,7 +26,7 @@ impl Selector {
         }
         let (rule, name) = text.split_once('/').map_or((text, None), |(rule, name)| (rule, Some(name)));
         let rule = rules.find(rule)?.id.clone();
-        let names: Vec<_> = scenario::all().filter(|it| it.rule == rule).map(|it| it.name).collect();
+        let names: Vec<_> = scenarios::all().filter(|it| it.rule == rule).map(|it| it.name).collect();
         if names.is_empty() {
             let what = format!("no server can be judged by {} from outside", quoted(&rule));
             let judged: Vec<_> = super::judged(rules).collect();
@@ -52,7 +53,7 @@ impl Selector {
 
     /// Whether it selects a scenario by its id.
     pub(super) fn selects_id(&self, id: &str) -> bool {
-        scenario::all().any(|scenario| scenario.id() == id && self.selects(scenario))
+        scenarios::all().any(|scenario| scenario.id() == id && self.selects(scenario))
     }
 
     /// As it is written.
@@ -73,7 +74,7 @@ mod tests {
         let rules = Rules::built_in().unwrap();
         let count = |text: &str| {
             let selector = Selector::read(&rules, text).unwrap();
-            scenario::all().filter(|scenario| selector.selects(scenario)).count()
+            scenarios::all().filter(|scenario| selector.selects(scenario)).count()
         };
         assert_eq!((count("h9/EVERY-FAULT"), count("H9")), (1, 2));
         assert!(count("H") > 40 && count("l") > 20);

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use super::report::{Called, Check, Counts, Judged, Outcome, Report};
+use super::outcome::{Called, Check, Outcome};
+use super::report::{Counts, Judged, Report};
 use crate::arguments::Left;
 use crate::text::quoted;
 

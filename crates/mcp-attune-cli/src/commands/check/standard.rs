@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::baseline::Baseline;
-use super::report::{Check, Outcome};
+use super::outcome::{Check, Outcome};
 use super::selector::Selector;
 
 /// Whose word counts.
@@ -72,11 +72,11 @@ impl Standard {
 mod tests {
     use super::*;
     use crate::commands::check::judge::broken;
-    use crate::commands::check::scenario;
+    use crate::commands::check::scenarios;
     use crate::rules::Rules;
 
     fn failed(id: &str, claimed: bool) -> Check {
-        let scenario = scenario::all().find(|scenario| scenario.id() == id).unwrap();
+        let scenario = scenarios::all().find(|scenario| scenario.id() == id).unwrap();
         Check { claimed, ..Check::judged(scenario, &[], Err(broken(0, "x", "y"))) }
     }
 
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_rule_that_is_a_decision_of_ours_has_only_scenarios_that_say_so() {
         let rules = Rules::built_in().unwrap();
-        for scenario in scenario::all() {
+        for scenario in scenarios::all() {
             let ours = rules.find(scenario.rule).unwrap().source.starts_with("Attune decision");
             assert!(scenario.own || !ours, "{} is a reading of ours", scenario.id());
         }

@@ -10,7 +10,7 @@ use mcp_attune_wire::protocol::header::CONTENT_LANGUAGE;
 use mcp_attune_wire::schema::Declared;
 use serde_json::{Value, json};
 
-use super::ask::Ask;
+use super::ask::{Ask, EAST, WEST, at};
 use super::asker::Asker;
 use super::facts::{Call, Facts, Languages, Place};
 use super::judge::{Seen, is_error, plain};
@@ -30,16 +30,6 @@ const MAX_TRIED_TOOLS: usize = 16;
 const NOBODYS: &str = "tlh";
 /// Languages that are asked for until two are known.
 const ASKED_FOR: [&str; 12] = ["de", "fr", "es", "it", "ja", "zh", "pt", "ar", "ru", "ko", "nl", "en"];
-
-/// One moment, which is another day, month and year in the east than in the west.
-const MOMENT: &str = "2026-01-01T10:30:00Z";
-pub(super) const EAST: &str = "Pacific/Kiritimati";
-pub(super) const WEST: &str = "Pacific/Pago_Pago";
-
-/// A caller's context at that moment.
-pub(super) fn at(zone: &str) -> Value {
-    json!({ "timezone": zone, "currentTimestamp": MOMENT })
-}
 
 /// For what tools are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

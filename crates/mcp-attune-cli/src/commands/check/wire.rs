@@ -12,74 +12,10 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use mcp_attune_rmcp::{Options, Target};
-use serde_json::Value;
-use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::pipe::Pipe;
-
-/// How many bytes one answer may have.
-pub(super) const LARGEST: usize = 4 << 20;
-
-/// A request, as it is sent. Over pipes it is its body alone.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Sent {
-    /// In their order, repetitions and all.
-    pub(super) headers: Vec<(String, Vec<u8>)>,
-    pub(super) body: Vec<u8>,
-    /// Whether the names of headers go out in small letters, and not as the specification writes them.
-    pub(super) small: bool,
-}
-
-/// What came back.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Came {
-    /// None over pipes, and where nothing came.
-    pub(super) status: Option<u16>,
-    pub(super) headers: Vec<(String, String)>,
-    /// The body, or the line.
-    pub(super) text: String,
-    /// The answer in it: alone, or the event on a stream that has the id of the request.
-    pub(super) answer: Option<Value>,
-    /// Its result as it was written.
-    pub(super) result: Option<String>,
-    /// Why nothing came.
-    pub(super) trouble: Option<String>,
-}
-
-impl Came {
-    pub(super) fn nothing(why: impl Into<String>) -> Self {
-        Self { trouble: Some(why.into()), ..Self::default() }
-    }
-
-    /// Takes the answer out of one message, if it is that.
-    pub(super) fn read(&mut self, message: &str, id: Option<u64>) -> bool {
-        #[derive(serde::Deserialize)]
-        struct Parts {
-            result: Option<Box<RawValue>>,
-        }
-        let Ok(value) = serde_json::from_str::<Value>(message) else { return false };
-        let answers = value.get("result").is_some() || value.get("error").is_some();
-        let ours = id.is_none_or(|id| value.get("id").is_none_or(|theirs| theirs.is_null() || *theirs == id));
-        if answers && ours {
-            let parts = serde_json::from_str::<Parts>(message).ok();
-            self.result = parts.and_then(|parts| parts.result).map(|raw| raw.get().to_owned());
-            self.answer = Some(value);
-        }
-        answers && ours
-    }
-
-    /// The lines of a header, whatever the case of its name.
-    pub(super) fn lines<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let named = move |(found, _): &&(String, String)| found.eq_ignore_ascii_case(name);
-        self.headers.iter().filter(named).map(|(_, value)| value.as_str())
-    }
-
-    pub(super) fn is_json(&self) -> bool {
-        let media = self.lines("content-type").next().and_then(|value| value.split(';').next());
-        media.is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"))
-    }
-}
+use super::traffic::{Came, MAX_ANSWER_BYTES, Sent};
 
 /// The way to a server.
 pub(super) enum Wire {
@@ -177,7 +113,7 @@ async fn read(came: &mut Came, mut body: Incoming, streams: bool, id: Option<u64
         if let Ok(data) = frame.context("the answer broke off")?.into_data() {
             bytes.extend_from_slice(&data);
         }
-        anyhow::ensure!(bytes.len() <= LARGEST, "an answer of more than {LARGEST} bytes");
+        anyhow::ensure!(bytes.len() <= MAX_ANSWER_BYTES, "an answer of more than {MAX_ANSWER_BYTES} bytes");
         // Each event is looked at once, when the empty line after it has come.
         if streams && let Some(end) = whole(bytes.get(seen..).unwrap_or_default()) {
             let text = String::from_utf8_lossy(bytes.get(seen..seen + end).unwrap_or_default());

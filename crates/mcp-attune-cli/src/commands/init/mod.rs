@@ -1,7 +1,10 @@
 //! `attune init`: a configuration and a locale file for a server, to begin with.
 
-mod file;
+mod toml;
+
 mod proposals;
+
+mod file;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

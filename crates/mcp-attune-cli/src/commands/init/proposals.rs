@@ -10,7 +10,7 @@
 use mcp_attune::context::Zone;
 use serde_json::Value;
 
-use super::file::{basic, key};
+use super::toml::{basic, key};
 
 /// What could be bound of one tool.
 #[derive(Debug)]

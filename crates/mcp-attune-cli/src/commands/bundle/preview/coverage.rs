@@ -2,8 +2,9 @@
 
 use std::fmt::{self, Write};
 
-use super::page::Named;
-use super::shown::{Covered, Shown};
+use super::fragments::Named;
+use super::shown::Shown;
+use super::view::Covered;
 use crate::html::Escaped;
 
 pub(super) fn write(page: &mut String, shown: &Shown) -> fmt::Result {

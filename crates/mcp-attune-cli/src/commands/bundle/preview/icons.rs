@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::page::Pictures;
+use super::fragments::Pictures;
 use super::shown::{Served, Shot, Shown};
 use crate::html::Escaped;
 

@@ -1,15 +1,23 @@
 //! `attune bundle preview`: a bundle as a store shows it, in every locale, on one page.
 
+// What is shown,
+mod view;
+
 mod picture;
 mod setting;
 mod shelf;
+
 mod shown;
+
+// and the page that shows it.
+mod fragments;
+mod markdown;
 
 mod coverage;
 mod icons;
-mod markdown;
-mod page;
 mod store;
+
+mod page;
 
 #[cfg(test)]
 mod sample;

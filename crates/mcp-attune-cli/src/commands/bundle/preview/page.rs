@@ -1,10 +1,11 @@
 //! A preview as one page. There is no script in it: the locale is chosen by links, the theme by radio buttons, and the style
 //! sheet does the rest.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
-use super::shown::{Kept, Shot, Shown, View};
+use super::fragments::{Named, Pictures};
+use super::shown::Shown;
+use super::view::{Kept, View};
 use super::{coverage, icons, setting, store};
 use crate::html::{self, Escaped};
 
@@ -27,7 +28,7 @@ fn write(page: &mut String, shown: &Shown) -> fmt::Result {
     for (index, view) in shown.views.iter().enumerate() {
         store::write(page, shown, view, &pictures, index)?;
     }
-    setting::write(page, shown)?;
+    setting::write(page, &shown.settings)?;
     coverage::write(page, shown)?;
     icons::write(page, shown, &pictures)?;
     problems(page, shown)?;
@@ -95,19 +96,6 @@ fn locale(page: &mut String, view: &View) -> fmt::Result {
     writeln!(page, "<li><a href=\"#{id}\"{class} title=\"{hint}\">{}</a></li>", Named(view))
 }
 
-/// A locale by its own name and its tag.
-pub(super) struct Named<'a>(pub(super) &'a View);
-
-impl fmt::Display for Named<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(tag) = &self.0.tag else { return f.write_str("manifest") };
-        if let Some(name) = &self.0.own_name {
-            write!(f, "<bdi lang=\"{tag}\">{}</bdi> ", Escaped(name))?;
-        }
-        write!(f, "<code>{tag}</code>")
-    }
-}
-
 fn legend(page: &mut String) -> fmt::Result {
     writeln!(page, "<ul class=\"legend\">")?;
     for (class, mark, text) in [
@@ -133,36 +121,6 @@ fn problems(page: &mut String, shown: &Shown) -> fmt::Result {
         writeln!(page, "<li>{}</li>", Escaped(problem))?;
     }
     writeln!(page, "</ul>\n</section>")
-}
-
-/// The pictures of a page, each in it once: the style sheet has them, by class.
-pub(super) struct Pictures<'a>(BTreeMap<&'a str, usize>, Vec<&'a str>);
-
-impl<'a> Pictures<'a> {
-    fn new(shown: &'a Shown) -> Self {
-        let (mut classes, mut all) = (BTreeMap::new(), Vec::new());
-        for shot in shown.icons.iter().chain(&shown.screenshots) {
-            if let Ok(picture) = &shot.picture {
-                classes.entry(picture.base64.as_str()).or_insert_with(|| {
-                    all.push(picture.base64.as_str());
-                    all.len() - 1
-                });
-            }
-        }
-        Self(classes, all)
-    }
-
-    fn style(&self) -> String {
-        let rule = |(index, data): (usize, &&str)| {
-            format!(".p{index} {{ background-image: url(data:image/png;base64,{data}); }}\n")
-        };
-        self.1.iter().enumerate().map(rule).collect()
-    }
-
-    /// The class that has the picture.
-    pub(super) fn class(&self, shot: &Shot) -> Option<usize> {
-        self.0.get(shot.picture.as_ref().ok()?.base64.as_str()).copied()
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mcp_attune::bundle::{Inside, Size};
 
-use super::shown::Read;
+use super::view::Read;
 use crate::text::quoted;
 
 /// A larger icon is named and not shown.

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use mcp_attune::bundle;
 
-use super::shown::{SHORT, Shown, cut};
+use super::view::{SHORT, cut};
 use crate::html::Escaped;
 
 /// One thing that users fill in.
@@ -57,14 +57,14 @@ impl Setting {
     }
 }
 
-pub(super) fn write(page: &mut String, shown: &Shown) -> fmt::Result {
-    if shown.settings.is_empty() {
+pub(super) fn write(page: &mut String, settings: &[Setting]) -> fmt::Result {
+    if settings.is_empty() {
         return Ok(());
     }
     writeln!(page, "<section class=\"part\" aria-labelledby=\"_settings\">")?;
     writeln!(page, "<h2 id=\"_settings\">What users fill in</h2>")?;
     writeln!(page, "<div class=\"dialog\">")?;
-    for (index, setting) in shown.settings.iter().enumerate() {
+    for (index, setting) in settings.iter().enumerate() {
         field(page, setting, index)?;
     }
     writeln!(page, "</div>\n</section>")

@@ -7,7 +7,7 @@ use mcp_attune::bundle::{Field, From, Inside, Listed, Locales, Manifest, Resolve
 use mcp_attune::catalog::{Locale, Sheet};
 use mcp_attune::language::{Languages, Tag, own_name};
 
-use super::shown::{Covered, KEYWORDS, Kept, LISTED, LONG, Origin, Read, SHORT, Text, View, cut};
+use super::view::{Covered, KEYWORDS, Kept, LISTED, LONG, Origin, Read, SHORT, Text, View, cut};
 use crate::text::quoted;
 
 /// The most bytes of all locale files together.

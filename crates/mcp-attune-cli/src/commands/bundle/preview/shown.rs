@@ -1,15 +1,13 @@
 //! What a preview shows: the bundle as users of each locale see it, where each text comes from, and its icons.
 
-use mcp_attune::bundle::{Icon, Inside, Locales, Manifest, Size, choose};
-use mcp_attune::language::{Direction, Tag, direction};
+use mcp_attune::bundle::{Icon, Locales, Manifest, Size, choose};
+use mcp_attune::language::Tag;
 
 use super::picture::{self, Picture, Room};
 use super::setting::Setting;
 use super::shelf::Shelf;
+use super::view::{LISTED, Read, View, cut};
 use crate::text::quoted;
-
-/// Reads a file of the bundle, of at most so many bytes; else says why it cannot.
-pub(super) type Read<'a> = &'a dyn Fn(&Inside, usize) -> Result<Vec<u8>, String>;
 
 /// The sizes in which hosts show icons.
 pub(super) const SIDES: [u32; 8] = [16, 24, 32, 48, 64, 128, 256, 512];
@@ -18,14 +16,9 @@ pub(super) const STORE: u32 = 128;
 
 /// What a page has at most of each kind; the rest is counted.
 pub(super) const LOCALES: usize = 100;
-pub(super) const LISTED: usize = 100;
-pub(super) const KEYWORDS: usize = 50;
 const ICONS: usize = 50;
 const SCREENSHOTS: usize = 10;
 const PROBLEMS: usize = 50;
-/// Characters of a text, and of the one that is long.
-pub(super) const SHORT: usize = 1_000;
-pub(super) const LONG: usize = 10_000;
 
 /// A bundle as it is shown.
 #[derive(Debug)]
@@ -45,80 +38,6 @@ pub(super) struct Shown {
     pub(super) setting_texts: usize,
     /// Files that cannot be used, and why.
     pub(super) problems: Vec<String>,
-}
-
-/// A bundle as users of one locale see it.
-#[derive(Debug)]
-pub(super) struct View {
-    /// None for the manifest alone, where it does not say what language it is in.
-    pub(super) tag: Option<Tag>,
-    pub(super) own_name: Option<String>,
-    pub(super) file: Kept,
-    /// The locales whose files are looked at, in this order.
-    pub(super) row: Vec<Tag>,
-    pub(super) display_name: Text,
-    pub(super) author: Text,
-    pub(super) description: Text,
-    pub(super) long_description: Text,
-    pub(super) keywords: Text,
-    pub(super) tools: Vec<(String, Text)>,
-    pub(super) prompts: Vec<(String, Text)>,
-    /// Tools and prompts that the page has no room for.
-    pub(super) more: usize,
-    pub(super) covered: Covered,
-}
-
-/// Where the texts of a locale are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
-    /// In a locale file, whatever else has some.
-    File,
-    /// In the manifest, which is in this language.
-    Manifest,
-    /// With others.
-    Elsewhere,
-}
-
-/// A text and where it comes from; several for keywords.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Text {
-    pub(super) texts: Vec<String>,
-    pub(super) origin: Origin,
-    /// The language that it is in, where that is known.
-    pub(super) language: Option<Tag>,
-}
-
-/// Where a text comes from, as its reader sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// The locale's own file, or the manifest where that is in this language.
-    Own,
-    /// A relative: es-MX for es-UY.
-    Relative(String),
-    /// Another language.
-    Foreign(String),
-    /// There is none.
-    Nowhere,
-}
-
-/// How many texts come from where, of those that the manifest has.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Covered {
-    pub(super) own: usize,
-    pub(super) relatives: usize,
-    /// Those that are in another language.
-    pub(super) missing: Vec<String>,
-}
-
-impl Covered {
-    pub(super) fn total(&self) -> usize {
-        self.own + self.relatives + self.missing.len()
-    }
-
-    /// Rounded down, so that 100 means all.
-    pub(super) fn percent(&self) -> usize {
-        ((self.own + self.relatives) * 100).checked_div(self.total()).unwrap_or(100)
-    }
 }
 
 /// A picture that the manifest names.
@@ -197,26 +116,6 @@ impl Shown {
     }
 }
 
-impl View {
-    /// What it goes by in the page; no tag is written so.
-    pub(super) fn id(&self) -> &str {
-        self.tag.as_ref().map_or("_manifest", Tag::as_str)
-    }
-
-    pub(super) fn direction(&self) -> &'static str {
-        written(self.tag.as_ref())
-    }
-}
-
-/// As HTML writes a direction.
-pub(super) fn written(tag: Option<&Tag>) -> &'static str {
-    match tag.map(direction) {
-        Some(Direction::RightToLeft) => "rtl",
-        Some(Direction::LeftToRight) => "ltr",
-        None => "auto",
-    }
-}
-
 impl Served {
     fn new(icons: &[Icon], side: u32) -> Self {
         let chosen = |theme| {
@@ -250,18 +149,10 @@ fn shots(icons: &[Icon], most: usize, number: usize, read: Read<'_>, room: &mut 
     shots
 }
 
-/// A text, or its beginning.
-pub(super) fn cut(text: &str, most: usize) -> String {
-    let mut cut: String = text.chars().take(most).collect();
-    if text.chars().nth(most).is_some() {
-        cut.push('…');
-    }
-    cut
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::sample::{FILES, MANIFEST, shown};
+    use super::super::view::{LONG, Origin};
     use super::*;
 
     fn ids(shown: &Shown) -> Vec<&str> {

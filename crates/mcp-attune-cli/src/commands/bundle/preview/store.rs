@@ -2,9 +2,10 @@
 
 use std::fmt::{self, Write};
 
+use super::fragments::{Named, Pictures};
 use super::markdown;
-use super::page::{Named, Pictures};
-use super::shown::{Kept, Origin, Shown, Text, View, written};
+use super::shown::Shown;
+use super::view::{Kept, Origin, Text, View, written};
 use crate::html::Escaped;
 
 pub(super) fn write(

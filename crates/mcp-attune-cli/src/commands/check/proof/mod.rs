@@ -14,9 +14,10 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use self::right::{Request, Right};
 use super::asker::{Asker, Opening};
 use super::facts::Place;
+use super::outcome::{Called, Check, Outcome};
 use super::pipe::Pipe;
-use super::report::{Called, Check, Outcome};
-use super::scenario::{self, Need, Scenario};
+use super::scenario::{Need, Scenario};
+use super::scenarios;
 use super::wire::Wire;
 use crate::arguments::{Left, Named};
 
@@ -70,7 +71,7 @@ fn piped(right: Arc<Right>) -> Pipe {
 /// Scenarios for HTTP and for pipes apart.
 fn kinds() -> [Vec<&'static Scenario>; 2] {
     let (pipes, http) =
-        scenario::all().partition(|scenario: &&Scenario| scenario.needs.contains(&Need::Pipe));
+        scenarios::all().partition(|scenario: &&Scenario| scenario.needs.contains(&Need::Pipe));
     [http, pipes]
 }
 
@@ -86,7 +87,7 @@ async fn a_right_server_passes_every_scenario() {
 #[tokio::test]
 async fn every_scenario_fails_a_server_that_is_right_but_for_it() {
     let mut wrong = Vec::new();
-    for scenario in scenario::all() {
+    for scenario in scenarios::all() {
         let checks = judged(&scenario.id(), &[scenario]).await;
         if !checks.iter().all(|check| check.outcome == Outcome::Failed) {
             wrong.push(format!("{}: {:?} {:?}", scenario.id(), checks[0].outcome, checks[0].why));
@@ -146,7 +147,7 @@ async fn a_server_that_is_gone_is_no_verdict() {
     let target = Target::new(Some(&url), &[]).unwrap();
     let mut asker = Asker::open(&target, &Options::default(), &opening, PATIENCE).await.unwrap();
     let place = Place::Http { loopback: true };
-    let all: Vec<_> = scenario::all().collect();
+    let all: Vec<_> = scenarios::all().collect();
     let error = super::judge(&mut asker, place, &opening, &[], &all, PATIENCE).await.err().unwrap();
     assert!(format!("{error:#}").contains("not answer any more"), "{error:#}");
 }
@@ -155,7 +156,7 @@ async fn a_server_that_is_gone_is_no_verdict() {
 #[tokio::test]
 async fn languages_that_only_calls_report_are_judged_too() {
     let rules = ["L", "C7", "C11"];
-    let about_languages: Vec<_> = scenario::all()
+    let about_languages: Vec<_> = scenarios::all()
         .filter(|scenario| rules.iter().any(|rule| scenario.rule.starts_with(rule)))
         .filter(|scenario| !scenario.needs.contains(&Need::Pipe))
         .collect();
@@ -168,7 +169,7 @@ async fn languages_that_only_calls_report_are_judged_too() {
 
 #[tokio::test]
 async fn one_rule_about_languages_is_enough_to_look_at_tools() {
-    let one: Vec<_> = scenario::all().filter(|scenario| scenario.id() == "L4/case").collect();
+    let one: Vec<_> = scenarios::all().filter(|scenario| scenario.id() == "L4/case").collect();
     let checks = judged("speaks-in-calls", &one).await;
     assert_eq!(checks[0].outcome, Outcome::Passed, "{checks:#?}");
     let (_, called, _) = looked_at("nothing", &one, &[], PATIENCE).await;
@@ -177,7 +178,7 @@ async fn one_rule_about_languages_is_enough_to_look_at_tools() {
 
 #[tokio::test]
 async fn a_slow_tool_is_called_once_unless_it_is_named() {
-    let context: Vec<_> = scenario::all().filter(|scenario| scenario.rule.starts_with('C')).collect();
+    let context: Vec<_> = scenarios::all().filter(|scenario| scenario.rule.starts_with('C')).collect();
     let (_, called, left_out) = looked_at("slow-tool", &context, &[], http::SLOW / 2).await;
     let times = |called: &[Called], tool: &str| {
         called.iter().find(|call| call.tool == tool).map(|call| call.times).unwrap_or_default()
@@ -210,7 +211,7 @@ async fn every_call_is_counted() {
 
 #[tokio::test]
 async fn no_tool_is_called_for_what_cannot_apply() {
-    let features: Vec<_> = scenario::all().filter(|scenario| scenario.rule.starts_with('F')).collect();
+    let features: Vec<_> = scenarios::all().filter(|scenario| scenario.rule.starts_with('F')).collect();
     let (_, called, _) = looked_at("claims-nothing", &features, &[], PATIENCE).await;
     assert_eq!(called, []);
 }

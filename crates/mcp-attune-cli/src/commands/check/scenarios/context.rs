@@ -3,12 +3,11 @@
 use mcp_attune_wire::protocol::code::INVALID_PARAMS;
 use serde_json::{Value, json};
 
-use super::super::ask::Ask;
+use super::super::ask::{Ask, EAST, WEST, at};
 use super::super::facts::Facts;
 use super::super::judge::{Seen, Verdict, broken, later, plain, refused, result, served};
 use super::super::scenario::Need::{Context, Languages, Zoned};
 use super::super::scenario::Scenario;
-use super::super::survey::{EAST, WEST, at};
 
 const BESIDE: &str = "clientContext";
 const HARMLESS: &str = "a server that does not know the context ignores it";
