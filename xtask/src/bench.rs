@@ -5,27 +5,23 @@
 //! compared within its round, so that a machine that has other work to do troubles all of them alike. Nothing is
 //! asserted: a missed target is marked in the table.
 
-pub(crate) mod http;
-mod load;
 mod page;
-pub(crate) mod pipe;
-mod process;
-pub(crate) mod servers;
-mod spread;
+
 mod stdio;
-pub(crate) mod streams;
 
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail};
 
+use crate::release;
 use crate::report::hinted;
+use crate::rig::http::{Call, send};
+use crate::rig::load::{Load, Slice, Subject};
+use crate::rig::servers::{Bench, Server, workers};
+use crate::rig::spread::Spread;
+use crate::rig::{call, process, streams};
 use crate::shell::{self, program};
-use http::{Call, send};
-use load::{Load, Slice, Subject};
 use page::{Block, Bound, Table, Targets};
-use servers::{Bench, Server, workers};
-use spread::Spread;
 
 const ROUNDS: usize = 15;
 const CONNECTIONS: [usize; 3] = [1, 16, 64];
@@ -41,7 +37,7 @@ const FILES: usize = 2 * STREAMS + 500;
 pub(crate) fn run() -> Result<()> {
     needs(&[("wrk", "wrk"), ("nginx", "nginx-light")])?;
     raise_limit()?;
-    let bench = Bench::build()?;
+    let bench = build()?;
     let mut targets = Targets::new();
     let through = through(&bench, &mut targets)?;
     let python = python(&bench).unwrap_or_else(|error| format!("Not measured here: {error:#}.\n"));
@@ -64,7 +60,13 @@ pub(crate) fn run() -> Result<()> {
 /// Measures servers that are programs, and nothing else.
 pub(crate) fn stdio() -> Result<()> {
     needs(&[("wrk", "wrk")])?;
-    programs(&Bench::build()?)
+    programs(&build()?)
+}
+
+/// Attune as it is released, beside what cargo builds by itself.
+fn build() -> Result<Bench> {
+    let release::Built { plain, trained } = release::build()?;
+    Bench::of_two(plain, trained)
 }
 
 fn programs(bench: &Bench) -> Result<()> {
@@ -91,16 +93,6 @@ fn raise_limit() -> Result<()> {
     }
     let hint = format!("run it after `ulimit -n {FILES}`, as whoever may do that");
     Err(hinted(format!("{STREAMS} streams need {FILES} open files in a process"), hint))
-}
-
-/// The call that is measured: `execute_sql` with three declared arguments.
-pub(crate) fn call() -> Call {
-    let arguments = r#""query":"SELECT * FROM bookings","region":"eu-west1","shard":7,"dry_run":false"#;
-    Call::modern("tools/call", &format!(r#""name":"execute_sql","arguments":{{{arguments}}}"#))
-        .with("Mcp-Name", "execute_sql")
-        .with("Mcp-Param-Region", "eu-west1")
-        .with("Mcp-Param-Shard", "7")
-        .with("Mcp-Param-Dry-Run", "false")
 }
 
 /// A call passes, and one whose header lies about an argument does what is expected.

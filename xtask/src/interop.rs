@@ -3,24 +3,24 @@
 //! Each part starts servers, lets somebody else's program talk to them directly and through the gateway, and says
 //! what is wrong. What cannot be installed here is an error of its own kind, so that CI can go on without it.
 
+mod install;
+mod leash;
+mod running;
+pub(crate) mod servers;
+mod packages;
 mod aliases;
 mod bound;
 mod bundles;
 mod checks;
 mod clients;
-mod install;
+mod referee;
 mod judged;
 mod judging;
-mod leash;
 mod local;
 mod operating;
-mod packages;
 mod preview;
-mod referee;
 mod replicas;
 mod roles;
-mod running;
-pub(crate) mod servers;
 mod shaped;
 mod when;
 

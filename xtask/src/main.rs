@@ -1,16 +1,29 @@
 //! What the maintainers run: `cargo xtask COMMAND`.
 
-mod bench;
-mod ci;
-mod cldr;
-mod count;
-mod interop;
-mod release;
+// How things are told and started,
 mod report;
 mod shell;
-mod soak;
+
+// what is checked and written,
+mod cldr;
+mod count;
 mod spec;
 mod tidy;
+
+// what runs with other people's software, and for long,
+mod interop;
+
+mod soak;
+
+// what is handed out and measured,
+mod rig;
+
+mod release;
+
+mod bench;
+
+// and all that CI runs.
+mod ci;
 
 use std::process::ExitCode;
 

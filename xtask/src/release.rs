@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::bench::servers::Bench;
 use crate::report::hinted;
+use crate::rig::servers::Bench;
 use crate::shell::{self, built, cargo, program};
 
 /// Everything of it, in the folder of what is built.

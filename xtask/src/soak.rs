@@ -10,10 +10,10 @@
 //! 4. Afterwards the next call works, the gateway holds about as much memory as after a tenth of the calls, and as many
 //!    file descriptors as at the start.
 
-mod caller;
-mod process;
 mod random;
 mod upstream;
+mod caller;
+mod process;
 
 use std::collections::BTreeMap;
 use std::fs;

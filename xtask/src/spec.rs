@@ -2,10 +2,10 @@
 //! What the ledger says is also written out for reading, as docs/rules.md.
 
 mod cases;
-mod check;
 mod ids;
 mod ledger;
 mod listing;
+mod check;
 mod page;
 
 use anyhow::{Context, Result};

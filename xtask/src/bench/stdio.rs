@@ -4,12 +4,13 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use super::load::{Load, Slice, Subject};
 use super::page::{Bound, Table, Targets};
-use super::pipe::Pipe;
-use super::servers::{Bench, Server};
-use super::spread::Spread;
-use super::{ROUNDS, USUAL, call, check, column, compared, process, rounds};
+use super::{ROUNDS, USUAL, check, column, compared, rounds};
+use crate::rig::load::{Load, Slice, Subject};
+use crate::rig::pipe::Pipe;
+use crate::rig::servers::{Bench, Server};
+use crate::rig::spread::Spread;
+use crate::rig::{call, process};
 
 /// Calls of one slice over a pipe.
 const CALLS: usize = 500;

@@ -5,12 +5,12 @@
 //! a legacy version: over HTTP the gateway tells it what the server speaks. What differs is done a second time; if it
 //! is the same then, it is named as flaky, and counts for nothing.
 
+pub(super) mod list;
+mod site;
 pub(super) mod audit;
 pub(super) mod catalog;
 mod ends;
-pub(super) mod list;
 mod outcomes;
-mod site;
 
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};

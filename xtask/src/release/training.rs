@@ -5,10 +5,10 @@ use std::thread;
 
 use anyhow::{Context, Result, bail};
 
-use crate::bench::http::{Call, Connection, Told};
-use crate::bench::pipe::Pipe;
-use crate::bench::servers::Bench;
-use crate::bench::{call, streams};
+use crate::rig::http::{Call, Connection, Told};
+use crate::rig::pipe::Pipe;
+use crate::rig::servers::Bench;
+use crate::rig::{call, streams};
 
 const CONNECTIONS: usize = 16;
 /// How often each of them asks for everything.

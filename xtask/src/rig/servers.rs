@@ -12,7 +12,6 @@ use anyhow::{Context, Result, bail};
 
 use super::load::Subject;
 use super::process;
-use crate::release;
 use crate::shell::{self, program};
 
 /// A running server.
@@ -103,8 +102,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// Attune as it is released, beside what cargo builds by itself.
-    pub(crate) fn build() -> Result<Self> {
-        let release::Built { plain, trained } = release::build()?;
+    pub(crate) fn of_two(plain: PathBuf, trained: PathBuf) -> Result<Self> {
         Ok(Self { attune: trained, ..Self::of(plain)? })
     }
 
