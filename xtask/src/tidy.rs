@@ -3,6 +3,7 @@
 mod crates;
 mod documents;
 mod protocol;
+mod order;
 mod source;
 mod words;
 
@@ -38,6 +39,7 @@ pub(crate) fn run() -> Result<()> {
             findings.extend(documents::check(path, text, &exists, &has_command));
         }
     }
+    findings.extend(order::check(&files));
     conclude("tidy", "each line above says where, what, and what to do", &findings)
 }
 
