@@ -8,10 +8,9 @@ use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::task::{Context, Poll};
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
-use tower_service::Service;
+use hyper::service::Service;
 
 use crate::Body;
 use crate::config::Config;
@@ -81,11 +80,7 @@ impl Service<Request<Body>> for Admin {
     type Error = Infallible;
     type Future = Ready<Result<Response<Body>, Infallible>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    fn call(&self, request: Request<Body>) -> Self::Future {
         ready(Ok(self.answer(&request)))
     }
 }

@@ -25,9 +25,8 @@ use crate::config::Config;
 use crate::descriptors;
 use crate::inspect;
 use crate::listen::{Drained, Limits, Phase, Tls, Traffic, serve, serve_on};
-use crate::listening::Listening;
-use crate::reload::{Calling, Current, FileStamp, Follow, ReloadHook, certificate_stamps, limits};
-use crate::stack::{Lasting, Unservable, stack};
+use crate::reload::{Current, FileStamp, Follow, ReloadHook, ServeCurrent, certificate_stamps, limits};
+use crate::stack::{SharedState, Unservable, stack};
 use crate::workers::Workers;
 
 /// How long who asks the admin listener may take at the end.
@@ -91,7 +90,7 @@ pub struct Gateway {
     admin: TcpListener,
     tls: Option<Tls>,
     certificate: Option<[FileStamp; 2]>,
-    lasting: Lasting,
+    shared: SharedState,
     limits: Limits,
     workers: Workers,
     tries: bool,
@@ -115,8 +114,8 @@ impl Gateway {
     /// [`NotStarted`], with what to mend.
     pub async fn bind_logging(config: Config, access: AccessLog) -> Result<Self, NotStarted> {
         inspect::warn(&config);
-        let lasting = Lasting::new(access).map_err(NotStarted::Keys)?;
-        let current = Current::new(stack(&config, &lasting).map_err(NotStarted::Unservable)?);
+        let shared = SharedState::new(access).map_err(NotStarted::Keys)?;
+        let current = Current::new(stack(&config, &shared).map_err(NotStarted::Unservable)?);
         let certificate = certificate_stamps(&config);
         let tls = match &config.server.tls {
             Some(files) => Some(read_tls(&files.cert, &files.key)?),
@@ -127,7 +126,7 @@ impl Gateway {
         // The newest descriptor has the highest number.
         let limits =
             possible(limits(&config), config.limits.upstream_connections(), descriptors::number(&admin) + 1);
-        lasting.metrics.access.follow(&config);
+        shared.metrics.access.follow(&config);
         let (workers, hook) = (Workers::none(), ReloadHook::default());
         Ok(Self {
             config,
@@ -136,7 +135,7 @@ impl Gateway {
             admin,
             tls,
             certificate,
-            lasting,
+            shared,
             limits,
             workers,
             tries: false,
@@ -204,9 +203,8 @@ impl Gateway {
         mut control: mpsc::UnboundedReceiver<Control>,
     ) -> Drained {
         let (phase, phases) = watch::channel(Phase::Serve);
-        let (stop, stopped) = watch::channel(false);
         let (end_admin, admin_ends) = oneshot::channel::<()>();
-        let answers = Admin::new(self.lasting.metrics.clone(), &self.config);
+        let answers = Admin::new(self.shared.metrics.clone(), &self.config);
         let admin = answers.clone();
         let admin = move |_| admin.clone();
         let admin_limits = Limits { drain: ADMIN_DRAIN, ..Limits::default() };
@@ -215,9 +213,9 @@ impl Gateway {
         });
         let current = {
             let current = self.current.clone();
-            move |peer| Listening::new(Calling { current: current.clone(), peer }, stopped.clone())
+            move |peer| ServeCurrent { current: current.clone(), peer }
         };
-        let traffic = self.lasting.metrics.traffic.clone();
+        let traffic = self.shared.metrics.traffic.clone();
         let tls = self.tls.clone();
         let callers = async {
             let drained =
@@ -231,7 +229,7 @@ impl Gateway {
             file: file.as_deref(),
             config: &self.config,
             current: &self.current,
-            lasting: &self.lasting,
+            shared: &self.shared,
             admin: &answers,
             tls: self.tls.as_ref(),
             certificate: self.certificate,
@@ -242,7 +240,7 @@ impl Gateway {
             answers.need(self.current.meters());
         }
         let ending = async {
-            let stages = Stages { phase, stop, admin: &answers };
+            let stages = Stages { phase, stopping: &self.shared.stopping, admin: &answers };
             let delay = tokio::select! {
                 last = serve_until_told(&mut control, &reload) => match last {
                     Control::Terminate => self.config.server.shutdown_delay,
@@ -256,7 +254,7 @@ impl Gateway {
             ended = async { tokio::join!(callers, admin) } => ended,
             ended = ending => ended,
         };
-        self.lasting.children.end().await;
+        self.shared.children.end().await;
         drained
     }
 }
@@ -283,7 +281,7 @@ fn possible(mut limits: Limits, behind: usize, in_use: u64) -> Limits {
 struct Stages<'a> {
     phase: watch::Sender<Phase>,
     /// Ends the streams that never end by themselves.
-    stop: watch::Sender<bool>,
+    stopping: &'a watch::Sender<bool>,
     admin: &'a Admin,
 }
 
@@ -301,7 +299,7 @@ impl Stages<'_> {
         }
         tracing::info!("stopping: no new connections, running calls may finish");
         self.phase.send_replace(Phase::Finish);
-        self.stop.send_replace(true);
+        self.stopping.send_replace(true);
         told_to_end(control).await;
         tracing::warn!("stopping at once: running calls are cut");
         self.phase.send_replace(Phase::Cut);

@@ -10,41 +10,56 @@
     )
 )]
 
-pub mod access;
-
-mod admin;
-mod body;
-mod caller_keys;
-mod descriptors;
-mod health;
-mod http1;
-mod metrics;
-mod refusal;
-mod slots;
-mod tally;
-mod wake;
-
-pub mod workers;
+// A module uses only modules above it: first what knows nothing of the gateway, then what a request meets, from the server
+// behind outwards, and last what runs it all.
 
 pub mod config;
+pub mod workers;
 
-pub mod guard;
-pub mod listen;
+mod body;
+mod descriptors;
+mod http1;
+mod refusal;
+mod wake;
+
+pub mod access;
 pub mod request_id;
+
+mod caller_keys;
+mod slots;
+
+pub mod listen;
+
+mod upstream_error;
+
+mod health;
+mod metrics;
+mod probe;
+
 pub mod upstream;
 
 mod child;
-pub mod inspect;
 mod look;
+mod tally;
+
+mod mount;
+mod open_streams;
+mod permits;
 mod route;
 
-pub mod stack;
-pub mod stdio;
+mod dispatch;
 
-mod listening;
+pub mod guard;
+pub mod stack;
+
+mod admin;
+
+pub mod inspect;
+
 mod reload;
 
 pub mod gateway;
+pub mod stdio;
 
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]

@@ -23,7 +23,7 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::access::AccessLog;
 use crate::health::{Health, UpstreamState};
 use crate::listen::Traffic;
-use crate::upstream::UpstreamError;
+use crate::upstream_error::UpstreamError;
 
 /// The content type of [`Metrics::text`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

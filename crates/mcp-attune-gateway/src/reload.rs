@@ -10,23 +10,20 @@ use std::convert::Infallible;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use http::{Request, Response};
+use hyper::service::Service;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
-use tower_service::Service;
 
 use crate::Body;
 use crate::admin::Admin;
 use crate::config::{Config, Unusable};
-use crate::guard::Guarded;
 use crate::inspect;
 use crate::listen::{Limits, Peer, Tls};
 use crate::metrics::Meter;
-use crate::request_id::Naming;
-use crate::stack::{Answer, Lasting, Stack, stack};
+use crate::stack::{SharedState, Stack, StackFuture, stack};
 
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -111,7 +108,7 @@ pub(crate) struct Follow<'a> {
     /// The configuration at the start.
     pub(crate) config: &'a Config,
     pub(crate) current: &'a Current,
-    pub(crate) lasting: &'a Lasting,
+    pub(crate) shared: &'a SharedState,
     pub(crate) admin: &'a Admin,
     pub(crate) tls: Option<&'a Tls>,
     /// The state that its files were in when they were read.
@@ -161,7 +158,7 @@ impl Follow<'_> {
         let next = match Config::load(file) {
             Ok(next) => next,
             Err(wrong) => {
-                self.lasting.metrics.reloaded(false);
+                self.shared.metrics.reloaded(false);
                 let wrong = match wrong {
                     Unusable::Unreadable(why) => format!("{}: {why}", file.display()),
                     Unusable::Wrong(findings) => findings.to_string(),
@@ -177,7 +174,7 @@ impl Follow<'_> {
             }
             return;
         }
-        match stack(&next, self.lasting) {
+        match stack(&next, self.shared) {
             Ok(stack) => {
                 inspect::warn(&next);
                 self.current.replace(stack);
@@ -186,15 +183,15 @@ impl Follow<'_> {
                     self.admin.need(self.current.meters());
                 }
                 *looking = self.current.look(self.tries);
-                self.lasting.metrics.access.follow(&next);
+                self.shared.metrics.access.follow(&next);
                 self.hook.tell(&next);
-                self.lasting.metrics.reloaded(true);
+                self.shared.metrics.reloaded(true);
                 tracing::info!("the new configuration is in place");
                 self.tell_waiting(&next);
                 *config = next;
             }
             Err(wrong) => {
-                self.lasting.metrics.reloaded(false);
+                self.shared.metrics.reloaded(false);
                 tracing::error!("the new configuration cannot be served, the old one keeps serving: {wrong}");
             }
         }
@@ -248,24 +245,19 @@ impl Current {
     }
 }
 
-/// The stack that serves now, for one caller.
+/// The stack that serves now, for one connection.
 #[derive(Clone, Debug)]
-pub(crate) struct Calling {
+pub(crate) struct ServeCurrent {
     pub(crate) current: Current,
     pub(crate) peer: Peer,
 }
 
-impl Service<Request<Body>> for Calling {
+impl Service<Request<Body>> for ServeCurrent {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Naming<Guarded<Answer>>;
+    type Future = StackFuture;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        // The stack is always ready: it answers instead of waiting.
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    fn call(&self, request: Request<Body>) -> StackFuture {
         self.current.0.read().unwrap_or_else(PoisonError::into_inner).answer(request, self.peer)
     }
 }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use http::{HeaderName, HeaderValue, Request, Response};
+use hyper::service::Service;
 use tracing::Instrument;
 use tracing::instrument::Instrumented;
 
@@ -87,9 +88,45 @@ impl Drop for Working<'_> {
     }
 }
 
-/// Names requests.
+/// A service whose requests have names.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct RequestIds<S> {
+    names: Names,
+    inner: S,
+}
+
+impl<S> RequestIds<S> {
+    pub(crate) fn new(inner: S) -> Self {
+        Self { names: Names::default(), inner }
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for RequestIds<S>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+{
+    type Response = Response<R>;
+    type Error = S::Error;
+    type Future = Naming<S::Future>;
+
+    fn call(&self, mut request: Request<B>) -> Naming<S::Future> {
+        let id = self.names.name(request.headers().get(ID_HEADER));
+        let parent = request.headers().get(TRACE_HEADER).cloned();
+        let trace = parent.as_ref().and_then(trace);
+        let span = tracing::info_span!(target: SPANS, "request", id = id.to_str().unwrap_or_default(), trace);
+        request.headers_mut().insert(ID_HEADER, id.clone());
+        let mut name = Some(Name { id, parent });
+        // Also for what is done before the first wait.
+        let working = Working::on(&mut name);
+        let answer = span.in_scope(|| self.inner.call(request));
+        drop(working);
+        Naming { answer: answer.instrument(span), name }
+    }
+}
+
+/// Gives names to requests.
+#[derive(Debug)]
+struct Names {
     /// Begins anywhere, so that two processes do not give the same names.
     count: AtomicU64,
 }
@@ -101,25 +138,6 @@ impl Default for Names {
 }
 
 impl Names {
-    /// Begins to answer a request under its name.
-    pub(crate) fn begin<B, F>(
-        &self,
-        mut request: Request<B>,
-        answer: impl FnOnce(Request<B>) -> F,
-    ) -> Naming<F> {
-        let id = self.name(request.headers().get(ID_HEADER));
-        let parent = request.headers().get(TRACE_HEADER).cloned();
-        let trace = parent.as_ref().and_then(trace);
-        let span = tracing::info_span!(target: SPANS, "request", id = id.to_str().unwrap_or_default(), trace);
-        request.headers_mut().insert(ID_HEADER, id.clone());
-        let mut name = Some(Name { id, parent });
-        // Also for what is done before the first wait.
-        let working = Working::on(&mut name);
-        let answer = span.in_scope(|| answer(request));
-        drop(working);
-        Naming { answer: answer.instrument(span), name }
-    }
-
     /// The caller's name where it is short and plain, else one that this process has not given before.
     fn name(&self, given: Option<&HeaderValue>) -> HeaderValue {
         let plain = |value: &&HeaderValue| {

@@ -18,16 +18,16 @@ use crate::request_id::ID_HEADER;
 use crate::slots::Permit;
 use crate::{Body, BoxError};
 
-/// A request that runs. It is counted when this is dropped, whichever way that comes about, and its place among the
-/// running calls is free again.
+/// A request that runs. It is counted when this is dropped, whichever way that comes about, and its permit is free again.
 pub(crate) struct Tally {
     meter: Meter,
     began: Instant,
     method: &'static str,
-    /// None where nobody gives one.
+    /// None until there is an answer.
     account: Option<Account>,
     /// None until there is an answer.
     status: Option<StatusCode>,
+    /// Whether the body broke off.
     failed: bool,
     /// Whether all of the answer was taken.
     whole: bool,
@@ -37,19 +37,27 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// `permit` is free again when the request is over; `endpoint`: whether the request is for the endpoint, and not for a path beside it.
-    pub(crate) fn new<B>(meter: Meter, permit: Option<Permit>, request: &Request<B>, endpoint: bool) -> Self {
-        meter.began();
-        let is_logged = meter.access().is_enabled();
-        let request_id = is_logged.then(|| request.headers().get(&ID_HEADER).cloned());
+    /// Begins to count a request for the endpoint. `permit` is free again when the request is over.
+    pub(crate) fn new<B>(meter: &Meter, permit: Option<Permit>, request: &Request<B>) -> Self {
         let method = match *request.method() {
-            _ if !endpoint => "beside",
             Method::GET => "GET",
             Method::DELETE => "DELETE",
             _ => "other",
         };
+        Self::begin(meter, permit, request, method)
+    }
+
+    /// Begins to count a request for a path beside the endpoint.
+    pub(crate) fn off_endpoint<B>(meter: &Meter, permit: Permit, request: &Request<B>) -> Self {
+        Self::begin(meter, Some(permit), request, "beside")
+    }
+
+    fn begin<B>(meter: &Meter, permit: Option<Permit>, request: &Request<B>, method: &'static str) -> Self {
+        meter.began();
+        let is_logged = meter.access().is_enabled();
+        let request_id = is_logged.then(|| request.headers().get(&ID_HEADER).cloned());
         Self {
-            meter,
+            meter: meter.clone(),
             began: Instant::now(),
             method,
             account: None,
@@ -61,25 +69,13 @@ impl Tally {
         }
     }
 
-    /// The server behind gave no answer.
-    pub(crate) fn fail(&mut self) {
-        self.failed = true;
-    }
-
-    /// What became of it.
-    pub(crate) fn account(&mut self, account: Account) {
-        self.account = Some(account);
-    }
-
-    /// There is an answer: it is counted when its body is over.
-    pub(crate) fn answered<B>(mut self, mut answer: Response<B>) -> Response<Body>
+    /// There is an answer, and what became of the request: it is counted when the answer's body is over.
+    pub(crate) fn answered<B>(mut self, answer: Response<B>, account: Account) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes, Error = BoxError> + Send + 'static,
     {
-        if let Some(account) = answer.extensions_mut().remove() {
-            self.account = Some(account);
-        }
-        self.method = self.account.as_ref().and_then(|account| account.method).unwrap_or(self.method);
+        self.method = account.method.unwrap_or(self.method);
+        self.account = Some(account);
         self.status = Some(answer.status());
         let time = self.began.elapsed();
         self.meter.answered_in(self.method, time);
@@ -156,7 +152,7 @@ impl Drop for Tally {
 }
 
 pin_project_lite::pin_project! {
-    /// A body that keeps its request's place until it is over.
+    /// A body that keeps its request's permit until it is over.
     struct Counted<B> {
         #[pin]
         body: B,

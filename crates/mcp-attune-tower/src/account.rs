@@ -49,7 +49,8 @@ struct Later {
 
 impl Account {
     /// What becomes of a request that is answered with a reply of our own.
-    pub(crate) fn of(reply: &Reply) -> Self {
+    #[must_use]
+    pub fn of(reply: &Reply) -> Self {
         let account =
             Self { broken: reply.rules.clone(), refused: !reply.rules.is_empty(), ..Self::default() };
         if !account.refused {

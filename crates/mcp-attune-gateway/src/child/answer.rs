@@ -109,10 +109,10 @@ pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
     answer
 }
 
-/// What is not JSON is not read at all.
-pub(crate) fn not_json(headers: &HeaderMap) -> Option<Response<Body>> {
+/// What is said of a body that is not JSON.
+pub(super) fn not_json(headers: &HeaderMap) -> Option<Reply> {
     let what = "the body is no application/json; send JSON, and Content-Type: application/json";
-    (media(headers) != Media::Json).then(|| refusal::answer(&Reply::not_taken(415, "G11", &what)))
+    (media(headers) != Media::Json).then(|| Reply::not_taken(415, "G11", &what))
 }
 
 #[cfg(test)]

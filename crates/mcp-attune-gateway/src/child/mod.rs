@@ -17,7 +17,6 @@
 //! Rules: G2, G4, G5, G9, G11, H14, H15.
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -50,11 +49,13 @@ mod shared;
 mod slots;
 mod streams;
 
-pub(crate) use answer::not_json;
 pub(crate) use children::Children;
 
-use crate::upstream::UpstreamError;
-use crate::{Body, BoxError, config, refusal};
+use crate::metrics::Meter;
+use crate::upstream::{
+    Metered, Requester, Upstream, UpstreamError, UpstreamFuture, UpstreamResult, metered_body,
+};
+use crate::{Body, config, refusal};
 use backoff::Backoff;
 use era::Speaks;
 use session::Session;
@@ -356,9 +357,6 @@ impl Inner {
         if method != Method::POST {
             return self.without_message(&method, &headers).await;
         }
-        if let Some(refused) = not_json(&headers) {
-            return Ok(refused);
-        }
         let message = match Message::parse(&body) {
             Ok(message) => message,
             Err(unreadable) => return Ok(refusal::answer(&Reply::from(&unreadable))),
@@ -372,40 +370,43 @@ impl Inner {
 }
 
 impl ChildUpstream {
-    /// The program and its arguments, as a log may show them: arguments can hold secrets.
-    pub(crate) fn program(&self) -> &str {
-        &self.0.options.program.name
-    }
-
-    /// Starts the program where it is needed to know what it speaks, and says whether it answers.
-    pub(crate) async fn reach(&self) -> Result<(), UpstreamError> {
-        self.0.ready().await.map(drop)
-    }
-
     fn new(inner: Arc<Inner>) -> Self {
         Self(inner)
     }
+}
 
-    /// Answers a request of the caller with these keys.
-    pub(crate) fn call<B>(
-        &self,
-        request: Request<B>,
-        keys: CallerKeys,
-    ) -> Pin<Box<dyn Future<Output = Result<Response<Body>, UpstreamError>> + Send>>
-    where
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
+impl Upstream for ChildUpstream {
+    fn call(&self, request: Request<Body>, requester: Requester, meter: &Meter) -> UpstreamFuture {
         let inner = Arc::clone(&self.0);
-        Box::pin(async move {
+        let answer = async move {
             let (head, body) = request.into_parts();
             // The layer has read it, up to its bound; what is no POST has no body that matters.
             let body = match head.method {
                 Method::POST => body.collect().await.map_err(|_| UpstreamError::Caller)?.to_bytes(),
                 _ => Bytes::new(),
             };
-            inner.handle(head.method, head.headers, body, keys).await
-        })
+            inner.handle(head.method, head.headers, body, requester.keys).await
+        };
+        Box::pin(Metered::new(answer, meter, metered_body))
+    }
+
+    /// What is no JSON is not read at all.
+    fn refuse(&self, request: &Request<Body>) -> Option<Reply> {
+        (request.method() == Method::POST).then(|| answer::not_json(request.headers()))?
+    }
+
+    /// Starts the program where it is needed to know what it speaks, and says whether it answers.
+    fn reach(&self) -> UpstreamResult<'_, ()> {
+        Box::pin(async { self.0.ready().await.map(drop) })
+    }
+
+    /// The program without its arguments, which can hold secrets.
+    fn name(&self) -> String {
+        format!("`{}`", self.0.options.program.name)
+    }
+
+    fn is_program(&self) -> bool {
+        true
     }
 }
 

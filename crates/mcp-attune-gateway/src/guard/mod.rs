@@ -1,4 +1,4 @@
-//! Who may knock: `Host` and `Origin`, and what browsers are told.
+//! Rejects requests that name a foreign `Host` or `Origin`, and tells browsers what they may read.
 //!
 //! 1. Every `Host` that a request names, in its target, in `:authority` or in `Host`, is loopback or listed.
 //! 2. Every `Origin` that it names is loopback or listed. None is fine: only browsers send it. `null` is an
@@ -31,10 +31,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use http::{Request, Response};
+use hyper::service::Service;
 use mcp_attune_wire::reply::Reply;
 use prometheus_client::metrics::counter::Counter;
-use tower_layer::Layer;
-use tower_service::Service;
 
 mod cors;
 
@@ -43,18 +42,19 @@ pub use mcp_attune_tower::guard::{Allowed, BadEntry, Foreign};
 use crate::Body;
 use crate::refusal;
 
-/// Puts a [`Guard`] around a service.
+/// A service that only the allowed can call.
 #[derive(Clone, Debug)]
-pub struct GuardLayer {
+pub struct Guard<S> {
     allowed: Arc<Allowed>,
     refused: Counter,
+    inner: S,
 }
 
-impl GuardLayer {
-    /// The hosts and origins that are let in.
+impl<S> Guard<S> {
+    /// Lets these hosts and origins in.
     #[must_use]
-    pub fn new(allowed: Allowed) -> Self {
-        Self { allowed: Arc::new(allowed), refused: Counter::default() }
+    pub fn new(allowed: Allowed, inner: S) -> Self {
+        Self { allowed: Arc::new(allowed), refused: Counter::default(), inner }
     }
 
     /// Counts here what is refused.
@@ -62,13 +62,17 @@ impl GuardLayer {
     pub fn counting(self, refused: Counter) -> Self {
         Self { refused, ..self }
     }
+}
 
-    /// Lets a request in, or answers it.
-    pub(crate) fn admit<B, F>(
-        &self,
-        request: Request<B>,
-        inside: impl FnOnce(Request<B>) -> F,
-    ) -> Guarded<F> {
+impl<S, B> Service<Request<B>> for Guard<S>
+where
+    S: Service<Request<B>, Response = Response<Body>>,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Guarded<S::Future>;
+
+    fn call(&self, request: Request<B>) -> Guarded<S::Future> {
         if let Err(foreign) = self.allowed.check(&request) {
             tracing::warn!(rule = "H15", "a request is refused: {foreign}");
             self.refused.inc();
@@ -80,40 +84,7 @@ impl GuardLayer {
             return Guarded { state: State::Answered { answer: Some(answer) } };
         }
         let readable = cors::readable_by(&self.allowed, request.headers());
-        Guarded { state: State::Runs { future: inside(request), readable } }
-    }
-}
-
-impl<S> Layer<S> for GuardLayer {
-    type Service = Guard<S>;
-
-    fn layer(&self, inner: S) -> Guard<S> {
-        Guard { inner, layer: self.clone() }
-    }
-}
-
-/// A service that only the allowed can call.
-#[derive(Clone, Debug)]
-pub struct Guard<S> {
-    inner: S,
-    layer: GuardLayer,
-}
-
-impl<S, B> Service<Request<B>> for Guard<S>
-where
-    S: Service<Request<B>, Response = Response<Body>>,
-{
-    type Response = Response<Body>;
-    type Error = S::Error;
-    type Future = Guarded<S::Future>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request<B>) -> Guarded<S::Future> {
-        let Self { inner, layer } = self;
-        layer.admit(request, |request| inner.call(request))
+        Guarded { state: State::Runs { future: self.inner.call(request), readable } }
     }
 }
 

@@ -7,15 +7,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Request, Response};
+use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::{self, Builder};
-use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::server::TlsStream;
-use tower_service::Service;
 
 use super::entry::{Entry, TurnedAway};
 use super::framing::{Framed, Verdicts};
@@ -131,7 +130,7 @@ impl Door {
     {
         let http = Arc::clone(&self.http);
         let entry = Entry {
-            service: TowerToHyperService::new(visit.service.clone()),
+            service: visit.service.clone(),
             limits: Arc::clone(&self.limits),
             pulse: Arc::clone(&visit.pulse),
             verdicts,

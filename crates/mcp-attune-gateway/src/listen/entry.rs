@@ -13,10 +13,9 @@ use http::{Request, Response, Version};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
-use hyper_util::service::TowerToHyperService;
+use hyper::service::Service;
 use mcp_attune_tower::boxed;
 use mcp_attune_wire::reply::Reply;
-use tower_service::Service;
 
 use super::framing::Verdicts;
 use super::pulse::{Answer, Pulse, Running};
@@ -29,19 +28,19 @@ use crate::{Body, BoxError};
 /// The service, as a connection calls it.
 #[derive(Debug)]
 pub(super) struct Entry<S> {
-    pub(super) service: TowerToHyperService<S>,
+    pub(super) service: S,
     pub(super) limits: Arc<Limits>,
     pub(super) pulse: Arc<Pulse>,
     pub(super) verdicts: Arc<Verdicts>,
 }
 
-impl<S> hyper::service::Service<Request<Incoming>> for Entry<S>
+impl<S> Service<Request<Incoming>> for Entry<S>
 where
-    S: Service<Request<Body>, Response = Response<Body>> + Clone,
+    S: Service<Request<Body>, Response = Response<Body>>,
 {
     type Response = Response<Answer>;
     type Error = S::Error;
-    type Future = Entered<<TowerToHyperService<S> as hyper::service::Service<Request<Body>>>::Future>;
+    type Future = Entered<S::Future>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let running = Some(Running::new(&self.pulse));
@@ -198,11 +197,7 @@ impl Service<Request<Body>> for TurnedAway {
     type Error = Infallible;
     type Future = Ready<Result<Response<Body>, Infallible>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
+    fn call(&self, request: Request<Body>) -> Self::Future {
         let reply = Reply::failed(503, None, &"there are too many connections; try again later");
         let mut answer = refusal::answer_to(&reply, request.headers());
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));

@@ -27,13 +27,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Request, Response};
+use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use prometheus_client::metrics::{counter::Counter, gauge::Gauge};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
-use tower_service::Service;
 
 mod connection;
 mod entry;
@@ -123,6 +123,13 @@ pub struct Peer {
     pub tls: bool,
 }
 
+/// The body of a request, and where the request comes from: what all layers of the gateway pass on with its head.
+#[derive(Debug)]
+pub(crate) struct Arrival {
+    pub(crate) body: Body,
+    pub(crate) peer: Peer,
+}
+
 /// Why the body of a request is not whole.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -182,7 +189,7 @@ pub enum Phase {
 }
 
 /// Takes connections and gives their requests to the service that `service` makes for each of them, until `shutdown`; returns
-/// when the last is gone. When the returned future is dropped, all connections are cut.
+/// when the last is gone. A service is hyper's: it is shared, and always ready. When the returned future is dropped, all connections are cut.
 pub async fn serve<S>(
     listener: TcpListener,
     service: impl Fn(Peer) -> S + Send,

@@ -17,9 +17,9 @@ use bytes::{Bytes, BytesMut};
 use http::header::CONNECTION;
 use http::{Request, Response};
 use http_body::Body as _;
+use hyper::service::Service;
 use mcp_attune_tower::full;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tower_service::Service;
 
 use super::Limits;
 use super::pulse::{Answer, Pulse, Running};
@@ -105,7 +105,6 @@ where
                         return self.poll_close(cx);
                     }
                     if !self.read.is_empty() {
-                        ready!(self.service.poll_ready(cx)).map_err(Into::into)?;
                         match take_plain(&mut self.read, self.bounds) {
                             Some(request) => self.begin(request),
                             None => return Poll::Ready(Ok(self.give_away())),

@@ -24,9 +24,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -34,7 +32,6 @@ use http::uri::Scheme;
 use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use mcp_attune_tower::{boxed, full};
 use rustls::pki_types::CertificateDer;
-use tower_service::Service;
 
 mod connect;
 mod error;
@@ -42,16 +39,21 @@ mod hop;
 mod lane;
 mod path;
 mod pool;
+mod service;
 
-pub use error::UpstreamError;
 pub(crate) use path::path_behind;
+pub(crate) use service::{
+    Metered, Requester, Upstream, UpstreamFuture, UpstreamResult, UpstreamService, metered_body,
+};
+
+pub use crate::upstream_error::UpstreamError;
 
 use crate::body::Timed;
 use crate::listen::Peer;
+use crate::metrics::Meter;
 use crate::{Body, BoxError, workers};
 use connect::Connector;
-pub(crate) use lane::Coming;
-use lane::Driven;
+use lane::{Coming, Driven};
 use pool::Pool;
 
 /// How to reach one server.
@@ -138,24 +140,37 @@ impl fmt::Display for Setup {
 
 impl Error for Setup {}
 
-/// A server behind, as a service. A clone is the same server with the same connections.
-///
-/// `Host` is set for it. [`Peer`], where the request's extensions have it, goes into
-/// `X-Forwarded-For` and `X-Forwarded-Proto`. An answer's body fails with an [`UpstreamError`].
+/// A server behind over HTTP. A clone is the same server with the same connections.
 #[derive(Clone, Debug)]
 pub struct HttpUpstream {
     shared: Arc<Shared>,
 }
 
-/// The body of an answer.
-pub(crate) type Answer = Coming<Timed<Driven, UpstreamError>>;
+/// The body of an answer. It fails with an [`UpstreamError`].
+pub struct UpstreamBody(Coming<Timed<Driven, UpstreamError>>);
 
-impl Answer {
-    pub(crate) fn body(self) -> Body {
-        match self {
-            Self::Whole(bytes) => full(bytes),
-            Self::Driven(driven) => boxed(driven),
+impl UpstreamBody {
+    /// The body as one of the gateway's.
+    #[must_use]
+    pub fn into_body(self) -> Body {
+        match self.0 {
+            Coming::Whole(bytes) => full(bytes),
+            Coming::Driven(driven) => boxed(driven),
         }
+    }
+
+    /// The same, and what fails in it is counted. A body that has come cannot fail any more.
+    fn metered(self, meter: &Meter) -> Body {
+        match self.0 {
+            Coming::Whole(bytes) => full(bytes),
+            Coming::Driven(driven) => metered_body(driven, meter),
+        }
+    }
+}
+
+impl fmt::Debug for UpstreamBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UpstreamBody").finish_non_exhaustive()
     }
 }
 
@@ -194,12 +209,13 @@ impl HttpUpstream {
 }
 
 impl HttpUpstream {
-    /// Calls the server: what the service does, without boxes.
-    pub(crate) fn answer<B>(
+    /// Calls the server, without boxing what waits for its answer. `Host` is set for it; `peer`, where there is one, goes into
+    /// `X-Forwarded-For` and `X-Forwarded-Proto`.
+    pub fn answer<B>(
         &self,
         request: Request<B>,
         peer: Option<Peer>,
-    ) -> impl Future<Output = Result<Response<Answer>, UpstreamError>> + Send + use<B>
+    ) -> impl Future<Output = Result<Response<UpstreamBody>, UpstreamError>> + Send + use<B>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
@@ -211,16 +227,34 @@ impl HttpUpstream {
     }
 }
 
-impl HttpUpstream {
-    /// Where the server is.
-    pub(crate) fn url(&self) -> &Uri {
-        &self.shared.options.url
+impl Upstream for HttpUpstream {
+    fn call(&self, request: Request<Body>, requester: Requester, meter: &Meter) -> UpstreamFuture {
+        Box::pin(Metered::new(self.answer(request, requester.peer), meter, UpstreamBody::metered))
+    }
+
+    fn call_off_endpoint(
+        &self,
+        request: Request<Body>,
+        requester: Requester,
+    ) -> UpstreamResult<'static, Response<Body>> {
+        let answer = self.answer(request, requester.peer);
+        Box::pin(async move { Ok(answer.await?.map(UpstreamBody::into_body)) })
     }
 
     /// Whether a connection to the server can be had. It is closed at once.
-    pub(crate) async fn reach(&self) -> Result<(), UpstreamError> {
-        let Some(pool) = self.shared.pools.get(workers::number()) else { return Err(UpstreamError::Broken) };
-        pool.reach().await
+    fn reach(&self) -> UpstreamResult<'_, ()> {
+        Box::pin(async {
+            let pool = self.shared.pools.get(workers::number()).ok_or(UpstreamError::Broken)?;
+            pool.reach().await
+        })
+    }
+
+    fn endpoint(&self) -> Option<&str> {
+        Some(self.shared.options.url.path())
+    }
+
+    fn name(&self) -> String {
+        self.shared.options.url.to_string()
     }
 }
 
@@ -243,7 +277,7 @@ impl Shared {
     }
 
     /// The answer as the caller gets it.
-    fn back(&self, answer: Response<Coming<Driven>>) -> Result<Response<Answer>, UpstreamError> {
+    fn back(&self, answer: Response<Coming<Driven>>) -> Result<Response<UpstreamBody>, UpstreamError> {
         let (mut head, body) = answer.into_parts();
         // Nobody asked for another protocol, and nobody here speaks it.
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
@@ -258,33 +292,13 @@ impl Shared {
                 Coming::Driven(Timed::new(driven, idle, UpstreamError::Stalled, UpstreamError::Broken))
             }
         };
-        Ok(Response::from_parts(head, body))
+        Ok(Response::from_parts(head, UpstreamBody(body)))
     }
 
-    async fn send(&self, request: Box<Request<Body>>) -> Result<Response<Answer>, UpstreamError> {
+    async fn send(&self, request: Box<Request<Body>>) -> Result<Response<UpstreamBody>, UpstreamError> {
         // There is one for every number.
         let Some(pool) = self.pools.get(workers::number()) else { return Err(UpstreamError::Broken) };
         self.back(pool.send(request).await?)
-    }
-}
-
-impl<B> Service<Request<B>> for HttpUpstream
-where
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-{
-    type Response = Response<Body>;
-    type Error = UpstreamError;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, UpstreamError>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), UpstreamError>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Self::Future {
-        let peer = request.extensions().get().copied();
-        let answer = self.answer(request, peer);
-        Box::pin(async move { Ok(answer.await?.map(Answer::body)) })
     }
 }
 

@@ -21,8 +21,8 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until, timeout};
 use tower_service::Service;
 
+use super::UpstreamError;
 use super::connect::{Connector, Io};
-use super::error::UpstreamError;
 use super::lane::{Coming, Driven, Fault, Lane, Sent};
 use super::{HttpVersion, Options};
 use crate::Body;

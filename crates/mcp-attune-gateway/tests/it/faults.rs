@@ -10,9 +10,8 @@ use mcp_attune_gateway::guard::Allowed;
 use mcp_attune_gateway::upstream::{HttpUpstream, UpstreamError};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
-use tower::ServiceExt;
 
-use crate::support::{behind, front, in_pieces, message, options, post, rest, soon, text, upstream};
+use crate::support::{behind, front, in_pieces, message, options, post, rest, send, soon, text, upstream};
 
 const SHORT: Duration = Duration::from_millis(200);
 
@@ -176,5 +175,5 @@ async fn a_caller_whose_body_breaks_is_not_the_fault_of_the_server() {
     .await;
     let pieces = [Ok(Frame::data(Bytes::from("half"))), Err(std::io::Error::other("gone"))];
     let request = Request::post("/mcp").body(in_pieces(pieces)).unwrap();
-    assert_eq!(soon(hasty(address).oneshot(request)).await.unwrap_err(), UpstreamError::Caller);
+    assert_eq!(soon(send(&hasty(address), request)).await.unwrap_err(), UpstreamError::Caller);
 }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use http::{Request, Response};
 use http_body_util::BodyExt;
+use hyper::service::service_fn;
 use mcp_attune_gateway::Body;
 use mcp_attune_gateway::listen::Limits;
 use mcp_attune_tower::full;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tower::service_fn;
 
 use crate::support::{Front, front_of, soon};
 

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use http::Response;
 use http_body_util::BodyExt;
+use hyper::service::service_fn;
 use mcp_attune_gateway::listen::{Limits, RequestError};
 use tokio::io::AsyncWriteExt;
-use tower::service_fn;
 
 use crate::support::{Front, front_of, message, rest, soon};
 

@@ -8,9 +8,8 @@ use mcp_attune_gateway::guard::Allowed;
 use mcp_attune_gateway::upstream::UpstreamError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
-use tower::ServiceExt;
 
-use crate::support::{behind, front, lines, message, options, rest, soon, upstream};
+use crate::support::{behind, front, lines, message, options, rest, send, soon, upstream};
 
 /// Says `raw` to a gateway before a server that answers `answer`: what the server got, and what the caller got.
 async fn pass(raw: &str, answer: &'static str) -> (String, String) {
@@ -196,7 +195,7 @@ async fn get(path: &str) -> Result<Response<Body>, UpstreamError> {
     let mut options = options(address);
     options.mount = "/weather".to_owned();
     let request = Request::get(path).body(http_body_util::Empty::new()).unwrap();
-    soon(upstream(&options).oneshot(request)).await
+    soon(send(&upstream(&options), request)).await
 }
 
 #[tokio::test]

@@ -7,11 +7,11 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::BodyExt;
+use hyper::service::service_fn;
 use mcp_attune_gateway::Body;
 use mcp_attune_gateway::listen::Limits;
 use mcp_attune_tower::{boxed, full};
 use tokio::io::AsyncWriteExt;
-use tower::service_fn;
 
 use crate::support::{Front, front_of, in_pieces, message, rest, soon};
 

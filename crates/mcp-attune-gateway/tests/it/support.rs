@@ -12,16 +12,16 @@ use futures_core::Stream;
 use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
-use mcp_attune_gateway::guard::{Allowed, GuardLayer};
+use hyper::service::{Service, service_fn};
+use mcp_attune_gateway::guard::{Allowed, Guard};
 use mcp_attune_gateway::listen::{Drained, Limits, Peer, Tls, Traffic, serve};
-use mcp_attune_gateway::upstream::{HttpUpstream, Options, UpstreamError};
+use mcp_attune_gateway::upstream::{HttpUpstream, Options, UpstreamBody, UpstreamError};
 use mcp_attune_gateway::{Body, BoxError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
 /// Longer than any test waits on purpose.
 const NEVER: Duration = Duration::from_secs(30);
@@ -100,7 +100,20 @@ pub(crate) async fn post(
     body: &'static str,
 ) -> Result<Response<Body>, UpstreamError> {
     let request = Request::post("/mcp").body(Full::new(Bytes::from(body))).unwrap();
-    soon(upstream.clone().oneshot(request)).await
+    soon(send(upstream, request)).await
+}
+
+/// Sends a request straight to a server behind.
+pub(crate) async fn send<B>(
+    upstream: &HttpUpstream,
+    request: Request<B>,
+) -> Result<Response<Body>, UpstreamError>
+where
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
+{
+    let peer = request.extensions().get().copied();
+    let answer = upstream.answer(request, peer).await?;
+    Ok(answer.map(UpstreamBody::into_body))
 }
 
 /// The whole of a body, or the error that ended it.
@@ -163,11 +176,11 @@ where
         let _ = stopped.await;
     };
     let service = move |peer: Peer| {
-        let tell = move |mut request: Request<Body>| {
+        let service = service.clone();
+        service_fn(move |mut request: Request<Body>| {
             request.extensions_mut().insert(peer);
-            request
-        };
-        ServiceBuilder::new().map_request(tell).service(service.clone())
+            service.call(request)
+        })
     };
     let ended = tokio::spawn(serve(listener, service, limits, tls, Traffic::default(), shutdown));
     Front { address, stop, ended }
@@ -191,10 +204,10 @@ pub(crate) fn stack(
     };
     let upstream = upstream(options);
     let proxy = service_fn(move |request| {
-        let mut upstream = upstream.clone();
-        async move { Ok(upstream.call(request).await.unwrap_or_else(bare)) }
+        let upstream = upstream.clone();
+        async move { Ok(send(&upstream, request).await.unwrap_or_else(bare)) }
     });
-    ServiceBuilder::new().layer(GuardLayer::new(allowed)).service(proxy)
+    Guard::new(allowed, proxy)
 }
 
 /// A body of these pieces.

@@ -7,13 +7,13 @@ use http::{Request, Version};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use mcp_attune_gateway::Body;
 use mcp_attune_gateway::guard::Allowed;
 use mcp_attune_gateway::listen::{Limits, Peer, Tls, certificates};
 use mcp_attune_gateway::upstream::{HttpVersion, Options, UpstreamError};
 use tokio::net::TcpStream;
-use tower::service_fn;
 
 use crate::support::{Front, front_of, in_pieces, options, post, soon, stack, text, upstream};
 

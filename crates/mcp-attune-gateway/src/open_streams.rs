@@ -1,4 +1,4 @@
-//! Callers who only listen do not hold up the end of the gateway.
+//! Streams that never end by themselves: callers who only listen do not hold up the end of the gateway.
 //!
 //! 1. A legacy GET, and a modern `subscriptions/listen`, are streams that never end by themselves. When the gateway
 //!    stops they end at once, in order, so that their callers can listen elsewhere.
@@ -12,45 +12,42 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method, Request, Response};
 use http_body::Frame;
+use hyper::service::Service;
 use mcp_attune_tower::{Media, boxed, media};
 use mcp_attune_wire::protocol::header::lowercase;
 use pin_project_lite::pin_project;
 use tokio::sync::watch;
-use tower_service::Service;
 
 use crate::{Body, BoxError};
 
 /// The header that names the method, read for every call, so that its name is not.
 const METHOD_HEADER: HeaderName = HeaderName::from_static(lowercase::METHOD);
 
-/// A service whose listeners are let go when it stops.
-#[derive(Clone, Debug)]
-pub(crate) struct Listening<S> {
+/// A service whose open streams end when the gateway stops.
+#[derive(Debug)]
+pub(crate) struct EndOpenStreams<S> {
+    stopping: watch::Receiver<bool>,
     inner: S,
-    stopped: watch::Receiver<bool>,
 }
 
-impl<S> Listening<S> {
-    pub(crate) fn new(inner: S, stopped: watch::Receiver<bool>) -> Self {
-        Self { inner, stopped }
+impl<S> EndOpenStreams<S> {
+    /// `stopping` says when.
+    pub(crate) fn new(stopping: watch::Receiver<bool>, inner: S) -> Self {
+        Self { stopping, inner }
     }
 }
 
-impl<S> Service<Request<Body>> for Listening<S>
+impl<S, B> Service<Request<B>> for EndOpenStreams<S>
 where
-    S: Service<Request<Body>, Response = Response<Body>>,
+    S: Service<Request<B>, Response = Response<Body>>,
 {
     type Response = Response<Body>;
     type Error = S::Error;
-    type Future = Answering<S::Future>;
+    type Future = Ending<S::Future>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let stopped = only_listens(request.method(), request.headers()).then(|| self.stopped.clone());
-        Answering { inner: self.inner.call(request), stopped }
+    fn call(&self, request: Request<B>) -> Ending<S::Future> {
+        let stopping = only_listens(request.method(), request.headers()).then(|| self.stopping.clone());
+        Ending { inner: self.inner.call(request), stopping }
     }
 }
 
@@ -69,14 +66,14 @@ fn only_listens(method: &Method, headers: &HeaderMap) -> bool {
 
 pin_project! {
     /// An answer that is to come, and when its stream has to end.
-    pub(crate) struct Answering<F> {
+    pub(crate) struct Ending<F> {
         #[pin]
         inner: F,
-        stopped: Option<watch::Receiver<bool>>,
+        stopping: Option<watch::Receiver<bool>>,
     }
 }
 
-impl<F, E> Future for Answering<F>
+impl<F, E> Future for Ending<F>
 where
     F: Future<Output = Result<Response<Body>, E>>,
 {
@@ -85,11 +82,11 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         let answer = ready!(this.inner.poll(cx));
-        Poll::Ready(match (answer, this.stopped.take()) {
-            (Ok(answer), Some(mut stopped)) if media(answer.headers()) == Media::Events => {
+        Poll::Ready(match (answer, this.stopping.take()) {
+            (Ok(answer), Some(mut stopping)) if media(answer.headers()) == Media::Events => {
                 Ok(answer.map(|body| {
                     let stops = Box::pin(async move {
-                        let _ = stopped.wait_for(|stopped| *stopped).await;
+                        let _ = stopping.wait_for(|stopping| *stopping).await;
                     });
                     boxed(Until { body, stops })
                 }))
