@@ -44,6 +44,7 @@ use crate::library;
 use crate::lines::{self, Lines};
 use crate::lister::Lister;
 use crate::mount::Mount;
+use crate::read::ReadMessage;
 use crate::ready::ready;
 use crate::schemas::{Identity, Schemas};
 use crate::settings::Settings;
@@ -226,7 +227,8 @@ where
     if parts.method != Method::POST {
         return resume(inner, mount, identity, parts, boxed(body), account).await;
     }
-    let (body, _held) = read_body(&mount.settings, boxed(body)).await.map_err(unread)?;
+    let settings = &mount.settings;
+    let (body, _held) = read_body(settings, boxed(body)).await.map_err(unread)?;
     let (outgoing, caller, answering) = {
         let begun = Exchange::begin(
             mount.rules(),
@@ -248,17 +250,22 @@ where
         Cow::Borrowed(_) => None,
         Cow::Owned(changed) => Some(Bytes::from(changed)),
     };
+    let attached = settings.attach_message.then_some(outgoing.message).flatten();
+    let attached = attached.and_then(|(message, era)| ReadMessage::new(message, &body, era));
     let changes = outgoing.headers;
     let mut parts = parts;
     lines::change(&mut parts.headers, changes);
     if let Some(changed) = changed.as_ref().filter(|_| parts.headers.contains_key(header::CONTENT_LENGTH)) {
         parts.headers.insert(header::CONTENT_LENGTH, changed.len().into());
     }
-    if mount.settings.introduce {
+    if settings.introduce {
         parts.extensions.insert(caller);
     }
     if let Some(spoken) = answering.plan().spoken() {
         parts.extensions.insert::<Spoken>(spoken.clone());
+    }
+    if let Some(attached) = attached {
+        parts.extensions.insert(attached);
     }
     let asked = Asked::new(answering, mount, identity, account.clone());
     let failed = |failed: Failed| asked.failed(&failed);

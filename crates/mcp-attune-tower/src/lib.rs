@@ -72,6 +72,7 @@ mod failed;
 mod held;
 mod long_work;
 mod media;
+mod read;
 mod ready;
 pub mod sse;
 
@@ -106,6 +107,7 @@ pub use held::HeldBudget;
 pub use layer::{Attune, AttuneLayer};
 pub use mcp_attune::exchange::{Keys, NoRandomness, Seal};
 pub use media::{Media, media};
+pub use read::ReadMessage;
 pub use schemas::SchemaSettings;
 pub use seal::{random_keys, seal};
 pub use settings::{Limits, Settings};

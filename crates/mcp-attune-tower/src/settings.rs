@@ -35,6 +35,9 @@ pub struct Settings {
     /// Put the [`Caller`](mcp_attune::caller::Caller) into the extensions of each request, which reach handlers of the same
     /// process only. What stands in front of another process turns it off.
     pub introduce: bool,
+    /// Put the message as it was read, a [`ReadMessage`](crate::ReadMessage), into the extensions of each request that goes on
+    /// as it came: for a service that would have to read it again. Off by default.
+    pub attach_message: bool,
 }
 
 impl Default for Settings {
@@ -49,6 +52,7 @@ impl Default for Settings {
             schemas: SchemaSettings::default(),
             seal: None,
             introduce: true,
+            attach_message: false,
         }
     }
 }

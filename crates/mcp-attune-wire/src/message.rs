@@ -25,6 +25,9 @@ use crate::scan::{Name, Scanner, Wanted};
 
 pub use crate::protocol::meta;
 pub use crate::scan::{Fault, MAX_DEPTH, Unreadable};
+pub use owned::OwnedMessage;
+
+mod owned;
 
 /// The members that the rules read, in the three objects where MCP gives them a meaning. A name that differs from one of
 /// these only in case is refused (H18), so a member that is read anywhere must stand here.

@@ -1,9 +1,15 @@
 //! What reaches the service, and what does not.
 
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
 use http::Request;
+use http_body_util::BodyExt;
 use mcp_attune::caller::Caller;
 use mcp_attune_tower::guard::Allowed;
-use mcp_attune_tower::{Settings, full};
+use mcp_attune_tower::{AttuneLayer, Body, ReadMessage, Settings, full};
+use mcp_attune_wire::agree::Era;
+use tower::{Layer, ServiceExt, service_fn};
 
 use crate::{META, error, json, listing, post, preference, send, text};
 
@@ -146,6 +152,40 @@ async fn the_caller_is_not_told_to_who_cannot_see_it() {
     let (_, seen) = send(settings, listing(&preference("gsw, de;q=0.5"), &[]), json(OK)).await;
     assert!(seen[0].0.extensions.get::<Caller>().is_none());
     assert_eq!(seen[0].0.headers["accept-language"], "gsw, de;q=0.5");
+}
+
+/// The id and the era that a service inside finds in the message that was read for it.
+async fn attached(attach: bool, body: &str) -> Option<(String, Era)> {
+    let found = Arc::<Mutex<Option<(String, Era)>>>::default();
+    let service = {
+        let found = found.clone();
+        service_fn(move |request: Request<Body>| {
+            let found = found.clone();
+            async move {
+                let (parts, body) = request.into_parts();
+                let body = body.collect().await.unwrap().to_bytes();
+                let read = parts.extensions.get::<ReadMessage>();
+                *found.lock().unwrap() = read.map(|read| {
+                    let message = read.of(&body).expect("the message is the one that goes on");
+                    (message.id().unwrap().raw().to_owned(), read.era())
+                });
+                Ok::<_, Infallible>(json(OK)())
+            }
+        })
+    };
+    let mut settings = Settings::default();
+    settings.attach_message = attach;
+    AttuneLayer::new(settings).layer(service).oneshot(post(&[], body)).await.unwrap();
+    found.lock().unwrap().take()
+}
+
+#[tokio::test]
+async fn the_message_is_in_the_extensions_where_somebody_asks_for_it() {
+    let ping = r#"{"jsonrpc":"2.0","id":7.0,"method":"ping"}"#;
+    assert_eq!(attached(true, ping).await, Some(("7.0".to_owned(), Era::Legacy)));
+    assert_eq!(attached(false, ping).await, None);
+    let changed = ping.replacen('{', r#"{"clientContext":{"timezone":"Europe/Zurich"},"#, 1);
+    assert_eq!(attached(true, &changed).await, None, "what goes on is another text");
 }
 
 #[tokio::test]

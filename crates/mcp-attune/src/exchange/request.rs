@@ -93,6 +93,9 @@ pub struct Outgoing<'a> {
     pub headers: Vec<HeaderChange>,
     /// The message; borrowed where it is the bytes that came.
     pub body: Cow<'a, [u8]>,
+    /// The message as it was read and its era, where it is the bytes that came: for a server that would have to read it
+    /// again.
+    pub message: Option<(Message<'a>, Era)>,
 }
 
 /// What is told of a request to whoever counts or logs. Nothing in it is the caller's own words.
@@ -533,7 +536,7 @@ fn passing<'a>(
 ) -> (Outgoing<'a>, Caller, Answering) {
     let caller = Caller::default();
     let plan = negotiate(&caller, rules.offer);
-    let outgoing = Outgoing { headers, body: Cow::Borrowed(body) };
+    let outgoing = Outgoing { headers, body: Cow::Borrowed(body), message: None };
     (outgoing, caller, Answering { visit, ..Answering::new(plan, rules.offer) })
 }
 
@@ -608,7 +611,9 @@ impl<'a> Decided<'a> {
             Cow::Borrowed(_) => Cow::Borrowed(body),
             Cow::Owned(changed) => Cow::Owned(changed.into_bytes()),
         };
-        (Outgoing { headers: changes, body }, caller, answering)
+        let era = agreed.era();
+        let message = (!changed).then(|| (agreed.into_message(), era));
+        (Outgoing { headers: changes, body, message }, caller, answering)
     }
 }
 
