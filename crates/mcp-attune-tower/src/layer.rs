@@ -14,7 +14,6 @@
 //!
 //! Rules: F1, G1, G2, G4, G5, G6, G8, G10, H15, H20, L7, L13, L15, L17, L21.
 
-use std::borrow::Cow;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -22,33 +21,21 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, header, request};
-use jiff::Timestamp;
-use mcp_attune::exchange::{Exchange, Facts, Known, Need, Rejection, Resumption, mirrored_preference};
-use mcp_attune::language::AcceptLanguage;
-use mcp_attune::plan::Spoken;
-use mcp_attune::session::Features;
-use mcp_attune_wire::hop;
-use mcp_attune_wire::reply::Reply;
+use http::{HeaderMap, Request, Response};
+use mcp_attune::exchange::mirrored_preference;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::account::Account;
-use crate::answer::{self as answers, Asked};
-use crate::body::{Body, BoxError, Incomplete, boxed, collect, full, full_held};
-use crate::failed::Failed;
-use crate::guard::Allowed;
-use crate::held::Held;
+use crate::admit::read_body;
+use crate::body::{Body, BoxError, boxed, full, full_held};
+use crate::drive::drive;
+use crate::inner::Inner;
 use crate::interest::Interest;
-use crate::library;
-use crate::lines::{self, Lines};
-use crate::lister::Lister;
+use crate::lines::Lines;
 use crate::mount::Mount;
-use crate::read::ReadMessage;
-use crate::ready::ready;
-use crate::schemas::{Identity, Schemas};
+use crate::schemas::Schemas;
 use crate::settings::Settings;
-use crate::told;
 use crate::words::{self, answer};
 
 /// Puts the rules of Attune around a service that speaks MCP over HTTP.
@@ -142,15 +129,10 @@ pub struct Attune<S> {
     mount: Arc<Mount>,
 }
 
-impl<S, B, R> Service<Request<B>> for Attune<S>
+impl<S, B> Service<Request<B>> for Attune<S>
 where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-    R: http_body::Body<Data = Bytes> + Send + 'static,
-    R::Error: Into<BoxError>,
+    S: Inner,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     type Response = Response<Body>;
     type Error = Infallible;
@@ -171,26 +153,21 @@ where
     }
 }
 
-impl<S> Attune<S> {
+impl<S: Inner> Attune<S> {
     /// Answers a request: what the service does, without a box, and with the account beside the answer instead of in its
     /// extensions.
-    pub fn answer<B, R>(
+    pub fn answer<B>(
         self,
         request: Request<B>,
-    ) -> impl Future<Output = (Response<Body>, Account)> + Send + use<S, B, R>
+    ) -> impl Future<Output = (Response<Body>, Account)> + Send + use<S, B>
     where
-        S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
-        S::Error: Into<BoxError>,
-        S::Future: Send,
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
-        R: http_body::Body<Data = Bytes> + Send + 'static,
-        R::Error: Into<BoxError>,
+        B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let Self { inner, mount } = self;
+        let request = request.map(boxed);
         async move {
             let mut account = Account::default();
-            let mut response = match handle(inner, &mount, request, &mut account).await {
+            let mut response = match drive(inner, &mount, request, &mut account).await {
                 Ok(response) => response,
                 Err((reply, wish)) => words::reword(answer(&reply), &wish),
             };
@@ -200,261 +177,4 @@ impl<S> Attune<S> {
             (response, account)
         }
     }
-}
-
-/// An answer of our own, and what its caller prefers to read it in.
-type Refused = (Reply, AcceptLanguage);
-
-async fn handle<S, B, R>(
-    mut inner: S,
-    mount: &Arc<Mount>,
-    request: Request<B>,
-    account: &mut Account,
-) -> Result<Response<Body>, Refused>
-where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: Into<BoxError>,
-    R: http_body::Body<Data = Bytes> + Send + 'static,
-    R::Error: Into<BoxError>,
-{
-    let (parts, body) = request.into_parts();
-    let unread = |reply| (reply, mirrored_preference(Lines(&parts.headers)));
-    admit(mount, &parts, account).map_err(unread)?;
-    let identity = mount.schemas.identity(&parts);
-    if parts.method != Method::POST {
-        return resume(inner, mount, identity, parts, boxed(body), account).await;
-    }
-    let settings = &mount.settings;
-    let (body, _held) = read_body(settings, boxed(body)).await.map_err(unread)?;
-    let (outgoing, caller, answering) = {
-        let begun = Exchange::begin(
-            mount.rules(),
-            Some(Lines(&parts.headers)),
-            &body,
-            Features::default(),
-            Timestamp::now(),
-        );
-        let mut exchange = begun.map_err(|rejected| refused(rejected, mount, account))?;
-        library::follow(&mount.settings.offer, &mount.schemas);
-        needs(&mut exchange, &mut inner, mount, identity, &parts)
-            .await
-            .map_err(|rejected| refused(rejected, mount, account))?;
-        tell(&exchange, mount, account);
-        exchange.forward().map_err(|rejected| refused(rejected, mount, account))?
-    };
-    told::features(&caller);
-    let changed = match outgoing.body {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(changed) => Some(Bytes::from(changed)),
-    };
-    let attached = settings.attach_message.then_some(outgoing.message).flatten();
-    let attached = attached.and_then(|(message, era)| ReadMessage::new(message, &body, era));
-    let changes = outgoing.headers;
-    let mut parts = parts;
-    lines::change(&mut parts.headers, changes);
-    if let Some(changed) = changed.as_ref().filter(|_| parts.headers.contains_key(header::CONTENT_LENGTH)) {
-        parts.headers.insert(header::CONTENT_LENGTH, changed.len().into());
-    }
-    if settings.introduce {
-        parts.extensions.insert(caller);
-    }
-    if let Some(spoken) = answering.plan().spoken() {
-        parts.extensions.insert::<Spoken>(spoken.clone());
-    }
-    if let Some(attached) = attached {
-        parts.extensions.insert(attached);
-    }
-    let asked = Asked::new(answering, mount, identity, account.clone());
-    let failed = |failed: Failed| asked.failed(&failed);
-    ready(&mut inner).await.map_err(failed)?;
-    let response = inner.call(Request::from_parts(parts, full(changed.unwrap_or(body)))).await;
-    let response = response.map_err(|error| failed(Failed::of(&error.into())))?;
-    answers::carry(response, asked, &mount.settings).await
-}
-
-/// Refuses what no rule about messages needs to look at.
-fn admit(mount: &Mount, parts: &request::Parts, account: &mut Account) -> Result<(), Reply> {
-    if let Some(allowed) = &mount.settings.guard {
-        refuse_foreign(allowed, parts)?;
-    }
-    refuse_unfit(mount, &parts.headers, account)?;
-    let encoded = || parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
-    if parts.method == Method::POST && encoded() {
-        return Err(Reply::not_taken(415, "G10", &"the body is encoded; send it without Content-Encoding"));
-    }
-    Ok(())
-}
-
-/// Gets what only this host can get.
-async fn needs<'a, S, R>(
-    exchange: &mut Exchange<'a, Lines<'a>>,
-    // Not shared: the service may not be used from two threads.
-    inner: &mut S,
-    mount: &Mount,
-    identity: Identity,
-    parts: &request::Parts,
-) -> Result<(), Box<Rejection>>
-where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    R: http_body::Body<Data = Bytes> + Send + 'static,
-    R::Error: Into<BoxError>,
-{
-    let schemas = &mount.schemas;
-    while let Some(need) = exchange.need() {
-        match need {
-            Need::Tool(name, recency) => {
-                let known = match schemas.at_hand(identity, recency) {
-                    Some(listing) => Known::Listed(listing),
-                    None => {
-                        let lister = Lister::new(inner.clone(), mount, parts, exchange.envelope());
-                        // Boxed, so that every call does not carry the room for a listing, which few need.
-                        Box::pin(schemas.known(identity, &name, recency, move || lister.list())).await
-                    }
-                };
-                exchange.tool(known)?;
-            }
-            Need::Locales(language) => {
-                let locales = library::locales(&mount.settings.offer, language).await;
-                exchange.locales(locales);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Logs and notes what is known of a request that goes on.
-fn tell<'a>(exchange: &Exchange<'a, Lines<'a>>, mount: &Mount, account: &mut Account) {
-    let facts = exchange.facts();
-    told::exchange(facts, exchange.caller(), &mount.settings.offer);
-    note(facts, exchange.called(), mount, account);
-    if let Some(filled) = exchange.filled() {
-        tracing::debug!(?filled, "the context fills arguments");
-    }
-}
-
-/// Notes it for whoever counts.
-fn note(facts: &Facts, called: Option<&str>, mount: &Mount, account: &mut Account) {
-    account.broken.extend(facts.reported.iter().flat_map(|reported| reported.rules.iter().copied()));
-    account.method = facts.method;
-    account.tool = called.and_then(|tool| mount.schemas.interest().names.find(tool));
-    account.language = facts.language.as_ref().map(|(language, _)| language.clone());
-    account.default_language.clone_from(&facts.default_language);
-    account.format = facts.format;
-    account.unchecked |= facts.unchecked;
-}
-
-/// Logs a request that is refused.
-#[cold]
-fn refused(rejected: Box<Rejection>, mount: &Mount, account: &mut Account) -> Refused {
-    let Rejection { reply, preference, breach, facts, called } = *rejected;
-    note(&facts, called.as_deref(), mount, account);
-    if breach {
-        told::refused(&reply, true);
-    } else {
-        tracing::debug!(code = reply.code, "a call ends here");
-    }
-    (reply, preference)
-}
-
-/// Refuses a request that names a host or an origin of somewhere else.
-///
-/// Rules: H15.
-fn refuse_foreign(allowed: &Allowed, parts: &request::Parts) -> Result<(), Reply> {
-    allowed.check_named(&parts.uri, &parts.headers).map_err(|foreign| {
-        tracing::debug!(%foreign, "a request is refused");
-        Reply::not_taken(foreign.status().as_u16(), "H15", &foreign)
-    })
-}
-
-/// Refuses headers of which not all would reach the server as they were checked.
-///
-/// Rules: H20.
-fn refuse_unfit(mount: &Mount, headers: &HeaderMap, account: &mut Account) -> Result<(), Reply> {
-    let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let Err(unfit) = hop::check(lines, |name| mount.schemas.is_identity(name)) else { return Ok(()) };
-    let enforced = !mount.settings.report_only;
-    tracing::warn!(rule = "H20", enforced, "refused");
-    if enforced {
-        return Err(Reply::not_taken(400, "H20", &unfit));
-    }
-    account.broken.push("H20");
-    Ok(())
-}
-
-/// Reads the body of a request up to its bound.
-async fn read_body(settings: &Settings, body: Body) -> Result<(Bytes, Option<Held>), Reply> {
-    let limit = settings.limits.body;
-    let body = match body.into_whole() {
-        Ok((body, _)) if body.len() > limit => return Err(not_whole(Incomplete::TooLarge, limit)),
-        Ok(whole) => return Ok(whole),
-        Err(body) => body,
-    };
-    let mut held = settings.held.hold();
-    // Boxed, because most bodies came whole.
-    let body = Box::pin(collect(body, limit, &mut held)).await;
-    body.map(|body| (body, Some(held))).map_err(|incomplete| not_whole(incomplete, limit))
-}
-
-/// What is answered where a body could not be had whole.
-#[cold]
-fn not_whole(incomplete: Incomplete, limit: usize) -> Reply {
-    let error = match incomplete {
-        Incomplete::Full(full) => return Reply::failed(503, None, &full),
-        Incomplete::TooLarge => {
-            let what = format_args!("the body is over {limit} bytes, the limit `body`; send a smaller one");
-            return Reply::not_taken(413, "G4", &what);
-        }
-        Incomplete::Broken(error) => error,
-    };
-    tracing::debug!(%error, "the caller's body broke off");
-    let failed = error.downcast_ref::<Failed>();
-    let what = failed.map_or("the body broke off; send it again", |failed| failed.what.as_str());
-    Reply::not_taken(failed.map_or(400, |failed| failed.status), "G4", &what)
-}
-
-/// What is no POST. Boxed as a whole, so that calls carry neither its room nor its code.
-#[cold]
-fn resume<'a, S, R>(
-    mut inner: S,
-    mount: &'a Arc<Mount>,
-    identity: Identity,
-    mut parts: request::Parts,
-    body: Body,
-    account: &'a mut Account,
-) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Refused>> + Send + 'a>>
-where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'a,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    R: http_body::Body<Data = Bytes> + Send + 'static,
-    R::Error: Into<BoxError>,
-{
-    Box::pin(async move {
-        let streams = parts.method == Method::GET;
-        let rules = mount.rules();
-        let begun = Resumption::begin(&rules, Lines(&parts.headers), streams, Timestamp::now());
-        let mut resumption = begun.map_err(|reply| (reply, mirrored_preference(Lines(&parts.headers))))?;
-        if let Some(language) = resumption.need() {
-            let locales = library::locales(&mount.settings.offer, language).await;
-            resumption = resumption.locales(locales);
-        }
-        let (changes, caller, answering) = resumption.forward();
-        lines::change(&mut parts.headers, changes);
-        account.language = answering.plan().chosen().map(|(language, _)| language.clone());
-        account.default_language = answering.plan().default_language().cloned();
-        if mount.settings.introduce {
-            parts.extensions.insert(caller);
-        }
-        let asked = Asked::new(answering, mount, identity, account.clone());
-        let failed = |failed: Failed| asked.failed(&failed);
-        ready(&mut inner).await.map_err(failed)?;
-        let response = inner.call(Request::from_parts(parts, body)).await;
-        let response = response.map_err(|error| failed(Failed::of(&error.into())))?;
-        answers::carry(response, asked, &mount.settings).await
-    })
 }

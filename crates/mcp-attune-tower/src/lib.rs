@@ -62,48 +62,52 @@
     )
 )]
 
-// What is told,
+// A module uses only modules above it. First what is told,
 mod account;
 pub mod told;
 
 // bodies, and what becomes of them,
-mod body;
-mod failed;
 mod held;
+mod failed;
+mod body;
 mod long_work;
 mod media;
 mod read;
-mod ready;
+mod inner;
 pub mod sse;
 
 // headers, and who may come in,
-pub mod guard;
 mod lines;
+pub mod guard;
 mod words;
 
 // what is known of the tools of a server,
-mod fitting;
-mod interest;
-mod schemas;
 mod tool_names;
+mod interest;
+mod fitting;
+mod schemas;
 
 // what a mount is,
-mod library;
-mod mount;
 mod seal;
 mod settings;
+mod mount;
+mod library;
 
 // and the drivers of an exchange: over HTTP, and between pipes.
-mod answer;
-mod layer;
 mod lister;
-pub mod relay;
+mod admit;
+mod asked;
 mod stream;
+mod answer;
+mod drive;
+mod layer;
+pub mod relay;
 
 pub use account::Account;
 pub use body::{Body, BoxError, boxed, full};
 pub use failed::Failed;
 pub use held::HeldBudget;
+pub use inner::Inner;
 pub use layer::{Attune, AttuneLayer};
 pub use mcp_attune::exchange::{Keys, NoRandomness, Seal};
 pub use media::{Media, media};

@@ -2,19 +2,17 @@
 //!
 //! Rules: H5, H10, H11.
 
-use bytes::Bytes;
-use http::{Request, Response, StatusCode, request};
+use http::{Request, StatusCode, request};
 use mcp_attune::exchange::listing::{self, Envelope, Listing, Page};
 use mcp_attune_wire::message::Message;
-use tower_service::Service;
 
-use crate::body::{Body, BoxError, Incomplete, collect, full};
+use crate::body::{Incomplete, collect, full};
 use crate::held::HeldBudget;
+use crate::inner::Inner;
 use crate::interest::Interest;
 use crate::lines;
 use crate::media::{Media, media};
 use crate::mount::Mount;
-use crate::ready::ready;
 use crate::schemas::{Listed, MAX_PAGES};
 use crate::settings::Limits;
 use crate::sse::{Piece, Splitter, data};
@@ -30,14 +28,7 @@ pub(crate) struct Lister<S> {
     interest: Interest,
 }
 
-impl<S, R> Lister<S>
-where
-    S: Service<Request<Body>, Response = Response<R>> + Clone + Send + 'static,
-    S::Error: Into<BoxError>,
-    S::Future: Send,
-    R: http_body::Body<Data = Bytes> + Send + 'static,
-    R::Error: Into<BoxError>,
-{
+impl<S: Inner> Lister<S> {
     pub(crate) fn new(inner: S, mount: &Mount, parts: &request::Parts, envelope: Envelope) -> Self {
         let mut head = parts.clone();
         lines::change(&mut head.headers, listing::headers());
@@ -73,8 +64,8 @@ where
     async fn page(&mut self, cursor: Option<&str>) -> Result<Page, Listed> {
         let body = full(self.envelope.request(cursor));
         let mut inner = self.inner.clone();
-        ready(&mut inner).await.map_err(|_| Listed::Failed)?;
-        let answered = inner.call(Request::from_parts(self.head.clone(), body)).await;
+        inner.ready().await.map_err(|_| Listed::Failed)?;
+        let answered = inner.ask(Request::from_parts(self.head.clone(), body)).await;
         let response = answered.map_err(|_| Listed::Failed)?;
         let status = response.status();
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {

@@ -11,7 +11,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
 use pin_project_lite::pin_project;
 
-use crate::answer::Asked;
+use crate::asked::Asked;
 use crate::body::BoxError;
 use crate::failed::Failed;
 use crate::held::Held;

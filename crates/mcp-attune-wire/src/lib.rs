@@ -22,6 +22,9 @@ mod number;
 pub mod json;
 mod scan;
 
+#[cfg(feature = "count-readings")]
+pub mod readings;
+
 pub mod header;
 pub mod hop;
 pub mod message;

@@ -183,6 +183,8 @@ impl<'a> Message<'a> {
     /// What is not one JSON value, has more than 127 brackets open at once, is not UTF-8, or has a member
     /// name twice in one object is [`Unreadable`]. Rules: H13.
     pub fn parse(body: &'a [u8]) -> Result<Self, Unreadable> {
+        #[cfg(feature = "count-readings")]
+        crate::readings::count();
         let mut scanner = Scanner::new(body)?;
         let mut members = Vec::new();
         let (mut within, mut known) = (Within::default(), Known::default());

@@ -26,7 +26,6 @@ use module::{Module, UsedPath};
 
 /// Crates that are not in order yet, and why that is so.
 const EXEMPT: &[(&str, &str)] = &[
-    ("crates/mcp-attune-tower", "its steps are moving into the core, and are put in order there"),
     (
         "crates/mcp-attune-gateway",
         "its layers are being gathered into one stack, and are put in order with it",

@@ -32,8 +32,12 @@ mod visit;
 // what listings say,
 pub mod listing;
 
+// what goes in and comes out,
+mod facts;
+
 // and the flow.
 mod answering;
+mod decided;
 mod request;
 mod resumption;
 
@@ -41,28 +45,20 @@ mod resumption;
 pub mod pipe;
 
 pub use answering::{Answering, Learned, Learns, Media, Reworked, Way};
-pub use headers::{HeaderChange, HeaderLines};
+pub use facts::{Facts, Known, Need, Outgoing, Recency, Rejection, Rules};
+pub use headers::{HeaderChange, HeaderLines, mirrored_preference};
 pub use memory::TaskMemory;
 pub use notice::Notice;
-pub use request::{Exchange, Facts, Known, Need, Outgoing, Recency, Rejection, Rules};
+pub use request::Exchange;
 pub use resumption::Resumption;
 pub use seal::{Keys, NoRandomness, Random, Seal};
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::protocol::header::ACCEPT_LANGUAGE;
 use mcp_attune_wire::reply::Reply;
 
-use crate::language::{AcceptLanguage, preference};
+use crate::language::AcceptLanguage;
 use crate::words;
-
-/// What the headers of a request say that its caller prefers, where its message was not read.
-pub fn mirrored_preference<'h>(headers: impl HeaderLines<'h>) -> AcceptLanguage {
-    let mut lines = headers::texts(headers, ACCEPT_LANGUAGE);
-    let first = lines.next();
-    // Two lines are no mirror of one string, and a browser's own header is as good as any other here.
-    preference(first.filter(|_| lines.next().is_none())).0
-}
 
 /// An answer of our own in the words of whoever gets it, and the language that it is in where it is not English.
 #[must_use]

@@ -25,9 +25,10 @@ use mcp_attune_wire::protocol::method::{CANCELLED, LOG_MESSAGE, SUBSCRIPTIONS_LI
 use mcp_attune_wire::reply::Reply;
 
 use super::answering::{Answering, Learned, Reworked};
+use super::facts::{Facts, Known, Need, Outgoing, Rejection, Rules};
 use super::listing::{Interest, Listing, Page};
 use super::memory::TaskMemory;
-use super::request::{Exchange, Facts, Known, Need, Outgoing, Rejection, Rules};
+use super::request::Exchange;
 use crate::bind::Filled;
 use crate::caller::Caller;
 use crate::plan::{Effort, Offer, Spoken};

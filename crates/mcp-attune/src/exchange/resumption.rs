@@ -12,9 +12,9 @@ use mcp_attune_wire::protocol::header::lowercase::ACCEPT_LANGUAGE;
 use mcp_attune_wire::reply::Reply;
 
 use super::answering::Answering;
+use super::facts::Rules;
 use super::forward;
 use super::headers::{HeaderChange, HeaderLines};
-use super::request::Rules;
 use super::visit::Visit;
 use crate::caller::Caller;
 use crate::catalog::Locale;
