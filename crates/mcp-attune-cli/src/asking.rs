@@ -30,7 +30,6 @@ use mcp_attune::features::{Format, Wanted};
 use mcp_attune::session::CONTENT_NEGOTIATION;
 use mcp_attune_rmcp::{Connection, Error, Options, Stderr, Target, UnknownVersion, Version};
 use mcp_attune_wire::json::{Text, Value};
-use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::code::MISSING_CLIENT_CAPABILITY;
 use serde_json::json;
 use serde_json::value::RawValue;
@@ -42,7 +41,7 @@ use self::words::Words;
 use crate::exit::{self, Exit, hinted};
 use crate::progress;
 use crate::running::one_thread;
-use crate::server::{Trusted, answer, framed, pages};
+use crate::server::{Trusted, pages, read_result};
 use crate::show::{Form, Markdown, plain};
 
 /// How long an answer may take, and how long where a person may be asked before it comes.
@@ -212,17 +211,15 @@ impl Asked {
         for _ in 0..MOST_ROUNDS {
             self.onlooker.show(method);
             let raw = self.connection.request_raw(method, params.clone()).await?;
-            let framed = framed(raw.get());
-            let message = answer(method, &framed)?;
-            let result = message.member("result");
-            let kind = result.and_then(|result| result.member("resultType")).and_then(Value::text);
+            let result = read_result(method, raw.get())?;
+            let kind = result.member("resultType").and_then(Value::text);
             if !kind.is_some_and(|kind| kind.is("input_required")) {
                 self.negotiated(&raw);
                 return Ok(raw);
             }
-            let questions = result.and_then(|result| result.member("inputRequests"));
+            let questions = result.member("inputRequests");
             params["inputResponses"] = self.answers(questions).await?;
-            match result.and_then(|result| result.member("requestState")).and_then(Value::text) {
+            match result.member("requestState").and_then(Value::text) {
                 Some(state) => params["requestState"] = json!(state.decode()),
                 None => drop(params.as_object_mut().and_then(|params| params.remove("requestState"))),
             }
@@ -261,13 +258,10 @@ impl Asked {
     pub(crate) async fn list(&self, method: &str, member: &str) -> anyhow::Result<Vec<String>> {
         let mut items = Vec::new();
         let turn = |page| self.onlooker.show(&format!("{method}, page {page}"));
-        let take = |message: &Message<'_>| {
-            let result = message.member("result");
-            let listed = result.and_then(|result| result.member(member));
+        let take = |result: Value<'_>| {
+            let listed = result.member(member);
             items.extend(listed.into_iter().flat_map(Value::elements).map(|item| item.raw().to_owned()));
-            if let Some(result) = result {
-                self.negotiated_of(result.raw());
-            }
+            self.negotiated_of(result.raw());
             Ok(())
         };
         pages(&self.connection, method, turn, take).await?;

@@ -1,7 +1,6 @@
 //! The command line of Attune: one file for each command, in `commands/`.
 
 // What is said on a terminal, and how a command ends,
-mod framed;
 mod paint;
 mod text;
 

@@ -249,7 +249,7 @@ fn taken(path: &Path) -> anyhow::Error {
 
 #[cfg(test)]
 mod tests {
-    use mcp_attune_wire::message::Message;
+    use mcp_attune_wire::json::Document;
 
     use super::*;
 
@@ -258,9 +258,7 @@ mod tests {
         path: &Path,
         of: fn(Value<'_>) -> anyhow::Result<Vec<Part>>,
     ) -> anyhow::Result<()> {
-        let framed = crate::server::framed(result);
-        let message = Message::parse(framed.as_bytes()).unwrap();
-        save(&of(message.member("result").unwrap())?, path)
+        save(&of(Document::parse(result.as_bytes()).unwrap().root())?, path)
     }
 
     fn names(folder: &Path) -> Vec<String> {

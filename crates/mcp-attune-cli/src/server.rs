@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 
 use mcp_attune_rmcp::{Connection, Error, Header, Options, Target, Trust};
-use mcp_attune_wire::json::{Text, Value};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Text, Value};
 use mcp_attune_wire::protocol::code::METHOD_NOT_FOUND;
 use serde_json::json;
 
 use crate::exit::{self, hinted};
-pub(crate) use crate::framed::framed;
 
 /// Where a token may stand that should not be on a command line.
 const TOKEN: &str = "ATTUNE_TOKEN";
@@ -131,20 +129,25 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Reads a [`framed`] result.
-pub(crate) fn answer<'a>(method: &str, framed: &'a str) -> anyhow::Result<Message<'a>> {
-    Message::parse(framed.as_bytes()).map_err(|why| {
+/// Reads the result of an answer to `method`, as it came.
+pub(crate) fn read_result<'a>(method: &str, result: &'a str) -> anyhow::Result<Document<'a>> {
+    Document::parse(result.as_bytes()).map_err(|why| {
         let hint = "this is the server's mistake, and others may read its answer in another way";
         hinted(format!("the answer to `{method}` cannot be read in one way: {why}"), hint)
     })
 }
 
-/// Asks for a listing, page by page, up to the bound of all pages together. `turn` is told before each page which one it is, and `take` is given what came.
+/// Writes the answer that a result came in, for the rules that take whole messages.
+pub(crate) fn as_answer(result: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#)
+}
+
+/// Asks for a listing, page by page, up to the bound of all pages together. `turn` is told before each page which one it is, and `take` is given the result.
 pub(crate) async fn pages(
     connection: &Connection,
     method: &str,
     mut turn: impl FnMut(usize),
-    mut take: impl FnMut(&Message<'_>) -> anyhow::Result<()>,
+    mut take: impl FnMut(Value<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     let mut params = serde_json::Value::Null;
     let mut bytes = connection.listing_bytes(method);
@@ -156,10 +159,9 @@ pub(crate) async fn pages(
             answered => answered?,
         };
         bytes.add(raw.get().len())?;
-        let framed = framed(raw.get());
-        let message = answer(method, &framed)?;
-        take(&message)?;
-        let cursor = message.member("result").and_then(|result| result.member("nextCursor"));
+        let result = read_result(method, raw.get())?.root();
+        take(result)?;
+        let cursor = result.member("nextCursor");
         let Some(cursor) = cursor.and_then(Value::text).and_then(Text::decode) else { return Ok(()) };
         let next = json!({ "cursor": cursor });
         if next == params {

@@ -10,19 +10,20 @@
 //!
 //! Rules: H13, H18.
 
+use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 use core::ops::Range;
 
 mod id;
 
 pub use id::{Id, MAX_ID_BYTES};
 
-use crate::json::{Span, Text, Type, Value};
+use crate::json::{Span, Text, Type, Value, WHITE, splice};
 use crate::protocol::method;
 use crate::scan::fold::{self, Found, KnownName};
 use crate::scan::{Name, Scanner, Wanted};
 
+pub use crate::json::Overlap;
 pub use crate::protocol::meta;
 pub use crate::scan::{Fault, MAX_DEPTH, Unreadable};
 pub use owned::OwnedMessage;
@@ -264,9 +265,7 @@ impl<'a> Message<'a> {
     /// The whole body as a value, whatever it is.
     #[must_use]
     pub fn body(&self) -> Value<'a> {
-        const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
-        let start = self.text.len() - self.text.trim_start_matches(WHITE).len();
-        Value::new(self.text, Span::new(start, self.text.trim_end_matches(WHITE).len()))
+        Value::within(self.text)
     }
 
     /// What kind of message it is.
@@ -362,21 +361,8 @@ impl<'a> Message<'a> {
     /// # Errors
     ///
     /// [`Overlap`] as said above.
-    pub fn splice(&self, edits: &[(Span, &str)]) -> Result<alloc::string::String, Overlap> {
-        let mut edits = edits.to_vec();
-        edits.sort_by_key(|(span, _)| *span);
-        let added: usize = edits.iter().map(|(_, text)| text.len()).sum();
-        let mut out = alloc::string::String::with_capacity(self.text.len() + added);
-        let mut done = 0;
-        for (span, replacement) in edits {
-            let kept = self.text.get(done..span.start()).ok_or(Overlap { at: span })?;
-            self.text.get(span.range()).ok_or(Overlap { at: span })?;
-            out.push_str(kept);
-            out.push_str(replacement);
-            done = span.end();
-        }
-        out.push_str(self.text.get(done..).unwrap_or_default());
-        Ok(out)
+    pub fn splice(&self, edits: &[(Span, &str)]) -> Result<String, Overlap> {
+        splice(self.text, edits)
     }
 
     /// All members of one place, and maybe others.
@@ -402,7 +388,6 @@ impl<'a> Message<'a> {
 
     /// A member from its name to its value, with one of the commas around it.
     fn whole(&self, place: Place, name: &str) -> Option<Span> {
-        const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
         let member = self.entry(place, &Wanted::new(name))?;
         // The quote before the name is the first byte of the member.
         let (start, end) = (member.name.start().checked_sub(1)?, member.value.end());
@@ -419,22 +404,6 @@ impl<'a> Message<'a> {
         Value::new(self.text, member.value)
     }
 }
-
-/// Two edits of one place: see [`Message::splice`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Overlap {
-    /// The edit that could not be made.
-    pub at: Span,
-}
-
-impl fmt::Display for Overlap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (start, end) = (self.at.start(), self.at.end());
-        write!(f, "an edit of bytes {start} to {end} overlaps another or lies outside the body")
-    }
-}
-
-impl core::error::Error for Overlap {}
 
 fn read_message(
     scanner: &mut Scanner<'_>,

@@ -24,7 +24,7 @@
 
 use core::time::Duration;
 
-use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::json::{Document, Text, Value};
 use mcp_attune_wire::message::Message;
 
 /// How long an answer is kept at most.
@@ -83,7 +83,7 @@ pub fn hint(method: &str, params: &str, result: &str) -> Option<Hint> {
     if !may_keep(method) || has(params, "inputResponses") || has(params, "requestState") {
         return None;
     }
-    let result = Message::parse(result.as_bytes()).ok()?;
+    let result = Document::parse(result.as_bytes()).ok()?;
     let text = |name| result.member(name).and_then(Value::text).and_then(Text::decode);
     if text("resultType").is_some_and(|kind| kind != "complete") {
         return None;
@@ -96,7 +96,7 @@ pub fn hint(method: &str, params: &str, result: &str) -> Option<Hint> {
 
 /// Whether a text is an object that has a member, or is no object that can be read.
 fn has(params: &str, member: &str) -> bool {
-    Message::parse(params.as_bytes()).map_or(true, |params| params.member(member).is_some())
+    Document::parse(params.as_bytes()).map_or(true, |params| params.member(member).is_some())
 }
 
 /// What a notification says has changed.
@@ -136,8 +136,8 @@ impl Change {
             Self::Prompts => method == "prompts/list",
             Self::Resources => matches!(method, "resources/list" | "resources/templates/list"),
             Self::Resource(uri) => {
-                let of = |params: &Message<'_>| params.member("uri")?.text().map(|text| text.is(uri));
-                let same = || Message::parse(params.as_bytes()).ok().as_ref().and_then(of);
+                let of = |params: &Document<'_>| params.member("uri")?.text().map(|text| text.is(uri));
+                let same = || Document::parse(params.as_bytes()).ok().as_ref().and_then(of);
                 method == "resources/read" && same() != Some(false)
             }
         }

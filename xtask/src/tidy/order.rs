@@ -25,12 +25,10 @@ use crate::report::Finding;
 use module::{Module, UsedPath};
 
 /// Crates that are not in order yet, and why that is so.
-const EXEMPT: &[(&str, &str)] = &[
-    (
-        "crates/mcp-attune-gateway",
-        "its layers are being gathered into one stack, and are put in order with it",
-    ),
-];
+const EXEMPT: &[(&str, &str)] = &[(
+    "crates/mcp-attune-gateway",
+    "its layers are being gathered into one stack, and are put in order with it",
+)];
 
 /// How often a name may be another name for something else before we stop following it.
 const MAX_RENAMES: usize = 16;

@@ -323,8 +323,8 @@ mod tests {
     fn listings_are_folded_and_nothing_else() {
         let long = format!("[{}]", vec!["1"; 100].join(","));
         let parse = |result: &str| {
-            let framed = crate::server::framed(result);
-            is_dull(&Message::parse(framed.as_bytes()).unwrap())
+            let answer = crate::server::as_answer(result);
+            is_dull(&Message::parse(answer.as_bytes()).unwrap())
         };
         assert!(parse(&format!(r#"{{"tools":{long}}}"#)) && parse(r#"{"capabilities":{}}"#));
         assert!(!parse(&format!(r#"{{"content":{long}}}"#)));

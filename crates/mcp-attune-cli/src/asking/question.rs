@@ -7,14 +7,12 @@
 //! 4. A URL is shown and never opened by us.
 //! 5. The words around it are in the language of the person.
 
-use mcp_attune_wire::json::{Text, Value as Written};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Text, Value as Written};
 use serde_json::{Map, Value, json};
 
 use super::field::Field;
 use super::person::{Left, Person, heard};
 use super::words::{Words, filled};
-use crate::server::framed;
 use crate::show::{plain, text};
 
 /// How many fields a form may have.
@@ -22,9 +20,8 @@ const MOST_FIELDS: usize = 100;
 
 /// Puts the `params` of an `elicitation/create`, as they came, for its result.
 pub(crate) fn ask(params: &str, server: &str, words: &Words, person: &mut impl Person) -> Value {
-    let framed = framed(params);
-    let Some(message) = Message::parse(framed.as_bytes()).ok() else { return json!({ "action": "cancel" }) };
-    let Some(question) = message.member("result") else { return json!({ "action": "cancel" }) };
+    let Ok(params) = Document::parse(params.as_bytes()) else { return json!({ "action": "cancel" }) };
+    let question = params.root();
     person.tell(&filled(&words.asks, &[&plain::line(server)]));
     person.tell(&plain::lines(&text(question, "message").unwrap_or_default()));
     let answered = match text(question, "mode").as_deref() {

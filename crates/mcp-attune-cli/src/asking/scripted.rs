@@ -8,13 +8,12 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::Document;
 use serde_json::{Map, Value, json};
 
 use super::question::fields;
 use super::words::Words;
 use crate::exit::hinted;
-use crate::server::framed;
 use crate::show::text;
 use crate::text::quoted;
 
@@ -106,11 +105,10 @@ impl Scripted {
             Answers::Cancel => return Ok(json!({ "action": "cancel" })),
             Answers::Fields(pairs) => pairs,
         };
-        let framed = framed(params);
-        let message = Message::parse(framed.as_bytes()).ok();
-        let Some(question) = message.as_ref().and_then(|message| message.member("result")) else {
+        let Ok(params) = Document::parse(params.as_bytes()) else {
             return Ok(json!({ "action": "cancel" }));
         };
+        let question = params.root();
         if text(question, "mode").is_some_and(|mode| mode != "form") {
             return Err(Fault {
                 what: "the server wants you to go to an address, which no --answer does".to_owned(),

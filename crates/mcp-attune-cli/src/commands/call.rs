@@ -14,7 +14,7 @@ use crate::exit::{Exit, hinted};
 use crate::paint::{self, Style};
 use crate::progress;
 use crate::saving;
-use crate::server::{answer, framed};
+use crate::server::read_result;
 use crate::show::{Form, content, json};
 use crate::text::quoted;
 
@@ -85,9 +85,7 @@ async fn called(
 
 /// Shows a result, and saves what is in it.
 fn show(out: &mut impl Write, raw: &RawValue, form: Form, save: Option<&Path>) -> anyhow::Result<Exit> {
-    let framed = framed(raw.get());
-    let message = answer("tools/call", &framed)?;
-    let Some(result) = message.member("result") else { return Ok(Exit::Findings) };
+    let result = read_result("tools/call", raw.get())?.root();
     match form {
         Form::Json { terminal } => {
             writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;

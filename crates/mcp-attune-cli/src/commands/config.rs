@@ -8,12 +8,13 @@ use anyhow::Context;
 use mcp_attune_gateway::config::{Config as File, Finding, Mount, Positions, Target, Unusable, schema};
 use mcp_attune_gateway::inspect::{self, Depth, Issue, Severity};
 use mcp_attune_rmcp::{Connection, Options};
+use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
 use serde::Serialize;
 
 use crate::exit::{Exit, hinted};
 use crate::running::one_thread;
-use crate::server::{framed, headers, pages, target};
+use crate::server::{as_answer, headers, pages, target};
 use crate::text::json;
 
 /// Check a configuration, or see what it can say
@@ -158,8 +159,8 @@ impl Check {
         let listed = one_thread()?.block_on(async {
             let connection = Connection::open(&target, &options).await?;
             let mut all = Vec::new();
-            let take = |message: &Message<'_>| {
-                all.extend(message.member("result").map(|result| framed(result.raw())));
+            let take = |result: Value<'_>| {
+                all.push(as_answer(result.raw()));
                 Ok(())
             };
             let asked = pages(&connection, "tools/list", |_| {}, take).await;

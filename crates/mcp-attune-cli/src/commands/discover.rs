@@ -10,7 +10,7 @@ use mcp_attune_wire::protocol::meta;
 use crate::asking::{Ask, Asked};
 use crate::exit::{Exit, hinted};
 use crate::paint::{self, Style};
-use crate::server::{answer, framed, target};
+use crate::server::{read_result, target};
 use crate::show::text;
 use crate::show::{Form, content, json, plain, wrap};
 
@@ -39,10 +39,8 @@ impl Discover {
             let Some(raw) = asked.connection.introduction() else {
                 return Err(hinted("the server did not say who it is", "ask it for its tools: attune tools"));
             };
-            let framed = framed(raw.get());
             let method = if asked.connection.era() == Era::Modern { "server/discover" } else { "initialize" };
-            let message = answer(method, &framed)?;
-            let Some(result) = message.member("result") else { return Ok(Exit::Findings) };
+            let result = read_result(method, raw.get())?.root();
             match asked.form {
                 Form::Json { terminal } => {
                     writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;

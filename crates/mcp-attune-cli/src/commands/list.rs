@@ -2,14 +2,13 @@
 
 use std::io::Write;
 
-use mcp_attune_wire::json::{Type, Value};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Type, Value};
 use mcp_attune_wire::schema::Declared;
 
 use crate::asking::{Ask, Asked, near};
 use crate::exit::{self, Exit, hinted};
 use crate::paint;
-use crate::server::{framed, target};
+use crate::server::target;
 use crate::show::text;
 use crate::show::{Form, json, plain, table, tool, width};
 use crate::text::quoted;
@@ -210,9 +209,7 @@ fn write(out: &mut impl Write, asked: &Asked, listed: &[(&Kind, Vec<String>)]) -
 
 /// Reads an item that was cut out of an answer.
 fn read<T>(item: &str, read: impl FnOnce(Value<'_>) -> T) -> Option<T> {
-    let framed = framed(item);
-    let message = Message::parse(framed.as_bytes()).ok()?;
-    message.member("result").map(read)
+    Some(read(Document::parse(item.as_bytes()).ok()?.root()))
 }
 
 fn row(item: Value<'_>, name: &str, third: &str) -> Vec<String> {

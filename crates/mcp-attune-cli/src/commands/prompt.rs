@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::asking::{Ask, Asked, Reading, arguments, near, words};
 use crate::exit::{Exit, hinted};
 use crate::paint;
-use crate::server::{answer, framed};
+use crate::server::read_result;
 use crate::show::{Form, content, json};
 use crate::text::quoted;
 
@@ -42,15 +42,12 @@ impl Prompt {
             let schema = schema(asked, name).await?;
             let arguments = arguments::add(Map::new(), pairs, schema.as_ref())?;
             let raw = asked.ask("prompts/get", json!({ "name": name, "arguments": arguments })).await?;
-            let framed = framed(raw.get());
-            let message = answer("prompts/get", &framed)?;
-            if let Some(result) = message.member("result") {
-                match reading.form(asked) {
-                    Form::Json { terminal } => {
-                        writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;
-                    }
-                    form => content::prompt(out, result, form)?,
+            let result = read_result("prompts/get", raw.get())?.root();
+            match reading.form(asked) {
+                Form::Json { terminal } => {
+                    writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;
                 }
+                form => content::prompt(out, result, form)?,
             }
             Ok(Exit::Fine)
         })

@@ -10,7 +10,7 @@ use crate::exit::{Exit, hinted};
 use crate::paint;
 use crate::progress;
 use crate::saving;
-use crate::server::{answer, framed};
+use crate::server::read_result;
 use crate::show::{Form, content, json};
 
 /// Read a resource of a server
@@ -49,9 +49,7 @@ impl Read {
         let (reading, save) = (self.reading, self.out);
         self.ask.run(&target, out, async |asked, out| {
             let raw = asked.ask("resources/read", json!({ "uri": uri })).await?;
-            let framed = framed(raw.get());
-            let message = answer("resources/read", &framed)?;
-            let Some(result) = message.member("result") else { return Ok(Exit::Findings) };
+            let result = read_result("resources/read", raw.get())?.root();
             match (&save, reading.form(asked)) {
                 (Some(path), _) => {
                     progress::clear();

@@ -13,8 +13,7 @@ use mcp_attune::language::{AcceptLanguage, Tag, lookup};
 use mcp_attune::shape::Output;
 use mcp_attune::shape::template::{MAX_DATA, MAX_SOURCE, Scene, Template as Compiled, Variant};
 use mcp_attune_files::{Folder, Pattern, Shelf};
-use mcp_attune_wire::json::Type;
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::Document;
 
 use crate::asking::caller::{locale, preference, read};
 use crate::exit::{Exit, hinted};
@@ -93,17 +92,18 @@ impl Render {
     fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let caller = self.caller()?;
         let data = text_of(&self.data)?;
-        let data = Message::parse(data.as_bytes()).map_err(|why| not_json(&self.data, &why.to_string()))?;
+        let data = Document::parse(data.as_bytes()).map_err(|why| not_json(&self.data, &why.to_string()))?;
         let arguments = self.arguments.as_deref().unwrap_or("{}");
-        let arguments = Message::parse(arguments.as_bytes()).ok().filter(is_object).ok_or_else(|| {
-            hinted("--arguments is no JSON object", "such as --arguments '{\"location\": \"Bern\"}'")
-        })?;
+        let arguments =
+            Document::parse(arguments.as_bytes()).ok().filter(Document::is_object).ok_or_else(|| {
+                hinted("--arguments is no JSON object", "such as --arguments '{\"location\": \"Bern\"}'")
+            })?;
         let Some(found) = self.find(&caller.wanted)? else { return Ok(Exit::Findings) };
         let mut fails = self.tell_unknown_names(&found)?;
-        let result = data.body();
+        let result = data.root();
         let structured = result.member("structuredContent").filter(|_| result.member("content").is_some());
         let mut scene = Scene::new(structured.unwrap_or(result), &caller.wanted, &caller.values, caller.now);
-        (scene.arguments, scene.chain) = (Some(arguments.body()), caller.chain.as_ref());
+        (scene.arguments, scene.chain) = (Some(arguments.root()), caller.chain.as_ref());
         match found.template.render(&scene) {
             Ok(text) => {
                 out.write_all(text.as_bytes())?;
@@ -255,10 +255,6 @@ fn compile(path: &Path, name: &str, text: &str) -> Option<Compiled> {
             eprintln!("hint: {}", wrong.hint());
         })
         .ok()
-}
-
-fn is_object(message: &Message<'_>) -> bool {
-    message.body().kind() == Type::Object
 }
 
 /// The language that a caller prefers, where nothing says which there are.

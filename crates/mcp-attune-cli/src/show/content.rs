@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use mcp_attune_wire::json::{Type, Value};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Type, Value};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Form, Markdown, json, markdown, plain, repeated, size, text, wrap};
@@ -178,7 +177,7 @@ pub(crate) fn about(text: &str, form: Form) -> String {
 /// JSON, if it is: in colours, and on lines of its own where its server wrote one that is too long.
 fn data(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
     let Form::Terminal { width, paint, markdown } = form else { return as_it_is(out, text, form) };
-    let is_json = || Message::parse(crate::framed::framed(text).as_bytes()).is_ok();
+    let is_json = || Document::parse(text.as_bytes()).is_ok();
     if markdown == Markdown::Never || !is_json() {
         return as_it_is(out, text, form);
     }
@@ -207,10 +206,9 @@ mod tests {
     const TERMINAL: Form = Form::Terminal { width: 80, paint: Paint::NONE, markdown: Markdown::Declared };
 
     fn shown(json: &str, show: impl Fn(&mut Vec<u8>, Value<'_>, Form) -> anyhow::Result<()>) -> String {
-        let framed = crate::framed::framed(json);
-        let message = Message::parse(framed.as_bytes()).unwrap();
+        let result = Document::parse(json.as_bytes()).unwrap().root();
         let mut out = Vec::new();
-        show(&mut out, message.member("result").unwrap(), TERMINAL).unwrap();
+        show(&mut out, result, TERMINAL).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -253,9 +251,7 @@ mod tests {
     }
 
     fn shown_as(markdown: Markdown, json: &str, resource: bool) -> String {
-        let framed = crate::framed::framed(json);
-        let message = Message::parse(framed.as_bytes()).unwrap();
-        let (mut out, result) = (Vec::new(), message.member("result").unwrap());
+        let (mut out, result) = (Vec::new(), Document::parse(json.as_bytes()).unwrap().root());
         let form = TERMINAL.reading(markdown);
         let written = if resource {
             super::resource(&mut out, result, form)

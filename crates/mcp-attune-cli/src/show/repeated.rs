@@ -6,8 +6,7 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Text, Type, Value};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Text, Type, Value};
 
 use super::text;
 
@@ -54,9 +53,7 @@ fn decoded(value: Value<'_>) -> Option<Cow<'_, str>> {
 }
 
 fn is_json_of(text: &str, data: Value<'_>) -> bool {
-    let framed = crate::framed::framed(text);
-    let read = Message::parse(framed.as_bytes());
-    read.ok().and_then(|read| Some(read.member("result")?.same(data))).unwrap_or(false)
+    Document::parse(text.as_bytes()).is_ok_and(|read| read.root().same(data))
 }
 
 #[cfg(test)]
@@ -64,11 +61,19 @@ mod tests {
     use super::*;
 
     fn same(content: &str, data: &str) -> bool {
-        let framed = crate::framed::framed(&format!(r#"{{"content":{content},"data":{data}}}"#));
-        let message = Message::parse(framed.as_bytes()).unwrap();
-        let result = message.member("result").unwrap();
+        let result = format!(r#"{{"content":{content},"data":{data}}}"#);
+        let result = Document::parse(result.as_bytes()).unwrap().root();
         let blocks: Vec<_> = result.member("content").unwrap().elements().collect();
         says_the_same(&blocks, result.member("data").unwrap())
+    }
+
+    #[test]
+    fn what_is_json_only_inside_an_object_is_text_of_its_own() {
+        assert!(same(r#"[{"type":"text","text":"7"}]"#, r#"{"result":7}"#));
+        for text in [r#"7,\"x\":8"#, r#"7}, {\"x\":8"#, "7,", "7}"] {
+            let content = format!(r#"[{{"type":"text","text":"{text}"}}]"#);
+            assert!(!same(&content, r#"{"result":7}"#), "{text}");
+        }
     }
 
     #[test]

@@ -280,16 +280,15 @@ pub(crate) fn shell(words: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mcp_attune_wire::message::Message;
+    use mcp_attune_wire::json::Document;
 
     use super::*;
     use crate::show::Markdown;
 
     fn shown(tool: &str, width: usize) -> String {
-        let framed = crate::framed::framed(tool);
-        let message = Message::parse(framed.as_bytes()).unwrap();
+        let tool = Document::parse(tool.as_bytes()).unwrap().root();
         let form = Form::Terminal { width, paint: Paint::NONE, markdown: Markdown::Declared };
-        page(message.member("result").unwrap(), ("https://example.com/mcp", ""), form, Paint::NONE)
+        page(tool, ("https://example.com/mcp", ""), form, Paint::NONE)
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! JSON as it was written: spans, values and strings that are read in place and never re-serialized.
 //!
-//! Everything here looks into text that has been read by [`Message::parse`](crate::message::Message::parse)
-//! (or another checked source), so that looking again costs no second check and changes no byte.
+//! Everything here looks into text that has been read by [`Document::parse`] or
+//! [`Message::parse`](crate::message::Message::parse), so that looking again costs no second check and changes no byte.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
@@ -11,7 +12,9 @@ mod skip;
 mod text;
 mod cut;
 mod walk;
+mod document;
 
+pub use document::Document;
 pub(crate) use skip::{is_printable, is_simple, plain_until};
 use skip::{skip_string, skip_value};
 pub use text::Text;
@@ -19,6 +22,9 @@ pub(crate) use text::push_code;
 pub use walk::Walk;
 
 use crate::number;
+
+/// The white space of JSON.
+pub(crate) const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// Where a value stands in a body, in bytes.
 ///
@@ -68,6 +74,40 @@ pub(crate) fn clamp(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
 }
 
+/// The text with the values at these spans replaced and every other byte as it was.
+pub(crate) fn splice(text: &str, edits: &[(Span, &str)]) -> Result<String, Overlap> {
+    let mut edits = edits.to_vec();
+    edits.sort_by_key(|(span, _)| *span);
+    let added: usize = edits.iter().map(|(_, text)| text.len()).sum();
+    let mut out = String::with_capacity(text.len() + added);
+    let mut done = 0;
+    for (span, replacement) in edits {
+        let kept = text.get(done..span.start()).ok_or(Overlap { at: span })?;
+        text.get(span.range()).ok_or(Overlap { at: span })?;
+        out.push_str(kept);
+        out.push_str(replacement);
+        done = span.end();
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    Ok(out)
+}
+
+/// Two edits of one place: see [`Document::splice`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Overlap {
+    /// The edit that could not be made.
+    pub at: Span,
+}
+
+impl fmt::Display for Overlap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (start, end) = (self.at.start(), self.at.end());
+        write!(f, "an edit of bytes {start} to {end} overlaps another or lies outside the body")
+    }
+}
+
+impl core::error::Error for Overlap {}
+
 /// What a JSON value is, told from its first byte.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Type {
@@ -106,6 +146,12 @@ pub struct Value<'a> {
 impl<'a> Value<'a> {
     pub(crate) fn new(text: &'a str, span: Span) -> Self {
         Self { raw: span.of(text), span }
+    }
+
+    /// The value that a text is, which was read before, without the white space around it.
+    pub(crate) fn within(text: &'a str) -> Self {
+        let start = text.len() - text.trim_start_matches(WHITE).len();
+        Self::new(text, Span::new(start, text.trim_end_matches(WHITE).len()))
     }
 
     /// The value's own text, byte for byte.

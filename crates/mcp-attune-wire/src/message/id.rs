@@ -4,8 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use super::Message;
-use crate::json::{Span, Type, Value};
+use crate::json::{Document, Type, Value};
 use crate::number;
 
 /// The longest id that is kept, in bytes as written, quotes included.
@@ -46,7 +45,7 @@ impl Id {
     /// Reads an id that stands alone, as JSON.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        Self::read(Message::parse(text.as_bytes()).ok()?.body())
+        Self::read(Document::parse(text.as_bytes()).ok()?.root())
     }
 
     /// The id as it was written, as JSON: a string has its quotes and escapes.
@@ -56,7 +55,7 @@ impl Id {
     }
 
     fn value(&self) -> Value<'_> {
-        Value::new(&self.written, Span::new(0, self.written.len()))
+        Value::within(&self.written)
     }
 }
 
@@ -95,6 +94,7 @@ impl fmt::Debug for Id {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Message;
     use alloc::format;
     use alloc::string::ToString;
     use std::hash::DefaultHasher;

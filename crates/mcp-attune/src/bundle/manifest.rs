@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use mcp_attune_wire::json::{Text, Type, Value};
-use mcp_attune_wire::message::{Message, Unreadable};
+use mcp_attune_wire::json::{Document, Text, Type, Value};
+use mcp_attune_wire::message::Unreadable;
 
 use super::icon::{Icon, Size};
 use super::locale_path::LocalePath;
@@ -186,8 +186,8 @@ impl Manifest {
         }
         // Editors on Windows still write it, and it says nothing.
         let file = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
-        let read = Message::parse(file).map_err(Refused::Unreadable)?;
-        let root = read.body();
+        let read = Document::parse(file).map_err(Refused::Unreadable)?;
+        let root = read.root();
         if root.kind() != Type::Object {
             return Err(Refused::NoObject);
         }

@@ -4,8 +4,7 @@ use core::fmt;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use mcp_attune_wire::json::{Quoted, Span, Text, Type, Value};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Quoted, Span, Text, Type, Value};
 
 use super::icon::Icon;
 use super::locales::{Locales, Resource};
@@ -158,13 +157,13 @@ impl Resolved {
     /// ```
     #[must_use]
     pub fn with_icon(self, icon: &Icon) -> Self {
-        let Ok(read) = Message::parse(self.text.as_bytes()) else { return self };
+        let Ok(read) = Document::parse(self.text.as_bytes()) else { return self };
         let text = |text: Option<String>| text.map_or("null".to_owned(), |text| Quoted(&text).to_string());
         let size = text(icon.size.map(|size| size.to_string()));
         let theme = text(icon.theme.as_deref().map(str::to_owned));
         let mut edits = Edits::default();
         edits.put(
-            read.body(),
+            read.root(),
             "icon",
             &format!(r#"{{"src":{},"size":{size},"theme":{theme}}}"#, Quoted(&icon.src)),
         );
@@ -242,8 +241,8 @@ impl<'a> Resolve<'a> {
 
     fn spliced(&self) -> Option<String> {
         // It was read before, so it can be read.
-        let read = Message::parse(self.manifest.text.as_bytes()).ok()?;
-        let root = read.body();
+        let read = Document::parse(self.manifest.text.as_bytes()).ok()?;
+        let root = read.root();
         let mut edits = Edits::default();
         let (mut tools, mut prompts) = (HashMap::new(), HashMap::new());
         for Sought { field, found, .. } in &self.fields {
@@ -272,7 +271,7 @@ impl<'a> Resolve<'a> {
 struct Edits(Vec<(Span, String)>);
 
 impl Edits {
-    fn apply(&self, to: &Message<'_>) -> Option<String> {
+    fn apply(&self, to: &Document<'_>) -> Option<String> {
         let edits: Vec<(Span, &str)> = self.0.iter().map(|(span, text)| (*span, text.as_str())).collect();
         to.splice(&edits).ok()
     }

@@ -6,8 +6,7 @@
 use core::fmt::Write as _;
 use std::collections::HashMap;
 
-use mcp_attune_wire::json::{Quoted, Span, Type, Value};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Quoted, Span, Type, Value};
 
 use super::finding::Refused;
 use super::read::MARK;
@@ -61,8 +60,8 @@ impl Draft {
     /// [`Refused`] where it is no locale file.
     pub fn keeping(mut self, file: &[u8]) -> Result<Self, Refused> {
         let (sheet, _) = Sheet::read(file)?;
-        let read = Message::parse(file).map_err(Refused::Unreadable)?;
-        for (name, value) in read.body().members() {
+        let read = Document::parse(file).map_err(Refused::Unreadable)?;
+        for (name, value) in read.root().members() {
             let Some(name) = name.decode().filter(|name| !LISTED.contains(&&**name)) else { continue };
             self.root.at(&[&name], |node| node.raw = Some(value.raw().to_owned()));
         }
@@ -234,7 +233,7 @@ impl Node {
 /// ```
 #[must_use]
 pub fn mark(file: &str, before: &Sheet, now: &Sheet) -> String {
-    let (Ok(read), Ok((sheet, _))) = (Message::parse(file.as_bytes()), Sheet::read(file.as_bytes())) else {
+    let (Ok(read), Ok((sheet, _))) = (Document::parse(file.as_bytes()), Sheet::read(file.as_bytes())) else {
         return file.to_owned();
     };
     let find = |sheet: &Sheet| {
@@ -257,7 +256,7 @@ pub fn mark(file: &str, before: &Sheet, now: &Sheet) -> String {
         }
     }
     let edits: Vec<(Span, String)> =
-        marks.iter().filter_map(|(entry, fields)| edit(read.body(), entry, fields)).collect();
+        marks.iter().filter_map(|(entry, fields)| edit(read.root(), entry, fields)).collect();
     let edits: Vec<_> = edits.iter().map(|(span, text)| (*span, text.as_str())).collect();
     read.splice(&edits).unwrap_or_else(|_| file.to_owned())
 }

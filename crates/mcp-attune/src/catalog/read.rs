@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcp_attune_wire::json::{Text, Type, Value};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Text, Type, Value};
 
 use super::finding::{Finding, Refused, Wrong};
 use super::sheet::{Line, Sheet};
@@ -27,8 +26,8 @@ impl Sheet {
         if file.len() > Self::MAX_BYTES {
             return Err(Refused::TooLarge);
         }
-        let read = Message::parse(file).map_err(Refused::Unreadable)?;
-        let root = read.body();
+        let read = Document::parse(file).map_err(Refused::Unreadable)?;
+        let root = read.root();
         if root.kind() != Type::Object {
             return Err(Refused::NoObject);
         }

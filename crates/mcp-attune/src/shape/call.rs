@@ -4,8 +4,7 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Quoted, Type, Value};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Quoted, Type, Value};
 
 use super::content::Tool;
 use super::view::keeps_data;
@@ -23,8 +22,8 @@ pub(super) fn shape(work: &mut Work<'_>, result: Value<'_>) {
 
 fn with(work: &mut Work<'_>, found: &Found<'_>) {
     let text = found.only_text().filter(|_| work.shape.wanted.format().is_some());
-    let lifted = text.as_ref().and_then(|text| Message::parse(text.as_bytes()).ok());
-    let lifted = lifted.as_ref().map(Message::body).filter(|data| is_data(work, *data));
+    let lifted = text.as_ref().and_then(|text| Document::parse(text.as_bytes()).ok());
+    let lifted = lifted.as_ref().map(Document::root).filter(|data| is_data(work, *data));
     let nothing = Tool::default();
     let tool = work.tool.and_then(|tool| work.shape.content.tools.get(tool));
     let tool = tool.unwrap_or(&nothing);
@@ -276,8 +275,8 @@ fn hints(work: &mut Work<'_>, data: Option<Value<'_>>, tool: &Tool) -> Option<Ve
 
 /// The data with hints in it, where it stays what the caller was promised.
 fn with_hints(work: &Work<'_>, data: &str, hints: &[String]) -> Option<String> {
-    let read = Message::parse(data.as_bytes()).ok()?;
-    let object = read.body();
+    let read = Document::parse(data.as_bytes()).ok()?;
+    let object = read.root();
     if object.kind() != Type::Object || object.member("hints").is_some() {
         return None;
     }

@@ -4,8 +4,7 @@
 //!
 //! Rules: F8, F11.
 
-use mcp_attune_wire::json::{Quoted, Text, Type, Value};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Quoted, Text, Type, Value};
 
 use super::{Work, document};
 use crate::features::Format;
@@ -54,8 +53,8 @@ fn data(
     text: &str,
     format: Format,
 ) {
-    let Ok(data) = Message::parse(text.as_bytes()) else { return };
-    let data = data.body();
+    let Ok(data) = Document::parse(text.as_bytes()) else { return };
+    let data = data.root();
     if !matches!(data.kind(), Type::Object | Type::Array) {
         return;
     }
@@ -66,7 +65,7 @@ fn data(
     let written = template.and_then(|template| work.rendered(template, data));
     match format {
         Format::Json => {
-            let written = written.filter(|text| Message::parse(text.as_bytes()).is_ok());
+            let written = written.filter(|text| Document::parse(text.as_bytes()).is_ok());
             if let Some(text) = written.or_else(|| work.compacted(data, None, &[])) {
                 work.put(places.1.span(), Quoted(&text).to_string());
             }

@@ -5,14 +5,13 @@ use std::time::Duration;
 use anyhow::Context;
 use mcp_attune_rmcp::{Connection, Era, Error, Options, Target};
 use mcp_attune_wire::json::Value;
-use mcp_attune_wire::message::Message;
 use serde_json::value::RawValue;
 
 use super::listing::ListingCost;
 use crate::arguments::Call;
 use crate::exit::hinted;
 use crate::progress;
-use crate::server::{endless, pages};
+use crate::server::{as_answer, endless, pages};
 use crate::tool::Tool;
 
 /// How many bytes one answer may have.
@@ -54,13 +53,13 @@ impl<'a> Asked<'a> {
         let connection = self.connection.as_ref().context("the connection is closed")?;
         let (mut tools, mut listed_pages) = (Vec::new(), Vec::<String>::new());
         let turn = |page| progress::show(&format!("tools/list, page {page}"));
-        let take = |message: &Message<'_>| {
-            let listed = message.member("result").and_then(|result| result.member("tools"));
+        let take = |result: Value<'_>| {
+            let listed = result.member("tools");
             tools.extend(listed.into_iter().flat_map(Value::elements).filter_map(Tool::read));
             if tools.len() > MOST_TOOLS {
                 return Err(endless(&format!("more than {MOST_TOOLS} tools")));
             }
-            listed_pages.push(message.text().to_owned());
+            listed_pages.push(as_answer(result.raw()));
             Ok(())
         };
         let listing = pages(connection, "tools/list", turn, take);

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use mcp_attune::shape::{Breach, Schema};
-use mcp_attune_wire::json::Value;
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Value};
 use serde::Serialize;
 
 use crate::text::quoted;
@@ -100,7 +99,7 @@ pub(super) fn findings(tool: &Tool, result: Value<'_>) -> Vec<Finding> {
 fn as_text(result: Value<'_>) -> Option<Finding> {
     let texts = texts(result);
     let [text] = texts.as_slice() else { return None };
-    let is_json = text.starts_with(['{', '[']) && Message::parse(text.as_bytes()).is_ok();
+    let is_json = text.starts_with(['{', '[']) && Document::parse(text.as_bytes()).is_ok();
     is_json.then(|| Finding::new(Kind::JsonAsText, "the text is JSON, and there is no structuredContent"))
 }
 
@@ -130,7 +129,7 @@ fn again(data: Value<'_>, result: Value<'_>) -> Option<Finding> {
 }
 
 fn is_json_of(text: &str, data: Value<'_>) -> bool {
-    Message::parse(text.as_bytes()).is_ok_and(|read| read.body().same(data))
+    Document::parse(text.as_bytes()).is_ok_and(|read| read.root().same(data))
 }
 
 fn invalid(tool: &Tool, data: Value<'_>) -> Vec<Finding> {
@@ -170,6 +169,7 @@ mod tests {
     use serde_json::{Value as Json, json};
 
     use super::*;
+    use mcp_attune_wire::message::Message;
 
     fn found(output: Option<Json>, result: &Json) -> Vec<(Kind, Option<String>)> {
         let read =

@@ -32,7 +32,7 @@ use crate::exit::Exit;
 use crate::output::writable;
 use crate::progress;
 use crate::running::one_thread;
-use crate::server::{Server, answer, framed};
+use crate::server::{Server, as_answer, read_result};
 use crate::text::{json, quoted};
 
 /// See what the tools of a server cost in every conversation, and what each result costs, in bytes and tokens
@@ -152,16 +152,16 @@ fn row(call: &Call<'_>, modern: bool, answered: Result<Box<RawValue>, Error>) ->
 }
 
 fn measure(row: &mut Row, call: &Call<'_>, modern: bool, result: &str) -> anyhow::Result<()> {
-    let framed = framed(result);
-    let message = answer("tools/call", &framed)?;
-    let result = message.member("result").filter(|result| result.kind() == Type::Object);
+    let answer = as_answer(result);
+    let result = read_result("tools/call", result)?;
+    let result = Some(result.root()).filter(|result| result.kind() == Type::Object);
     let result = result.context("what came is no object")?;
     let before = shapes::cost(result);
     row.as_it_comes = Some(before);
     row.findings = findings(call.tool, result);
     row.outcome = if is_error(result) { Outcome::Error } else { Outcome::Result };
     if row.outcome == Outcome::Result {
-        row.shaped = shapes::all(call, modern, &message, before);
+        row.shaped = shapes::all(call, modern, &answer, before);
     }
     Ok(())
 }

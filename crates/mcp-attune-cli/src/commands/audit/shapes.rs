@@ -29,7 +29,7 @@ pub(super) fn cost(result: Value<'_>) -> Cost {
 
 /// What the answer to a call costs in every form; in those that change nothing, what it costs as it comes. `modern`: the
 /// caller is one of that era.
-pub(super) fn all(call: &Call<'_>, modern: bool, answer: &Message<'_>, before: Cost) -> Vec<Shaped> {
+pub(super) fn all(call: &Call<'_>, modern: bool, answer: &str, before: Cost) -> Vec<Shaped> {
     let cost = |(format, verbosity)| {
         let text = shape(call, modern, answer, format, verbosity);
         let read = text.as_ref().and_then(|text| Message::parse(text.as_bytes()).ok());
@@ -44,7 +44,7 @@ pub(super) fn all(call: &Call<'_>, modern: bool, answer: &Message<'_>, before: C
 fn shape(
     call: &Call<'_>,
     modern: bool,
-    answer: &Message<'_>,
+    answer: &str,
     format: Format,
     verbosity: Verbosity,
 ) -> Option<String> {
@@ -56,5 +56,5 @@ fn shape(
     let wanted = Wanted::read(tags.iter().map(String::as_str));
     let values = || FORMATTERS.format([], TimeZone::UTC);
     let shape = Shape::new(request, wanted, content, values, Timestamp::now())?;
-    Some(shape.with_schema(call.tool.output.clone()).adapt(answer.text().as_bytes(), None)?.text)
+    Some(shape.with_schema(call.tool.output.clone()).adapt(answer.as_bytes(), None)?.text)
 }

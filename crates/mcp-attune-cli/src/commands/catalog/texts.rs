@@ -2,17 +2,18 @@
 
 use std::cell::Cell;
 
+use anyhow::Context as _;
 use mcp_attune::catalog::{Draft, Sheet};
 use mcp_attune::language::Tag;
 use mcp_attune::localize::{Asked, listed_values, texts};
 use mcp_attune::shape::Schema;
 use mcp_attune::shape::render::candidates;
 use mcp_attune_rmcp::{Connection, Era};
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{Document, Text, Type, Value};
 use mcp_attune_wire::message::{Message, meta::CONTENT_LANGUAGE};
 
 use crate::arguments::{Named, only_named};
-use crate::server::{answer, endless, framed, pages};
+use crate::server::{as_answer, endless, pages, read_result};
 use crate::text::quoted;
 use crate::tool::Tool;
 
@@ -39,7 +40,7 @@ pub(in crate::commands) async fn ask(
     let mut all = Texts::default();
     let method = if connection.era() == Era::Modern { "server/discover" } else { "initialize" };
     if let Some(raw) = connection.introduction() {
-        all.take(method, &answer(method, &framed(raw.get()))?)?;
+        all.take(method, read_result(method, raw.get())?.root())?;
     }
     let can = &connection.info().capabilities;
     for (method, can) in [
@@ -51,8 +52,8 @@ pub(in crate::commands) async fn ask(
         if can {
             let so_far = Cell::new(all.count);
             let turn = |page| progress(method, page, so_far.get());
-            let take = |message: &Message<'_>| {
-                let taken = all.take(method, message);
+            let take = |result: Value<'_>| {
+                let taken = all.take(method, result);
                 so_far.set(all.count);
                 taken
             };
@@ -65,7 +66,7 @@ pub(in crate::commands) async fn ask(
         let name = quoted(&call.tool.name);
         match connection.call_raw(&call.tool.name, call.arguments.into()).await {
             Ok(raw) => {
-                if !all.take_result(call.tool, &answer("tools/call", &framed(raw.get()))?) {
+                if !all.take_result(call.tool, read_result("tools/call", raw.get())?.root()) {
                     eprintln!("warning: `{name}` gave no data, so that no values were taken from it");
                 }
             }
@@ -82,8 +83,7 @@ impl Texts {
     }
 
     /// Takes the words of a result: of its structured content, or of the text that is JSON. Says whether there was any.
-    fn take_result(&mut self, tool: &Tool, message: &Message<'_>) -> bool {
-        let Some(result) = message.member("result") else { return false };
+    fn take_result(&mut self, tool: &Tool, result: Value<'_>) -> bool {
         let failed = result.member("isError").is_some_and(|error| error.raw() == "true");
         let output = match &tool.output {
             Schema::Known(output) => Some(output.part()),
@@ -98,30 +98,33 @@ impl Texts {
         }
         let mut blocks = result.member("content").into_iter().flat_map(Value::elements);
         let text = blocks.find_map(|block| block.member("text")?.text()?.decode()).filter(|_| !failed);
-        let read = text.as_deref().and_then(|text| Message::parse(text.as_bytes()).ok());
-        let data =
-            read.as_ref().map(Message::body).filter(|data| matches!(data.kind(), Type::Object | Type::Array));
+        let read = text.as_deref().and_then(|text| Document::parse(text.as_bytes()).ok());
+        let data = read
+            .as_ref()
+            .map(Document::root)
+            .filter(|data| matches!(data.kind(), Type::Object | Type::Array));
         data.map(take).is_some()
     }
 
     /// Takes the texts of a result.
-    fn take(&mut self, method: &str, message: &Message<'_>) -> anyhow::Result<()> {
-        texts(message, &Asked::new(method), |slot, text| {
+    fn take(&mut self, method: &str, result: Value<'_>) -> anyhow::Result<()> {
+        let answer = as_answer(result.raw());
+        let answer = Message::parse(answer.as_bytes()).context("a result that was read can be read again")?;
+        texts(&answer, &Asked::new(method), |slot, text| {
             self.count += 1;
             if !self.draft.add(slot, text) && !text.trim().is_empty() {
                 self.too_long += 1;
             }
         });
         if method == "tools/list" {
-            listed_values(message, |tool, field, value| self.take_value(tool, field, value));
-            let listed = message.member("result").and_then(|result| result.member("tools"));
+            listed_values(&answer, |tool, field, value| self.take_value(tool, field, value));
+            let listed = result.member("tools");
             self.tools.extend(listed.into_iter().flat_map(Value::elements).filter_map(Tool::read));
         }
         if self.count > Sheet::MAX_TEXTS {
             return Err(endless(&format!("more than {} texts", Sheet::MAX_TEXTS)));
         }
-        let result = message.member("result");
-        let said = result.and_then(|it| it.member("_meta")).and_then(|meta| meta.member(CONTENT_LANGUAGE));
+        let said = result.member("_meta").and_then(|meta| meta.member(CONTENT_LANGUAGE));
         if let Some(said) =
             said.and_then(Value::text).and_then(Text::decode).filter(|_| self.language.is_none())
         {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_attune_rmcp::{ListingBytes, Options};
-use mcp_attune_wire::json::Value as Read;
+use mcp_attune_wire::json::Document;
 use mcp_attune_wire::protocol::code::INVALID_PARAMS;
 use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
 use mcp_attune_wire::protocol::header::CONTENT_LANGUAGE;
@@ -17,7 +17,6 @@ use super::judge::{Seen, is_error, plain};
 use crate::arguments::{self, Left, Named, choose};
 use crate::exit::hinted;
 use crate::progress;
-use crate::server::{answer, framed};
 use crate::text::quoted;
 use crate::tool::Tool;
 
@@ -224,9 +223,8 @@ async fn languages_of_tools(asker: &mut Asker, facts: &mut Facts, tools: Vec<Cal
 }
 
 fn read(tool: &Value) -> Option<Tool> {
-    let framed = framed(&tool.to_string());
-    let message = answer("tools/list", &framed).ok()?;
-    message.member("result").and_then(|tool: Read<'_>| Tool::read(tool))
+    let text = tool.to_string();
+    Tool::read(Document::parse(text.as_bytes()).ok()?.root())
 }
 
 /// Calls a tool once: with its result and how long that took, or why it is of no use. The inner error is the reason, the

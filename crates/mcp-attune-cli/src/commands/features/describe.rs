@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::running::one_thread;
-use crate::server::{Server, answer, endless, framed, pages};
+use crate::server::{Server, as_answer, endless, pages, read_result};
 use crate::show::plain::line;
 use crate::text::{json, wrapped};
 use crate::tool::Tool;
@@ -84,15 +84,17 @@ async fn ask(connection: &Connection) -> anyhow::Result<Described> {
     let method = if connection.era() == Era::Modern { "server/discover" } else { "initialize" };
     let mut negotiated = false;
     if let Some(raw) = connection.introduction() {
-        negotiated = negotiates(&answer(method, &framed(raw.get()))?).unwrap_or(false);
+        read_result(method, raw.get())?;
+        let answer = as_answer(raw.get());
+        negotiated = Message::parse(answer.as_bytes()).ok().as_ref().and_then(negotiates).unwrap_or(false);
     }
     let info = connection.info();
     let named = info.server_info.as_ref().map(|server| server.name.clone());
     let server = named.unwrap_or_else(|| "a server without a name".to_owned());
     let mut tools = Vec::new();
     if info.capabilities.tools.is_some() {
-        let take = |message: &Message<'_>| {
-            let listed = message.member("result").and_then(|result| result.member("tools"));
+        let take = |result: Value<'_>| {
+            let listed = result.member("tools");
             tools.extend(listed.into_iter().flat_map(Value::elements).filter_map(Tool::read));
             let fits = tools.len() <= MAX_TOOLS;
             if fits { Ok(()) } else { Err(endless(&format!("more than {MAX_TOOLS} tools"))) }

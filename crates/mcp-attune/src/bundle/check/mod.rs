@@ -30,8 +30,8 @@ mod locales;
 
 use core::cell::OnceCell;
 
-use mcp_attune_wire::json::{Type, Value};
-use mcp_attune_wire::message::{Fault, Message, Unreadable};
+use mcp_attune_wire::json::{Document, Type, Value};
+use mcp_attune_wire::message::{Fault, Unreadable};
 
 use self::collect::{At, Collect};
 use super::files::Files;
@@ -156,10 +156,10 @@ pub fn check(manifest: &[u8], files: &dyn Files, thresholds: Thresholds) -> Repo
     let version;
     let mut coverage = Vec::new();
     let read =
-        Manifest::read(bytes).and_then(|it| Ok((it, Message::parse(bytes).map_err(Refused::Unreadable)?)));
+        Manifest::read(bytes).and_then(|it| Ok((it, Document::parse(bytes).map_err(Refused::Unreadable)?)));
     match &read {
-        Ok((manifest, message)) => {
-            let root = message.body();
+        Ok((manifest, document)) => {
+            let root = document.root();
             version = official::look(root, files, &mut official);
             let look = Look { root, manifest, files, names: OnceCell::new(), thresholds };
             lenient(&official, &mut ours);
@@ -228,10 +228,10 @@ fn refused(
     // As JavaScript reads it: the last of two names counts, and what is no UTF-8 is replaced.
     let again = serde_json::from_str::<serde_json::Value>(&String::from_utf8_lossy(bytes));
     let again = again.map(|value| value.to_string()).unwrap_or_default();
-    match Message::parse(again.as_bytes()) {
-        Ok(message) if message.body().kind() == Type::Object => {
+    match Document::parse(again.as_bytes()) {
+        Ok(read) if read.root().kind() == Type::Object => {
             let mut found = Collect::new(By::Official);
-            let version = official::look(message.body(), files, &mut found);
+            let version = official::look(read.root(), files, &mut found);
             found.nowhere();
             official.absorb(found);
             version

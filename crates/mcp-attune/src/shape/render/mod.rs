@@ -41,8 +41,7 @@ mod escape;
 mod markdown;
 mod text;
 
-use mcp_attune_wire::json::Value;
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Value};
 
 pub use candidates::candidates;
 pub(super) use clean::clean as cleaned;
@@ -99,12 +98,12 @@ pub struct Rendered {
 /// use mcp_attune::format::Formatters;
 /// use mcp_attune::language::Tag;
 /// use mcp_attune::shape::render::{OwnWords, Rendering, markdown};
-/// use mcp_attune_wire::message::Message;
+/// use mcp_attune_wire::json::Document;
 ///
-/// let data = Message::parse(br#"{"city":"Bern","population":134794,"trams":true,
+/// let data = Document::parse(br#"{"city":"Bern","population":134794,"trams":true,
 ///     "forecast":[{"day":"2026-11-15","max_temp_c":9.5},{"day":"2026-11-16","max_temp_c":7}]}"#)?;
 /// let swiss = Formatters::new(&Tag::parse("de-CH")?).format([], TimeZone::UTC);
-/// let page = markdown(data.body(), &Rendering {
+/// let page = markdown(data.root(), &Rendering {
 ///     output: None,
 ///     values: &swiss,
 ///     verbosity: Verbosity::Standard,
@@ -157,8 +156,8 @@ fn render(data: Value<'_>, how: &Rendering<'_>, page: &mut dyn Paper) -> (usize,
         return (0, walk::lay(data, how, page));
     }
     let Compacted { text, left_out } = compact::without(data, how.output, how.low_priority, None);
-    match Message::parse(text.as_bytes()) {
-        Ok(message) if left_out > 0 => (left_out, walk::lay(message.body(), how, page)),
+    match Document::parse(text.as_bytes()) {
+        Ok(document) if left_out > 0 => (left_out, walk::lay(document.root(), how, page)),
         _ => (0, walk::lay(data, how, page)),
     }
 }

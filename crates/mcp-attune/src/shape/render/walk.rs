@@ -7,8 +7,7 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Type, Value};
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Type, Value};
 
 use super::Rendering;
 use super::block::{Block, Inline, Paper};
@@ -223,8 +222,8 @@ impl<'h> Walk<'h, '_> {
         if !text.trim_start().starts_with(['{', '[']) {
             return false;
         }
-        let Ok(message) = Message::parse(text.as_bytes()) else { return false };
-        let tree = Tree::of(message.body());
+        let Ok(document) = Document::parse(text.as_bytes()) else { return false };
+        let tree = Tree::of(document.root());
         let root = tree.root();
         if root.is_empty() {
             return false;

@@ -6,8 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use mcp_attune_wire::json::Type;
-use mcp_attune_wire::message::Message;
+use mcp_attune_wire::json::{Document, Type};
 use minijinja::Environment;
 use minijinja::value::Value;
 
@@ -33,13 +32,13 @@ const IT: &str = "template";
 /// use mcp_attune::format::Formatters;
 /// use mcp_attune::language::Tag;
 /// use mcp_attune::shape::template::{Scene, Template};
-/// use mcp_attune_wire::message::Message;
+/// use mcp_attune_wire::json::Document;
 ///
 /// let template = Template::compile("md", "**{{ city }}**: {{ temp | unit('celsius') }}").unwrap();
 /// let values = Formatters::default().format([&Tag::parse("de-CH").unwrap()], TimeZone::UTC);
-/// let data = Message::parse(r#"{"city":"Bern *BE*","temp":8.5}"#.as_bytes()).unwrap();
+/// let data = Document::parse(r#"{"city":"Bern *BE*","temp":8.5}"#.as_bytes()).unwrap();
 /// let wanted = Wanted::default();
-/// let scene = Scene::new(data.body(), &wanted, &values, Timestamp::UNIX_EPOCH);
+/// let scene = Scene::new(data.root(), &wanted, &values, Timestamp::UNIX_EPOCH);
 /// assert_eq!(template.render(&scene).unwrap(), "**Bern \\*BE\\***: 8.5\u{a0}°C");
 /// ```
 pub struct Template {
@@ -157,8 +156,8 @@ impl fmt::Debug for Template {
 
 /// Whether a text is an object or an array that can be read in one way.
 fn is_json(text: &str) -> bool {
-    let read = Message::parse(text.as_bytes());
-    read.is_ok_and(|read| matches!(read.body().kind(), Type::Object | Type::Array))
+    let read = Document::parse(text.as_bytes());
+    read.is_ok_and(|read| matches!(read.root().kind(), Type::Object | Type::Array))
 }
 
 /// A text that does not grow beyond its bound.
