@@ -3,17 +3,14 @@
 use std::path::PathBuf;
 
 use mcp_attune_rmcp::{Connection, Error, Header, Options, Target, Trust};
-use mcp_attune_wire::json::{Document, Text, Value};
+use mcp_attune_wire::json::{Document, Value};
+use mcp_attune_wire::listing::{Endless, Turn};
 use mcp_attune_wire::protocol::code::METHOD_NOT_FOUND;
-use serde_json::json;
 
 use crate::exit::{self, hinted};
 
 /// Where a token may stand that should not be on a command line.
 const TOKEN: &str = "ATTUNE_TOKEN";
-
-/// How many pages a listing may have.
-const MOST_PAGES: usize = 1000;
 
 /// How many bytes a file of certificates may have.
 const MAX_AUTHORITIES: u64 = 4 << 20;
@@ -149,27 +146,37 @@ pub(crate) async fn pages(
     mut turn: impl FnMut(usize),
     mut take: impl FnMut(Value<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let mut params = serde_json::Value::Null;
-    let mut bytes = connection.listing_bytes(method);
-    for page in 1..=MOST_PAGES {
-        turn(page);
-        let raw = match connection.request_raw(method, params.clone()).await {
+    let mut pages = connection.pages(method);
+    loop {
+        turn(pages.number());
+        let raw = match connection.request_page(method, &pages).await {
             // Many have resources and do not know that there are templates of them.
-            Err(Error::Refused { code: METHOD_NOT_FOUND, .. }) if page == 1 => return Ok(()),
+            Err(Error::Refused { code: METHOD_NOT_FOUND, .. }) if pages.number() == 1 => return Ok(()),
             answered => answered?,
         };
-        bytes.add(raw.get().len())?;
         let result = read_result(method, raw.get())?.root();
-        take(result)?;
-        let cursor = result.member("nextCursor");
-        let Some(cursor) = cursor.and_then(Value::text).and_then(Text::decode) else { return Ok(()) };
-        let next = json!({ "cursor": cursor });
-        if next == params {
-            return Err(endless(&format!("a page of `{method}` that follows itself")));
+        let next = pages.take(result);
+        if let Turn::Endless(why) = next {
+            return Err(
+                endless_listing(method, why).unwrap_or_else(|| connection.endless(method, why).into())
+            );
         }
-        params = next;
+        take(result)?;
+        if next == Turn::Done {
+            return Ok(());
+        }
     }
-    Err(endless(&format!("{MOST_PAGES} pages of `{method}` and no end")))
+}
+
+/// Why a listing was not read to its end; `None` where that is its size, which the connection's own error tells.
+pub(crate) fn endless_listing(method: &str, why: Endless) -> Option<anyhow::Error> {
+    match why {
+        Endless::Bytes(_) => None,
+        Endless::RepeatedCursor => {
+            Some(endless(&format!("a page of `{method}` that leads back to one before it")))
+        }
+        why => Some(endless(&format!("{why} of `{method}`"))),
+    }
 }
 
 /// A server that does not come to an end.

@@ -17,9 +17,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header
 use http_body_util::{BodyExt, Limited};
 use mcp_attune_tower::sse::{Piece, Splitter, data};
 use mcp_attune_tower::{AttuneLayer, Failed, Media, full, media};
-use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::json::Type;
+use mcp_attune_wire::listing::{Pages, Turn};
 use mcp_attune_wire::message::{Message, meta};
 use mcp_attune_wire::protocol::header::lowercase;
+use mcp_attune_wire::protocol::method::TOOLS_LIST;
 use mcp_attune_wire::protocol::version::{MODERN, NEWEST_LEGACY};
 use tokio::time::timeout;
 use tower_service::Service;
@@ -28,7 +30,6 @@ use crate::Body;
 
 /// How long one question may take: a program may have to be installed first.
 const PATIENCE: Duration = Duration::from_secs(60);
-const MAX_PAGES: usize = 100;
 const METHOD: HeaderName = HeaderName::from_static(lowercase::METHOD);
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static(lowercase::PROTOCOL_VERSION);
 const SESSION: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
@@ -105,28 +106,30 @@ where
 
     /// The whole listing, page by page; none where it is none.
     async fn pages(&self, params: &str) -> Option<Vec<Bytes>> {
-        let mut pages = Vec::new();
-        let mut cursor = String::new();
-        for number in 0..MAX_PAGES {
+        let (mut all, mut pages) = (Vec::new(), Pages::new(TOOLS_LIST));
+        loop {
+            let comma = if params.is_empty() { "" } else { "," };
+            let cursor = pages.cursor().map(|next| format!("{comma}\"cursor\":{next}")).unwrap_or_default();
+            let number = pages.number();
             let body = format!(
-                r#"{{"jsonrpc":"2.0","id":{},"method":"tools/list","params":{{{params}{cursor}}}}}"#,
-                number + 1
+                r#"{{"jsonrpc":"2.0","id":{number},"method":"{TOOLS_LIST}","params":{{{params}{cursor}}}}}"#
             );
             let (_, page) = self.ask(Method::POST, body).await?;
-            let next = {
+            let turn = {
                 let result = Message::parse(&page).ok()?.member("result")?;
                 result.member("tools").filter(|tools| tools.kind() == Type::Array)?;
-                result.member("nextCursor").filter(|next| next.kind() == Type::String).map(Value::raw)
+                pages.take(result)
             };
-            let comma = if params.is_empty() { "" } else { "," };
-            let next = next.map(|next| format!("{comma}\"cursor\":{next}"));
-            pages.push(page.clone());
-            match next {
-                Some(next) => cursor = next,
-                None => return Some(pages),
+            all.push(page);
+            match turn {
+                Turn::Next => {}
+                Turn::Done => return Some(all),
+                Turn::Endless(why) => {
+                    tracing::warn!(path = self.path, "the server's listing has {why}");
+                    return None;
+                }
             }
         }
-        None
     }
 
     /// The headers of an answer, and the message in it.

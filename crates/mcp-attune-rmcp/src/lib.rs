@@ -92,8 +92,8 @@ struct Readme;
 #[cfg(feature = "client")]
 pub use client::{
     Answered, Asking, BadCertificate, BadFeature, BadHeader, BadTarget, Cache, CallerProfile, Connection,
-    Dropped, Era, Error, Header, Host, Listing, ListingBytes, Options, Stderr, Target, Trust, UnknownVersion,
-    Unmet, Version, Wire, tls,
+    Dropped, Era, Error, Header, Host, Listing, Options, Stderr, Target, Trust, UnknownVersion, Unmet,
+    Version, Wire, tls,
 };
 #[cfg(any(feature = "client", feature = "server"))]
 pub use mcp_attune::{catalog, context, features, format, language, messages, when};

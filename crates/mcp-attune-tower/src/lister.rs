@@ -4,7 +4,9 @@
 
 use http::{Request, StatusCode, request};
 use mcp_attune::exchange::listing::{self, Envelope, Listing, Page};
+use mcp_attune_wire::listing::{MAX_ITEMS, MAX_PAGES, Pages, Turn};
 use mcp_attune_wire::message::Message;
+use mcp_attune_wire::protocol::method::TOOLS_LIST;
 
 use crate::body::{Incomplete, collect, full};
 use crate::held::HeldBudget;
@@ -13,7 +15,7 @@ use crate::interest::Interest;
 use crate::lines;
 use crate::media::{Media, media};
 use crate::mount::Mount;
-use crate::schemas::{Listed, MAX_PAGES};
+use crate::schemas::Listed;
 use crate::settings::Limits;
 use crate::sse::{Piece, Splitter, data};
 
@@ -39,30 +41,28 @@ impl<S: Inner> Lister<S> {
 
     pub(crate) async fn list(mut self) -> Listed {
         let mut listing = Listing::default();
-        let mut cursors: Vec<String> = Vec::new();
-        for _ in 0..MAX_PAGES {
-            let page = match self.page(cursors.last().map(String::as_str)).await {
+        let mut pages = Pages::new(TOOLS_LIST).within(MAX_PAGES, MAX_ITEMS, self.limits.answer);
+        loop {
+            let (page, turn) = match self.page(&mut pages).await {
                 Ok(page) => page,
                 Err(listed) => return listed,
             };
             listing.add(&page);
-            match page.next {
-                None => return Listed::Whole(Box::new(listing), page.public),
-                Some(cursor) if cursors.contains(&cursor) => {
-                    tracing::warn!("the server repeats a cursor of its listing");
+            match turn {
+                Turn::Next => {}
+                Turn::Done => return Listed::Whole(Box::new(listing), page.public),
+                Turn::Endless(why) => {
+                    tracing::warn!("the server's listing does not end: {why}");
                     return Listed::Never;
                 }
-                Some(cursor) => cursors.push(cursor),
             }
         }
-        tracing::warn!("the server's listing has more than {MAX_PAGES} pages");
-        Listed::Never
     }
 
     /// Asks for one page, or says what else came of it.
     /// The service may not be shared between threads, so neither is this.
-    async fn page(&mut self, cursor: Option<&str>) -> Result<Page, Listed> {
-        let body = full(self.envelope.request(cursor));
+    async fn page(&mut self, pages: &mut Pages) -> Result<(Page, Turn), Listed> {
+        let body = full(self.envelope.request(pages.cursor()));
         let mut inner = self.inner.clone();
         inner.ready().await.map_err(|_| Listed::Failed)?;
         let answered = inner.ask(Request::from_parts(self.head.clone(), body)).await;
@@ -78,16 +78,19 @@ impl<S: Inner> Lister<S> {
             Err(Incomplete::TooLarge) => return Err(Listed::Never),
             Err(Incomplete::Broken(_) | Incomplete::Full(_)) => return Err(Listed::Failed),
         };
-        if stream { self.page_of_stream(&body) } else { self.page_of(&body) }
+        if stream { self.page_of_stream(&body, pages) } else { self.page_of(&body, pages) }
     }
 
-    fn page_of(&self, body: &[u8]) -> Result<Page, Listed> {
+    fn page_of(&self, body: &[u8], pages: &mut Pages) -> Result<(Page, Turn), Listed> {
         let message = Message::parse(body).map_err(|_| Listed::Never)?;
-        let page = self.interest.page(&message);
-        page.ok_or_else(|| if listing::is_internal_error(&message) { Listed::Failed } else { Listed::Never })
+        match (self.interest.page(&message), message.member("result")) {
+            (Some(page), Some(result)) => Ok((page, pages.take(result))),
+            _ if listing::is_internal_error(&message) => Err(Listed::Failed),
+            _ => Err(Listed::Never),
+        }
     }
 
-    fn page_of_stream(&self, body: &[u8]) -> Result<Page, Listed> {
+    fn page_of_stream(&self, body: &[u8], pages: &mut Pages) -> Result<(Page, Turn), Listed> {
         let pieces = Splitter::new(usize::MAX).push(body).map_err(|_| Listed::Never)?;
         let events = pieces.iter().filter_map(|piece| match piece {
             Piece::Event(event) => data(event),
@@ -95,7 +98,7 @@ impl<S: Inner> Lister<S> {
         });
         let mut listed = Err(Listed::Never);
         for event in events {
-            match self.page_of(&event) {
+            match self.page_of(&event, pages) {
                 Ok(page) => return Ok(page),
                 Err(Listed::Failed) => listed = Err(Listed::Failed),
                 Err(_) => {}

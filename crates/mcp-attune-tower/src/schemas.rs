@@ -59,8 +59,6 @@ impl Default for SchemaSettings {
     }
 }
 
-/// A page is the hundredth at most.
-pub(crate) const MAX_PAGES: usize = 100;
 /// Not more than one listing in this time for one identity.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How many bytes all listings may take together.

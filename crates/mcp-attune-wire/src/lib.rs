@@ -30,6 +30,7 @@ pub mod hop;
 pub mod message;
 
 pub mod context;
+pub mod listing;
 pub mod schema;
 
 pub mod mirror;

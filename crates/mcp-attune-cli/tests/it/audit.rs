@@ -258,14 +258,14 @@ fn a_listing_without_an_end_exits_with_2() {
     exit: 2
     --- stdout
     --- stderr
-    error: the server has 1000 pages of `tools/list` and no end
+    error: the server has more than 100 pages of `tools/list`
     hint: see whether it gives the same page again and again
     ");
     insta::assert_snapshot!(audited(&[], &["sh", "-c", &same]), @"
     exit: 2
     --- stdout
     --- stderr
-    error: the server has a page of `tools/list` that follows itself
+    error: the server has a page of `tools/list` that leads back to one before it
     hint: see whether it gives the same page again and again
     ");
 }

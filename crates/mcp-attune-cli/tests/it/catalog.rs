@@ -488,7 +488,7 @@ fn what_cannot_be_extracted_exits_with_2_and_writes_nothing() {
     exit: 2
     --- stdout
     --- stderr
-    error: the server has a page of `tools/list` that follows itself
+    error: the server has a page of `tools/list` that leads back to one before it
     hint: see whether it gives the same page again and again
     ");
     let twice = place.extract(&[], r#"[{"name":"a","name":"b"}]"#);

@@ -287,6 +287,22 @@ async fn a_legacy_server_is_looked_at_too() {
 }
 
 #[tokio::test]
+async fn a_listing_that_leads_back_is_given_up_when_the_gateway_starts() {
+    let log = Log::default();
+    let _listening = log.listen();
+    let server = behind(|_, mut tcp| async move {
+        message(&mut tcp).await;
+        let body = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[],"nextCursor":"again"}}"#;
+        let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: application/json\r\n";
+        let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+        tcp.write_all(answer.as_bytes()).await.unwrap();
+    })
+    .await;
+    let _gateway = gateway_here(&format!("[upstream]\nurl = 'http://{server}/mcp'\n{BINDINGS}")).await;
+    log.until("the server's listing has a page that leads back to one before it").await;
+}
+
+#[tokio::test]
 async fn a_server_that_cannot_be_asked_is_looked_at_when_somebody_lists() {
     let log = Log::default();
     let _listening = log.listen();

@@ -13,6 +13,8 @@ use std::time::Instant;
 
 use mcp_attune::cache::{self, Hint};
 use mcp_attune_wire::header;
+use mcp_attune_wire::json::Document;
+use mcp_attune_wire::listing::Turn;
 use mcp_attune_wire::protocol::code::HEADER_MISMATCH;
 use rmcp::model::{ClientRequest, CustomRequest};
 use rmcp::service::PeerRequestOptions;
@@ -237,39 +239,27 @@ impl<'c> Asking<'c> {
     /// All pages, how long they may be kept together, and their bytes.
     async fn pages(&self, kind: Kind) -> Result<(Arc<Listing>, Option<Hint>, usize), Error> {
         let Kind { method, member } = kind;
-        let (most_pages, most_items) = (self.connection.options.pages, self.connection.options.items);
-        let too_much = |count: usize, what: &str| {
-            let what = format!("more than {count} {what} to `{method}`");
-            Error::TooMuch { at: self.connection.at.clone(), what }
-        };
         let (mut all, mut hint) = (Vec::new(), None);
-        let mut bytes = self.connection.listing_bytes(method);
-        let mut params = Value::Object(Map::new());
-        for number in 0..most_pages {
-            let raw = self.send(method, params).await?;
-            bytes.add(raw.get().len())?;
+        let mut pages = self.connection.pages(method);
+        loop {
+            let first = pages.number() == 1;
+            let raw = self.send(method, self.connection.page_params(method, &pages)?).await?;
             let mut page = self.read_result(method, &raw)?;
             let of_page = cache::hint(method, "{}", raw.get());
-            hint = if number == 0 {
-                of_page
-            } else {
-                hint.zip(of_page).map(|(one, two): (Hint, _)| one.and(two))
+            hint = if first { of_page } else { hint.zip(of_page).map(|(one, two): (Hint, _)| one.and(two)) };
+            let Some(Value::Array(items)) = page.get_mut(member).map(Value::take) else {
+                return Err(self.connection.not_mcp(method, &format!("an answer without `{member}`")));
             };
-            match page.get_mut(member).map(Value::take) {
-                Some(Value::Array(items)) => all.extend(items),
-                _ => return Err(self.connection.not_mcp(method, &format!("an answer without `{member}`"))),
-            }
-            if all.len() > most_items {
-                return Err(too_much(most_items, "items"));
-            }
-            match page.get_mut("nextCursor").map(Value::take) {
-                None | Some(Value::Null) => {
-                    return Ok((Arc::new(self.listing(kind, all)), hint, bytes.used()));
-                }
-                Some(cursor) => params = json!({ "cursor": cursor }),
+            let next = page.get("nextCursor").map(Value::to_string);
+            let next = next.as_deref().and_then(|next| Document::parse(next.as_bytes()).ok());
+            let turn = pages.advance(items.len(), raw.get().len(), next.map(|next| next.root()));
+            all.extend(items);
+            match turn {
+                Turn::Next => {}
+                Turn::Done => return Ok((Arc::new(self.listing(kind, all)), hint, pages.bytes())),
+                Turn::Endless(why) => return Err(self.connection.endless(method, why)),
             }
         }
-        Err(too_much(most_pages, "pages"))
     }
 
     fn listing(&self, kind: Kind, items: Vec<Value>) -> Listing {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_attune_wire::listing::{Endless, Pages};
 use rmcp::model::{ClientConfig, ErrorData, Implementation, ProtocolVersion, ServerPeerInfo};
 use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -18,7 +19,6 @@ use super::http::Http;
 use super::kept::Kept;
 use super::listening::Listening;
 use super::listing::Learned;
-use super::listing::ListingBytes;
 use super::options::{Era, Header, Options, Version};
 use super::pipe::Pipe;
 use super::profile::CallerProfile;
@@ -131,10 +131,31 @@ impl Connection {
         self.kept.introduction()
     }
 
-    /// The bound of a listing that is read page by page with [`request_raw`](Self::request_raw).
+    /// Begins a listing that is read page by page with [`request_page`](Self::request_page), within the bounds of the
+    /// [`Options`].
     #[must_use]
-    pub fn listing_bytes(&self, method: &str) -> ListingBytes {
-        ListingBytes::new(&self.at, method, self.options.listing_bytes)
+    pub fn pages(&self, method: &str) -> Pages {
+        let Options { pages, items, listing_bytes, .. } = self.options;
+        Pages::new(method).within(pages, items, listing_bytes)
+    }
+
+    /// Asks for the page that `pages` is at, for the result as it was written.
+    pub async fn request_page(&self, method: &str, pages: &Pages) -> Result<Box<RawValue>, Error> {
+        self.request_raw(method, self.page_params(method, pages)?).await
+    }
+
+    /// The error of a listing that does not come to an end.
+    #[must_use]
+    pub fn endless(&self, method: &str, why: Endless) -> Error {
+        let (at, method) = (self.at.clone(), method.to_owned());
+        match why {
+            Endless::Bytes(limit) => Error::ListingTooLarge { at, method, limit },
+            why => Error::EndlessListing { at, method, why },
+        }
+    }
+
+    pub(crate) fn page_params(&self, method: &str, pages: &Pages) -> Result<serde_json::Value, Error> {
+        serde_json::from_str(&pages.params()).map_err(|_| self.not_mcp(method, "a cursor that is no text"))
     }
 
     /// What the connection says of its caller unless it is told otherwise.

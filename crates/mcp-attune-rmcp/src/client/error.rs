@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use mcp_attune_wire::listing::Endless;
 use mcp_attune_wire::protocol::code::INTERNAL_ERROR;
 use mcp_attune_wire::schema::Invalid;
 use serde_json::Value;
@@ -123,6 +124,15 @@ pub enum Error {
         /// How many bytes it may have.
         limit: usize,
     },
+    /// A listing that does not come to an end.
+    EndlessListing {
+        /// The URL or the command.
+        at: String,
+        /// What was asked.
+        method: String,
+        /// Which sign of that there is.
+        why: Endless,
+    },
     /// The server said no.
     Refused {
         /// What was asked.
@@ -198,6 +208,7 @@ impl Error {
             Self::ListingTooLarge { at, method, limit } => {
                 write!(f, "{at} sends more than {limit} bytes of `{method}`, all pages together")
             }
+            Self::EndlessListing { at, method, why } => write!(f, "{at} answers `{method}` with {why}"),
             // Not the server's no, but a fault in it or on the way to it.
             Self::Refused { method, code: INTERNAL_ERROR, message, .. } => {
                 write!(
@@ -234,7 +245,7 @@ impl Error {
             Self::Malformed { .. } => "somebody on the way may have changed it",
             Self::Dropped { .. } => "its server has to mend it",
             Self::TooMuch { .. } => "raise the bound if that is right",
-            Self::ListingTooLarge { .. } => {
+            Self::ListingTooLarge { .. } | Self::EndlessListing { .. } => {
                 "see whether it gives the same pages again and again, or let it list less"
             }
             Self::Refused { .. } => return None,

@@ -3,8 +3,6 @@
 //! Over HTTP in the modern era, a tool with an invalid `x-mcp-header` is dropped, because nobody can tell which headers a
 //! call of it needs. What is dropped is kept beside the others, with the reason.
 //!
-//! However many pages there are, together they have a bound.
-//!
 //! Rules: H5.
 
 use std::collections::HashMap;
@@ -13,52 +11,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use mcp_attune_wire::schema::{Declared, Invalid};
 use serde_json::Value;
-
-use super::error::Error;
-
-/// The bytes of a listing, counted page by page up to [`Options::listing_bytes`](super::Options::listing_bytes).
-///
-/// ```
-/// use mcp_attune_rmcp::ListingBytes;
-///
-/// let mut bytes = ListingBytes::new("http://localhost/mcp", "tools/list", 100);
-/// assert!(bytes.add(60).is_ok());
-/// assert!(bytes.add(60).is_err());
-/// ```
-#[derive(Clone, Debug)]
-pub struct ListingBytes {
-    at: String,
-    method: String,
-    limit: usize,
-    used: usize,
-}
-
-impl ListingBytes {
-    /// Nothing yet of a listing that the server `at` a URL or a command gives in answer to `method`.
-    #[must_use]
-    pub fn new(at: &str, method: &str, limit: usize) -> Self {
-        Self { at: at.to_owned(), method: method.to_owned(), limit, used: 0 }
-    }
-
-    /// Counts one more page, before anything of it is kept.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ListingTooLarge`] when there are more bytes than the limit.
-    pub fn add(&mut self, page: usize) -> Result<(), Error> {
-        self.used = self.used.saturating_add(page);
-        if self.used <= self.limit {
-            return Ok(());
-        }
-        let Self { at, method, limit, .. } = self.clone();
-        Err(Error::ListingTooLarge { at, method, limit })
-    }
-
-    /// The bytes so far.
-    pub(crate) fn used(&self) -> usize {
-        self.used
-    }
-}
 
 /// All items of a listing, page after page.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -184,20 +136,6 @@ mod tests {
 
     fn tool(name: &str, property: &Value) -> Value {
         json!({ "name": name, "inputSchema": { "type": "object", "properties": { "p": property } } })
-    }
-
-    #[test]
-    fn counts_the_bytes_of_all_pages_together() {
-        let mut bytes = ListingBytes::new("URL", "tools/list", 10);
-        assert!(bytes.add(4).is_ok() && bytes.add(6).is_ok());
-        assert_eq!(bytes.used(), 10);
-        let error = bytes.add(1).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "URL sends more than 10 bytes of `tools/list`, all pages together; see whether it gives the same pages \
-             again and again, or let it list less"
-        );
-        assert!(bytes.add(usize::MAX).is_err() && bytes.add(1).is_err());
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub use cache::Cache;
 pub use connection::Connection;
 pub use error::Error;
 pub use host::{Answered, Host, Wire};
-pub use listing::{Dropped, Listing, ListingBytes};
+pub use listing::{Dropped, Listing};
 pub use mcp_attune_process::process::Stderr;
 pub use options::{BadHeader, Era, Header, Options, UnknownVersion, Version};
 pub use profile::{BadFeature, CallerProfile};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ::http::{HeaderName, HeaderValue};
 use mcp_attune_process::process::Stderr;
+use mcp_attune_wire::listing::{MAX_BYTES, MAX_ITEMS, MAX_PAGES};
 use rmcp::model::ProtocolVersion;
 
 use super::cache::Cache;
@@ -133,9 +134,9 @@ impl Default for Options {
             connect: Duration::from_secs(30),
             answer: Duration::from_secs(60),
             bytes: 64 << 20,
-            listing_bytes: 32 << 20,
-            pages: 1000,
-            items: 100_000,
+            listing_bytes: MAX_BYTES,
+            pages: MAX_PAGES,
+            items: MAX_ITEMS,
             stderr: Stderr::Inherited,
             host: None,
         }

@@ -127,8 +127,28 @@ async fn reads_all_pages_up_to_a_bound() {
     for (pages, items, expected) in [(2, 4, "more than 2 pages"), (3, 3, "more than 3 items")] {
         let connection = Connection::open(&target, &bounded(pages, items)).await.unwrap();
         let error = connection.prompts().await.unwrap_err();
-        assert!(matches!(error, Error::TooMuch { .. }) && error.to_string().contains(expected), "{error}");
+        assert!(
+            matches!(error, Error::EndlessListing { .. }) && error.to_string().contains(expected),
+            "{error}"
+        );
     }
+}
+
+#[tokio::test]
+async fn a_listing_that_leads_back_is_given_up_at_the_cursor_that_repeats() {
+    let asked_for = Arc::new(Mutex::new(Vec::new()));
+    let cursors = asked_for.clone();
+    let page = move |asked: &Asked| {
+        let cursor = asked.body["params"]["cursor"].as_str().unwrap_or("none").to_owned();
+        let next = if cursor == "a" { "b" } else { "a" };
+        cursors.lock().unwrap().push(cursor);
+        asked.result(&format!(r#"{{"tools":[],"nextCursor":"{next}"}}"#))
+    };
+    let target = legacy("", page).await;
+    let connection = Connection::open(&target, &options()).await.unwrap();
+    let error = connection.tools().await.unwrap_err();
+    assert!(error.to_string().contains("answers `tools/list` with a page that leads back"), "{error}");
+    assert_eq!(*asked_for.lock().unwrap(), ["none", "a", "b"]);
 }
 
 #[tokio::test]

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use mcp_attune_rmcp::{ListingBytes, Options};
 use mcp_attune_wire::json::Document;
+use mcp_attune_wire::listing::{Pages, Turn};
 use mcp_attune_wire::protocol::code::INVALID_PARAMS;
 use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
 use mcp_attune_wire::protocol::header::CONTENT_LANGUAGE;
+use mcp_attune_wire::protocol::method::TOOLS_LIST;
 use mcp_attune_wire::schema::Declared;
 use serde_json::{Value, json};
 
@@ -17,11 +18,10 @@ use super::judge::{Seen, is_error, plain};
 use crate::arguments::{self, Left, Named, choose};
 use crate::exit::hinted;
 use crate::progress;
+use crate::server::{endless, endless_listing};
 use crate::text::quoted;
 use crate::tool::Tool;
 
-/// How many pages of tools are looked at.
-const MAX_PAGES: usize = 100;
 /// How many tools are called to see what they give.
 const MAX_TRIED_TOOLS: usize = 16;
 
@@ -104,22 +104,25 @@ pub(super) fn negotiation(introduction: &Value) -> Option<&Value> {
 /// All tools.
 async fn tools(asker: &mut Asker, facts: &Facts) -> anyhow::Result<Vec<Value>> {
     let mut tools = Vec::new();
-    let mut params = json!({});
-    let mut bytes = ListingBytes::new("the server", "tools/list", Options::default().listing_bytes);
-    for _ in 0..MAX_PAGES {
-        let seen = asker.ask(&facts.ask("tools/list", params)).await;
+    let mut pages = Pages::new(TOOLS_LIST);
+    loop {
+        let params = serde_json::from_str(&pages.params()).unwrap_or_default();
+        let seen = asker.ask(&facts.ask(TOOLS_LIST, params)).await;
         if let Some(why) = seen.came.trouble {
             return Err(hinted(format!("the tools are not listed: {why}"), "is the server in order?"));
         }
-        let Some(result) = seen.result() else { break };
-        bytes.add(seen.came.text.len())?;
+        let Some(result) = seen.result() else { return Ok(tools) };
         tools.extend(result["tools"].as_array().into_iter().flatten().cloned());
-        match &result["nextCursor"] {
-            Value::String(cursor) => params = json!({ "cursor": cursor }),
-            _ => break,
+        let text = result.to_string();
+        match Document::parse(text.as_bytes()).map(|result| pages.take(result.root())) {
+            Ok(Turn::Next) => {}
+            Ok(Turn::Done) | Err(_) => return Ok(tools),
+            Ok(Turn::Endless(why)) => {
+                let too_large = || endless(&format!("{why} of `{TOOLS_LIST}`, all pages together"));
+                return Err(endless_listing(TOOLS_LIST, why).unwrap_or_else(too_large));
+            }
         }
     }
-    Ok(tools)
 }
 
 /// A method that only reads, of a server that may have no tools.
