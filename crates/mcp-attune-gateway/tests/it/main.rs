@@ -14,6 +14,7 @@ mod browser;
 mod child;
 mod counted;
 mod drain;
+mod exchange;
 mod faults;
 mod framing;
 mod gone;
