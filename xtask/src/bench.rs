@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: what the gateway costs, beside what nginx costs in the same place; `cargo xtask bench stdio`: what
-//! it costs in front of programs.
+//! `cargo xtask bench`: what the gateway costs, beside what nginx costs in the same place; `cargo xtask bench results`: what
+//! it costs to change answers; `cargo xtask bench stdio`: what it costs in front of programs.
 //!
 //! Everything is measured in one run: each round gives every subject a slice of load in turn, and what is compared is
 //! compared within its round, so that a machine that has other work to do troubles all of them alike. Nothing is
@@ -7,6 +7,7 @@
 
 mod page;
 
+mod results;
 mod stdio;
 
 use std::net::SocketAddr;
@@ -54,7 +55,38 @@ pub(crate) fn run() -> Result<()> {
     .join("\n");
     println!("\n{figures}");
     page::write(Block::Gateway, &figures)?;
+    changed(&bench)?;
     programs(&bench)
+}
+
+/// Measures answers that are changed, and nothing else.
+pub(crate) fn results() -> Result<()> {
+    needs(&[("wrk", "wrk"), ("nginx", "nginx-light")])?;
+    changed(&build()?)
+}
+
+/// The same with one build of cargo's own, for a try: what comes out is printed and not written into the document.
+pub(crate) fn results_of(profile: Profile) -> Result<()> {
+    needs(&[("wrk", "wrk"), ("nginx", "nginx-light")])?;
+    let (bench, rounds) = match profile {
+        Profile::Release => (Bench::optimized()?, ROUNDS),
+        Profile::Debug => (Bench::unoptimized()?, 1),
+    };
+    println!("\n{}", results::run(&bench, rounds)?);
+    Ok(())
+}
+
+/// What cargo builds by itself.
+#[derive(Clone, Copy)]
+pub(crate) enum Profile {
+    Debug,
+    Release,
+}
+
+fn changed(bench: &Bench) -> Result<()> {
+    let figures = results::run(bench, ROUNDS)?;
+    println!("\n{figures}");
+    page::write(Block::Results, &figures)
 }
 
 /// Measures servers that are programs, and nothing else.
@@ -126,7 +158,7 @@ fn through(bench: &Bench, targets: &mut Targets) -> Result<String> {
         Table::new(&["connections", "", "requests/s", "of direct", "CPU a request", "latency (median)"]);
     for connections in CONNECTIONS {
         println!("{connections} connections: {}", SUBJECTS.join("; "));
-        let rounds = rounds(&load, &subjects, connections)?;
+        let rounds = rounds(&load, &subjects, connections, ROUNDS)?;
         for (index, name) in SUBJECTS.into_iter().enumerate() {
             let of =
                 |figure: fn(&Slice) -> f64| Spread::of(column(&rounds, index).map(|slice| figure(&slice)));
@@ -168,9 +200,9 @@ fn aim(targets: &mut Targets, connections: usize, rounds: &[Vec<Slice>], index: 
 }
 
 /// A round is one slice for each subject, in turn. The first is for warming up, and thrown away.
-fn rounds(load: &Load, subjects: &[Subject], connections: usize) -> Result<Vec<Vec<Slice>>> {
+fn rounds(load: &Load, subjects: &[Subject], connections: usize, count: usize) -> Result<Vec<Vec<Slice>>> {
     let round = |_| subjects.iter().map(|subject| load.slice(subject, connections)).collect();
-    let rounds: Result<Vec<_>> = (0..=ROUNDS).map(round).collect();
+    let rounds: Result<Vec<_>> = (0..=count).map(round).collect();
     Ok(rounds?.split_off(1))
 }
 
@@ -191,7 +223,7 @@ fn python(bench: &Bench) -> Result<String> {
     check(server.address, &call, 400)?;
     println!("{USUAL} connections: the Python SDK");
     let load = Load::new(&bench.folder, "call", &call)?;
-    let rounds = rounds(&load, &[server.subject()], USUAL)?;
+    let rounds = rounds(&load, &[server.subject()], USUAL, ROUNDS)?;
     let median =
         |figure: fn(&Slice) -> f64| Spread::of(column(&rounds, 0).map(|slice| figure(&slice))).median();
     Ok(format!(
@@ -217,7 +249,7 @@ fn catalog(bench: &Bench, targets: &mut Targets) -> Result<()> {
     let load = Load::new(&bench.folder, "catalog", &call)?;
     let subjects: Vec<Subject> = attunes.iter().map(Server::subject).collect();
     println!("{USUAL} connections: a catalog of one tool, and one of {CATALOG}");
-    let rounds = rounds(&load, &subjects, USUAL)?;
+    let rounds = rounds(&load, &subjects, USUAL, ROUNDS)?;
     let cpu = compared(&rounds, 1, 0, |slice| slice.cpu);
     let what = format!("CPU of a call with {CATALOG} tools, of one with 1");
     targets.add(&what, Bound::AtMost(1.05), cpu.median(), cpu.to_string());

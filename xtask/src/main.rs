@@ -12,6 +12,7 @@ mod tidy;
 
 // what runs with other people's software, and for long,
 mod interop;
+mod mutants;
 
 mod soak;
 
@@ -37,10 +38,16 @@ Usage: cargo xtask COMMAND
   count           count the instructions of what docs/performance.md lists
   bench           measure the gateway beside nginx, and write the figures into docs/performance.md
                   (needs wrk, nginx and rustup's llvm-tools)
+  bench results [--build debug|release]
+                  the part of it that is about answers which are changed: translated, or shaped for agents and for
+                  people (needs wrk and nginx); with one build of cargo's own it is a try, and writes no document
   bench stdio     the part of it that is about servers which are programs (needs wrk and llvm-tools)
   release [--check]
                   build attune as it is handed out, trained with callers of all kinds (needs rustup's
                   llvm-tools); or see that what is built for tests answers these callers
+  mutants [MODULE]
+                  change one thing after another in a module of the core, and see that its tests notice (needs
+                  cargo-mutants); without a name, the modules where every change should be noticed
   soak [--calls N] [--seed S]
                   let callers and a server do what they should not while many calls run (a million where no
                   number is given), and see that nobody gets another's answer
@@ -77,6 +84,9 @@ fn main() -> ExitCode {
 fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
     Some(match words {
         ["bench"] => bench::run,
+        ["bench", "results"] => bench::results,
+        ["bench", "results", "--build", "debug"] => || bench::results_of(bench::Profile::Debug),
+        ["bench", "results", "--build", "release"] => || bench::results_of(bench::Profile::Release),
         ["bench", "stdio"] => bench::stdio,
         ["ci"] => ci::run,
         ["spec"] => || spec::run(false),
@@ -85,6 +95,7 @@ fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
         ["cldr", "--check"] => || cldr::run(true),
         ["tidy"] => tidy::run,
         ["count"] => count::run,
+        ["mutants", words @ ..] if mutants::accepts(words) => mutants::run,
         ["release"] => release::run,
         ["release", "--check"] => release::check,
         ["soak", options @ ..] if soak::Options::parse(options).is_some() => soak::run,

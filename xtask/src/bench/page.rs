@@ -13,6 +13,7 @@ const DOCUMENT: &str = "docs/performance.md";
 #[derive(Clone, Copy)]
 pub(crate) enum Block {
     Gateway,
+    Results,
     Stdio,
 }
 
@@ -21,6 +22,7 @@ impl Block {
     fn command(self) -> &'static str {
         match self {
             Self::Gateway => "cargo xtask bench",
+            Self::Results => "cargo xtask bench results",
             Self::Stdio => "cargo xtask bench stdio",
         }
     }

@@ -50,7 +50,7 @@ fn behind(bench: &Bench, targets: &mut Targets) -> Result<String> {
     ]);
     for connections in [1, USUAL] {
         println!("{connections} connections: {}", SUBJECTS.join("; "));
-        let rounds = rounds(&load, &subjects, connections)?;
+        let rounds = rounds(&load, &subjects, connections, ROUNDS)?;
         for (index, name) in SUBJECTS.into_iter().enumerate() {
             let median = |figure: fn(&Slice) -> f64| {
                 Spread::of(column(&rounds, index).map(|slice| figure(&slice))).median()

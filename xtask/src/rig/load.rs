@@ -44,6 +44,14 @@ impl Load {
         Ok(Self { script })
     }
 
+    /// The same with another id in every request.
+    pub(crate) fn numbered(folder: &Path, name: &str, call: &Call) -> Result<Self> {
+        let script = folder.join(format!("{name}.lua"));
+        let numbering = numbering(call).context("a call has no id to count with")?;
+        fs::write(&script, lua(call) + &numbering)?;
+        Ok(Self { script })
+    }
+
     /// One slice of load on a subject.
     pub(crate) fn slice(&self, subject: &Subject, connections: usize) -> Result<Slice> {
         let mut wrk = Command::new("wrk");
@@ -76,6 +84,16 @@ fn lua(call: &Call) -> String {
            end\n"
 }
 
+/// Counts from the time on, so that no id comes twice in a run.
+fn numbering(call: &Call) -> Option<String> {
+    let (before, after) = call.body.split_once("\"id\":1,")?;
+    Some(format!(
+        "local id = os.time() * 1000000\n\
+         function request()\n  id = id + 1\n  \
+         return wrk.format(nil, nil, nil, [[{before}\"id\":]] .. string.format(\"%.0f\", id) .. [[,{after}]])\nend\n"
+    ))
+}
+
 /// Requests, microseconds, the median of the latencies in microseconds, errors.
 fn figures(told: &str) -> Option<[f64; 4]> {
     let line = told.lines().find_map(|line| line.strip_prefix("figures "))?;
@@ -93,5 +111,14 @@ mod tests {
         assert_eq!(figures(told), Some([4000.0, 2_000_123.0, 87.0, 0.0]));
         assert_eq!(figures("figures 1 2 3\n"), None);
         assert_eq!(figures("unable to connect\n"), None);
+    }
+
+    #[test]
+    fn a_request_is_numbered_where_its_id_stands() {
+        let numbered = numbering(&Call::modern("tools/list", "")).unwrap();
+        assert!(
+            numbered.contains(r#"[[{"jsonrpc":"2.0","id":]] .. string.format("%.0f", id) .. [[,"method""#)
+        );
+        assert_eq!(numbering(&Call { headers: Vec::new(), body: "{}".to_owned() }), None);
     }
 }

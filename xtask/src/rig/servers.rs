@@ -111,6 +111,11 @@ impl Bench {
         Self::with(attune, shell::built("build --release -p benches --bin upstream")?)
     }
 
+    /// What `cargo build --release` gives, for a try.
+    pub(crate) fn optimized() -> Result<Self> {
+        Self::of(shell::built("build --release -p mcp-attune-cli --bin attune")?)
+    }
+
     /// What tests are built with, where nothing is measured.
     pub(crate) fn unoptimized() -> Result<Self> {
         let built = |what| shell::built(&format!("build -p {what}"));
@@ -135,6 +140,11 @@ impl Bench {
         Server::telling(Command::new(&self.upstream).arg(tools.to_string()))
     }
 
+    /// A server with so many tools, and with long results that are never the same.
+    pub(crate) fn results(&self, tools: usize) -> Result<Server> {
+        Server::telling(Command::new(&self.upstream).arg(tools.to_string()).arg("results"))
+    }
+
     /// The demo with Attune and everything that it can do for it.
     pub(crate) fn whole_demo(&self) -> Result<Server> {
         let mut demo = Command::new(&self.attune);
@@ -144,28 +154,30 @@ impl Bench {
 
     /// Attune in front of a server, with everything as it comes but for the calls at a time.
     pub(crate) fn attune(&self, behind: &Server) -> Result<Server> {
-        self.before(&self.attune, behind)
+        self.before(&self.attune, behind, "")
     }
 
     /// The same, as cargo builds it by itself.
     pub(crate) fn plain(&self, behind: &Server) -> Result<Server> {
-        self.before(&self.plain, behind)
+        self.before(&self.plain, behind, "")
     }
 
-    fn before(&self, attune: &Path, behind: &Server) -> Result<Server> {
-        let mut attune = self.serve(attune)?;
+    /// A build of it with more in its configuration, whose paths begin at `folder`.
+    pub(crate) fn before(&self, attune: &Path, behind: &Server, config: &str) -> Result<Server> {
+        let mut attune = self.serve(attune, config)?;
         Server::telling(attune.arg("--upstream").arg(format!("http://{}/mcp", behind.address)))
     }
 
     /// Attune in front of the demo as a program.
     pub(crate) fn attune_before_program(&self) -> Result<Server> {
-        let mut attune = self.serve(&self.attune)?;
+        let mut attune = self.serve(&self.attune, "")?;
         Server::telling(attune.arg("--").arg(&self.plain).args(["demo", "--bare", "--stdio"]))
     }
 
-    fn serve(&self, attune: &Path) -> Result<Command> {
-        let config = self.folder.join("attune.toml");
-        fs::write(&config, "[limits]\ncalls = 10000\nstreams = 10000\n")?;
+    fn serve(&self, attune: &Path, more: &str) -> Result<Command> {
+        // One that was started follows its file, so each kind has one of its own.
+        let config = self.folder.join(if more.is_empty() { "attune.toml" } else { "configured.toml" });
+        fs::write(&config, format!("{more}[limits]\ncalls = 10000\nstreams = 10000\n"))?;
         let mut attune = Command::new(attune);
         attune.args(["serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--config"]).arg(config);
         attune.stderr(Stdio::null());

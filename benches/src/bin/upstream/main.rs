@@ -1,12 +1,16 @@
-//! A server to measure the gateway with: `upstream TOOLS`.
+//! A server to measure the gateway with: `upstream TOOLS [results]`.
 //!
 //! It lists as many tools as it is told to, each with one declared header; a caller with `Authorization` gets names of
 //! its own, so that no two listings are the same. A call is answered with a constant. A stream stays open, and with
-//! `X-Bench-Every: MICROSECONDS` it has an event each time, which says when it left.
+//! `X-Bench-Every: MICROSECONDS` it has an event each time, which says when it left. With `results` its answers are long
+//! ([`results`]).
+
+mod results;
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::Router;
@@ -19,25 +23,43 @@ use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 use tokio_stream::wrappers::ReceiverStream;
 
+use results::Results;
+
 const CALLED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[{"type":"text","text":"done"}],"structuredContent":{"done":true},"isError":false}}"#;
 const LISTENS: &str = r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}"#;
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let tools = std::env::args().nth(1).and_then(|tools| tools.parse().ok()).unwrap_or(1);
-    let router = Router::new().route("/mcp", post(answer)).with_state(Arc::new(tools));
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let tools = arguments.first().and_then(|tools| tools.parse().ok()).unwrap_or(1);
+    let results = arguments.iter().any(|argument| argument == "results").then(|| Results::new(tools));
+    let server = Upstream { tools, results, answered: AtomicU64::new(0) };
+    let router = Router::new().route("/mcp", post(answer)).with_state(Arc::new(server));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     println!("The server for measurements is at http://{}/mcp", listener.local_addr()?);
     axum::serve(listener, router).await
 }
 
-async fn answer(State(tools): State<Arc<usize>>, headers: HeaderMap, _: Bytes) -> Response {
+struct Upstream {
+    tools: usize,
+    /// Long answers, in the place of short ones.
+    results: Option<Results>,
+    /// How many results there were.
+    answered: AtomicU64,
+}
+
+async fn answer(State(server): State<Arc<Upstream>>, headers: HeaderMap, body: Bytes) -> Response {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let json = [(header::CONTENT_TYPE, "application/json")];
-    match text("mcp-method") {
-        "tools/call" => (json, CALLED).into_response(),
-        "tools/list" => (json, listing(*tools, text("authorization"))).into_response(),
-        "subscriptions/listen" => stream(text("x-bench-every").parse().ok().map(Duration::from_micros)),
+    match (text("mcp-method"), &server.results) {
+        ("tools/call", Some(results)) => {
+            let number = server.answered.fetch_add(1, Ordering::Relaxed);
+            (json, results.result(&body, number)).into_response()
+        }
+        ("tools/call", None) => (json, CALLED).into_response(),
+        ("tools/list", Some(results)) => (json, results.listing(&body)).into_response(),
+        ("tools/list", None) => (json, listing(server.tools, text("authorization"))).into_response(),
+        ("subscriptions/listen", _) => stream(text("x-bench-every").parse().ok().map(Duration::from_micros)),
         _ => StatusCode::NOT_FOUND.into_response(),
     }
 }

@@ -1,0 +1,104 @@
+//! `cargo xtask mutants [MODULE]`: changes of the core that no test notices.
+//!
+//! 1. cargo-mutants changes one thing at a time in one module of `mcp-attune` (a comparison, a sum, what a function returns),
+//!    builds, and runs tests. A change with which they still pass is one that nobody tests: it is missed.
+//! 2. Only the tests of that module run, so that a change takes seconds: those of a target of its own (`tests/MODULE.rs`
+//!    or `tests/MODULE/main.rs` of the crate) where there is one, else the unit tests in the module. A target of its own is
+//!    quicker to build, because the unit tests of the whole crate are not built with it.
+//! 3. It works on a copy of the tree. What it builds of other people's crates is kept in `target/mutants` for the next time.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::report::hinted;
+use crate::shell::{self, cargo};
+
+const PACKAGE: &str = "mcp-attune";
+const FOLDER: &str = "crates/mcp-attune";
+/// The modules that are gone through where none is named: every change in them should be noticed.
+const MODULES: &[&str] = &["session"];
+/// Everything that it makes.
+const OUTPUT: &str = "target/mutants";
+
+/// Whether these are the words after the command: one module, or none.
+pub(crate) fn accepts(words: &[&str]) -> bool {
+    match words {
+        [] => true,
+        [module] => !module.starts_with('-'),
+        _ => false,
+    }
+}
+
+/// Goes through the module that the command line names, or through all of the list.
+pub(crate) fn run() -> Result<()> {
+    if !shell::succeeds(&mut cargo("mutants --version")) {
+        return Err(hinted(
+            "cargo-mutants is not here",
+            "install it: `cargo install --locked cargo-mutants`",
+        ));
+    }
+    let named = std::env::args().nth(2);
+    let modules = named.as_deref().map_or(MODULES.to_vec(), |module| vec![module]);
+    modules.into_iter().try_for_each(look)
+}
+
+fn look(module: &str) -> Result<()> {
+    let exists = |path: &str| shell::root().join(FOLDER).join(path).exists();
+    let Some(arguments) = arguments(module, &exists) else {
+        let hint = format!("name one of the modules in {FOLDER}/src, such as `session` or `language/lookup`");
+        return Err(hinted(format!("there is no module `{module}`"), hint));
+    };
+    let output = shell::root().join(OUTPUT);
+    let mut mutants = cargo("mutants");
+    mutants.args(arguments).arg("--output").arg(&output).env("CARGO_TARGET_DIR", output.join("target"));
+    let missed = output.join("mutants.out/missed.txt");
+    let hint = format!("write a test that fails with each change in {}", missed.display());
+    shell::run(&mut mutants, &hint)
+}
+
+/// What cargo-mutants is told: the files of the module, and its tests. `None` if there is no such module.
+fn arguments(module: &str, exists: &dyn Fn(&str) -> bool) -> Option<Vec<String>> {
+    let files = [format!("src/{module}.rs"), format!("src/{module}/mod.rs")];
+    if Path::new(module).is_absolute() || module.contains("..") || !files.iter().any(|file| exists(file)) {
+        return None;
+    }
+    let own = module.replace('/', "_");
+    let has_own = [format!("tests/{own}.rs"), format!("tests/{own}/main.rs")].iter().any(|file| exists(file));
+    let tests = if has_own {
+        ["--test".to_owned(), own]
+    } else {
+        ["--lib".to_owned(), format!("{}::", module.replace('/', "::"))]
+    };
+    let patterns = [format!("{FOLDER}/src/{module}.rs"), format!("{FOLDER}/src/{module}/**")];
+    let [file, folder] = patterns.map(|pattern| ["--file".to_owned(), pattern]);
+    let package = ["--package", PACKAGE, "--colors", "never"].map(str::to_owned);
+    Some([package.as_slice(), &file, &folder, &["--".to_owned()], &tests].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(module: &str, files: &[&str]) -> Option<String> {
+        arguments(module, &|path| files.contains(&path)).map(|words| words.join(" "))
+    }
+
+    #[test]
+    fn a_module_runs_its_unit_tests_unless_it_has_a_target_of_its_own() {
+        let unit = told("session", &["src/session/mod.rs"]).unwrap();
+        assert!(unit.ends_with("--file crates/mcp-attune/src/session/** -- --lib session::"), "{unit}");
+        let own = told("session", &["src/session.rs", "tests/session/main.rs"]).unwrap();
+        assert!(own.ends_with("-- --test session"), "{own}");
+        let inner = told("language/lookup", &["src/language/lookup.rs"]).unwrap();
+        assert!(inner.ends_with("-- --lib language::lookup::"), "{inner}");
+    }
+
+    #[test]
+    fn refuses_what_is_no_module() {
+        assert_eq!(told("gone", &["src/session.rs"]), None);
+        assert_eq!(told("../wire/src/json", &["src/../wire/src/json.rs"]), None);
+        assert!(accepts(&[]) && accepts(&["session"]));
+        assert!(!accepts(&["--all"]) && !accepts(&["session", "task"]));
+    }
+}
