@@ -176,7 +176,8 @@ impl<'a> Decided<'a> {
         let is_changed = matches!(body, Cow::Owned(_));
         let mut changes = std::mem::take(&mut self.changes);
         if let Some(headers) = headers {
-            self.mirror(&body, headers, &ids, &mut changes);
+            let changed = if is_changed { Some(&*body) } else { None };
+            self.mirror(changed, headers, &ids, &mut changes);
         }
         let in_header = headers.is_some_and(|headers| headers.named(ACCEPT_LANGUAGE).next().is_some());
         let (agreed, caller, answering) = self.answering(in_header, offer, wish);
@@ -189,10 +190,10 @@ impl<'a> Decided<'a> {
         (Outgoing { headers: changes, body, message }, caller, answering)
     }
 
-    /// Writes the headers that mirror what goes on.
+    /// Writes the headers that mirror what goes on: `changed`, or the message as it came.
     fn mirror<H: HeaderLines<'a>>(
         &self,
-        body: &Cow<'a, [u8]>,
+        changed: Option<&[u8]>,
         headers: H,
         ids: &[(Span, String)],
         changes: &mut Vec<HeaderChange>,
@@ -202,10 +203,8 @@ impl<'a> Decided<'a> {
         let declared = self.declared.clone().or_else(newly);
         let own = declared.as_ref().map(|tool| &*tool.own);
         // What was filled or opened stands in headers too, so what goes on is read once more, as whoever gets it will.
-        let again = match body {
-            Cow::Owned(body) if (self.bound && own.is_some()) || !ids.is_empty() => Message::parse(body).ok(),
-            _ => None,
-        };
+        let again = changed.filter(|_| (self.bound && own.is_some()) || !ids.is_empty());
+        let again = again.and_then(|changed| Message::parse(changed).ok());
         let sent = again.as_ref().unwrap_or(self.message());
         let anew = self.bound || self.work.tasks.as_ref().is_some_and(TaskIds::opens);
         forward::mirrored(&self.agreed, sent, own, headers, anew, changes);
