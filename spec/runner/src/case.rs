@@ -127,6 +127,15 @@ impl Request {
     }
 }
 
+impl Case {
+    /// The message that the server gets in a step, if it gets any.
+    #[must_use]
+    pub fn outgoing(&self, step: usize) -> Option<&Text> {
+        let (asked, told) = (self.input.steps.get(step)?, self.expected.steps.get(step)?);
+        told.outgoing.as_ref().map(|outgoing| outgoing.body.as_ref().unwrap_or(&asked.request.body))
+    }
+}
+
 impl Answer {
     /// What a server answers that lists nothing.
     #[must_use]

@@ -171,14 +171,16 @@ fn check_answer(said: Option<&Answer>, told: &Told, got: &Got, ids: &mut Ids) ->
     }
     let own = expected.body.is_some() || expected.events.is_some();
     let wanted = if own { expected } else { said };
+    if got.bare {
+        return check_messages(wanted, got, ids);
+    }
     let Some(wanted) = &wanted.events else {
         let body = wanted.body.clone().unwrap_or_else(|| Text(String::new()));
         return ids.same("answer body", &body.0, &got.body);
     };
     let came = events(&got.body);
-    let (wanted, came) = if got.bare { (bare(wanted), bare(&came)) } else { (wanted.clone(), came) };
     if !got.streams || wanted.len() != came.len() {
-        let wanted = write_events(&wanted);
+        let wanted = write_events(wanted);
         return Err(Fault(format!("answer events:\n    expected {wanted:?}\n    got      {:?}", got.body)));
     }
     for (number, (wanted, came)) in wanted.iter().zip(&came).enumerate() {
@@ -189,10 +191,18 @@ fn check_answer(said: Option<&Answer>, told: &Told, got: &Got, ids: &mut Ids) ->
     Ok(())
 }
 
-/// The messages alone.
-fn bare(events: &[Event]) -> Vec<Event> {
-    let message = |event: &Event| Some(Event { data: Some(event.data.clone()?), ..Event::default() });
-    events.iter().filter_map(message).collect()
+/// Holds the messages alone against each other, however they came.
+fn check_messages(wanted: &Answer, got: &Got, ids: &mut Ids) -> Result<(), Fault> {
+    let of_stream = |events: &[Event]| events.iter().filter_map(|event| event.data.clone()).collect();
+    let of_body = |body: &str| (!body.is_empty()).then(|| Text(body.to_owned())).into_iter().collect();
+    let body = wanted.body.as_ref().map_or("", |body| &body.0);
+    let wanted: Vec<Text> = wanted.events.as_deref().map_or_else(|| of_body(body), of_stream);
+    let came: Vec<Text> = if got.streams { of_stream(&events(&got.body)) } else { of_body(&got.body) };
+    if wanted.len() != came.len() {
+        return Err(Fault(format!("answer messages:\n    expected {wanted:?}\n    got      {came:?}")));
+    }
+    let mut both = wanted.iter().zip(&came);
+    both.try_for_each(|(wanted, came)| ids.same("answer message", &wanted.0, &came.0))
 }
 
 /// Whether a value has everything that is asked for: objects may have more, and null means that there is nothing.

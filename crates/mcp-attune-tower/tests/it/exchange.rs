@@ -21,7 +21,7 @@ const PIPES: Host = Host {
     lacks: &[
         ("http", "pipes have neither headers, nor statuses, nor methods"),
         ("listing", "the relay sends no requests of its own"),
-        ("upstream", "what is no message stays away from a client that reads lines"),
+        ("any-bytes", "what is no message stays away from a client that reads lines"),
     ],
     seals: false,
 };

@@ -1,6 +1,8 @@
 //! The cases of `spec/cases/exchange.json` through the gateway, over real connections, with a server behind that plays the
 //! case.
 
+mod program;
+
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
@@ -10,8 +12,10 @@ use exchange_cases::{
 };
 use mcp_attune_gateway::config::Config;
 use mcp_attune_gateway::gateway::Gateway;
+use mcp_attune_gateway::listen::Drained;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
 
 use crate::support::{behind, message, soon};
 use crate::whole::unchunked;
@@ -83,6 +87,30 @@ fn lines(head: &str) -> Vec<(String, String)> {
     lines.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect()
 }
 
+/// A gateway that serves one case, and ends with it.
+struct Running {
+    address: SocketAddr,
+    task: JoinHandle<Drained>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Starts a gateway for a case; `upstream` is that table of its configuration.
+async fn start(case: &Case, folder: &Workplace, upstream: &str) -> Result<Running, Fault> {
+    let file = folder.path().join("attune.toml");
+    std::fs::write(&file, format!("{}upstream = {upstream}\n", case.setup.toml())).unwrap();
+    let mut config = Config::load(&file).map_err(|why| Fault(why.to_string()))?;
+    config.server.listen.set_port(0);
+    config.server.admin.set_port(0);
+    let gateway = Gateway::bind(config).await.unwrap();
+    let address = gateway.address().unwrap();
+    Ok(Running { address, task: tokio::spawn(gateway.run(None, std::future::pending())) })
+}
+
 async fn through_the_gateway(case: &Case) -> Result<(), Fault> {
     let folder = Workplace::new(&case.setup);
     let played = Played { listing: case.input.listing.clone(), ..Played::default() };
@@ -90,25 +118,16 @@ async fn through_the_gateway(case: &Case) -> Result<(), Fault> {
         let played = played.clone();
         behind(move |_, tcp| played.clone().serve(tcp)).await
     };
-    let file = folder.path().join("attune.toml");
-    std::fs::write(&file, format!("{}upstream = {{ url = 'http://{server}/mcp' }}\n", case.setup.toml()))
-        .unwrap();
-    let mut config = Config::load(&file).map_err(|why| Fault(why.to_string()))?;
-    config.server.listen.set_port(0);
-    config.server.admin.set_port(0);
-    let gateway = Gateway::bind(config).await.unwrap();
-    let address = gateway.address().unwrap();
-    let running = tokio::spawn(gateway.run(None, std::future::pending()));
+    let running = start(case, &folder, &format!("{{ url = 'http://{server}/mcp' }}")).await?;
     let mut ids = Ids::new(&case.input.sealed, GATEWAY.seals);
     let mut outcome = Ok(());
     for (number, (step, told)) in case.input.steps.iter().zip(&case.expected.steps).enumerate() {
         *played.step.lock().unwrap() = Some(step.clone());
-        let got = ask(address, &step.request, &ids).await;
+        let got = ask(running.address, &step.request, &ids).await;
         let asked = std::mem::take(&mut *played.asked.lock().unwrap());
         let wrong = |Fault(why)| Fault(format!("step {number}: {why}"));
         outcome = outcome.and_then(|()| check_step(step, told, &asked, &got, &mut ids).map_err(wrong));
     }
-    running.abort();
     outcome
 }
 
