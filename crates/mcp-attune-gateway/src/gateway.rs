@@ -204,59 +204,66 @@ impl Gateway {
     ) -> Drained {
         let (phase, phases) = watch::channel(Phase::Serve);
         let (end_admin, admin_ends) = oneshot::channel::<()>();
-        let answers = Admin::new(self.shared.metrics.clone(), &self.config);
-        let admin = answers.clone();
-        let admin = move |_| admin.clone();
-        let admin_limits = Limits { drain: ADMIN_DRAIN, ..Limits::default() };
-        let admin = serve(self.admin, admin, admin_limits, None, Traffic::default(), async {
-            let _ = admin_ends.await;
-        });
-        let current = {
-            let current = self.current.clone();
-            move |peer| ServeCurrent { current: current.clone(), peer }
-        };
+        let admin = Admin::new(self.shared.metrics.clone(), &self.config);
+        if self.tries {
+            admin.need(self.current.meters());
+        }
+        let admin_served = serve_admin(self.admin, admin.clone(), admin_ends);
+        let (current, tls) = (self.current.clone(), self.tls.clone());
+        let service = move |peer| ServeCurrent { current: current.clone(), peer };
         let traffic = self.shared.metrics.traffic.clone();
-        let tls = self.tls.clone();
-        let callers = async {
+        let callers_served = async {
             let drained =
-                serve_on(&self.workers, self.callers, current, self.limits, tls, traffic, phases).await;
+                serve_on(&self.workers, self.callers, service, self.limits, tls, traffic, phases).await;
             // Until here it says that it is not ready.
             let _ = end_admin.send(());
             drained
         };
-        let reload = Notify::new();
         let follow = Follow {
             file: file.as_deref(),
             config: &self.config,
             current: &self.current,
             shared: &self.shared,
-            admin: &answers,
+            admin: &admin,
             tls: self.tls.as_ref(),
             certificate: self.certificate,
             tries: self.tries,
             hook: &self.hook,
         };
-        if self.tries {
-            answers.need(self.current.meters());
-        }
-        let ending = async {
-            let stages = Stages { phase, stopping: &self.shared.stopping, admin: &answers };
-            let delay = tokio::select! {
-                last = serve_until_told(&mut control, &reload) => match last {
-                    Control::Terminate => self.config.server.shutdown_delay,
-                    _ => Duration::ZERO,
-                },
-                delay = follow.run(&reload) => delay,
-            };
-            stages.end(delay, &mut control).await
-        };
+        let stages = Stages { phase, stopping: &self.shared.stopping, admin: &admin };
         let (drained, _) = tokio::select! {
-            ended = async { tokio::join!(callers, admin) } => ended,
-            ended = ending => ended,
+            ended = async { tokio::join!(callers_served, admin_served) } => ended,
+            ended = follow_until_told(follow, stages, &mut control) => ended,
         };
         self.shared.children.end().await;
         drained
     }
+}
+
+/// Answers operators until it is told to end.
+async fn serve_admin(listener: TcpListener, admin: Admin, ends: oneshot::Receiver<()>) -> Drained {
+    let limits = Limits { drain: ADMIN_DRAIN, ..Limits::default() };
+    let ends = async {
+        let _ = ends.await;
+    };
+    serve(listener, move |_| admin.clone(), limits, None, Traffic::default(), ends).await
+}
+
+/// Follows the files until the gateway is told to end, and then goes through the stages of the end.
+async fn follow_until_told<T>(
+    follow: Follow<'_>,
+    stages: Stages<'_>,
+    control: &mut mpsc::UnboundedReceiver<Control>,
+) -> T {
+    let reload = Notify::new();
+    let delay = tokio::select! {
+        last = serve_until_told(control, &reload) => match last {
+            Control::Terminate => follow.config.server.shutdown_delay,
+            _ => Duration::ZERO,
+        },
+        delay = follow.run(&reload) => delay,
+    };
+    stages.end(delay, control).await
 }
 
 /// The limits, as far as the system lets this process have as many connections; `in_use` descriptors are open

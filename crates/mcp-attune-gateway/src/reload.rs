@@ -158,12 +158,7 @@ impl Follow<'_> {
         let next = match Config::load(file) {
             Ok(next) => next,
             Err(wrong) => {
-                self.shared.metrics.reloaded(false);
-                let wrong = match wrong {
-                    Unusable::Unreadable(why) => format!("{}: {why}", file.display()),
-                    Unusable::Wrong(findings) => findings.to_string(),
-                };
-                tracing::error!("the new configuration is wrong, the old one keeps serving\n{wrong}");
+                self.tell_wrong(file, &wrong);
                 return;
             }
         };
@@ -195,6 +190,15 @@ impl Follow<'_> {
                 tracing::error!("the new configuration cannot be served, the old one keeps serving: {wrong}");
             }
         }
+    }
+
+    fn tell_wrong(&self, file: &Path, wrong: &Unusable) {
+        self.shared.metrics.reloaded(false);
+        let wrong = match wrong {
+            Unusable::Unreadable(why) => format!("{}: {why}", file.display()),
+            Unusable::Wrong(findings) => findings.to_string(),
+        };
+        tracing::error!("the new configuration is wrong, the old one keeps serving\n{wrong}");
     }
 
     /// Tells what of a configuration waits for a restart.

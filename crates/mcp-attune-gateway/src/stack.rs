@@ -52,7 +52,7 @@ pub(crate) fn stack(config: &Config, shared: &SharedState) -> Result<Stack, Unse
         // themselves is counted too.
         let upstream = UpstreamService::new(upstream, meter.clone());
         // The rules. They are around the endpoint only: what is beside it goes past them, as it came.
-        let rules = AttuneLayer::new(settings(config, mount, shared));
+        let rules = AttuneLayer::new(settings(config, mount, shared, upstream.upstream()));
         // Counts and logs every request that is for the mount, also what the rules refuse, until its answer is over.
         let (path, max_answer) = (mount.path.as_str().to_owned(), config.limits.answer);
         let mount = Mount { path, rules, upstream, meter, max_answer };
@@ -227,7 +227,12 @@ fn session_keys(config: &Config, made: &Keys) -> Keys {
 }
 
 /// What the operator chose, as the layer wants it.
-fn settings(config: &Config, mount: &config::Mount, shared: &SharedState) -> Settings {
+fn settings(
+    config: &Config,
+    mount: &config::Mount,
+    shared: &SharedState,
+    upstream: &dyn Upstream,
+) -> Settings {
     let mut settings = Settings::default();
     settings.seal = Some(seal(session_keys(config, &shared.keys), &mount.name));
     settings.held = shared.held.clone();
@@ -235,6 +240,7 @@ fn settings(config: &Config, mount: &config::Mount, shared: &SharedState) -> Set
     settings.guard = None;
     settings.policy = mount.headers.policy();
     settings.introduce = false;
+    settings.attach_message = upstream.is_program();
     settings.report_only = mount.headers.agree == Agreement::Report;
     settings.offer = config.offer(Some(mount));
     settings.limits.body = config.limits.body;

@@ -17,11 +17,8 @@ use crate::{Body, refusal};
 /// The header of a legacy session.
 pub(super) const SESSION: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
 
-/// The status of a modern answer.
-pub(super) fn status(answer: &str) -> StatusCode {
-    let code = Message::parse(answer.as_bytes())
-        .ok()
-        .and_then(|message| message.member("error")?.member("code")?.raw().parse::<i32>().ok());
+/// The status of a modern answer with this code, where it is an error.
+pub(super) fn status(code: Option<i32>) -> StatusCode {
     code.and_then(|code| StatusCode::from_u16(http_status(code)).ok()).unwrap_or(StatusCode::OK)
 }
 
@@ -48,6 +45,11 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
     let mut answer = Response::new(full(""));
     *answer.status_mut() = status;
     answer
+}
+
+/// Taken, and nothing to say.
+pub(super) fn taken() -> Response<Body> {
+    empty(StatusCode::ACCEPTED)
 }
 
 /// A message in a version that the child does not speak.
@@ -117,7 +119,12 @@ pub(super) fn not_json(headers: &HeaderMap) -> Option<Reply> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::heard::error_code;
     use super::*;
+
+    fn status_of(answer: &str) -> StatusCode {
+        status(error_code(&Message::parse(answer.as_bytes()).unwrap()))
+    }
 
     #[test]
     fn errors_have_the_statuses_of_the_modern_transport() {
@@ -135,8 +142,8 @@ mod tests {
             ("\"-32601\"", 200),
         ] {
             let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":""}}}}"#);
-            assert_eq!(status(&answer), expected, "{code}");
+            assert_eq!(status_of(&answer), expected, "{code}");
         }
-        assert_eq!(status(r#"{"jsonrpc":"2.0","id":1,"result":{"error":{"code":-32601}}}"#), 200);
+        assert_eq!(status_of(r#"{"jsonrpc":"2.0","id":1,"result":{"error":{"code":-32601}}}"#), 200);
     }
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::{ChildUpstream, Inner, Options};
+use super::ChildUpstream;
+use super::options::Options;
+use super::supervisor::Supervisor;
 
 /// How long all of them together may take to end.
 const AT_MOST: Duration = Duration::from_secs(10);
@@ -15,7 +17,7 @@ const AT_MOST: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug)]
 pub(crate) struct Children {
     stop: Arc<watch::Sender<bool>>,
-    known: Arc<Mutex<Vec<Weak<Inner>>>>,
+    known: Arc<Mutex<Vec<Weak<Supervisor>>>>,
 }
 
 impl Children {
@@ -29,7 +31,7 @@ impl Children {
         known.retain(|inner| inner.strong_count() > 0);
         let same = known.iter().filter_map(Weak::upgrade).find(|inner| *inner.options() == options);
         let inner = same.unwrap_or_else(|| {
-            let inner = Arc::new(Inner::new(options, self.stop.subscribe()));
+            let inner = Arc::new(Supervisor::new(options, self.stop.subscribe()));
             known.push(Arc::downgrade(&inner));
             inner
         });

@@ -127,7 +127,7 @@ impl Source for CallEvents {
         }
         Poll::Ready(ready!(self.call.poll_next(cx)).map(|heard| match heard {
             Heard::Notification(text) => Ok(event(None, &text)),
-            Heard::Answer(text) => {
+            Heard::Answer(text, _) => {
                 self.ended = true;
                 Ok(event(None, &text))
             }

@@ -16,8 +16,9 @@ use tokio::time::timeout;
 use super::answer::{self, SESSION};
 use super::events::{Events, event};
 use super::place::Place;
-use super::session::{Event, NotSent, Reader, Session, elements};
-use super::{Inner, taken};
+use super::session::{NotSent, Reader, Session, elements};
+use super::streams::Event;
+use super::supervisor::Supervisor;
 use crate::Body;
 use crate::caller_keys::CallerKeys;
 use crate::slots::Permit;
@@ -28,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The first version whose clients understand an event without data.
 const PRIMES: &str = version::V_2025_11_25;
 
-impl Inner {
+impl Supervisor {
     pub(super) async fn legacy(
         self: &Arc<Self>,
         headers: &HeaderMap,
@@ -91,7 +92,7 @@ impl Inner {
             Ok((session, heard))
         });
         let (session, heard) = session.await.map_err(|_| UpstreamError::FirstByteTimeout)??;
-        if is_error(&heard) {
+        if heard.is_error {
             session.end();
             return self.refused(message, &heard).await;
         }
@@ -154,9 +155,10 @@ impl Inner {
         headers: &HeaderMap,
         message: &Message<'_>,
     ) -> Result<Response<Body>, UpstreamError> {
-        let parts =
-            if message.kind() == Kind::Batch { elements(message.text()) } else { vec![message.text()] };
-        let messages: Vec<_> = parts.iter().filter_map(|part| Message::parse(part.as_bytes()).ok()).collect();
+        let batch = (message.kind() == Kind::Batch).then(|| elements(message.text()));
+        let batch: Option<Vec<_>> = batch
+            .map(|parts| parts.into_iter().filter_map(|part| Message::parse(part.as_bytes()).ok()).collect());
+        let messages = batch.as_deref().unwrap_or(std::slice::from_ref(message));
         let wrong = |message: &Message<'_>| matches!(message.kind(), Kind::Batch | Kind::Other);
         if messages.is_empty() || messages.iter().any(wrong) {
             return Ok(answer::no_request(message));
@@ -164,14 +166,14 @@ impl Inner {
         if messages.iter().any(has_long_id) {
             return Ok(answer::id_too_long());
         }
-        let sent = timeout(self.options().first_byte, session.send(&messages)).await;
+        let sent = timeout(self.options().first_byte, session.send(messages)).await;
         let Ok(sent) = sent else {
             messages.iter().for_each(|message| session.give_up(message));
             return Err(UpstreamError::FirstByteTimeout);
         };
         let mut reader = match sent {
             Ok(Some(reader)) => reader,
-            Ok(None) => return Ok(taken()),
+            Ok(None) => return Ok(answer::taken()),
             Err(NotSent::InUse) => return Ok(answer::id_in_use()),
             Err(NotSent::Over) => return Ok(answer::no_session(true)),
             Err(NotSent::Failed(error)) => return Err(error),
@@ -247,10 +249,6 @@ impl Inner {
 /// Whether a request has an id that is too long to be kept.
 fn has_long_id(message: &Message<'_>) -> bool {
     message.kind() == Kind::Request && message.id().and_then(Id::read).is_none()
-}
-
-fn is_error(heard: &Event) -> bool {
-    Message::parse(heard.text.as_bytes()).is_ok_and(|message| message.member("error").is_some())
 }
 
 /// An id that nobody can guess.

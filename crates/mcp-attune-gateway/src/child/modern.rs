@@ -11,11 +11,12 @@ use tokio::time::timeout;
 
 use super::events::{CallEvents, Events, event};
 use super::shared::Heard;
-use super::{Inner, answer, rename, taken};
+use super::supervisor::Supervisor;
+use super::{answer, rename};
 use crate::Body;
 use crate::upstream::UpstreamError;
 
-impl Inner {
+impl Supervisor {
     pub(super) async fn modern(
         self: &Arc<Self>,
         message: &Message<'_>,
@@ -45,7 +46,7 @@ impl Inner {
             Err(refused) => return Ok(refused),
         };
         match heard {
-            Heard::Answer(text) => Ok(answer::json(answer::status(&text), text)),
+            Heard::Answer(text, code) => Ok(answer::json(answer::status(code), text)),
             Heard::Failed(error) => Err(error),
             Heard::Notification(text) => {
                 let listens = message.method().is_some_and(|method| method.is("subscriptions/listen"));
@@ -59,7 +60,7 @@ impl Inner {
     async fn notification(self: &Arc<Self>, message: &Message<'_>) -> Result<Response<Body>, UpstreamError> {
         if message.method().is_some_and(rename::names_request) {
             tracing::debug!("a cancellation or progress was posted, and names no request of the child");
-            return Ok(taken());
+            return Ok(answer::taken());
         }
         let (speaks, shared) = self.ready().await?;
         match shared {
@@ -68,7 +69,7 @@ impl Inner {
                 timeout(self.options().first_byte, tell)
                     .await
                     .map_err(|_| UpstreamError::FirstByteTimeout)??;
-                Ok(taken())
+                Ok(answer::taken())
             }
             None => Ok(answer::other_version(message, "", &speaks.versions)),
         }

@@ -27,7 +27,7 @@ use super::heard::Complaints;
 use super::link::{ChildEnd, Link, Listener};
 use super::place::Place;
 use super::slots::SessionSlot;
-use super::streams::{LISTENING, NotOpened, Streams};
+use super::streams::{Event, LISTENING, NotOpened, Streams};
 use crate::caller_keys::CallerKeys;
 use crate::slots::Permit;
 use crate::upstream::UpstreamError;
@@ -276,13 +276,6 @@ impl Listener for Hub {
     }
 }
 
-/// One event of a stream.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Event {
-    pub(super) place: Place,
-    pub(super) text: Arc<str>,
-}
-
 /// Whoever hears a stream.
 #[derive(Debug)]
 pub(super) struct Reader {
@@ -342,9 +335,4 @@ impl Drop for Reader {
         state.open -= 1;
         state.used = Instant::now();
     }
-}
-
-/// What a caller's message names in a parameter.
-pub(super) fn named(message: &Message<'_>, param: &str) -> Option<Id> {
-    message.param(param).and_then(Id::read)
 }

@@ -24,7 +24,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
-use super::heard::Complaints;
+use super::heard::{Complaints, error_code};
 use super::link::{ChildEnd, Link, Listener};
 use super::pipe::Pipe;
 use super::rename::{self, Names};
@@ -121,8 +121,8 @@ struct Entry {
 pub(super) enum Heard {
     /// A notification that belongs to it.
     Notification(String),
-    /// The answer: nothing comes after it.
-    Answer(String),
+    /// The answer, and its code where it is an error: nothing comes after it.
+    Answer(String, Option<i32>),
     /// No answer will come.
     Failed(UpstreamError),
 }
@@ -236,7 +236,7 @@ impl Table {
             return self.complaints.log("the child reported progress that nobody asked for", text.len());
         };
         if message.kind() == Kind::Answer {
-            entry.send(Heard::Answer(text));
+            entry.send(Heard::Answer(text, error_code(&message)));
             calls.running.remove(&number);
             if !std::mem::replace(&mut calls.answered, true) {
                 self.backoff().answered();
@@ -280,7 +280,7 @@ impl Entry {
 impl Heard {
     fn weight(&self) -> usize {
         match self {
-            Self::Notification(text) | Self::Answer(text) => text.len() + EACH,
+            Self::Notification(text) | Self::Answer(text, _) => text.len() + EACH,
             Self::Failed(_) => EACH,
         }
     }
@@ -349,7 +349,7 @@ impl Call {
     pub(super) async fn answer(&mut self) -> Result<String, UpstreamError> {
         loop {
             match self.next().await {
-                Some(Heard::Answer(text)) => return Ok(text),
+                Some(Heard::Answer(text, _)) => return Ok(text),
                 Some(Heard::Notification(_)) => {}
                 Some(Heard::Failed(error)) => return Err(error),
                 None => return Err(UpstreamError::Broken),

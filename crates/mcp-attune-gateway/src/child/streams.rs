@@ -8,7 +8,6 @@ use mcp_attune_wire::json::Text;
 use mcp_attune_wire::message::{Id, Kind, Message};
 
 use super::place::Place;
-use super::session::{Event, named};
 use crate::upstream::UpstreamError;
 
 /// The stream of GET.
@@ -21,6 +20,15 @@ const MOST_ASKED: usize = 1024;
 const MOST_OVER: usize = 32;
 /// What an event takes beside its bytes.
 const EACH: usize = 128;
+
+/// One event of a stream.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Event {
+    pub(super) place: Place,
+    pub(super) text: Arc<str>,
+    /// Whether it is an answer that is an error.
+    pub(super) is_error: bool,
+}
 
 /// Why requests get no stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,7 +145,7 @@ impl Streams {
             Kind::Batch | Kind::Other => None,
         };
         let Some(stream) = stream else { return false };
-        self.push(stream, message.text());
+        self.push(stream, message);
         if message.kind() == Kind::Answer {
             self.expect_one_less(stream);
         }
@@ -170,11 +178,16 @@ impl Streams {
         }
     }
 
-    fn push(&mut self, number: u64, text: &str) {
+    fn push(&mut self, number: u64, message: &Message<'_>) {
+        let text = message.text();
         let Some(stream) = self.streams.get_mut(&number) else { return };
         stream.last += 1;
         let place = Place { stream: number, event: stream.last };
-        stream.events.push_back(Event { place, text: Arc::from(text) });
+        stream.events.push_back(Event {
+            place,
+            text: Arc::from(text),
+            is_error: message.member("error").is_some(),
+        });
         self.kept += text.len() + EACH;
         stream.wake();
         self.shrink();
@@ -325,6 +338,11 @@ impl Stream {
             waker.wake();
         }
     }
+}
+
+/// What a message names in a parameter.
+fn named(message: &Message<'_>, param: &str) -> Option<Id> {
+    message.param(param).and_then(Id::read)
 }
 
 #[cfg(test)]

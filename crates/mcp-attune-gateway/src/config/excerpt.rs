@@ -3,8 +3,6 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::findings::floor;
-
 /// How much of a line is shown before the place in question, and how much from there on.
 const BEFORE: usize = 50;
 const AFTER: usize = 60;
@@ -90,6 +88,12 @@ impl Excerpt {
         writeln!(f, "  {number} | {}", self.text.trim_end())?;
         writeln!(f, "  {gutter} | {}{}", " ".repeat(self.indent), "^".repeat(self.width.max(1)))
     }
+}
+
+/// The offset, or the nearest before it at which a character begins.
+pub(super) fn floor(text: &str, offset: usize) -> usize {
+    let offset = offset.min(text.len());
+    (0..=offset).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)
 }
 
 #[cfg(test)]

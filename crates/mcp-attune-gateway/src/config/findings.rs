@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::excerpt::{Excerpt, Masks};
+use super::excerpt::{Excerpt, Masks, floor};
 
 /// One thing that is wrong with the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,9 +83,24 @@ pub(super) struct Notes {
     found: Vec<(Range<usize>, Problem)>,
     masks: Masks,
     hides_lines: bool,
+    /// Names the tables in which a key is at home.
+    homes: Option<Homes>,
 }
 
+/// Says in which tables a key is at home, as a hint can name them.
+type Homes = fn(&str) -> Option<String>;
+
 impl Notes {
+    /// Where `homes` knows the tables in which a key is at home.
+    pub(super) fn new(homes: Homes) -> Self {
+        Self { homes: Some(homes), ..Self::default() }
+    }
+
+    /// The tables in which a key is at home; None where there are none.
+    pub(super) fn homes(&self, key: &str) -> Option<String> {
+        self.homes.and_then(|homes| homes(key))
+    }
+
     pub(super) fn add(&mut self, at: Range<usize>, problem: Problem) {
         self.found.push((at, problem));
     }
@@ -150,12 +165,6 @@ impl Place {
         self.column += since.chars().count();
         self.offset = to;
     }
-}
-
-/// The offset, or the nearest before it at which a character begins.
-pub(super) fn floor(text: &str, offset: usize) -> usize {
-    let offset = offset.min(text.len());
-    (0..=offset).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)
 }
 
 /// The line and column of an offset.

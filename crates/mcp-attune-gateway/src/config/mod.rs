@@ -31,24 +31,32 @@
 //! # Ok::<(), mcp_attune_gateway::config::Findings>(())
 //! ```
 
-mod choice;
-mod context;
 mod excerpt;
+
 mod findings;
-mod headers;
-mod limits;
-mod locales;
-mod mount;
+
+mod choice;
 mod network;
 mod positions;
+mod units;
+
 mod reader;
-mod schema;
-mod server;
+
+mod context;
+mod limits;
+mod locales;
 mod session;
 mod shaped;
+
+mod headers;
+mod server;
 mod tools;
-mod units;
+
 mod upstream;
+
+mod mount;
+
+mod schema;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -167,7 +175,7 @@ impl Config {
             let problem = Problem::new("the file is larger than 1 MiB", "is it the right file?");
             return Err(Findings::one(file, (1, 1), problem));
         }
-        let mut notes = Notes::default();
+        let mut notes = Notes::new(schema::homes);
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() && may_hold_secrets(text) {
             notes.hide_lines();

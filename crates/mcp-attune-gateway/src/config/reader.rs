@@ -8,7 +8,6 @@ use toml::de::{DeTable, DeValue};
 
 use super::choice::{Choice, choose, nearest};
 use super::findings::{Notes, Problem, quoted};
-use super::schema;
 
 /// What was read at a place, or why not.
 type Placed<T> = (Range<usize>, Result<T, Problem>);
@@ -290,7 +289,7 @@ impl<'t, 'v> Reader<'t, 'v, '_> {
             mask(value, notes);
             let hint = match nearest(unknown, known.iter().copied()) {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => match schema::homes(unknown) {
+                None => match notes.homes(unknown) {
                     Some(homes) => format!("`{unknown}` belongs in {homes}"),
                     None => format!("the keys here are {}", listed(&known)),
                 },

@@ -12,11 +12,13 @@
 
 use std::fmt;
 
-mod answer;
-mod body;
 mod head;
+
+mod body;
 mod outgoing;
 mod request;
+
+mod answer;
 
 pub(crate) use answer::{Answer, read_answer, write_answer};
 pub(crate) use body::{Piece, Pieces};

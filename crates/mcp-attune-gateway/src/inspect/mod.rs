@@ -6,11 +6,12 @@
 //! 3. `attune config check` reads every file whole ([`Depth::Contents`]). A gateway that starts, or takes a new
 //!    configuration, only looks whether they are there ([`Depth::Names`]): what is in them is told by whoever reads them.
 
+mod validity;
+
 mod locales;
 mod server;
 mod templates;
 mod tls;
-mod validity;
 
 use std::time::SystemTime;
 

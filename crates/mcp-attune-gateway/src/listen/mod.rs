@@ -21,7 +21,6 @@
 //!
 //! Rules: G4, H20.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,16 +34,23 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-mod connection;
-mod entry;
-mod framing;
-mod plain;
-mod pulse;
+mod limits;
 mod tls;
+
+mod framing;
+mod pulse;
+mod request_error;
+
+mod entry;
+mod plain;
+
+mod connection;
 
 pub use framing::Misframed;
 #[cfg(feature = "fuzz")]
 pub(crate) use framing::{Read, framed};
+pub use limits::Limits;
+pub use request_error::RequestError;
 pub use tls::{BadPem, Tls, certificates};
 
 use crate::slots::Slots;
@@ -61,49 +67,6 @@ const STREAM_WINDOW: u32 = 256 * 1024;
 const STREAMS: u32 = 200;
 /// hyper's own lower bound for a buffer.
 const LEAST_BUFFER: usize = 8 * 1024;
-
-/// What callers may use. Rules: G4.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Limits {
-    /// Connections at a time.
-    pub connections: usize,
-    /// Connections above it that are told so, at a time.
-    pub turned_away: usize,
-    /// Headers of one request.
-    pub headers: usize,
-    /// Bytes of the head of one request, at least 8 KiB.
-    pub header_bytes: usize,
-    /// How long a TLS handshake may take, and the head of a request, waiting for it included.
-    pub head: Duration,
-    /// How long a request's body may pause.
-    pub body_pause: Duration,
-    /// How long a request's body may take, beside a second for each `body_rate` bytes of it.
-    pub body: Duration,
-    /// How many bytes of a request's body give it a second more.
-    pub body_rate: usize,
-    /// How long a caller may leave unread what waits for it.
-    pub unread: Duration,
-    /// How long running requests have at the end.
-    pub drain: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections: 10_000,
-            turned_away: 64,
-            headers: 128,
-            header_bytes: 64 * 1024,
-            head: Duration::from_secs(60),
-            body_pause: Duration::from_secs(30),
-            body: Duration::from_secs(30),
-            body_rate: 4 * 1024,
-            unread: Duration::from_secs(30),
-            drain: Duration::from_secs(30),
-        }
-    }
-}
 
 /// Counts the connections of one door.
 #[derive(Clone, Debug, Default)]
@@ -129,44 +92,6 @@ pub(crate) struct Arrival {
     pub(crate) body: Body,
     pub(crate) peer: Peer,
 }
-
-/// Why the body of a request is not whole.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[non_exhaustive]
-pub enum RequestError {
-    /// It paused for too long.
-    Stalled,
-    /// It came too slowly.
-    TooSlow,
-    /// The caller went away, or sent what is no HTTP.
-    Broken,
-    /// What ends it is not written as HTTP says.
-    Misframed,
-}
-
-impl RequestError {
-    /// The HTTP status that the caller gets.
-    #[must_use]
-    pub fn status(self) -> u16 {
-        match self {
-            Self::Stalled | Self::TooSlow => 408,
-            Self::Broken | Self::Misframed => 400,
-        }
-    }
-}
-
-impl fmt::Display for RequestError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Stalled => "the request's body did not come in time; send it without pauses",
-            Self::TooSlow => "the request's body came too slowly; send it faster, or a smaller one",
-            Self::Broken => "the request broke off before it was whole",
-            Self::Misframed => return Misframed::Trailer.fmt(f),
-        })
-    }
-}
-
-impl std::error::Error for RequestError {}
 
 /// How the end came.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -234,30 +159,9 @@ where
 {
     let (phase, told) = watch::channel(Phase::Serve);
     let limits = Arc::new(limits);
-    let seats = Slots::new(limits.connections);
-    let steps = Slots::new(limits.turned_away);
-    let door = Door { http: Arc::new(http(&limits)), tls, limits: Arc::clone(&limits), told };
-
-    let mut taking = Box::pin(async move {
-        loop {
-            let (tcp, address) = accept(&listener).await;
-            if let Some(seat) = seats.try_acquire_any() {
-                let service = service(Peer { address, tls: door.tls.is_some() });
-                let door = door.clone();
-                let open = Open::new(&traffic.open);
-                workers.give(tcp, move |tcp| async move {
-                    let _open = open;
-                    door.run(tcp, service, seat).await;
-                });
-                continue;
-            }
-            traffic.turned_away.inc();
-            if let Some(step) = steps.try_acquire_any() {
-                let door = door.clone();
-                tokio::spawn(async move { door.turn_away(tcp, TurnedAway, step).await });
-            }
-        }
-    });
+    let drain = limits.drain;
+    let door = Door { http: Arc::new(http(&limits)), tls, limits, told };
+    let mut taking = Box::pin(take_connections(workers, listener, service, door, traffic));
     loop {
         match *phases.borrow_and_update() {
             Phase::Serve => {}
@@ -275,9 +179,47 @@ where
         }
     }
     drop(taking);
-
     // The listener went with `taking`, and the connections' own receivers are now the only ones: the channel
     // closes with the last of them.
+    finish(phase, phases, drain).await
+}
+
+/// Takes connections for ever, as many as there are seats for.
+async fn take_connections<S>(
+    workers: &Workers,
+    listener: TcpListener,
+    service: impl Fn(Peer) -> S + Send,
+    door: Door,
+    traffic: Traffic,
+) where
+    S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
+    S::Error: Into<BoxError>,
+    S::Future: Send,
+{
+    let seats = Slots::new(door.limits.connections);
+    let steps = Slots::new(door.limits.turned_away);
+    loop {
+        let (tcp, address) = accept(&listener).await;
+        if let Some(seat) = seats.try_acquire_any() {
+            let service = service(Peer { address, tls: door.tls.is_some() });
+            let door = door.clone();
+            let open = Open::new(&traffic.open);
+            workers.give(tcp, move |tcp| async move {
+                let _open = open;
+                door.run(tcp, service, seat).await;
+            });
+            continue;
+        }
+        traffic.turned_away.inc();
+        if let Some(step) = steps.try_acquire_any() {
+            let door = door.clone();
+            tokio::spawn(async move { door.turn_away(tcp, TurnedAway, step).await });
+        }
+    }
+}
+
+/// Lets running requests finish for as long as `drain`, or until it is told to cut them, and cuts what still runs.
+async fn finish(phase: watch::Sender<Phase>, mut phases: watch::Receiver<Phase>, drain: Duration) -> Drained {
     phase.send_replace(Phase::Finish);
     let is_cut = async {
         if phases.wait_for(|phase| *phase == Phase::Cut).await.is_err() {
@@ -285,7 +227,7 @@ where
         }
     };
     tokio::select! {
-        finished = timeout(limits.drain, phase.closed()) => if finished.is_ok() {
+        finished = timeout(drain, phase.closed()) => if finished.is_ok() {
             return Drained { cut: 0 };
         },
         () = is_cut => {}

@@ -27,7 +27,6 @@ use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
 use super::connect::Stream;
-use super::pool::Pool;
 use crate::body::Idle;
 use crate::http1::{Answer, Bad, Frame, Outgoing, Piece, Pieces, Unsent, read_answer, write_request};
 use crate::{Body, BoxError};
@@ -47,6 +46,12 @@ struct Wait {
     came: usize,
     /// Why not all of the request could be written.
     broke: Option<io::Error>,
+}
+
+/// Where connections wait for the next call.
+pub(super) trait Home: Send + Sync {
+    /// Keeps a connection for the next call.
+    fn put(&self, lane: Box<Lane>);
 }
 
 /// A connection that is open, as far as anybody looked.
@@ -124,7 +129,7 @@ impl Lane {
     pub(super) async fn send(
         mut self: Box<Self>,
         mut request: Box<Request<Body>>,
-        home: &Arc<Pool>,
+        home: &Arc<impl Home + 'static>,
     ) -> Result<Sent, Fault> {
         // Closed by its server, or it says what nobody asked for.
         if poll_fn(|cx| Poll::Ready(self.poll_read(cx).is_ready())).await {
@@ -179,7 +184,7 @@ impl Lane {
     }
 
     /// Goes back to where it waits for the next call, where nothing is left of this one.
-    fn settle(self: Box<Self>, home: &Arc<Pool>) {
+    fn settle(self: Box<Self>, home: &dyn Home) {
         if self.read.is_empty() && self.outgoing.is_over() {
             home.put(self);
         }
@@ -217,7 +222,7 @@ pub(crate) enum Driven {
 /// A body that drives its connection.
 pub(crate) struct Here {
     /// The connection and where it goes when the answer is over.
-    lane: Option<(Box<Lane>, Arc<Pool>)>,
+    lane: Option<(Box<Lane>, Arc<dyn Home>)>,
     pieces: Pieces,
     /// Whether the connection can be used again.
     keeps: bool,
@@ -226,18 +231,18 @@ pub(crate) struct Here {
 }
 
 impl Driven {
-    fn by(answer: Answer, mut lane: Box<Lane>, home: &Arc<Pool>) -> Response<Coming<Driven>> {
+    fn by(answer: Answer, mut lane: Box<Lane>, home: &Arc<impl Home + 'static>) -> Response<Coming<Driven>> {
         let Answer { head, body: pieces, keeps } = answer;
         if let Some(length) = pieces.left().and_then(|left| usize::try_from(left).ok())
             && lane.read.len() >= length
         {
             let whole = lane.read.split_to(length).freeze();
             if keeps {
-                lane.settle(home);
+                lane.settle(&**home);
             }
             return head.map(|()| Coming::Whole(whole));
         }
-        let here = Here { lane: Some((lane, Arc::clone(home))), pieces, keeps, broken: None };
+        let here = Here { lane: Some((lane, Arc::clone(home) as _)), pieces, keeps, broken: None };
         head.map(|()| Coming::Driven(Self::Here(here)))
     }
 }
@@ -251,7 +256,7 @@ impl Here {
         if let Some((lane, home)) = self.lane.take()
             && self.keeps
         {
-            lane.settle(&home);
+            lane.settle(&*home);
         }
     }
 

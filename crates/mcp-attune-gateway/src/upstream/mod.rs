@@ -34,12 +34,15 @@ use mcp_attune_tower::{boxed, full};
 use rustls::pki_types::CertificateDer;
 
 mod connect;
-mod error;
 mod hop;
-mod lane;
 mod path;
-mod pool;
 mod service;
+
+mod lane;
+
+mod error;
+
+mod pool;
 
 pub(crate) use path::path_behind;
 pub(crate) use service::{

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use http::header::HOST;
@@ -23,7 +23,7 @@ use tower_service::Service;
 
 use super::UpstreamError;
 use super::connect::{Connector, Io};
-use super::lane::{Coming, Driven, Fault, Lane, Sent};
+use super::lane::{Coming, Driven, Fault, Home, Lane, Sent};
 use super::{HttpVersion, Options};
 use crate::Body;
 use crate::body::Chain;
@@ -40,6 +40,8 @@ const PONG: Duration = Duration::from_secs(10);
 
 /// The connections of one thread to one server.
 pub(super) struct Pool {
+    /// Itself, for the task that closes what was not used for long.
+    this: Weak<Self>,
     connector: Connector,
     url: Uri,
     idle: Duration,
@@ -69,7 +71,8 @@ impl fmt::Debug for Pool {
 impl Pool {
     /// Connects to nothing yet.
     pub(super) fn new(connector: Connector, options: &Options) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
             connector,
             url: options.url.clone(),
             idle: options.pool_idle,
@@ -163,18 +166,6 @@ impl Pool {
         }
     }
 
-    /// Keeps a connection for the next call.
-    pub(super) fn put(self: &Arc<Self>, mut lane: Box<Lane>) {
-        lane.used = Instant::now();
-        let mut lanes = self.lanes();
-        if !lanes.watched {
-            let Ok(runtime) = Handle::try_current() else { return };
-            lanes.watched = true;
-            runtime.spawn(close_in_time(Arc::clone(self)));
-        }
-        lanes.free.push(lane);
-    }
-
     /// Whether a connection can be had.
     pub(super) async fn reach(&self) -> Result<(), UpstreamError> {
         self.connect().await.map(drop)
@@ -223,6 +214,19 @@ impl Pool {
     fn lanes(&self) -> MutexGuard<'_, Lanes> {
         // Nothing that holds the lock can panic halfway through a change.
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Home for Pool {
+    fn put(&self, mut lane: Box<Lane>) {
+        lane.used = Instant::now();
+        let mut lanes = self.lanes();
+        if !lanes.watched {
+            let (Ok(runtime), Some(this)) = (Handle::try_current(), self.this.upgrade()) else { return };
+            lanes.watched = true;
+            runtime.spawn(close_in_time(this));
+        }
+        lanes.free.push(lane);
     }
 }
 
