@@ -100,3 +100,35 @@ fn meant(stem: &Path) -> Option<String> {
     let near = nearest(stem.file_name()?.to_str()?, names.into_iter())?;
     Some(folder.join(near).display().to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn names_are_looked_for_at_the_start_and_contents_when_they_are_asked_for() {
+        let folder = std::env::temp_dir().join(format!("attune-inspect-templates-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("broken.md"), "{{ total | numbr }}").unwrap();
+        // Hints are no template.
+        std::fs::write(folder.join("hinted.hints"), "x").unwrap();
+        let path = folder.display();
+        let toml = format!(
+            "content.enabled = true\ntools.a.templates = '{path}/broken'\ntools.b.templates = '{path}/hinted'\n"
+        );
+        let config = Config::parse(&toml, "attune.toml").unwrap();
+        let told = |depth: Depth| -> Vec<String> {
+            let issues = super::super::inspect(&config, None, depth, SystemTime::now());
+            let about = issues.iter().filter(|issue| issue.what == "templates");
+            about.map(|issue| format!("{}: {}", issue.key.join("."), issue.says)).collect()
+        };
+        let missing = format!("tools.b.templates: no template is there: {path}/hinted.md, .txt or .json");
+        assert_eq!(told(Depth::Names), std::slice::from_ref(&missing));
+        let broken = "tools.a.templates: there is no filter `numbr`".to_owned();
+        assert_eq!(told(Depth::Contents), [broken, missing]);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

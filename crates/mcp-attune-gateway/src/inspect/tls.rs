@@ -96,7 +96,8 @@ mod tests {
         };
         let (cert, key) = made((2026, 6, 1));
         let (_, other) = made((2026, 6, 1));
-        let now = |day: u64| SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600 + day * 86_400);
+        let new_year = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
+        let now = |day: u64| new_year + Duration::from_secs(day * 86_400);
         let check = |cert: &str, key: &str, now| {
             let files = config::Tls { cert: folder.join("cert.pem"), key: folder.join("key.pem") };
             std::fs::write(&files.cert, cert).unwrap();
@@ -115,6 +116,12 @@ mod tests {
                 &key,
                 now(140),
                 "warning server.tls.cert: the certificate cert.pem expires in 11 days, at 2026-06-01T00:00:00Z",
+            ),
+            (
+                &cert,
+                &key,
+                new_year - Duration::from_secs(1),
+                "warning server.tls.cert: the certificate cert.pem is valid from 2026-01-01T00:00:00Z on, and not yet",
             ),
             (
                 &cert,
