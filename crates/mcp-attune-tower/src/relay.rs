@@ -370,6 +370,27 @@ mod tests {
         ] {
             assert_eq!(back(&mut relay, &other), other);
         }
+        // A request that opened none has none, whatever its id is.
+        relay.onward(human(5, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
+        assert_eq!(back(&mut relay, &told("5")), told("5"));
+    }
+
+    #[test]
+    fn progress_follows_the_request_that_gave_its_token() {
+        let mut relay = attuned();
+        let progress = |token: &str| {
+            format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1,"message":"Working"}}}}"#
+            )
+        };
+        let call = human(1, "tools/call", r#""name":"t""#);
+        relay
+            .onward(call.replacen(r#""_meta":{"#, r#""_meta":{"progressToken":"a","#, 1).as_bytes())
+            .unwrap();
+        assert!(back(&mut relay, &progress("\"a\"")).contains("In Arbeit"));
+        for other in [progress("\"b\""), progress("1")] {
+            assert_eq!(back(&mut relay, &other), other);
+        }
     }
 
     #[test]

@@ -46,6 +46,7 @@ mod tests {
         assert_eq!(names.find("tool-0").as_deref(), Some("tool-0"));
         assert_eq!(names.find(&format!("tool-{MAX_NAMES}")), None);
         assert_eq!(names.find("never listed"), None);
+        assert_eq!(names.find(&"x".repeat(MAX_NAME_BYTES + 1)), None);
         assert_eq!(names.0.read().unwrap().len(), MAX_NAMES);
     }
 }
