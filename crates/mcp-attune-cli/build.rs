@@ -10,22 +10,23 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=SOURCE_DATE_EPOCH");
     let set = |name| std::env::var(name).unwrap_or_default();
-    let mut parts = Vec::new();
-    if set("PROFILE") == "release" {
-        let commit = packaged(Path::new("."));
-        let (commit, time) = commit.map_or_else(checked_out, |commit| (Some(commit), None));
-        let time = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok()).or(time);
-        parts.extend(commit);
-        parts.extend(time.map(date));
-    } else {
-        parts.push("debug build".to_owned());
-    }
+    let mut parts = built(set("PROFILE") == "release", set("SOURCE_DATE_EPOCH").parse().ok());
     parts.push(set("TARGET"));
     println!("cargo::rustc-env=ATTUNE_VERSION={} ({})", set("CARGO_PKG_VERSION"), parts.join(", "));
 }
 
+/// What is told of a build: for a release its commit and its day, which `epoch` sets.
+pub(crate) fn built(is_release: bool, epoch: Option<i64>) -> Vec<String> {
+    if !is_release {
+        return vec!["debug build".to_owned()];
+    }
+    let commit = packaged(Path::new("."));
+    let (commit, time) = commit.map_or_else(checked_out, |commit| (Some(commit), None));
+    commit.into_iter().chain(epoch.or(time).map(date)).collect()
+}
+
 /// The commit that `cargo package` wrote down.
-fn packaged(folder: &Path) -> Option<String> {
+pub(crate) fn packaged(folder: &Path) -> Option<String> {
     let text = std::fs::read_to_string(folder.join(".cargo_vcs_info.json")).ok()?;
     let (_, rest) = text.split_once("\"sha1\": \"")?;
     rest.get(..12).map(str::to_owned)
@@ -47,7 +48,7 @@ fn checked_out() -> (Option<String>, Option<i64>) {
     (Some(commit), time)
 }
 
-fn git(arguments: &[&str]) -> Option<String> {
+pub(crate) fn git(arguments: &[&str]) -> Option<String> {
     let output =
         Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
@@ -55,7 +56,7 @@ fn git(arguments: &[&str]) -> Option<String> {
 }
 
 /// The day in UTC, by Howard Hinnant's `civil_from_days`.
-fn date(seconds: i64) -> String {
+pub(crate) fn date(seconds: i64) -> String {
     let days = seconds.div_euclid(86_400) + 719_468;
     let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;

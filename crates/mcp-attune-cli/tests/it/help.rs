@@ -5,6 +5,10 @@ use std::process::Command;
 
 use crate::{code, text};
 
+#[path = "../../build.rs"]
+#[allow(dead_code, reason = "it is a program of its own")]
+mod build;
+
 /// The help of a command, and of all commands below it.
 fn helps(command: &[String]) -> Vec<(String, String)> {
     let output = Command::new(env!("CARGO_BIN_EXE_attune"))
@@ -109,6 +113,24 @@ fn the_version_says_what_was_built() {
     assert!(printed.starts_with(&format!("exit: 0\n--- stdout\nattune {version} (")), "{printed}");
     assert!(printed.contains(std::env::consts::ARCH) && printed.contains(")\n"), "{printed}");
     assert_eq!(crate::attune(&["-V"]), format!("exit: 0\n--- stdout\nattune {version}\n--- stderr\n"));
+}
+
+/// Nobody builds a release for a test, so the program is asked that tells the version what was built.
+#[test]
+fn a_release_names_its_commit_and_its_day() {
+    assert_eq!(build::built(false, Some(0)), ["debug build"]);
+    for (seconds, day) in [(0, "1970-01-01"), (951_782_400, "2000-02-29"), (1_798_761_599, "2026-12-31")] {
+        assert_eq!(build::date(seconds), day);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(build::packaged(folder.path()), None);
+    let packaged = "{\n  \"git\": {\n    \"sha1\": \"0123456789abcdef0123456789abcdef01234567\"\n  }\n}";
+    std::fs::write(folder.path().join(".cargo_vcs_info.json"), packaged).expect("a file");
+    assert_eq!(build::packaged(folder.path()).as_deref(), Some("0123456789ab"));
+    // In a checkout; a copy without one tells the day alone.
+    let commit = build::git(&["rev-parse", "--short=12", "HEAD"]);
+    let told: Vec<_> = commit.into_iter().chain(["2000-02-29".to_owned()]).collect();
+    assert_eq!(build::built(true, Some(951_782_400)), told);
 }
 
 #[test]
