@@ -103,8 +103,11 @@ fn the_clock_of_the_demo_runs_unless_it_is_stopped() {
     let days: Vec<_> = result["structuredContent"]["forecast"].as_array().expect("days").iter().collect();
     assert_eq!(days[0]["date"], "2026-02-22", "{result}");
     assert_eq!(days[2]["date"], "2026-02-26", "{result}");
-    let wrong =
-        Command::new(env!("CARGO_BIN_EXE_attune")).args(["demo", "--now", "noon"]).output().expect("it runs");
+    // Were it taken, this would serve nobody, and end.
+    let wrong = Command::new(env!("CARGO_BIN_EXE_attune"))
+        .args(["demo", "--bare", "--stdio", "--now", "noon"])
+        .output()
+        .expect("it runs");
     assert_eq!(code(&wrong), 2);
     assert!(text(&wrong.stderr).contains("write one such as 2026-11-12T14:23:00+01:00"), "{wrong:?}");
 }

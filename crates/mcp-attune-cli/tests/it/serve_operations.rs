@@ -112,6 +112,7 @@ impl Gateway {
 
     fn post(&self, headers: &str, body: &str) -> String {
         let mut tcp = TcpStream::connect(&self.address).expect("it listens");
+        tcp.set_read_timeout(Some(PATIENCE)).expect("a time-out");
         let request = format!(
             "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\n{headers}Content-Length: {}\r\n\r\n{body}",
@@ -230,12 +231,22 @@ fn a_certificate_that_was_renewed_is_shown_without_a_signal() {
     let toml = format!("{toml}server.tls = {{ cert = 'cert.pem', key = 'key.pem' }}\n");
     let (cert, key) = (one.cert.pem(), one.signing_key.serialize_pem());
     let gateway = Gateway::start(&toml, &[("cert.pem", &cert), ("key.pem", &key)]);
+    let url = format!("https://localhost:{}/mcp", gateway.address.rsplit(':').next().expect("a port"));
+    // Somebody who trusts one certificate, and no other.
+    let shows = |made: &rcgen::CertifiedKey<rcgen::KeyPair>| {
+        gateway.rewrite("trusted.pem", &made.cert.pem());
+        let trusted = gateway.folder.join("trusted.pem");
+        crate::attune(&["tools", &url, "--cacert", trusted.to_str().expect("UTF-8")]).starts_with("exit: 0\n")
+    };
+    assert!(shows(&one) && !shows(&two), "{}", gateway.log());
     gateway.rewrite("cert.pem", &two.cert.pem());
     gateway.rewrite("key.pem", &two.signing_key.serialize_pem());
     gateway.said("the certificate was read again");
+    assert!(shows(&two) && !shows(&one), "{}", gateway.log());
     std::fs::remove_file(gateway.folder.join("key.pem")).expect("a file");
     let line = gateway.said("the old certificate stays");
     assert!(line.contains("key.pem: No such file"), "{}", gateway.log());
+    assert!(shows(&two), "{}", gateway.log());
 }
 
 #[test]
@@ -285,22 +296,28 @@ fn a_program_that_dies_is_started_once_and_its_end_is_told() {
 
 #[test]
 fn a_late_answer_to_a_question_that_was_given_up_reaches_nobody() {
-    // It answers what it does not know after ten seconds, when it has been asked to initialize already.
-    let script = r#"
-        read -r first; (sleep 11; printf '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"late"}}\n') &
+    // It answers what it does not know when it is asked to initialize, which is before it answers that.
+    let started = folder().join("started");
+    let script = format!(
+        "echo x >> {}\n{}",
+        started.display(),
+        r#"
+        id() { printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/'; }
         while read -r line; do
           case "$line" in
-            *'"initialize"'*) id=$(printf '%s' "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
-              printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}\n' "$id" ;;
+            *'"server/discover"'*) unanswered=$(id) ;;
+            *'"initialize"'*)
+              [ -n "$unanswered" ] && printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"late"}}\n' "$unanswered"
+              printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}\n' "$(id)" ;;
           esac
-        done"#;
-    let gateway = Gateway::script(script);
+        done"#
+    );
+    let gateway = Gateway::script(&script);
     gateway.readiness("ready\n");
-    thread::sleep(Duration::from_secs(2));
-    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{}}"#;
-    gateway.post("", hello);
+    assert_eq!(std::fs::read_to_string(&started).expect("a file"), "x\n", "{}", gateway.log());
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"it","version":"1"}}}"#;
     let answer = gateway.post("", hello);
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains(r#""id":0,"result":{"#), "{answer}");
     assert!(!answer.contains("late"), "{answer}");
 }
 

@@ -3,17 +3,22 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use crate::attune;
 use crate::demo::NOW;
 
+/// Long enough for any machine; a test that passes does not wait for it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A server that is stopped when its test is over.
 pub(crate) struct Served {
     child: Child,
-    out: BufReader<ChildStdout>,
+    lines: Receiver<String>,
 }
 
 impl Drop for Served {
@@ -47,22 +52,38 @@ pub(crate) fn listen_to(child: &mut Child) -> (Arc<Mutex<String>>, [String; 2]) 
 
 impl Served {
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_attune"))
+        let child = Command::new(env!("CARGO_BIN_EXE_attune"))
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .expect("attune starts");
+        Self::of(child)
+    }
+
+    fn of(mut child: Child) -> Self {
         let out = BufReader::new(child.stdout.take().expect("a pipe"));
-        Self { child, out }
+        let (to, lines) = channel();
+        thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| to.send(line)));
+        Self { child, lines }
+    }
+
+    /// The next line, where this is waited for; None where there is none any more.
+    #[track_caller]
+    fn next_line(&self, wanted: &str) -> Option<String> {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("{wanted} was not said"),
+        }
     }
 
     /// The next line with this text in it, and the address in the line.
+    #[track_caller]
     pub(crate) fn address(&mut self, text: &str) -> String {
         let mut line = String::new();
         while !line.contains(text) {
-            line.clear();
-            assert_ne!(self.out.read_line(&mut line).expect("a line"), 0, "{text} was not said");
+            line = self.next_line(text).unwrap_or_else(|| panic!("{text} was not said"));
         }
         let start = line.find("http://").expect("an address") + "http://".len();
         line[start..].split(['/', '\n']).next().unwrap_or_default().to_owned()
@@ -74,10 +95,10 @@ impl Served {
     }
 
     /// What it prints up to a line that begins so.
+    #[track_caller]
     pub(crate) fn until(&mut self, start: &str) -> String {
         let mut all = String::new();
-        for line in self.out.by_ref().lines() {
-            let line = line.expect("a line");
+        while let Some(line) = self.next_line(start) {
             if line.starts_with(start) {
                 break;
             }
@@ -96,6 +117,7 @@ impl Served {
 
 pub(crate) fn get(address: &str, path: &str) -> String {
     let mut tcp = TcpStream::connect(address).expect("it listens");
+    tcp.set_read_timeout(Some(PATIENCE)).expect("a time-out");
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     tcp.write_all(request.as_bytes()).expect("it reads");
     let mut answer = String::new();
@@ -142,8 +164,7 @@ fn a_line_of_the_log_names_the_request_that_it_is_about() {
         .spawn()
         .expect("attune starts");
     let log = BufReader::new(demo.stderr.take().expect("a pipe"));
-    let out = BufReader::new(demo.stdout.take().expect("a pipe"));
-    let mut demo = Served { child: demo, out };
+    let mut demo = Served::of(demo);
     let address = demo.address("is at");
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     for (name, more) in
@@ -267,6 +288,13 @@ fn serve_says_what_it_needs() {
     --- stderr
     error: --env is for a program, and there is none
     hint: name the program after `--`, or leave --env out: a server at a URL has its own environment
+    ");
+    insta::assert_snapshot!(attune(&["serve", "--env", "NOT_SET_ANYWHERE", "--", "sh"]), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: --env NOT_SET_ANYWHERE: it is not set here
+    hint: write --env NAME=VALUE
     ");
     let unknown = attune(&["serve", "--upstrem", "http://127.0.0.1:9000/mcp"]);
     assert!(unknown.contains("unexpected argument '--upstrem'"), "{unknown}");
