@@ -159,7 +159,8 @@ mod tests {
     #[test]
     fn gaps_are_filled_in_their_order() {
         assert_eq!(filled("a {} b {}", &["1", "2"]), "a 1 b 2");
-        assert_eq!(filled("{}", &["{}"]), "{}");
+        // What is filled in is not filled in again.
+        assert_eq!(filled("{} b {}", &["{}", "2"]), "{} b 2");
         assert_eq!(filled("none", &["1"]), "none");
     }
 }

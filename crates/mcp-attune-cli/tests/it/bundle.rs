@@ -266,6 +266,22 @@ fn info_tells_what_is_in_a_bundle() {
     let shown: Value = serde_json::from_str(text.expect("output")).expect("JSON");
     assert_eq!((&shown["name"], &shown["files"]), (&"weather".into(), &12.into()));
     assert_eq!(shown["bytes"], fs::metadata(&packed).expect("a file").len());
+    let required = r#"{"name": "a", "user_config": {"key": {"type": "string", "required": true}, "days": {"type": "number"}}}"#;
+    let shown = attune(&["bundle", "info", beside(required).path().to_str().expect("UTF-8")]);
+    assert!(shown.contains("\nsettings      key*, days\n"), "{shown}");
+    assert!(shown.contains("\n* has to be filled in\n"), "{shown}");
+    let shown = attune(&["bundle", "info", SIGNED]);
+    assert!(shown.contains("\nsigned        yes\n"), "{shown}");
+}
+
+/// A bundle that was packed and signed with the official tool.
+const SIGNED: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp-attune-files/tests/it/fixtures/signed.mcpb");
+
+#[test]
+fn a_bundle_that_is_packed_gets_no_new_locale() {
+    let shown = attune(&["bundle", "new-locale", SIGNED, "fr"]);
+    assert!(shown.starts_with("exit: 2\n") && shown.contains("signed.mcpb is packed\n"), "{shown}");
 }
 
 #[test]

@@ -303,6 +303,26 @@ templates = "templates/order_today"
 }
 
 #[test]
+fn what_is_wrong_with_locale_files_is_told_with_its_place() {
+    let folder = Folder::new("locales");
+    let keys: Vec<_> = (0..12).map(|number| format!("\"key{number}\":1")).collect();
+    folder.write("locales/de.json", &format!("{{{}}}", keys.join(",")));
+    folder.write("locales/klein deutsch.json", "{}");
+    let checked =
+        folder.check(b"upstream.url = 'http://127.0.0.1:9/mcp'\nlocales.path = 'locales/${locale}.json'\n");
+    assert!(checked.starts_with("exit: 0\n"), "{checked}");
+    for told in [
+        "attune.toml: warning: there are locale files, and nothing says what language the server itself speaks\n",
+        "klein deutsch.json: warning: the name stands where ",
+        "locales/de.json:1:9: warning: key0: ",
+        "locales/de.json: warning: and 2 more\nhint: `attune catalog lint` tells all\n",
+    ] {
+        assert!(checked.contains(told), "{told}: {checked}");
+    }
+    assert!(checked.contains(": key9: ") && !checked.contains(": key10: "), "{checked}");
+}
+
+#[test]
 fn what_is_wrong_with_certificates_is_told_before_they_are_served() {
     let folder = Folder::new("pem");
     let [cert, key, other] = pem();
@@ -329,12 +349,13 @@ fn what_is_wrong_with_certificates_is_told_before_they_are_served() {
 #[test]
 fn findings_are_printed_as_json_for_programs() {
     let folder = Folder::new("json");
-    let findings = |text: &str| -> serde_json::Value {
+    let findings = |text: &str, code: u8| -> serde_json::Value {
         let shown = folder.run(text.as_bytes(), &["--json"]);
+        assert!(shown.starts_with(&format!("exit: {code}\n")), "{shown}");
         let shown = shown.split("--- stdout\n").nth(1).and_then(|rest| rest.strip_suffix("--- stderr\n"));
         serde_json::from_str(shown.expect("JSON")).expect("JSON")
     };
-    let found = findings("[prompts.p]\ntemplates = 'nowhere/p'\n");
+    let found = findings("[prompts.p]\ntemplates = 'nowhere/p'\n", 1);
     assert_eq!(
         found,
         serde_json::json!({ "findings": [
@@ -354,7 +375,9 @@ fn findings_are_printed_as_json_for_programs() {
             },
         ] })
     );
-    let wrong = findings("lg = 'info'\n");
+    let fine = findings("upstream.url = 'http://127.0.0.1:9/mcp'\n", 0);
+    assert_eq!(fine, serde_json::json!({ "findings": [] }));
+    let wrong = findings("lg = 'info'\n", 1);
     assert_eq!(wrong["findings"][0]["what"], "configuration");
     assert_eq!(wrong["findings"][0]["where"], "attune.toml:1:1");
     assert_eq!(wrong["findings"][0]["hint"], "did you mean `log`?");
@@ -367,12 +390,20 @@ fn a_running_server_says_whether_it_has_what_the_file_names() {
     let mut bare = Served::start(&[&["demo", "--bare"], &FREE[..2]].concat());
     let url = format!("http://{}/mcp", bare.address("http://"));
     let folder = Folder::new("against");
+    folder.write("weather.md", "{{ locaton }}");
     let text = "[upstream]\nurl = 'http://127.0.0.1:9/mcp'\n\n[tools.get_wether.context]\ntz = { from = 'timezone' }\n\n\
-                [tools.find_trains]\nlanguage_argument = 'tongue'\n";
+                [tools.find_trains]\nlanguage_argument = 'tongue'\n\n[tools.local_time]\nlanguage_argument = 'tongue'\n\n\
+                [tools.get_weather]\ntemplates = 'weather'\n\n[content]\nenabled = true\n";
     let checked = folder.run(text.as_bytes(), &["--against", &url]);
     assert!(checked.starts_with("exit: 1\n"), "{checked}");
-    assert!(checked.contains("attune.toml:4:19: the server lists no tool `get_wether`"), "{checked}");
-    assert!(checked.contains("attune.toml:8:21: the "), "{checked}");
+    for told in [
+        "attune.toml:4:19: the server lists no tool `get_wether`",
+        "attune.toml:8:21: the server lists no tool `find_trains`",
+        "attune.toml:11:21: the tool has no argument `tongue`",
+        "`locaton` is not in the output schema",
+    ] {
+        assert!(checked.contains(told), "{told}: {checked}");
+    }
     let checked = folder.run(b"[upstream]\nurl = 'http://127.0.0.1:9/mcp'\n", &["--against", &url]);
     assert!(checked.contains("attune.toml is fine\n"), "{checked}");
 }

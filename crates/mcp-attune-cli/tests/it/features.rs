@@ -257,6 +257,18 @@ fn describes_what_tags_do_on_a_server_tool_by_tool() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_server_that_negotiates_decides_by_itself() {
+    use crate::serving::{FREE, Served};
+    let mut demo = Served::start(&[&["demo"], &FREE[..]].concat());
+    let url = format!("http://{}/mcp", demo.address("is at"));
+    let described = shown(&attune(&["features", "describe", "--json", &url]));
+    assert_eq!((&described["negotiates"], &described["server"]), (&json!(true), &json!("swiss-travel")));
+    let told = attune(&["features", "describe", &url]);
+    assert!(told.contains("swiss-travel negotiates content itself, so it decides"), "{told}");
+}
+
+#[test]
 fn a_server_that_cannot_be_asked_is_an_error() {
     insta::assert_snapshot!(attune(&["features", "describe"]), @"
     exit: 2

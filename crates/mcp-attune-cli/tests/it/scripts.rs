@@ -34,11 +34,14 @@ fn arguments_come_from_a_file_or_from_standard_input() {
     child.stdin.take().expect("a pipe").write_all(br#"{"pages": 1}"#).expect("it reads");
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(code(&output), 0, "{}", text(&output.stdout));
+    let result: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(result["structuredContent"]["pages"], 1, "{result}");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("arguments.json");
     std::fs::write(&file, r#"{"pages": 1}"#).expect("a file");
     let named = format!("@{}", file.display());
-    assert!(demo(&["call", "build_report", "--arguments", &named]).starts_with("exit: 0\n"));
+    let result = printed(&demo(&["call", "build_report", "--arguments", &named]));
+    assert_eq!(result["structuredContent"]["pages"], 1, "{result}");
 }
 
 #[test]

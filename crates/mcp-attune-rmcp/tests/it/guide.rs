@@ -37,7 +37,9 @@ fn the_cargo_lines_of_the_page_are_those_of_the_workspace() {
         let (_, value) = lines(text).find(|(key, _)| *key == name).unwrap_or_else(|| panic!("no {name}"));
         value.split('"').nth(1).expect("a version").to_owned()
     };
-    for block in [blocks(PAGE, "toml"), blocks(README, "toml")].concat() {
+    let pages = [PAGE, README].map(|page| blocks(page, "toml"));
+    assert!(pages.iter().all(|blocks| !blocks.is_empty()), "{pages:?}");
+    for block in pages.concat() {
         assert!(block.contains("features = [\"server\"]"), "{block}");
         for (name, _) in block.lines().filter_map(|line| line.split_once(" = ")) {
             if name != "mcp-attune-rmcp" {

@@ -108,6 +108,64 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::check::judge::broken;
+    use crate::commands::check::report::Subject;
+    use crate::commands::check::scenario;
+    use crate::commands::check::selector::Selector;
+    use crate::commands::check::standard::Standard;
+    use crate::rules::Rules;
+
+    /// A scenario that took so long.
+    fn check(id: &str, is_right: bool, milliseconds: u64) -> (&'static str, Check) {
+        let scenario = scenario::all().find(|scenario| scenario.id() == id).unwrap();
+        let verdict = if is_right { Ok(()) } else { Err(broken(0, "x", "y")) };
+        let took = Duration::from_millis(milliseconds);
+        (scenario.rule, Check { took, ..Check::judged(scenario, &[], verdict) })
+    }
+
+    #[test]
+    fn counts_and_seconds_are_told_of_everything_every_rule_and_every_case() {
+        let rules = Rules::built_in().unwrap();
+        let allowed = vec![Selector::read(&rules, "H13/answer").unwrap()];
+        let standard = Standard { allowed, ..Standard::default() };
+        let (called, left_out) = (Vec::new(), Vec::new());
+        let subject = Subject { server: "s".to_owned(), version: "v".to_owned(), called, left_out };
+        let checks = vec![
+            check("H9/form", false, 250),
+            check("H9/every-fault", true, 1500),
+            check("H13/too-deep", false, 100),
+            check("H13/answer", false, 25),
+        ];
+        let xml = junit(&Report::new(&rules, &standard, subject, checks, Vec::new()));
+        let lines = |starts: &str| -> Vec<&str> {
+            let starts = |line: &&str| line.trim_start().starts_with(starts);
+            xml.lines()
+                .filter(starts)
+                .map(|line| line.split_once(" tests=").map_or(line, |(_, end)| end))
+                .collect()
+        };
+        let counts = r#""4" failures="1" errors="0" skipped="2" time="1.875">"#;
+        assert_eq!(lines("<testsuites "), [counts], "{xml}");
+        let counts = [
+            r#""2" failures="1" errors="0" skipped="0" time="1.750">"#,
+            r#""2" failures="0" errors="0" skipped="2" time="0.125">"#,
+        ];
+        assert_eq!(lines("<testsuite "), counts, "{xml}");
+        let by = |allowed: &str| {
+            format!(r#"<property name="by" value="spec"/><property name="allowed" value="{allowed}"/>"#)
+        };
+        assert!(xml.contains(&by("")) && xml.contains(&by("H13/answer")), "{xml}");
+        let cases = lines("<testcase ");
+        for (case, ends) in cases.iter().zip([
+            r#" time="0.250"><failure message="expected x, came y">"#,
+            r#" time="1.500"/>"#,
+            r#" time="0.100"><skipped message="warning: "#,
+            r#" time="0.025"><skipped message="allowed, --allow: expected x, came y"/></testcase>"#,
+        ]) {
+            assert!(case.contains(ends), "{ends}: {case}");
+        }
+        assert_eq!(cases.len(), 4, "{xml}");
+    }
 
     #[test]
     fn xml_cannot_be_broken_by_what_came() {
