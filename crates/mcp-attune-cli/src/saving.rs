@@ -249,7 +249,7 @@ fn taken(path: &Path) -> anyhow::Error {
 
 #[cfg(test)]
 mod tests {
-    use mcp_attune_wire::json::Document;
+    use mcp_attune_wire::document::Document;
 
     use super::*;
 

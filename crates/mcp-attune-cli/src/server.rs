@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use mcp_attune_rmcp::{Connection, Error, Header, Options, Target, Trust};
-use mcp_attune_wire::json::{Document, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::Value;
 use mcp_attune_wire::listing::{Endless, Turn};
 use mcp_attune_wire::protocol::code::METHOD_NOT_FOUND;
 

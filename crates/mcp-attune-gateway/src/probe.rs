@@ -62,6 +62,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::health::Health;
     use crate::metrics::Metrics;
     use tokio::time::advance;
 

@@ -68,8 +68,8 @@ pub mod told;
 
 // bodies, and what becomes of them,
 mod held;
-mod failed;
 mod body;
+mod failed;
 mod long_work;
 mod media;
 mod read;

@@ -21,6 +21,7 @@ pub mod quality;
 mod number;
 pub mod json;
 mod scan;
+pub mod document;
 
 #[cfg(feature = "count-readings")]
 pub mod readings;

@@ -8,7 +8,7 @@
 //! Nothing here sends or waits: a host asks with [`Pages::params`] and hands each result to [`Pages::take`].
 //!
 //! ```
-//! use mcp_attune_wire::json::Document;
+//! use mcp_attune_wire::document::Document;
 //! use mcp_attune_wire::listing::{Pages, Turn};
 //!
 //! let mut pages = Pages::new("tools/list");
@@ -182,7 +182,7 @@ impl Pages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::Document;
+    use crate::document::Document;
 
     fn take(pages: &mut Pages, result: &str) -> Turn {
         pages.take(Document::parse(result.as_bytes()).unwrap().root())

@@ -24,7 +24,8 @@
 
 use core::time::Duration;
 
-use mcp_attune_wire::json::{Document, Text, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::Message;
 
 /// How long an answer is kept at most.

@@ -7,7 +7,8 @@
 //! 4. A URL is shown and never opened by us.
 //! 5. The words around it are in the language of the person.
 
-use mcp_attune_wire::json::{Document, Text, Value as Written};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Text, Value as Written};
 use serde_json::{Map, Value, json};
 
 use super::field::Field;

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use mcp_attune_wire::json::Document;
+use mcp_attune_wire::document::Document;
 use serde_json::{Map, Value, json};
 
 use super::question::fields;

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use mcp_attune_wire::json::{Document, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::schema::Declared;
 
 use crate::asking::{Ask, Asked, near};

@@ -13,7 +13,7 @@ use mcp_attune::language::{AcceptLanguage, Tag, lookup};
 use mcp_attune::shape::Output;
 use mcp_attune::shape::template::{MAX_DATA, MAX_SOURCE, Scene, Template as Compiled, Variant};
 use mcp_attune_files::{Folder, Pattern, Shelf};
-use mcp_attune_wire::json::Document;
+use mcp_attune_wire::document::Document;
 
 use crate::asking::caller::{locale, preference, read};
 use crate::exit::{Exit, hinted};

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use mcp_attune_wire::json::{Document, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Type, Value};
 use unicode_width::UnicodeWidthStr;
 
 use super::{Form, Markdown, json, markdown, plain, repeated, size, text, wrap};

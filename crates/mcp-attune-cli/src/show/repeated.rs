@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Document, Text, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Text, Type, Value};
 
 use super::text;
 

@@ -280,7 +280,7 @@ pub(crate) fn shell(words: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mcp_attune_wire::json::Document;
+    use mcp_attune_wire::document::Document;
 
     use super::*;
     use crate::show::Markdown;

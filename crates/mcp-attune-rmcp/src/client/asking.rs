@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mcp_attune::cache::{self, Hint};
+use mcp_attune_wire::document::Document;
 use mcp_attune_wire::header;
-use mcp_attune_wire::json::Document;
 use mcp_attune_wire::listing::Turn;
 use mcp_attune_wire::protocol::code::HEADER_MISMATCH;
 use rmcp::model::{ClientRequest, CustomRequest};

@@ -26,8 +26,8 @@
 //!
 //! Rules: H15.
 
-mod allowed;
 mod name;
+mod allowed;
 
 pub use allowed::{Allowed, BadEntry, Foreign};
 

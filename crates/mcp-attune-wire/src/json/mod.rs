@@ -12,9 +12,7 @@ mod skip;
 mod text;
 mod cut;
 mod walk;
-mod document;
 
-pub use document::Document;
 pub(crate) use skip::{is_printable, is_simple, plain_until};
 use skip::{skip_string, skip_value};
 pub use text::Text;
@@ -92,7 +90,7 @@ pub(crate) fn splice(text: &str, edits: &[(Span, &str)]) -> Result<String, Overl
     Ok(out)
 }
 
-/// Two edits of one place: see [`Document::splice`].
+/// Two edits of one place: see [`Document::splice`](crate::document::Document::splice).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Overlap {
     /// The edit that could not be made.

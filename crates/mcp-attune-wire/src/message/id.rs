@@ -4,7 +4,8 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use crate::json::{Document, Type, Value};
+use crate::document::Document;
+use crate::json::{Type, Value};
 use crate::number;
 
 /// The longest id that is kept, in bytes as written, quotes included.

@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use mcp_attune_wire::json::{Document, Text, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::Unreadable;
 
 use super::icon::{Icon, Size};

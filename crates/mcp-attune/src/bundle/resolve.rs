@@ -4,7 +4,8 @@ use core::fmt;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use mcp_attune_wire::json::{Document, Quoted, Span, Text, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Quoted, Span, Text, Type, Value};
 
 use super::icon::Icon;
 use super::locales::{Locales, Resource};

@@ -6,7 +6,8 @@
 use core::fmt::Write as _;
 use std::collections::HashMap;
 
-use mcp_attune_wire::json::{Document, Quoted, Span, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Quoted, Span, Type, Value};
 
 use super::finding::Refused;
 use super::read::MARK;

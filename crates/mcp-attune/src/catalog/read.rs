@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use mcp_attune_wire::json::{Document, Text, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Text, Type, Value};
 
 use super::finding::{Finding, Refused, Wrong};
 use super::sheet::{Line, Sheet};

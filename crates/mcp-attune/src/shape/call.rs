@@ -4,7 +4,8 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Document, Quoted, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Quoted, Type, Value};
 
 use super::content::Tool;
 use super::view::keeps_data;

@@ -4,7 +4,8 @@
 //!
 //! Rules: F8, F11.
 
-use mcp_attune_wire::json::{Document, Quoted, Text, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Quoted, Text, Type, Value};
 
 use super::{Work, document};
 use crate::features::Format;

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use mcp_attune::shape::{Breach, Schema};
-use mcp_attune_wire::json::{Document, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::Value;
 use serde::Serialize;
 
 use crate::text::quoted;

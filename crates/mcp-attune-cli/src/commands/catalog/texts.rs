@@ -9,7 +9,8 @@ use mcp_attune::localize::{Asked, listed_values, texts};
 use mcp_attune::shape::Schema;
 use mcp_attune::shape::render::candidates;
 use mcp_attune_rmcp::{Connection, Era};
-use mcp_attune_wire::json::{Document, Text, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::{Message, meta::CONTENT_LANGUAGE};
 
 use crate::arguments::{Named, only_named};

@@ -110,14 +110,14 @@ mod tests {
     use super::*;
     use crate::commands::check::judge::broken;
     use crate::commands::check::report::Subject;
-    use crate::commands::check::scenario;
+    use crate::commands::check::scenarios;
     use crate::commands::check::selector::Selector;
     use crate::commands::check::standard::Standard;
     use crate::rules::Rules;
 
     /// A scenario that took so long.
     fn check(id: &str, is_right: bool, milliseconds: u64) -> (&'static str, Check) {
-        let scenario = scenario::all().find(|scenario| scenario.id() == id).unwrap();
+        let scenario = scenarios::all().find(|scenario| scenario.id() == id).unwrap();
         let verdict = if is_right { Ok(()) } else { Err(broken(0, "x", "y")) };
         let took = Duration::from_millis(milliseconds);
         (scenario.rule, Check { took, ..Check::judged(scenario, &[], verdict) })

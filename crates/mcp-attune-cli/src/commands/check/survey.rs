@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_attune_wire::json::Document;
+use mcp_attune_wire::document::Document;
 use mcp_attune_wire::listing::{Pages, Turn};
 use mcp_attune_wire::protocol::code::INVALID_PARAMS;
 use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;

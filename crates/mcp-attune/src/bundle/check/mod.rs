@@ -30,7 +30,8 @@ mod locales;
 
 use core::cell::OnceCell;
 
-use mcp_attune_wire::json::{Document, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::{Fault, Unreadable};
 
 use self::collect::{At, Collect};

@@ -41,7 +41,8 @@ mod escape;
 mod markdown;
 mod text;
 
-use mcp_attune_wire::json::{Document, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::Value;
 
 pub use candidates::candidates;
 pub(super) use clean::clean as cleaned;
@@ -98,7 +99,7 @@ pub struct Rendered {
 /// use mcp_attune::format::Formatters;
 /// use mcp_attune::language::Tag;
 /// use mcp_attune::shape::render::{OwnWords, Rendering, markdown};
-/// use mcp_attune_wire::json::Document;
+/// use mcp_attune_wire::document::Document;
 ///
 /// let data = Document::parse(br#"{"city":"Bern","population":134794,"trams":true,
 ///     "forecast":[{"day":"2026-11-15","max_temp_c":9.5},{"day":"2026-11-16","max_temp_c":7}]}"#)?;

@@ -7,7 +7,8 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Document, Type, Value};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Type, Value};
 
 use super::Rendering;
 use super::block::{Block, Inline, Paper};

@@ -6,7 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use mcp_attune_wire::json::{Document, Type};
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::Type;
 use minijinja::Environment;
 use minijinja::value::Value;
 
@@ -32,7 +33,7 @@ const IT: &str = "template";
 /// use mcp_attune::format::Formatters;
 /// use mcp_attune::language::Tag;
 /// use mcp_attune::shape::template::{Scene, Template};
-/// use mcp_attune_wire::json::Document;
+/// use mcp_attune_wire::document::Document;
 ///
 /// let template = Template::compile("md", "**{{ city }}**: {{ temp | unit('celsius') }}").unwrap();
 /// let values = Formatters::default().format([&Tag::parse("de-CH").unwrap()], TimeZone::UTC);

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::{Overlap, Span, Type, Value, splice};
+use crate::json::{Overlap, Span, Type, Value, splice};
 use crate::scan::{Scanner, Unreadable};
 
 /// One JSON value, read once from its bytes: a manifest, a locale file, the result of an answer, anything that is no
@@ -12,7 +12,7 @@ use crate::scan::{Scanner, Unreadable};
 /// deeply, is [`Unreadable`]. Values know where they stand, and changing the document means [splicing](Document::splice).
 ///
 /// ```
-/// use mcp_attune_wire::json::Document;
+/// use mcp_attune_wire::document::Document;
 ///
 /// let document = Document::parse(br#" {"name":"travel", "version":"1.0"} "#)?;
 /// assert!(document.member("name").unwrap().text().unwrap().is("travel"));
