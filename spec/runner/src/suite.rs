@@ -18,8 +18,9 @@ pub struct Host {
 }
 
 impl Host {
-    /// Why a case is skipped here.
-    fn skips(&self, case: &Case) -> Option<&'static str> {
+    /// Why a case is skipped here, if it is.
+    #[must_use]
+    pub fn skips(&self, case: &Case) -> Option<&'static str> {
         let lack = self.lacks.iter().find(|(lack, _)| case.needs.iter().any(|need| need == lack));
         lack.map(|(_, why)| *why)
     }
