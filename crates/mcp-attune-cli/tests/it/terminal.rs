@@ -246,23 +246,23 @@ const CONNECTION: &str = "connection=bern-zurich-2026-02-22-0831";
 
 #[test]
 fn a_modern_server_asks_and_gets_answers() {
-    let says = [("number> ", "nine"), ("number> ", "aisle"), ("number> ", "1"), ("Send it?", "")];
+    let says = [("Nummer> ", "nine"), ("Nummer> ", "aisle"), ("Nummer> ", "1"), ("Abschicken?", "")];
     let seen = demo(&["call", "book_seat", CONNECTION], &says);
     let text = seen.text();
     assert_eq!(seen.code, Some(0), "{text}");
-    assert!(text.contains("demo --bare --stdio asks:\nWhich seat would you like"), "{text}");
+    assert!(text.contains("demo --bare --stdio fragt:\nWhich seat would you like"), "{text}");
     assert!(
         text.contains("Class: First class has wider seats\n  1  First class\n  2  Second class\n"),
         "{text}"
     );
-    assert!(text.contains("nine is none of them; write a number from 1 to 2."), "{text}");
-    assert!(text.contains(r#"You answer {"position":"aisle","travel_class":"first"}"#), "{text}");
+    assert!(text.contains("nine steht nicht zur Auswahl; bitte eine Nummer von 1 bis 2 eingeben."), "{text}");
+    assert!(text.contains(r#"Ihre Antwort: {"position":"aisle","travel_class":"first"}"#), "{text}");
     assert!(text.contains("\"seat\": \"42B\""), "{text}");
 }
 
 #[test]
 fn a_person_can_decline() {
-    let seen = demo(&["call", "book_seat", CONNECTION], &[("number> ", "!decline")]);
+    let seen = demo(&["call", "book_seat", CONNECTION], &[("Nummer> ", "!decline")]);
     assert_eq!(seen.code, Some(1), "{}", seen.raw);
     assert!(seen.text().ends_with("the tool says that it failed\n"), "{}", seen.raw);
 }
@@ -289,7 +289,7 @@ done"#;
 #[test]
 fn a_legacy_server_asks_in_the_order_of_its_form_and_nothing_is_obeyed() {
     let server = ["--", "sh", "-c", LEGACY];
-    let says = [("text> ", "Zoe"), ("[leave out]> ", ""), ("Send it?", "y")];
+    let says = [("Text> ", "Zoe"), ("[weglassen]> ", ""), ("Abschicken?", "j")];
     let seen = on_terminal(100, &[], &[&["call", "ask"], &server[..]].concat(), &says);
     let text = seen.text();
     assert_eq!(seen.code, Some(0), "{text}");
