@@ -39,9 +39,9 @@ pub struct Rules<'r> {
 /// What only a host can get.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Need<'n> {
-    /// What is known of this tool, from a listing in the caller's name: [`Exchange::tool`].
+    /// What is known of this tool, from a listing in the caller's name: [`Exchange::tool`](super::Exchange::tool).
     Tool(Cow<'n, str>, Recency),
-    /// The locale files for this language: [`Exchange::locales`].
+    /// The locale files for this language: [`Exchange::locales`](super::Exchange::locales).
     Locales(&'n Tag),
 }
 
