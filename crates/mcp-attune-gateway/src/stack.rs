@@ -1,7 +1,7 @@
-//! The one stack: what happens to a request between the listener and the server behind, in order, in [`stack`].
+//! The one stack: what happens to a request between the listener and the server behind, in order, in `stack`.
 //!
 //! A layer is a service of hyper's kind: it is shared by all connections, and always ready. What it has to remember of one
-//! request is in the future that it returns; all that [`Limited`] does inside is one box.
+//! request is in the future that it returns; all that `Limited` does inside is one box.
 //!
 //! Rules: G1, G4, G5, G12.
 
