@@ -1,4 +1,4 @@
-//! The rules between a client and a server that speak in lines: a driver of [`Pipe`](mcp_attune::exchange::pipe::Pipe), with
+//! The rules between a client and a server that speak in lines: a driver of [`Pipe`], with
 //! the clock of this system and the log of this process.
 
 use std::fmt;

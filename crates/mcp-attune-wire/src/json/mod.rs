@@ -1,6 +1,6 @@
 //! JSON as it was written: spans, values and strings that are read in place and never re-serialized.
 //!
-//! Everything here looks into text that has been read by [`Document::parse`] or
+//! Everything here looks into text that has been read by [`Document::parse`](crate::document::Document::parse) or
 //! [`Message::parse`](crate::message::Message::parse), so that looking again costs no second check and changes no byte.
 
 use alloc::string::String;
