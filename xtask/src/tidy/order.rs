@@ -24,12 +24,6 @@ use std::collections::HashMap;
 use crate::report::Finding;
 use module::{Module, UsedPath};
 
-/// Crates that are not in order yet, and why that is so.
-const EXEMPT: &[(&str, &str)] = &[(
-    "crates/mcp-attune-gateway",
-    "its layers are being gathered into one stack, and are put in order with it",
-)];
-
 /// How often a name may be another name for something else before we stop following it.
 const MAX_RENAMES: usize = 16;
 
@@ -38,24 +32,17 @@ pub(crate) fn check(files: &[(String, String)]) -> Vec<Finding> {
     let texts: HashMap<&str, &str> =
         files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let mut findings = Vec::new();
-    for (path, _) in files {
-        let Some(folder) = crate_of(path) else { continue };
-        let found = Tree::read(&texts, path).findings();
-        if !EXEMPT.iter().any(|(exempt, _)| *exempt == folder) {
-            findings.extend(found);
-        } else if found.is_empty() {
-            let hint = "take it off the list `EXEMPT` in xtask/src/tidy/order.rs";
-            findings.push(Finding::new(path, "the modules are in order, and exempt from it", hint));
-        }
+    for (path, _) in files.iter().filter(|(path, _)| is_root(path)) {
+        findings.extend(Tree::read(&texts, path).findings());
     }
     findings
 }
 
-/// The folder of the crate whose root file this is.
-fn crate_of(path: &str) -> Option<&str> {
-    let folder = path.strip_suffix("/src/lib.rs").or_else(|| path.strip_suffix("/src/main.rs"))?;
-    let is_ours = folder == "xtask" || folder.strip_prefix("crates/").is_some_and(|name| !name.contains('/'));
-    is_ours.then_some(folder)
+/// Whether a file is the root of a crate of the product, or of `xtask`.
+fn is_root(path: &str) -> bool {
+    let folder = path.strip_suffix("/src/lib.rs").or_else(|| path.strip_suffix("/src/main.rs"));
+    let is_crate = |folder: &str| folder.strip_prefix("crates/").is_some_and(|name| !name.contains('/'));
+    folder.is_some_and(|folder| folder == "xtask" || is_crate(folder))
 }
 
 /// The path of a module from the root of its crate, which itself is empty.

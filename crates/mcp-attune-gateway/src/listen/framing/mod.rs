@@ -20,9 +20,9 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
+mod head;
 mod chunks;
 mod frames;
-mod head;
 
 use super::Limits;
 use chunks::{Chunks, Followed};
