@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use mcp_attune::exchange::Facts;
 use mcp_attune::features::Format;
 use mcp_attune::language::Tag;
 use mcp_attune::shape::LeftOut;
@@ -57,6 +58,17 @@ impl Account {
             account.fail();
         }
         account
+    }
+
+    /// Notes what is known of a request. `tool` is the one that is called, where a listing has named it.
+    pub(crate) fn note(&mut self, facts: &Facts, tool: Option<Arc<str>>) {
+        self.broken.extend(facts.reported.iter().flat_map(|reported| reported.rules.iter().copied()));
+        self.method = facts.method;
+        self.tool = tool;
+        self.language = facts.language.as_ref().map(|(language, _)| language.clone());
+        self.default_language.clone_from(&facts.default_language);
+        self.format = facts.format;
+        self.unchecked |= facts.unchecked;
     }
 
     /// Adds what a service further in says of the same request.

@@ -12,7 +12,7 @@ use http::{Method, Request, Response, header, request};
 use jiff::Timestamp;
 use mcp_attune::caller::Caller;
 use mcp_attune::exchange::{
-    Answering, Exchange, Facts, Known, Need, Outgoing, Rejection, Resumption, mirrored_preference,
+    Answering, Exchange, HeaderChange, Known, Need, Outgoing, Rejection, Resumption, mirrored_preference,
 };
 use mcp_attune::language::AcceptLanguage;
 use mcp_attune::session::Features;
@@ -77,7 +77,7 @@ fn parts_of(
     outgoing: Outgoing<'_>,
     mount: &Mount,
     body: &Bytes,
-) -> (Vec<mcp_attune::exchange::HeaderChange>, Option<Bytes>, Option<ReadMessage>) {
+) -> (Vec<HeaderChange>, Option<Bytes>, Option<ReadMessage>) {
     let attached = mount.settings.attach_message.then_some(outgoing.message).flatten();
     let attached = attached.and_then(|(message, era)| ReadMessage::new(message, body, era));
     let changed = match outgoing.body {
@@ -142,28 +142,22 @@ async fn needs<'a, S: Inner>(
 fn tell<'a>(exchange: &Exchange<'a, Lines<'a>>, mount: &Mount, account: &mut Account) {
     let facts = exchange.facts();
     told::exchange(facts, exchange.caller(), &mount.settings.offer);
-    note(facts, exchange.called(), mount, account);
+    account.note(facts, known_tool(exchange.called(), mount));
     if let Some(filled) = exchange.filled() {
         tracing::debug!(?filled, "the context fills arguments");
     }
 }
 
-/// Notes it for whoever counts.
-fn note(facts: &Facts, called: Option<&str>, mount: &Mount, account: &mut Account) {
-    account.broken.extend(facts.reported.iter().flat_map(|reported| reported.rules.iter().copied()));
-    account.method = facts.method;
-    account.tool = called.and_then(|tool| mount.schemas.interest().names.find(tool));
-    account.language = facts.language.as_ref().map(|(language, _)| language.clone());
-    account.default_language.clone_from(&facts.default_language);
-    account.format = facts.format;
-    account.unchecked |= facts.unchecked;
+/// The tool that is called, where a listing has named it.
+fn known_tool(called: Option<&str>, mount: &Mount) -> Option<Arc<str>> {
+    called.and_then(|tool| mount.schemas.interest().names.find(tool))
 }
 
 /// Logs a request that is refused.
 #[cold]
 fn refused(rejected: Box<Rejection>, mount: &Mount, account: &mut Account) -> Refused {
     let Rejection { reply, preference, breach, facts, called } = *rejected;
-    note(&facts, called.as_deref(), mount, account);
+    account.note(&facts, known_tool(called.as_deref(), mount));
     if breach {
         told::refused(&reply, true);
     } else {

@@ -120,16 +120,7 @@ impl Pipe {
     ///
     /// What cannot be read in one way, has no envelope, or is one request too many.
     pub fn onward<'l>(&mut self, line: &'l [u8], now: Timestamp) -> Result<Sent<'l>, Box<Rejection>> {
-        let content = self.offer.content.as_ref().filter(|_| !self.negotiates);
-        let rules = Rules {
-            policy: &self.policy,
-            report_only: self.report_only,
-            refuse_unknown: false,
-            offer: &self.offer,
-            content: content.map(|supply| supply.content()),
-            seal: None,
-            tasks: Some(&self.tasks),
-        };
+        let rules = self.rules();
         let mut exchange = Exchange::begin(rules, None::<NoHeaders<'_>>, line, self.features.clone(), now)?;
         while let Some(need) = exchange.need() {
             match need {
@@ -163,6 +154,20 @@ impl Pipe {
             _ => {}
         }
         Ok(Sent { line: body, caller, spoken, facts, filled })
+    }
+
+    /// What holds for a line that comes now.
+    fn rules(&self) -> Rules<'_> {
+        let content = self.offer.content.as_ref().filter(|_| !self.negotiates);
+        Rules {
+            policy: &self.policy,
+            report_only: self.report_only,
+            refuse_unknown: false,
+            offer: &self.offer,
+            content: content.map(|supply| supply.content()),
+            seal: None,
+            tasks: Some(&self.tasks),
+        }
     }
 
     /// A line of the server. `learn` is given the first page of each listing of tools, `tell` what was done to an answer.
