@@ -228,7 +228,8 @@ fn prose(work: &mut Work<'_>, found: &Found<'_>, data: Value<'_>, tool: &Tool, f
             }
         }
         (None, Some(content)) => {
-            let comma = if found.others > 0 { "," } else { "" };
+            // A block may say that it is text, and have none.
+            let comma = if found.others > 0 || !found.texts.is_empty() { "," } else { "" };
             work.put(content.opening(), written_block(&text) + comma);
         }
         (_, None) => {}

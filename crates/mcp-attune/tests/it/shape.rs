@@ -205,6 +205,16 @@ fn people_get_text_and_no_structured_content() {
 }
 
 #[test]
+fn a_block_that_says_it_is_text_and_has_none_breaks_nothing() {
+    let result = json!({"content": [{"type": "text", "Text": "x"}], "structuredContent": {"a": 1}});
+    for tags in [JSON, MARKDOWN, TEXT] {
+        let answer = json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string();
+        let shaped = Case::call("t").answer(tags, &answer).unwrap().text;
+        Message::parse(shaped.as_bytes()).unwrap_or_else(|why| panic!("{why}: {shaped}"));
+    }
+}
+
+#[test]
 fn errors_and_questions_are_not_shaped() {
     for result in [
         json!({"isError": true, "content": [text("{\"a\":1}")], "structuredContent": {"a": 1}}),
