@@ -90,9 +90,8 @@ fn exchange(offer: &Offer, headers: Option<&[(&str, &[u8])]>, body: &[u8], answe
                     (_, 2) => Known::NotNow { declared_before: false },
                     _ => Known::Listed(Arc::clone(&LISTING)),
                 };
-                if exchange.tool(known).is_err() {
-                    return;
-                }
+                let Ok(known) = exchange.tool(known) else { return };
+                exchange = known;
             }
             Some(Need::Locales(language)) => {
                 let locales = offer.library.as_ref().map(|library| library.load(language));

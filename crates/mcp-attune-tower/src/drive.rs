@@ -52,10 +52,10 @@ pub(crate) async fn drive<S: Inner>(
     let (body, _held) = read_body(&mount.settings, body).await.map_err(|reply| unread(&parts, reply))?;
     let (headers, now) = (Some(Lines(&parts.headers)), Timestamp::now());
     let begun = Exchange::begin(mount.rules(), headers, &body, Features::default(), now);
-    let mut exchange = begun.map_err(|rejected| refused(rejected, mount, account))?;
+    let exchange = begun.map_err(|rejected| refused(rejected, mount, account))?;
     library::follow(&mount.settings.offer, &mount.schemas);
-    let got = needs(&mut exchange, &mut inner, mount, identity, &parts).await;
-    got.map_err(|rejected| refused(rejected, mount, account))?;
+    let given = needs(exchange, &mut inner, mount, identity, &parts).await;
+    let exchange = given.map_err(|rejected| refused(rejected, mount, account))?;
     tell(&exchange, mount, account);
     let forwarded = exchange.forward().map_err(|rejected| refused(rejected, mount, account))?;
     let (outgoing, caller, answering) = forwarded;
@@ -109,12 +109,12 @@ async fn ask<S: Inner>(
 
 /// Gets what only this host can get. The service is not shared: it may not be used from two threads.
 async fn needs<'a, S: Inner>(
-    exchange: &mut Exchange<'a, Lines<'a>>,
+    mut exchange: Exchange<'a, Lines<'a>>,
     inner: &mut S,
     mount: &Mount,
     identity: Identity,
     parts: &request::Parts,
-) -> Result<(), Box<Rejection>> {
+) -> Result<Exchange<'a, Lines<'a>>, Box<Rejection>> {
     let schemas = &mount.schemas;
     while let Some(need) = exchange.need() {
         match need {
@@ -127,7 +127,7 @@ async fn needs<'a, S: Inner>(
                         Box::pin(schemas.known(identity, &name, recency, move || lister.list())).await
                     }
                 };
-                exchange.tool(known)?;
+                exchange = exchange.tool(known)?;
             }
             Need::Locales(language) => {
                 let locales = library::locales(&mount.settings.offer, language).await;
@@ -135,7 +135,7 @@ async fn needs<'a, S: Inner>(
             }
         }
     }
-    Ok(())
+    Ok(exchange)
 }
 
 /// Logs and notes what is known of a request that goes on.

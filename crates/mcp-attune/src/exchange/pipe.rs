@@ -124,7 +124,7 @@ impl Pipe {
         let mut exchange = Exchange::begin(rules, None::<NoHeaders<'_>>, line, self.features.clone(), now)?;
         while let Some(need) = exchange.need() {
             match need {
-                Need::Tool(..) => exchange.tool(Known::Listed(Arc::clone(&self.listing)))?,
+                Need::Tool(..) => exchange = exchange.tool(Known::Listed(Arc::clone(&self.listing)))?,
                 Need::Locales(language) => {
                     // There is one client, and nobody else waits while a disk is slow.
                     let library = self.offer.library.as_ref();

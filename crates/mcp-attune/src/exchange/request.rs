@@ -141,7 +141,7 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     /// # Errors
     ///
     /// The reply, where the headers of the call do not agree with its schema, or that cannot be found out.
-    pub fn tool(&mut self, known: Known) -> Result<(), Box<Rejection>> {
+    pub fn tool(mut self, known: Known) -> Result<Self, Box<Rejection>> {
         let state = std::mem::replace(&mut self.state, State::Passing(Era::Modern));
         let done = match state {
             State::Checking(checking) => self.check(*checking, known),
@@ -158,7 +158,10 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
                 Ok(())
             }
         };
-        done.map_err(|reply| self.rejection(reply))
+        match done {
+            Ok(()) => Ok(self),
+            Err(reply) => Err(self.rejection(reply)),
+        }
     }
 
     /// Finishes a check that depends on the called tool's schema. A refusal rests on a recent listing only.
@@ -289,16 +292,22 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
         &self.session
     }
 
-    /// What the server gets, who asks, and what becomes of its answer. Whatever is [needed](Self::need) and was not given
-    /// is done without.
+    /// What the server gets, who asks, and what becomes of its answer. Where locale files or what results are like was
+    /// [needed](Self::need) and not given, it is done without.
     ///
     /// # Errors
     ///
-    /// An id of a session that does not open.
-    pub fn forward(self) -> Result<(Outgoing<'a>, Caller, Answering), Box<Rejection>> {
+    /// An id of a session that does not open, and a call whose headers could not be checked because what is known of its tool
+    /// was not given.
+    pub fn forward(mut self) -> Result<(Outgoing<'a>, Caller, Answering), Box<Rejection>> {
         match self.state {
             State::Decided(decided) => {
                 Ok(decided.forward(self.headers, self.body, self.rules.offer, self.wish))
+            }
+            State::Checking(checking) if !self.rules.report_only => {
+                self.breach = true;
+                self.state = State::Passing(Era::Modern);
+                Err(self.rejection(not_now(&checking.0)))
             }
             State::Checking(_) => Ok(passing(self.body, &self.rules, Visit::default(), Vec::new())),
             State::Passing(era) => {
@@ -347,4 +356,46 @@ fn not_now(open: &Open<'_, '_>) -> Reply {
     let what =
         "the tools could not be listed, so the headers of this call cannot be checked; try again later";
     Reply { rules: vec!["H10"], ..Reply::failed(503, id, &what) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Offer;
+    use mcp_attune_wire::agree::Policy;
+
+    const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":"x"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    const HEADERS: &[(&str, &[u8])] = &[
+        ("mcp-protocol-version", b"2026-07-28"),
+        ("mcp-method", b"tools/call"),
+        ("mcp-name", b"t"),
+        ("mcp-param-a", b"another"),
+    ];
+
+    #[test]
+    fn a_call_whose_headers_were_not_checked_does_not_go_on() {
+        let (policy, offer) = (Policy::default(), Offer::default());
+        for report_only in [false, true] {
+            let rules = Rules {
+                policy: &policy,
+                report_only,
+                refuse_unknown: false,
+                offer: &offer,
+                content: None,
+                seal: None,
+                tasks: None,
+            };
+            let (session, now) = (Features::default(), Timestamp::UNIX_EPOCH);
+            let exchange = Exchange::begin(rules, Some(HEADERS), CALL.as_bytes(), session, now).unwrap();
+            assert!(matches!(exchange.need(), Some(Need::Tool(name, Recency::Usual)) if name == "t"));
+            // The host did not give it.
+            match exchange.forward() {
+                Ok((outgoing, ..)) => assert!(report_only && *outgoing.body == *CALL.as_bytes()),
+                Err(rejected) => {
+                    assert!(!report_only && rejected.breach);
+                    assert_eq!((rejected.reply.status, rejected.reply.rules), (503, vec!["H10"]));
+                }
+            }
+        }
+    }
 }
