@@ -40,7 +40,7 @@ impl Asked {
     #[cold]
     pub(crate) fn failed(&self, failed: &Failed) -> (Reply, AcceptLanguage) {
         let reply = Reply::failed(failed.status, self.answering.id(), failed);
-        (reply, self.answering.wish().clone())
+        (reply, self.answering.wish())
     }
 
     fn adapt(&self, message: &[u8], effort: Effort) -> Option<Reworked> {

@@ -21,7 +21,7 @@ use super::headers::{HeaderChange, HeaderLines, texts};
 use super::notice::Notice;
 use super::tasks::TaskIds;
 use super::visit::{EventIds, Visit};
-use crate::language::AcceptLanguage;
+use crate::language::{AcceptLanguage, preference};
 use crate::plan::{Adapted, Effort, Offer, Plan};
 use crate::shape::negotiates;
 
@@ -150,8 +150,8 @@ pub struct Answering {
     pub(super) learns: Learns,
     /// Whether handlers of the same process may choose a language after the headers have gone.
     pub(super) speaks: bool,
-    /// What the caller prefers, for what we say ourselves.
-    pub(super) wish: AcceptLanguage,
+    /// The preference as the message writes it, for what we say ourselves.
+    pub(super) stated: Option<Box<str>>,
 }
 
 impl Answering {
@@ -170,7 +170,7 @@ impl Answering {
             bound: false,
             learns: Learns::Nothing,
             speaks: offer.speaks,
-            wish: AcceptLanguage::default(),
+            stated: None,
         }
     }
 
@@ -344,7 +344,7 @@ impl Answering {
     #[must_use]
     pub fn failed(&self, status: u16, what: &dyn core::fmt::Display) -> Option<Reply> {
         let id = self.id.as_deref()?;
-        Some(super::reword(Reply::failed(status, Some(id), what), &self.wish).0)
+        Some(super::reword(Reply::failed(status, Some(id), what), &self.wish()).0)
     }
 
     /// The request's id as written.
@@ -355,8 +355,8 @@ impl Answering {
 
     /// What the caller prefers, for answers of our own.
     #[must_use]
-    pub fn wish(&self) -> &AcceptLanguage {
-        &self.wish
+    pub fn wish(&self) -> AcceptLanguage {
+        preference(self.stated.as_deref()).0
     }
 }
 

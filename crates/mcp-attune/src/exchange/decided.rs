@@ -161,7 +161,7 @@ impl<'a> Decided<'a> {
         headers: Option<H>,
         body: &'a [u8],
         offer: &Offer,
-        wish: AcceptLanguage,
+        stated: Option<Cow<'_, str>>,
     ) -> (Outgoing<'a>, Caller, Answering) {
         if let Some(shape) = self.work.shape.take() {
             self.plan = self.plan.shaping(with_tool(shape, self.listing.as_deref()));
@@ -180,7 +180,7 @@ impl<'a> Decided<'a> {
             self.mirror(changed, headers, &ids, &mut changes);
         }
         let in_header = headers.is_some_and(|headers| headers.named(ACCEPT_LANGUAGE).next().is_some());
-        let (agreed, caller, answering) = self.answering(in_header, offer, wish);
+        let (agreed, caller, answering) = self.answering(in_header, offer, stated);
         if headers.is_some() {
             changes.extend(answering.reads().then(forward::identity));
             changes.extend(is_changed.then_some(HeaderChange::ForgetOldBytes));
@@ -214,16 +214,16 @@ impl<'a> Decided<'a> {
         self,
         in_header: bool,
         offer: &Offer,
-        wish: AcceptLanguage,
+        stated: Option<Cow<'_, str>>,
     ) -> (Agreed<'a>, Caller, Answering) {
         let Self { agreed, caller, visit, plan, filled, work, .. } = self;
         let message = agreed.message();
         let is_request = message.kind() == Kind::Request;
-        let stated = caller.preference().filter(|_| plan.changes()).map(AcceptLanguage::as_str);
+        let adapted_to = caller.preference().filter(|_| plan.changes()).map(AcceptLanguage::as_str);
         let answering = Answering {
             is_request,
             id: message.id().filter(|_| is_request).map(|id| id.raw().to_owned()),
-            events: visit.events(stated),
+            events: visit.events(adapted_to),
             visit,
             tasks: work.tasks.map(Arc::new),
             creator: work.creator,
@@ -232,7 +232,7 @@ impl<'a> Decided<'a> {
             in_header: in_header && caller.origin() == Origin::Stated,
             bound: !filled.is_empty(),
             learns: Learns::of(message, offer.content.is_some()),
-            wish,
+            stated: stated.map(|stated| stated.into_owned().into()),
             ..Answering::new(plan, offer)
         };
         (agreed, caller, answering)

@@ -253,7 +253,7 @@ impl Pipe {
 #[cold]
 fn too_many(answering: &Answering) -> Box<Rejection> {
     let what = "too many calls are waiting for their answers, more than the limit `calls`; try again later";
-    let (reply, preference) = (Reply::failed(503, answering.id(), &what), answering.wish().clone());
+    let (reply, preference) = (Reply::failed(503, answering.id(), &what), answering.wish());
     Box::new(Rejection { reply, preference, breach: false, facts: Facts::default(), called: None })
 }
 

@@ -38,8 +38,10 @@ pub struct Exchange<'a, H> {
     facts: Facts,
     /// The tool that is called, as its caller names it.
     called: Option<Cow<'a, str>>,
-    /// What the caller prefers, for answers of our own.
-    wish: AcceptLanguage,
+    /// The preference as the message writes it, for answers of our own; they are rare, so it is not read before.
+    stated: Option<Cow<'a, str>>,
+    /// Whether the message could be read.
+    is_readable: bool,
     /// Whether it is refused for what it breaks.
     breach: bool,
     state: State<'a>,
@@ -69,8 +71,9 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
         now: Timestamp,
     ) -> Result<Self, Box<Rejection>> {
         let (facts, state) = (Facts::default(), State::Passing(Era::Legacy));
-        let (called, wish, breach) = (None, AcceptLanguage::default(), false);
-        let mut exchange = Self { rules, headers, body, now, session, facts, called, wish, breach, state };
+        let (called, stated, is_readable, breach) = (None, None, false, false);
+        let mut exchange =
+            Self { rules, headers, body, now, session, facts, called, stated, is_readable, breach, state };
         match exchange.read() {
             Ok(()) => Ok(exchange),
             Err(reply) => Err(exchange.rejection(reply)),
@@ -78,9 +81,18 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     }
 
     fn rejection(&mut self, reply: Reply) -> Box<Rejection> {
-        let (preference, facts) = (std::mem::take(&mut self.wish), std::mem::take(&mut self.facts));
+        let (preference, facts) = (self.preference(), std::mem::take(&mut self.facts));
         let called = self.called.take().map(Cow::into_owned);
         Box::new(Rejection { reply, preference, breach: self.breach, facts, called })
+    }
+
+    /// What the caller prefers to read. The message counts, whatever the header says; the header where there is none.
+    #[cold]
+    fn preference(&self) -> AcceptLanguage {
+        match self.headers.filter(|_| !self.is_readable) {
+            Some(headers) => mirrored_preference(headers),
+            None => preference(self.stated.as_deref()).0,
+        }
     }
 
     fn read(&mut self) -> Result<(), Reply> {
@@ -89,12 +101,11 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
             Err(unreadable) => {
                 // Where it cannot be read is in no header; the log says it all the same. No byte of the body is in it.
                 let refused = Reply { faults: unreadable.to_string(), ..Reply::from(&unreadable) };
-                self.wish = self.headers.map(mirrored_preference).unwrap_or_default();
                 return self.report_or(refused, Era::Legacy);
             }
         };
-        // The message counts, whatever the header says.
-        self.wish = stated_preference(&message);
+        self.is_readable = true;
+        self.stated = message.meta(meta::ACCEPT_LANGUAGE).and_then(Value::text).and_then(Text::decode);
         self.facts.method = message.known_method();
         if self.facts.method == Some(TOOLS_CALL) {
             self.called = message.param("name").and_then(Value::text).and_then(Text::decode);
@@ -302,7 +313,7 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     pub fn forward(mut self) -> Result<(Outgoing<'a>, Caller, Answering), Box<Rejection>> {
         match self.state {
             State::Decided(decided) => {
-                Ok(decided.forward(self.headers, self.body, self.rules.offer, self.wish))
+                Ok(decided.forward(self.headers, self.body, self.rules.offer, self.stated))
             }
             State::Checking(checking) if !self.rules.report_only => {
                 self.breach = true;
@@ -314,17 +325,11 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
                 let mut changes = Vec::new();
                 let seal = self.rules.seal.filter(|_| era == Era::Legacy);
                 let visit = match self.headers {
-                    Some(headers) => {
-                        Visit::enter(seal, headers, None, &mut changes).map_err(|_| Rejection {
-                            reply: Reply::unknown_session(None),
-                            preference: self.wish,
-                            breach: false,
-                            facts: self.facts,
-                            called: None,
-                        })?
-                    }
-                    None => Visit::default(),
+                    Some(headers) => Visit::enter(seal, headers, None, &mut changes),
+                    None => Ok(Visit::default()),
                 };
+                self.state = State::Passing(era);
+                let visit = visit.map_err(|_| self.rejection(Reply::unknown_session(None)))?;
                 Ok(passing(self.body, &self.rules, visit, changes))
             }
         }
@@ -342,12 +347,6 @@ fn passing<'a>(
     let plan = negotiate(&caller, rules.offer);
     let outgoing = Outgoing { headers, body: Cow::Borrowed(body), message: None };
     (outgoing, caller, Answering { visit, ..Answering::new(plan, rules.offer) })
-}
-
-/// What a message says that its caller prefers; nothing where it says nothing that can be read.
-fn stated_preference(message: &Message<'_>) -> AcceptLanguage {
-    let stated = message.meta(meta::ACCEPT_LANGUAGE).and_then(Value::text).and_then(Text::decode);
-    preference(stated.as_deref()).0
 }
 
 #[cold]
