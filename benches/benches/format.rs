@@ -8,14 +8,14 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::civil::date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil::Date};
-use mcp_attune::format::{Currency, Digits, Formatters, Length, Number, Step};
+use mcp_attune::format::{Currency, Digits, Length, Number, Step};
 use mcp_attune::language::Tag;
 
 const DAY: Date = date(2024, 9, 10);
 
 fn format(c: &mut Criterion) {
     let (english, swiss) = (Tag::parse("en").unwrap(), Tag::parse("de-CH").unwrap());
-    let formatters = Formatters::new(&english);
+    let formatters = mcp_attune_format::formatters(&english);
     let zone = TimeZone::get("Europe/Zurich").unwrap();
     let format = formatters.format([&swiss], zone.clone());
     let instant: Timestamp = "2024-09-10T21:37:20Z".parse().unwrap();
@@ -31,14 +31,14 @@ fn format(c: &mut Criterion) {
     group.bench_function("relative", |b| b.iter(|| format.relative(black_box(3), Step::Day, Length::Long)));
     group.bench_function("date, formatter made", |b| {
         b.iter_batched(
-            || Formatters::new(&swiss).format([], TimeZone::UTC),
+            || mcp_attune_format::formatters(&swiss).format([], TimeZone::UTC),
             |format| format.date(black_box(DAY), Length::Long),
             criterion::BatchSize::SmallInput,
         );
     });
     group.bench_function("zoned, formatter made", |b| {
         b.iter_batched(
-            || Formatters::new(&swiss).format([], zone.clone()),
+            || mcp_attune_format::formatters(&swiss).format([], zone.clone()),
             |format| format.zoned(black_box(instant), Length::Long),
             criterion::BatchSize::SmallInput,
         );

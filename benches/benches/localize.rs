@@ -8,7 +8,6 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::tz::TimeZone;
 use mcp_attune::catalog::{Chain, Locale};
-use mcp_attune::format::Formatters;
 use mcp_attune::language::Tag;
 use mcp_attune::localize::{Asked, How, Translate, adapt};
 
@@ -52,7 +51,7 @@ fn chain(messages: usize) -> Chain {
     let [en, de] = ["en", "de"].map(|tag| Tag::parse(tag).unwrap());
     let (locale, findings) = Locale::read(de.clone(), file(messages).as_bytes()).unwrap();
     assert!(findings.is_empty());
-    let formatters = Formatters::new(&en);
+    let formatters = mcp_attune_format::formatters(&en);
     Chain::new(&de, [Arc::new(locale)], &formatters, formatters.format([&de], TimeZone::UTC))
 }
 

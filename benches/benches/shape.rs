@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
 use mcp_attune::features::{Verbosity, Wanted};
-use mcp_attune::format::{Format, Formatters};
+use mcp_attune::format::Format;
 use mcp_attune::language::Tag;
 use mcp_attune::localize::Asked;
-use mcp_attune::shape::render::{OwnWords, Rendering, compact, markdown, text};
-use mcp_attune::shape::{Output, Request, Schema, Shape};
+use mcp_attune::shaping::Request;
 use mcp_attune::task::TaskTools;
+use mcp_attune_shape::render::{OwnWords, Rendering, compact, markdown, text};
+use mcp_attune_shape::{Output, Schema, Shape};
 use mcp_attune_wire::json::Quoted;
 use mcp_attune_wire::message::Message;
 use serde_json::Value;
@@ -68,8 +69,8 @@ fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
-    let swiss =
-        Formatters::new(&Tag::parse("de-CH").unwrap()).format([], TimeZone::get("Europe/Zurich").unwrap());
+    let swiss = mcp_attune_format::formatters(&Tag::parse("de-CH").unwrap())
+        .format([], TimeZone::get("Europe/Zurich").unwrap());
     let output = Output::read(SCHEMA).unwrap();
     println!("| data | bytes | made | serde_json | ratio |\n|---|---:|---:|---:|---:|");
     for (shape, make) in [("table", table as fn(usize) -> String), ("records", records)] {

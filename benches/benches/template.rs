@@ -10,9 +10,8 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mcp_attune::features::Wanted;
-use mcp_attune::format::Formatters;
 use mcp_attune::language::Tag;
-use mcp_attune::shape::template::{Scene, Template};
+use mcp_attune_shape::template::{Scene, Template};
 use mcp_attune_wire::message::Message;
 
 /// How often both are done before their times are compared.
@@ -45,7 +44,7 @@ fn templates(c: &mut Criterion) {
     let data = Message::parse(text.as_bytes()).unwrap();
     let wanted = Wanted::read(["human"]);
     let zone = TimeZone::get("Europe/Zurich").unwrap();
-    let values = Formatters::default().format([&Tag::parse("de-CH").unwrap()], zone);
+    let values = mcp_attune_format::english().format([&Tag::parse("de-CH").unwrap()], zone);
     let scene = Scene::new(data.body(), &wanted, &values, Timestamp::UNIX_EPOCH);
     let [plain, formatted] = [PLAIN, FORMATTED].map(|source| Template::compile("md", source).unwrap());
     let mut group = c.benchmark_group(format!("a result of {} bytes", text.len()));

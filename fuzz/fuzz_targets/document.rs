@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use libfuzzer_sys::fuzz_target;
 use mcp_attune::features::Wanted;
-use mcp_attune::format::Formatters;
 use mcp_attune::language::Tag;
-use mcp_attune::shape::{Content, Request, Schema, Shape};
+use mcp_attune::shaping::Request;
+use mcp_attune_shape::{Content, Schema, Shape};
 use mcp_attune_wire::json::Quoted;
 use mcp_attune_wire::message::Message;
 use pulldown_cmark::{Event, Options, Parser, Tag as Part};
@@ -32,7 +32,8 @@ fn written(document: &str, kind: &str, format: &str) -> Option<String> {
     let request = Message::parse(REQUEST.as_bytes()).expect("a message");
     let content = Content::default();
     let request = Request::of(&request, true, &content);
-    let values = || Formatters::new(&Tag::parse("en").expect("a tag")).format([], TimeZone::UTC);
+    let values =
+        || mcp_attune_format::formatters(&Tag::parse("en").expect("a tag")).format([], TimeZone::UTC);
     let shape =
         Shape::new(request, Wanted::read([format]), Arc::new(content), values, Timestamp::UNIX_EPOCH)?;
     let answer = format!(

@@ -15,9 +15,10 @@ use mcp_attune::exchange::listing::{Interest, Listing, Page};
 use mcp_attune::exchange::{Exchange, Keys, Known, Need, NoRandomness, Recency, Rules, Seal, Way};
 use mcp_attune::language::Tag;
 use mcp_attune::localize::Translate;
-use mcp_attune::plan::{Effort, Offer};
+use mcp_attune::plan::Offer;
 use mcp_attune::session::Features;
-use mcp_attune::shape::Content;
+use mcp_attune::shaping::Effort;
+use mcp_attune_shape::Content;
 use mcp_attune_wire::agree::Policy;
 use mcp_attune_wire::message::Message;
 

@@ -1,27 +1,35 @@
-//! What frames a request, checked before hyper reads it: the pieces that it comes in make no difference, every head that is let
-//! through is one that httparse reads, with one length at most, and nothing follows what is refused. The first byte of the
-//! input says how long the pieces are.
+//! The framing of requests, checked before another implementation reads them: the pieces that they come in make no difference,
+//! every head that is passed on and that httparse reads has one length at most, and nothing follows what is refused. The first
+//! byte of the input says how long the pieces are.
 #![no_main]
 
+use bytes::{Bytes, BytesMut};
 use httparse::{EMPTY_HEADER, Request, Status};
 use libfuzzer_sys::fuzz_target;
-use mcp_attune_gateway::fuzzed::framed;
-use mcp_attune_gateway::listen::Limits;
+use mcp_attune_http1::{FramingChecker, HeadLimits, Misframed};
 
 fuzz_target!(|input: &[u8]| {
     let Some((first, text)) = input.split_first() else { return };
-    let limits = Limits::default();
-    let (Ok(whole), Ok(pieces)) =
-        (framed(text, usize::MAX, &limits), framed(text, usize::from(*first), &limits))
-    else {
-        return;
-    };
-    assert_eq!(whole.checked, pieces.checked);
-    assert_eq!(whole.refused.map(|(number, _)| number), pieces.refused.map(|(number, _)| number));
-    head(&whole.checked);
+    let whole = check(text, usize::MAX);
+    let pieces = check(text, usize::from(*first).max(1));
+    assert_eq!(whole.0, pieces.0);
+    assert_eq!(whole.1.map(|(number, _)| number), pieces.1.map(|(number, _)| number));
+    head(&whole.0);
 });
 
-/// The first head of what hyper reads, where it is whole.
+/// What is passed on of a connection, and which request is refused.
+fn check(text: &[u8], length: usize) -> (BytesMut, Option<(usize, Misframed)>) {
+    let (mut checker, mut passed) = (FramingChecker::new(HeadLimits::default()), BytesMut::new());
+    for piece in text.chunks(length) {
+        let frames = checker.check(Bytes::copy_from_slice(piece), &mut passed);
+        assert!(frames.is_empty() || checker.is_http2());
+        passed.extend_from_slice(&frames);
+    }
+    checker.end(&mut passed);
+    (passed, checker.refused())
+}
+
+/// The first head of what is passed on, where it is complete.
 fn head(text: &[u8]) {
     let mut room = [EMPTY_HEADER; 128];
     let mut request = Request::new(&mut room);

@@ -15,7 +15,7 @@ use mcp_attune::localize::{Asked, How, Translate, adapt};
 use serde_json::Value;
 
 static TAGS: LazyLock<[Tag; 2]> = LazyLock::new(|| ["en", "de"].map(|tag| Tag::parse(tag).unwrap()));
-static FORMATTERS: LazyLock<Formatters> = LazyLock::new(|| Formatters::new(&TAGS[0]));
+static FORMATTERS: LazyLock<Formatters> = LazyLock::new(|| mcp_attune_format::formatters(&TAGS[0]));
 
 fuzz_target!(|input: &str| {
     let mut parts = input.splitn(3, "\n--\n");

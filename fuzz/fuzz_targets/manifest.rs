@@ -5,11 +5,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mcp_attune::bundle::{
+use mcp_attune::language::Tag;
+use mcp_attune_bundle::{
     Files, Inside, Locales, Manifest, NoPicture, Picture, Problem, Resolve, Size, Thresholds, Unavailable,
     check, choose,
 };
-use mcp_attune::language::Tag;
 
 struct One<'a>(&'a [u8]);
 

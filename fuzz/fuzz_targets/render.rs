@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 use jiff::tz::TimeZone;
 use libfuzzer_sys::fuzz_target;
 use mcp_attune::features::Verbosity;
-use mcp_attune::format::{Format, Formatters};
+use mcp_attune::format::Format;
 use mcp_attune::language::Tag;
-use mcp_attune::shape::Output;
-use mcp_attune::shape::render::{OwnWords, Rendering, compact, markdown, text};
+use mcp_attune_shape::Output;
+use mcp_attune_shape::render::{OwnWords, Rendering, compact, markdown, text};
 use mcp_attune_wire::message::Message;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag as Part};
 
@@ -19,7 +19,7 @@ const ROOM: usize = 4096;
 
 static FORMAT: LazyLock<Format> = LazyLock::new(|| {
     let zone = TimeZone::get("Europe/Zurich").unwrap();
-    Formatters::new(&Tag::parse("de-CH").unwrap()).format([], zone)
+    mcp_attune_format::formatters(&Tag::parse("de-CH").unwrap()).format([], zone)
 });
 
 fuzz_target!(|input: &str| {

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use libfuzzer_sys::fuzz_target;
 use mcp_attune::features::Wanted;
-use mcp_attune::format::{Format, Formatters};
+use mcp_attune::format::Format;
 use mcp_attune::language::Tag;
-use mcp_attune::shape::template::{Kind, MAX_OUTPUT, Scene, Template};
+use mcp_attune_shape::template::{Kind, MAX_OUTPUT, Scene, Template};
 use mcp_attune_wire::message::Message;
 
 const FILTERS: &str = "number number(2) currency('CHF') percent percent(of=100) unit('kilometer') date date('full') time datetime \
@@ -39,7 +39,7 @@ static TEMPLATES: LazyLock<Vec<Template>> = LazyLock::new(|| {
 
 static VALUES: LazyLock<Vec<Format>> = LazyLock::new(|| {
     let of = |(locale, zone)| {
-        Formatters::default().format([&Tag::parse(locale).unwrap()], TimeZone::get(zone).unwrap())
+        mcp_attune_format::english().format([&Tag::parse(locale).unwrap()], TimeZone::get(zone).unwrap())
     };
     [
         ("en-US", "America/New_York"),

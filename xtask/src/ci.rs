@@ -151,7 +151,12 @@ fn wasm() -> Result<Outcome> {
         shell::run(&mut program("rustup", &format!("target add {WASM}")), hint)?;
     }
     let hint = "the pure crates may not use files, sockets, clocks or threads, nor a dependency that does";
-    shell::run(&mut cargo(&format!("check -p mcp-attune-wire -p mcp-attune --target {WASM}")), hint)?;
+    shell::run(
+        &mut cargo(&format!(
+            "check -p mcp-attune-wire -p mcp-attune -p mcp-attune-format -p mcp-attune-shape -p mcp-attune-bundle --target {WASM}"
+        )),
+        hint,
+    )?;
     Ok(Passed)
 }
 

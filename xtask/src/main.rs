@@ -46,8 +46,8 @@ Usage: cargo xtask COMMAND
                   build attune as it is handed out, trained with callers of all kinds (needs rustup's
                   llvm-tools); or see that what is built for tests answers these callers
   mutants [MODULE]
-                  change one thing after another in a module of the core, and see that its tests notice (needs
-                  cargo-mutants); without a name, the modules where every change should be noticed
+                  change one thing after another in a module of the core, or in all of `http1`, and see that its
+                  tests notice (needs cargo-mutants); without a name, the modules where every change should be noticed
   soak [--calls N] [--seed S]
                   let callers and a server do what they should not while many calls run (a million where no
                   number is given), and see that nobody gets another's answer

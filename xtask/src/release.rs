@@ -18,7 +18,9 @@ use crate::shell::{self, built, cargo, program};
 
 /// Everything of it, in the folder of what is built.
 const FOLDER: &str = "target/trained";
-const ATTUNE: &str = "build --release -p mcp-attune-cli --bin attune";
+/// What cargo builds by itself, and the profile that is handed out.
+const PLAIN: &str = "build --release -p mcp-attune-cli --bin attune";
+const DIST: &str = "build --profile dist -p mcp-attune-cli --bin attune";
 
 /// Builds it and says where it is.
 pub(crate) fn run() -> Result<()> {
@@ -44,7 +46,7 @@ pub(crate) struct Built {
 pub(crate) fn build() -> Result<Built> {
     // Asked for before anything is built, because building takes long.
     let merger = merger()?;
-    let plain = built(ATTUNE)?;
+    let plain = built(PLAIN)?;
     let folder = shell::root().join(FOLDER);
     // Cargo looks at the flags, and not into the files that they name: other counts need another name.
     let counts = folder.join(format!("counts-{:016x}", mark(&fs::read(&plain)?)));
@@ -88,7 +90,7 @@ fn learn(folder: &Path, counts: &Path, merger: &Path) -> Result<()> {
 
 fn flagged(folder: &Path, flags: &str) -> Result<PathBuf> {
     // With its target named, the flags are not for the programs that run while building.
-    let mut cargo = cargo(ATTUNE);
+    let mut cargo = cargo(DIST);
     cargo.args(["--target", &host()?]);
     shell::built_by(cargo.env("RUSTFLAGS", flags).arg("--target-dir").arg(folder))
 }

@@ -1,6 +1,6 @@
 //! Which tools are called, and with what: read-only ones with what their schemas give, others only by name.
 
-use mcp_attune::shape::{Output, Part};
+use mcp_attune_shape::{Output, Part};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -151,7 +151,7 @@ fn given(part: Part<'_>) -> Option<&Value> {
 
 #[cfg(test)]
 mod tests {
-    use mcp_attune::shape::Schema;
+    use mcp_attune_shape::Schema;
     use serde_json::json;
 
     use super::*;

@@ -31,6 +31,7 @@ use mcp_attune::session::CONTENT_NEGOTIATION;
 use mcp_attune_rmcp::{Connection, Error, Options, Stderr, Target, UnknownVersion, Version};
 use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::protocol::code::MISSING_CLIENT_CAPABILITY;
+use mcp_attune_wire::protocol::method;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -234,7 +235,7 @@ impl Asked {
         for (name, question) in questions.into_iter().flat_map(Value::members) {
             let method = question.member("method").and_then(Value::text).and_then(Text::decode);
             let method = method.unwrap_or_default();
-            if method != "elicitation/create" {
+            if method != method::ELICITATION_CREATE {
                 let what = format!(
                     "the server asks for `{}`, which a command line cannot give",
                     plain::line(&method)

@@ -9,8 +9,8 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_attune::bundle::{Inside, Launch, Localization, Manifest, Place, Platform, Unready};
 use mcp_attune::language::Tag;
+use mcp_attune_bundle::{Inside, Launch, Localization, Manifest, Place, Platform, Unready};
 use mcp_attune_files::Pattern;
 use mcp_attune_files::bundle::Bundle;
 use mcp_attune_gateway::config::{Config, Target, Upstream};

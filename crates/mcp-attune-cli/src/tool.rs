@@ -1,6 +1,6 @@
 //! A tool of a server that is asked.
 
-use mcp_attune::shape::{Output, Schema};
+use mcp_attune_shape::{Output, Schema};
 use mcp_attune_wire::json::{Text, Type, Value};
 
 /// A tool, as far as it is needed to call it and to judge its results.

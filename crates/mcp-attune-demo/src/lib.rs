@@ -68,7 +68,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::serve::ListenerExt;
 use jiff::Timestamp;
-use mcp_attune::shape::{Page, Thing};
+use mcp_attune_shape::{Page, Thing};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;

@@ -1,8 +1,8 @@
 //! A folder of locale files.
 //!
 //! 1. Which files there are is known from the start; a file is read when a caller first needs it, and kept.
-//! 2. Every second, if anybody asks, the folder is looked at: new files count, files that are gone do not, and those that
-//!    changed are read again. A changed file that is broken is told, and what it was before stays.
+//! 2. When a [`Watcher`](crate::Watcher) looks, new files count, files that are gone do not, and those that changed are read
+//!    again. A changed file that is broken is told, and what it was before stays. Nothing else looks for changes.
 //! 3. No more than [`Folder::MOST`] bytes of files are kept; the one that was not needed for longest goes first. A file that
 //!    is too large is not read at all.
 //! 4. One file is read at a time: a thousand callers who need the same one wait for one reading of it.
@@ -17,9 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcp_attune::catalog::{Catalogs, Library, Locale, Sheet};
 use mcp_attune::language::{Languages, Tag};
 
-use crate::due::Due;
 use crate::pattern::{Found, Pattern, Stamp};
 use crate::store;
+use crate::watcher::Watched;
 
 /// How many things that are wrong with one file are told.
 const TOLD: usize = 10;
@@ -28,7 +28,6 @@ const TOLD: usize = 10;
 pub struct Folder {
     pattern: Pattern,
     default: Tag,
-    due: Due,
     /// Held by whoever reads files.
     reading: Mutex<()>,
     /// How many bytes of files are kept.
@@ -66,8 +65,8 @@ impl Folder {
         tell_strange(&pattern, &strange);
         let catalogs = Arc::new(catalogs(&default, &found));
         let state = State { catalogs, found, strange, kept: HashMap::new(), now: 0 };
-        let (due, reading, state) = (Due::later(), Mutex::new(()), Mutex::new(state));
-        Self { pattern, default, due, reading, most: Self::MOST, state }
+        let (reading, state) = (Mutex::new(()), Mutex::new(state));
+        Self { pattern, default, reading, most: Self::MOST, state }
     }
 
     fn reading(&self) -> MutexGuard<'_, ()> {
@@ -172,12 +171,10 @@ impl Library for Folder {
             }
         }
     }
+}
 
-    fn is_due(&self) -> bool {
-        self.due.is()
-    }
-
-    fn look(&self) {
+impl Watched for Folder {
+    fn refresh(&self) {
         let _alone = self.reading();
         let (found, strange) = self.pattern.find();
         let changed: Vec<Found> = {
@@ -318,14 +315,14 @@ mod tests {
         assert_eq!(title(&folder, "de").unwrap(), "\"eins\"");
         place.write("de", &titled("zwei"));
         place.write("fr", &titled("un"));
-        folder.look();
+        folder.refresh();
         assert_eq!(title(&folder, "de").unwrap(), "\"zwei\"");
         assert_eq!(title(&folder, "fr").unwrap(), "\"un\"");
         place.write("de", "{\"tools\":");
-        folder.look();
+        folder.refresh();
         assert_eq!(title(&folder, "de").unwrap(), "\"zwei\"");
         fs::remove_file(place.0.join("de.json")).unwrap();
-        folder.look();
+        folder.refresh();
         assert_eq!(title(&folder, "de"), None);
         assert!(!folder.catalogs().languages().tags().any(|known| known.as_str() == "de"));
     }
@@ -345,7 +342,7 @@ mod tests {
             assert_eq!(folder.at_hand(&tag(locale)).unwrap().len(), 0, "{locale}");
         }
         place.write("de", &titled("eins"));
-        folder.look();
+        folder.refresh();
         assert_eq!(title(&folder, "de").unwrap(), "\"eins\"");
     }
 

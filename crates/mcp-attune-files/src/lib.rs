@@ -1,7 +1,7 @@
-//! Attune's files on disk. Locale files: a [`Folder`] knows which there are, loads them when they are first needed,
-//! and follows them when they change; translators' tools read and write them whole. Templates: a [`Shelf`] has those of one
-//! tool, resource or prompt, and [`Shelves`] those of a server; they are followed too. Bundles: [`bundle::Bundle`] is a
-//! folder or an archive of one, opened without trusting it.
+//! Attune's files on disk. Locale files: a [`Folder`] knows which there are, and loads them when they are first needed;
+//! translators' tools read and write them whole. Templates: a [`Shelf`] has those of one tool, resource or prompt, and
+//! [`Shelves`] those of a server. A [`Watcher`] follows locale files and templates when they change. Bundles:
+//! [`bundle::Bundle`] is a folder or an archive of one, opened without trusting it.
 #![cfg_attr(
     not(test),
     warn(
@@ -13,8 +13,8 @@
     )
 )]
 
-mod due;
 mod pattern;
+mod watcher;
 
 mod store;
 
@@ -30,3 +30,4 @@ pub use pattern::{NoPlace, Pattern};
 pub use shelves::{Places, Shelves, ToolPlaces};
 pub use store::{Named, NotAFile, read, replaceable, write};
 pub use templates::{Finding, Shelf, Unfit};
+pub use watcher::{Following, Watched, Watcher};

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use mcp_attune::bundle::LocalePath;
 use mcp_attune::language::Tag;
+use mcp_attune_bundle::LocalePath;
 
 /// How many entries of a folder are looked at.
 const MOST: usize = 10_000;

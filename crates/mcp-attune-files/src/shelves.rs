@@ -5,10 +5,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_attune::shape::{Content, Supply, Tool};
+use mcp_attune::shaping::{Shaper, Supply};
+use mcp_attune_shape::{Content, Tool};
 
-use crate::due::Due;
 use crate::templates::Shelf;
+use crate::watcher::Watched;
 
 /// Where what an operator wrote is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -34,15 +35,14 @@ pub struct ToolPlaces {
     pub low_priority: Vec<String>,
 }
 
-/// [`Content`] from files, followed when they change.
+/// [`Content`] from files. A [`Watcher`](crate::Watcher) follows them when they change.
 ///
 /// ```
-/// use mcp_attune::shape::Supply;
 /// use mcp_attune_files::{Places, Shelves};
 ///
 /// let mut places = Places::default();
 /// places.prompts.insert("plan_trip".to_owned(), "nowhere/plan_trip".into());
-/// let content = Shelves::new(places).content();
+/// let content = Shelves::new(places).now();
 /// assert!(content.prompts["plan_trip"].is_empty());
 /// ```
 pub struct Shelves {
@@ -50,7 +50,6 @@ pub struct Shelves {
     tools: BTreeMap<String, Shelf>,
     resources: BTreeMap<String, Shelf>,
     prompts: BTreeMap<String, Shelf>,
-    due: Due,
     content: Mutex<Arc<Content>>,
 }
 
@@ -67,11 +66,16 @@ impl Shelves {
             resources: places.resources.iter().map(shelf).collect(),
             prompts: places.prompts.iter().map(shelf).collect(),
             places,
-            due: Due::later(),
             content: Mutex::default(),
         };
         shelves.put();
         shelves
+    }
+
+    /// What was written as of now.
+    #[must_use]
+    pub fn now(&self) -> Arc<Content> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Makes content of what the shelves have now.
@@ -100,17 +104,17 @@ impl Shelves {
 }
 
 impl Supply for Shelves {
-    fn content(&self) -> Arc<Content> {
-        self.content.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn content(&self) -> Arc<dyn Shaper> {
+        self.now()
     }
+}
 
-    fn is_due(&self) -> bool {
-        self.all().next().is_some() && self.due.is()
-    }
-
-    fn look(&self) {
-        self.all().for_each(Shelf::look);
-        self.put();
+impl Watched for Shelves {
+    fn refresh(&self) {
+        // All of them, whichever is the first that changed.
+        if self.all().filter(|shelf| shelf.refresh()).count() > 0 {
+            self.put();
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! 1. The files of a stem are read when it is first asked for them. A name that no template can have, and a text that is none,
 //!    are told with file, line and what to do, and are no template.
-//! 2. When somebody looks, new ones count, those that are gone do not, and those that changed are
+//! 2. When they are [refreshed](Shelf::refresh), new ones count, those that are gone do not, and those that changed are
 //!    read again. A changed file that is broken is told once, and what it was before stays.
 //! 3. No more than [`Shelf::MOST_FILES`] files are read, none of them larger than a template may be.
 //!
@@ -15,7 +15,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_attune::shape::template::{Hints, MAX_SOURCE, Misnamed, Template, Templates, Variant, Wrong};
+use mcp_attune_shape::template::{Hints, MAX_SOURCE, Misnamed, Template, Templates, Variant, Wrong};
 
 use crate::pattern::Stamp;
 
@@ -127,7 +127,7 @@ impl Shelf {
             reading: Mutex::new(()),
             state: Mutex::new(State::default()),
         };
-        shelf.look();
+        shelf.refresh();
         shelf
     }
 
@@ -149,8 +149,8 @@ impl Shelf {
         self.state().findings.clone()
     }
 
-    /// Looks at the files, and reads those that changed. Blocks while it does.
-    pub fn look(&self) {
+    /// Looks at the files, and reads those that changed. Blocks while it does. Returns whether templates or hints are others now.
+    pub fn refresh(&self) -> bool {
         let _alone = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let (found, mut findings) = self.find();
         let (mut files, note) = {
@@ -179,6 +179,7 @@ impl Shelf {
             tracing::warn!("{finding}");
         }
         (state.files, state.note, state.findings) = (files, note, findings);
+        changed
     }
 
     /// The files that are there, by what follows the stem, and those that no template can be.
@@ -370,27 +371,27 @@ mod tests {
         place.write("weather.md", "one");
         let shelf = place.shelf();
         let first = shelf.templates();
-        shelf.look();
+        shelf.refresh();
         assert!(Arc::ptr_eq(&first, &shelf.templates()), "nothing changed");
         place.write("weather.md", "two");
         place.write("weather.hints", "hint");
-        shelf.look();
+        shelf.refresh();
         assert_eq!(chosen(&shelf).as_deref(), Some("two"));
         assert!(!shelf.hints().is_empty());
         place.write("weather.md", "{{ broken");
         place.write("weather.hints", "{{ broken");
-        shelf.look();
+        shelf.refresh();
         assert_eq!(chosen(&shelf).as_deref(), Some("two"));
         assert_eq!((shelf.hints().is_empty(), shelf.findings().len()), (false, 2));
-        shelf.look();
+        shelf.refresh();
         assert_eq!(shelf.findings().len(), 2, "it is still wrong");
         place.write("weather.md", "three");
         fs::remove_file(place.0.join("weather.hints")).unwrap();
-        shelf.look();
+        shelf.refresh();
         assert_eq!(chosen(&shelf).as_deref(), Some("three"));
         assert_eq!((shelf.hints().is_empty(), shelf.findings().len()), (true, 0));
         fs::remove_file(place.0.join("weather.md")).unwrap();
-        shelf.look();
+        shelf.refresh();
         assert_eq!(chosen(&shelf), None);
     }
 

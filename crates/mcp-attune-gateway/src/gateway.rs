@@ -21,7 +21,7 @@ use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::access::AccessLog;
 use crate::admin::Admin;
-use crate::config::Config;
+use crate::config::{Config, HttpImplementation};
 use crate::descriptors;
 use crate::inspect;
 use crate::listen::{Drained, Limits, Phase, Tls, Traffic, serve, serve_on};
@@ -36,7 +36,7 @@ const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Control {
-    /// Look at the configuration file now, and read the certificate again: `SIGHUP`.
+    /// Look at the configuration, locale files and templates now, and read the certificate again: `SIGHUP`.
     Reload,
     /// End, after `shutdown_delay`: `SIGTERM`. Told again, go to the next stage of the end at once.
     Terminate,
@@ -208,7 +208,7 @@ impl Gateway {
         if self.tries {
             admin.need(self.current.meters());
         }
-        let admin_served = serve_admin(self.admin, admin.clone(), admin_ends);
+        let admin_served = serve_admin(self.admin, admin.clone(), self.limits.http, admin_ends);
         let (current, tls) = (self.current.clone(), self.tls.clone());
         let service = move |peer| ServeCurrent { current: current.clone(), peer };
         let traffic = self.shared.metrics.traffic.clone();
@@ -241,8 +241,13 @@ impl Gateway {
 }
 
 /// Answers operators until it is told to end.
-async fn serve_admin(listener: TcpListener, admin: Admin, ends: oneshot::Receiver<()>) -> Drained {
-    let limits = Limits { drain: ADMIN_DRAIN, ..Limits::default() };
+async fn serve_admin(
+    listener: TcpListener,
+    admin: Admin,
+    http: HttpImplementation,
+    ends: oneshot::Receiver<()>,
+) -> Drained {
+    let limits = Limits { http, drain: ADMIN_DRAIN, ..Limits::default() };
     let ends = async {
         let _ = ends.await;
     };

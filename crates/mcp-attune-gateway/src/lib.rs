@@ -17,10 +17,11 @@ pub mod config;
 pub mod workers;
 
 mod body;
+mod date;
 mod descriptors;
-mod http1;
+mod message_sender;
+mod poll_on_wake;
 mod refusal;
-mod wake;
 
 pub mod access;
 pub mod request_id;
@@ -60,9 +61,5 @@ mod reload;
 
 pub mod gateway;
 pub mod stdio;
-
-#[cfg(feature = "fuzz")]
-#[doc(hidden)]
-pub mod fuzzed;
 
 pub use mcp_attune_tower::{Body, BoxError};

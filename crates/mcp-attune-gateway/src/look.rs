@@ -17,12 +17,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header
 use http_body_util::{BodyExt, Limited};
 use mcp_attune_tower::sse::{Piece, Splitter, data};
 use mcp_attune_tower::{AttuneLayer, Failed, Media, full, media};
-use mcp_attune_wire::json::Type;
+use mcp_attune_wire::handshake;
 use mcp_attune_wire::listing::{Pages, Turn};
-use mcp_attune_wire::message::{Message, meta};
+use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::header::lowercase;
-use mcp_attune_wire::protocol::method::TOOLS_LIST;
-use mcp_attune_wire::protocol::version::{MODERN, NEWEST_LEGACY};
+use mcp_attune_wire::protocol::method::{INITIALIZED, SERVER_DISCOVER, TOOLS_LIST};
+use mcp_attune_wire::protocol::version::MODERN;
 use tokio::time::timeout;
 use tower_service::Service;
 
@@ -69,34 +69,26 @@ where
     S::Future: Send,
 {
     async fn modern(&mut self) -> Option<Vec<Bytes>> {
-        let (version, capabilities) = (meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
         self.headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(MODERN));
-        let params = format!(r#""_meta":{{"{version}":"{MODERN}","{capabilities}":{{}}}}"#);
-        self.headers.insert(METHOD, HeaderValue::from_static("server/discover"));
-        let hello = format!(r#"{{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{{{params}}}}}"#);
-        if let Some((_, answer)) = self.ask(Method::POST, hello).await {
+        self.headers.insert(METHOD, HeaderValue::from_static(SERVER_DISCOVER));
+        if let Some((_, answer)) = self.ask(Method::POST, handshake::discover(None)).await {
             self.layer.greeted(&answer);
         }
-        self.headers.insert(METHOD, HeaderValue::from_static("tools/list"));
-        self.pages(&params).await
+        self.headers.insert(METHOD, HeaderValue::from_static(TOOLS_LIST));
+        self.pages(&format!(r#""_meta":{{{}}}"#, handshake::envelope(None))).await
     }
 
     async fn legacy(&mut self) -> Option<Vec<Bytes>> {
         self.headers.clear();
-        let client = r#"{"name":"attune","version":"1"}"#;
-        let hello = format!(
-            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{NEWEST_LEGACY}","capabilities":{{}},"clientInfo":{client}}}}}"#
-        );
-        let (headers, answer) = self.ask(Method::POST, hello).await?;
+        let (headers, answer) = self.ask(Method::POST, handshake::initialize("1")).await?;
         self.layer.greeted(&answer);
-        let answer = Message::parse(&answer).ok()?;
-        let version = answer.member("result")?.member("protocolVersion")?.text()?.decode()?;
+        let version = handshake::session_version(&Message::parse(&answer).ok()?)?.into_owned();
         self.headers.insert(PROTOCOL_VERSION, HeaderValue::from_str(&version).ok()?);
         if let Some(session) = headers.get(SESSION) {
             self.headers.insert(SESSION, session.clone());
         }
-        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-        self.ask(Method::POST, ready.to_owned()).await?;
+        let ready = format!(r#"{{"jsonrpc":"2.0","method":"{INITIALIZED}"}}"#);
+        self.ask(Method::POST, ready).await?;
         let pages = self.pages("").await;
         if self.headers.contains_key(SESSION) {
             self.ask(Method::DELETE, String::new()).await;
@@ -115,11 +107,7 @@ where
                 r#"{{"jsonrpc":"2.0","id":{number},"method":"{TOOLS_LIST}","params":{{{params}{cursor}}}}}"#
             );
             let (_, page) = self.ask(Method::POST, body).await?;
-            let turn = {
-                let result = Message::parse(&page).ok()?.member("result")?;
-                result.member("tools").filter(|tools| tools.kind() == Type::Array)?;
-                pages.take(result)
-            };
+            let turn = pages.take_answer(&Message::parse(&page).ok()?)?;
             all.push(page);
             match turn {
                 Turn::Next => {}
@@ -168,7 +156,7 @@ async fn first_answer(mut body: Limited<Body>, most: usize) -> Option<Bytes> {
         for piece in splitter.push(&bytes).ok()? {
             let Piece::Event(event) = piece else { continue };
             let Some(message) = data(&event) else { continue };
-            if Message::parse(&message).is_ok_and(|message| message.member("result").is_some()) {
+            if Message::parse(&message).is_ok_and(|message| message.is_result()) {
                 return Some(Bytes::from(message));
             }
         }

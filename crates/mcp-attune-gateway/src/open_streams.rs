@@ -15,6 +15,7 @@ use http_body::Frame;
 use hyper::service::Service;
 use mcp_attune_tower::{Media, boxed, media};
 use mcp_attune_wire::protocol::header::lowercase;
+use mcp_attune_wire::protocol::method;
 use pin_project_lite::pin_project;
 use tokio::sync::watch;
 
@@ -59,7 +60,9 @@ pub(crate) fn is_stream(method: &Method, headers: &HeaderMap) -> bool {
 fn only_listens(method: &Method, headers: &HeaderMap) -> bool {
     match *method {
         Method::GET => !headers.contains_key(lowercase::LAST_EVENT_ID),
-        Method::POST => headers.get(METHOD_HEADER).is_some_and(|method| method == "subscriptions/listen"),
+        Method::POST => {
+            headers.get(METHOD_HEADER).is_some_and(|method| method == method::SUBSCRIPTIONS_LISTEN)
+        }
         _ => false,
     }
 }

@@ -5,17 +5,19 @@
 //! 2. What is about the listeners themselves (some of `[server]` and of `[limits]`) waits for a restart, and is named, setting
 //!    by setting, each time.
 //! 3. The certificate is read again when its files have changed, and when an operator says so.
+//! 4. Locale files and templates are looked at in the same loop, after the configuration. No request does.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use http::{Request, Response};
 use hyper::service::Service;
+use mcp_attune_files::Watcher;
 use tokio::sync::Notify;
-use tokio::task::JoinSet;
+use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::Body;
 use crate::admin::Admin;
@@ -25,12 +27,10 @@ use crate::listen::{Limits, Peer, Tls};
 use crate::metrics::Meter;
 use crate::stack::{SharedState, Stack, StackFuture, stack};
 
-/// How often the file is looked at.
-const LOOK: Duration = Duration::from_secs(1);
-
 /// What a configuration says of connections and their requests.
 pub(crate) fn limits(config: &Config) -> Limits {
     let mut limits = Limits::default();
+    limits.http = config.server.http;
     limits.connections = config.limits.connections;
     limits.headers = config.limits.headers;
     limits.header_bytes = config.limits.header_bytes;
@@ -50,6 +50,7 @@ fn need_restart(running: &Config, next: &Config) -> Vec<&'static str> {
     let all = [
         ("server.listen", server.listen != other.listen),
         ("server.admin", server.admin != other.admin),
+        ("server.http", server.http != other.http),
         ("server.shutdown_delay", server.shutdown_delay != other.shutdown_delay),
         ("server.tls", server.tls.is_some() != other.tls.is_some()),
         ("limits.connections", limits.connections != others.connections),
@@ -102,7 +103,7 @@ pub(crate) fn certificate_stamps(config: &Config) -> Option<[FileStamp; 2]> {
     config.server.tls.as_ref().map(|files| [stamp(&files.cert), stamp(&files.key)])
 }
 
-/// What follows the configuration file, and the certificate.
+/// What follows all files: the configuration, the certificate, locale files and templates.
 pub(crate) struct Follow<'a> {
     pub(crate) file: Option<&'a Path>,
     /// The configuration at the start.
@@ -129,8 +130,9 @@ impl Follow<'_> {
         // Dropped, and with it the looking, when the gateway ends.
         let mut looking = self.current.look(self.tries);
         loop {
+            let follows = self.file.is_some() || self.tls.is_some() || !self.current.watcher().is_empty();
             let asked = tokio::select! {
-                () = tokio::time::sleep(LOOK), if self.file.is_some() || self.tls.is_some() => false,
+                () = tokio::time::sleep(Watcher::INTERVAL), if follows => false,
                 () = reload.notified() => true,
             };
             if let Some(file) = self.file {
@@ -150,6 +152,11 @@ impl Follow<'_> {
             if asked || settled {
                 certificate = now;
                 self.load_certificate(&config);
+            }
+            let watcher = self.current.watcher();
+            if !watcher.is_empty() {
+                // Where a disk is slow, only this loop waits for it. Should it fail, it is tried again.
+                let _ = spawn_blocking(move || watcher.refresh()).await;
             }
         }
     }
@@ -244,6 +251,11 @@ impl Current {
         self.0.read().unwrap_or_else(PoisonError::into_inner).meters()
     }
 
+    /// Returns what follows the locale files and templates of that stack.
+    fn watcher(&self) -> Watcher {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).watcher().clone()
+    }
+
     fn replace(&self, stack: Stack) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = stack;
     }
@@ -263,5 +275,20 @@ impl Service<Request<Body>> for ServeCurrent {
 
     fn call(&self, request: Request<Body>) -> StackFuture {
         self.current.0.read().unwrap_or_else(PoisonError::into_inner).answer(request, self.peer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_a_restart_changes_is_named() {
+        let config = |text: &str| Config::parse(text, "attune.toml").unwrap();
+        let running = config("");
+        assert_eq!(need_restart(&running, &config("log = 'debug'\nserver.access_log = false")), [""; 0]);
+        let next = config("server.http = 'hyper'\nserver.shutdown_delay = '9 s'\nlimits.headers = 7");
+        assert_eq!(need_restart(&running, &next), ["server.http", "server.shutdown_delay", "limits.headers"]);
+        assert_eq!(limits(&next).http, crate::config::HttpImplementation::Hyper);
     }
 }

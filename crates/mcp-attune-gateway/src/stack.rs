@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use http::{Request, uri};
 use hyper::service::Service;
+use mcp_attune_files::Watcher;
 use mcp_attune_tower::{AttuneLayer, HeldBudget, Keys, NoRandomness, Settings, random_keys, seal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -42,7 +43,7 @@ pub(crate) fn stack(config: &Config, shared: &SharedState) -> Result<Stack, Unse
     // Counts what no mount does.
     let unmounted = shared.metrics.meter("");
     let permits = Arc::new(Permits::new(config, unmounted.clone()));
-    let (mut routes, mut mounts) = (Vec::new(), Vec::new());
+    let (mut routes, mut mounts, mut watcher) = (Vec::new(), Vec::new(), Watcher::new());
     for mount in &config.mounts {
         let meter = shared.metrics.meter(&mount.name);
         // The server behind: another one over HTTP, or a program that the gateway starts.
@@ -52,7 +53,10 @@ pub(crate) fn stack(config: &Config, shared: &SharedState) -> Result<Stack, Unse
         // themselves is counted too.
         let upstream = UpstreamService::new(upstream, meter.clone());
         // The rules. They are around the endpoint only: what is beside it goes past them, as it came.
-        let rules = AttuneLayer::new(settings(config, mount, shared, upstream.upstream()));
+        let rules = AttuneLayer::new(settings(config, mount, shared, upstream.upstream(), &mut watcher));
+        // Templates that change are held against the listing that the old ones were held against.
+        let held = rules.clone();
+        watcher = watcher.then(move || held.hold_again());
         // Counts and logs every request that is for the mount, also what the rules refuse, until its answer is over.
         let (path, max_answer) = (mount.path.as_str().to_owned(), config.limits.answer);
         let mount = Mount { path, rules, upstream, meter, max_answer };
@@ -70,7 +74,7 @@ pub(crate) fn stack(config: &Config, shared: &SharedState) -> Result<Stack, Unse
     // Ends streams that never end by themselves when the gateway stops. It is outermost, because it cuts what all others
     // made of the answer.
     let layers = EndOpenStreams::new(shared.stopping.subscribe(), layers);
-    Ok(Stack { layers, servers })
+    Ok(Stack { layers, servers, watcher })
 }
 
 /// A stack that is ready to serve.
@@ -78,6 +82,8 @@ pub(crate) fn stack(config: &Config, shared: &SharedState) -> Result<Stack, Unse
 pub(crate) struct Stack {
     layers: Layers,
     servers: Vec<Arc<Mount>>,
+    /// Follows the locale files and templates of all mounts, when it is told to look.
+    watcher: Watcher,
 }
 
 /// A request that the stack is answering.
@@ -99,6 +105,11 @@ impl Stack {
             looking.spawn(Arc::clone(mount).probe());
         }
         looking
+    }
+
+    /// Returns what follows the locale files and templates of all mounts.
+    pub(crate) fn watcher(&self) -> &Watcher {
+        &self.watcher
     }
 
     /// What counts for each mount, and the mount's path.
@@ -226,12 +237,13 @@ fn session_keys(config: &Config, made: &Keys) -> Keys {
     given.next().map_or_else(|| made.clone(), |first| Keys::new(first, given).opening(made))
 }
 
-/// What the operator chose, as the layer wants it.
+/// What the operator chose, as the layer wants it; `watcher` follows the files.
 fn settings(
     config: &Config,
     mount: &config::Mount,
     shared: &SharedState,
     upstream: &dyn Upstream,
+    watcher: &mut Watcher,
 ) -> Settings {
     let mut settings = Settings::default();
     settings.seal = Some(seal(session_keys(config, &shared.keys), &mount.name));
@@ -242,7 +254,7 @@ fn settings(
     settings.introduce = false;
     settings.attach_message = upstream.is_program();
     settings.report_only = mount.headers.agree == Agreement::Report;
-    settings.offer = config.offer(Some(mount));
+    settings.offer = config.offer(Some(mount), watcher);
     settings.limits.body = config.limits.body;
     settings.limits.answer = config.limits.answer;
     settings.limits.event = config.limits.event;

@@ -1,5 +1,6 @@
 //! One request, counted when it is over.
 
+use mcp_attune_wire::protocol::method;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Instant, SystemTime};
@@ -129,7 +130,7 @@ impl Drop for Tally {
         // What the answer is in, which is not always what was chosen: nothing of it may have been translated.
         let language = account.answered_in().cloned();
         self.meter.over(method, outcome, language.as_ref().map_or("", Tag::as_str));
-        let calls = method == "tools/call";
+        let calls = method == method::TOOLS_CALL;
         if calls {
             self.meter.called(account.tool.as_ref(), outcome);
         }

@@ -13,10 +13,14 @@
     )
 )]
 
+#[cfg(feature = "programs")]
 mod environment;
 pub mod lines;
+#[cfg(feature = "programs")]
 pub mod throttle;
 
+#[cfg(feature = "programs")]
 mod stderr;
 
+#[cfg(feature = "programs")]
 pub mod process;

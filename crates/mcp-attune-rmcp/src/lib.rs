@@ -85,7 +85,7 @@ mod client;
 mod server;
 
 /// The code of the README.
-#[cfg(all(doctest, feature = "server"))]
+#[cfg(all(doctest, feature = "format", feature = "server"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp_attune::exchange::Facts;
 use mcp_attune::features::Format;
 use mcp_attune::language::Tag;
-use mcp_attune::shape::LeftOut;
+use mcp_attune::shaping::LeftOut;
 use mcp_attune_wire::reply::Reply;
 
 /// In the extensions of every answer of the layer: what became of the request. Nothing in it is the caller's own

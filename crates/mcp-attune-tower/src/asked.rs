@@ -4,14 +4,15 @@
 
 use std::sync::Arc;
 
-use mcp_attune::exchange::{Answering, Reworked};
+use mcp_attune::exchange::{Answering, Learned, Reworked};
 use mcp_attune::language::AcceptLanguage;
-use mcp_attune::plan::Effort;
+use mcp_attune::shaping::Effort;
 use mcp_attune_wire::reply::Reply;
 
 use crate::account::Account;
 use crate::failed::Failed;
 use crate::long_work;
+use crate::memo::Lesson;
 use crate::mount::Mount;
 use crate::schemas::Identity;
 use crate::told;
@@ -44,7 +45,19 @@ impl Asked {
     }
 
     fn adapt(&self, message: &[u8], effort: Effort) -> Option<Reworked> {
-        self.answering.adapt(message, effort, |learned| self.mount.learn(self.identity, learned))
+        let lookup = self.mount.memo.lookup(&self.answering, message);
+        if let Some((done, lesson)) = lookup.as_ref().and_then(|lookup| self.mount.memo.find(lookup)) {
+            self.mount.learn_again(self.identity, lesson);
+            return Some(done);
+        }
+        let mut lesson = Lesson::Nothing;
+        let learn = |learned: Learned<'_, '_>| lesson = self.mount.learn(self.identity, learned);
+        let Some(lookup) = lookup else { return self.answering.adapt(message, effort, learn) };
+        let (done, kept) = self.answering.adapt_and_keep(message, lookup.answer(), effort, learn)?;
+        if let Some(kept) = kept {
+            self.mount.memo.keep(lookup, kept, lesson);
+        }
+        Some(done)
     }
 
     /// Logs and counts what was done, on the thread that knows which request it is about.

@@ -154,8 +154,7 @@ where
     if body.size_hint().lower() > limit as u64 {
         return Err(Incomplete::TooLarge);
     }
-    let mut first: Option<Bytes> = None;
-    let mut more = Vec::new();
+    let mut whole = Pieces { first: None, more: Vec::new(), limit };
     let mut trailers = None;
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| Incomplete::Broken(error.into()))?;
@@ -166,22 +165,42 @@ where
                 continue;
             }
         };
-        let before = first.as_ref().map_or(0, Bytes::len).max(more.len());
-        if before + data.len() > limit {
+        if whole.len() + data.len() > limit {
             return Err(Incomplete::TooLarge);
         }
         held.grow(data.len()).map_err(Incomplete::Full)?;
-        // A body in one piece, which most are, is not copied.
-        match first.take() {
-            None if more.is_empty() => first = Some(data),
-            None => append(&mut more, &data, limit),
+        whole.push(data);
+    }
+    Ok((whole.into_bytes(), trailers))
+}
+
+/// The pieces of a body, put together. A body in one piece, which most are, is not copied.
+struct Pieces {
+    first: Option<Bytes>,
+    more: Vec<u8>,
+    /// No room is made for more than this.
+    limit: usize,
+}
+
+impl Pieces {
+    fn len(&self) -> usize {
+        self.first.as_ref().map_or(0, Bytes::len).max(self.more.len())
+    }
+
+    fn push(&mut self, data: Bytes) {
+        match self.first.take() {
+            None if self.more.is_empty() => self.first = Some(data),
+            None => append(&mut self.more, &data, self.limit),
             Some(before) => {
-                append(&mut more, &before, limit);
-                append(&mut more, &data, limit);
+                append(&mut self.more, &before, self.limit);
+                append(&mut self.more, &data, self.limit);
             }
         }
     }
-    Ok((first.unwrap_or_else(|| more.into()), trailers))
+
+    fn into_bytes(self) -> Bytes {
+        self.first.unwrap_or_else(|| self.more.into())
+    }
 }
 
 /// Appends, with room for as much again but never for more than the bound: a buffer that doubles on its own ends with

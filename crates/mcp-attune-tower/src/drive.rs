@@ -53,7 +53,6 @@ pub(crate) async fn drive<S: Inner>(
     let (headers, now) = (Some(Lines(&parts.headers)), Timestamp::now());
     let begun = Exchange::begin(mount.rules(), headers, &body, Features::default(), now);
     let exchange = begun.map_err(|rejected| refused(rejected, mount, account))?;
-    library::follow(&mount.settings.offer, &mount.schemas);
     let given = needs(exchange, &mut inner, mount, identity, &parts).await;
     let exchange = given.map_err(|rejected| refused(rejected, mount, account))?;
     tell(&exchange, mount, account);

@@ -6,8 +6,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mcp_attune::shape::Content;
-use mcp_attune_wire::message::Message;
+use mcp_attune::exchange::listing::parse_pages;
+use mcp_attune::shaping::Shaper;
 
 use crate::interest::Interest;
 
@@ -27,7 +27,7 @@ struct Kept {
     pages: Vec<Box<[u8]>>,
     /// Whether these are all pages.
     whole: bool,
-    content: Arc<Content>,
+    content: Arc<dyn Shaper>,
     /// What was told of the templates.
     told: Vec<String>,
 }
@@ -46,8 +46,8 @@ impl Fitting {
         let pages: Vec<&[u8]> = pages.into_iter().collect();
         // Before the check: what changes meanwhile is looked at again.
         let content = interest.content.as_ref().map(|supply| supply.content());
-        let told = interest.check(&parsed(pages.iter().copied()), whole);
-        let content = content.filter(|content| !content.tools.is_empty());
+        let told = interest.check(&parse_pages(pages.iter().copied()), whole);
+        let content = content.filter(|content| content.has_tools());
         if let Some(content) =
             content.filter(|_| pages.iter().map(|page| page.len()).sum::<usize>() <= MAX_KEPT_BYTES)
         {
@@ -62,8 +62,8 @@ impl Fitting {
         let Some(supply) = &interest.content else { return };
         let content = supply.content();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(kept) = kept.as_mut().filter(|kept| !is_same(&kept.content, &content)) else { return };
-        let pages = parsed(kept.pages.iter().map(AsRef::as_ref));
+        let Some(kept) = kept.as_mut().filter(|kept| !Arc::ptr_eq(&kept.content, &content)) else { return };
+        let pages = parse_pages(kept.pages.iter().map(AsRef::as_ref));
         let findings = content.check(&pages, kept.whole);
         for finding in findings.iter().filter(|finding| !kept.told.contains(finding)) {
             tracing::warn!("a template does not fit the server: {finding}");
@@ -71,22 +71,4 @@ impl Fitting {
         kept.told = findings;
         kept.content = content;
     }
-}
-
-fn parsed<'a>(pages: impl Iterator<Item = &'a [u8]>) -> Vec<Message<'a>> {
-    pages.filter_map(|page| Message::parse(page).ok()).collect()
-}
-
-/// Whether no template of a tool has changed.
-fn is_same(one: &Content, other: &Content) -> bool {
-    one.tools.iter().all(|(name, tool)| {
-        other.tools.get(name).is_some_and(|now| {
-            let hints = match (&tool.hints, &now.hints) {
-                (Some(before), Some(now)) => Arc::ptr_eq(before, now),
-                (None, None) => true,
-                _ => false,
-            };
-            hints && Arc::ptr_eq(&tool.templates, &now.templates)
-        })
-    })
 }

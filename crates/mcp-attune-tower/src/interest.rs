@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use mcp_attune::bind::Bindings;
-use mcp_attune::exchange::listing::{self, Page};
-use mcp_attune::shape::Supply;
+use mcp_attune::exchange::listing::{self, NotListed, Page};
+use mcp_attune::shaping::Supply;
+use mcp_attune_wire::listing::{Pages, Turn};
 use mcp_attune_wire::message::Message;
 
 use crate::tool_names::ToolNames;
@@ -25,12 +26,17 @@ pub(crate) struct Interest {
 impl Interest {
     /// Reads a page of a listing; `None` where a message is none.
     pub(crate) fn page(&self, message: &Message<'_>) -> Option<Page> {
-        let interest = listing::Interest { bindings: &self.bindings, outputs: self.content.is_some() };
-        let page = Page::read(message, interest, |name| self.names.learn(name))?;
-        for notice in &page.notices {
-            tracing::warn!("{notice}");
-        }
-        Some(page)
+        Page::read(message, self.of_listings(), |name| self.names.learn(name)).inspect(warn)
+    }
+
+    /// Reads the answer to a `tools/list` of our own, and says what to do next.
+    pub(crate) fn next_page(&self, answer: &[u8], pages: &mut Pages) -> Result<(Page, Turn), NotListed> {
+        let read = listing::read_page(answer, self.of_listings(), pages, |name| self.names.learn(name));
+        read.inspect(|(page, _)| warn(page))
+    }
+
+    fn of_listings(&self) -> listing::Interest<'_> {
+        listing::Interest { bindings: &self.bindings, outputs: self.content.is_some() }
     }
 
     /// Tells what in the configuration does not fit a listing, and returns what of it is about templates. `whole`: these are
@@ -49,14 +55,18 @@ impl Interest {
 
     /// Learns the names of the tools on a page.
     pub(crate) fn learn_names(&self, page: &[u8]) {
-        if let Ok(page) = Message::parse(page) {
-            listing::names(&page, |name| self.names.learn(name));
-        }
+        listing::names(page, |name| self.names.learn(name));
     }
 
     /// Whether there is anything that may not fit.
     pub(crate) fn checks(&self) -> bool {
         let content = self.content.as_ref();
-        !self.bindings.is_empty() || content.is_some_and(|supply| !supply.content().tools.is_empty())
+        !self.bindings.is_empty() || content.is_some_and(|supply| supply.content().has_tools())
+    }
+}
+
+fn warn(page: &Page) {
+    for notice in &page.notices {
+        tracing::warn!("{notice}");
     }
 }

@@ -54,6 +54,7 @@ impl AttuneLayer {
     /// A layer with these settings.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
+        let settings = settings.with_formatters();
         let offer = &settings.offer;
         let (bindings, content) = (offer.bindings.clone(), offer.content.clone());
         let interest = Interest { bindings, content, names: Arc::default() };
@@ -70,6 +71,14 @@ impl AttuneLayer {
         for page in pages {
             self.mount.schemas.interest().learn_names(page);
         }
+    }
+
+    /// Holds templates that have changed since against the same listing, and logs what does not fit any more. Whoever follows
+    /// templates calls this after looking at their files; where nothing changed it does nothing.
+    ///
+    /// Rules: F6.
+    pub fn hold_again(&self) {
+        self.mount.schemas.hold_again();
     }
 
     /// Learns what the server says of itself in answer to `initialize` or `server/discover`: where it negotiates content, its

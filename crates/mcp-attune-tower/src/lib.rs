@@ -8,6 +8,8 @@
 //! 4. What is no POST passes as it came.
 //! 5. With [`Settings::seal`], the ids of legacy sessions and events carry what any replica needs to serve them.
 //!
+//! 6. Locale files and templates are used as their owner has them in memory: no request looks whether they changed on a disk.
+//!
 //! The layer waits (for schemas) on tokio's clock, so it runs inside a tokio runtime.
 //!
 //! Around a plain axum handler, which learns who is calling:
@@ -51,6 +53,27 @@
 //! # assert_eq!(answer.headers()["content-language"], "en");
 //! # }
 //! ```
+//!
+//! With locale files and templates on a disk, which a [`Watcher`](https://docs.rs/mcp-attune-files) of `mcp-attune-files` follows:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use mcp_attune::language::Tag;
+//! use mcp_attune_files::{Folder, Pattern, Places, Shelves, Watcher};
+//! use mcp_attune_tower::{AttuneLayer, Settings};
+//!
+//! let folder = Arc::new(Folder::new(Pattern::new("locales/${locale}.json")?, Tag::parse("en")?));
+//! let shelves = Arc::new(Shelves::new(Places::default()));
+//! let mut settings = Settings::default();
+//! settings.offer.library = Some(folder.clone());
+//! settings.offer.content = Some(shelves.clone());
+//! let layer = AttuneLayer::new(settings);
+//! // Until it is dropped.
+//! let held = layer.clone();
+//! let _following = Watcher::new().follow(folder).follow(shelves).then(move || held.hold_again()).spawn()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![cfg_attr(
     not(test),
     warn(
@@ -90,6 +113,7 @@ mod schemas;
 // what a mount is,
 mod seal;
 mod settings;
+mod memo;
 mod mount;
 mod library;
 

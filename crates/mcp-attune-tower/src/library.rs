@@ -1,6 +1,6 @@
-//! What is read from files, without keeping a thread from other requests while a disk is slow.
+//! Locale files for one request, without keeping a thread from other requests while they are loaded.
 //!
-//! Rules: F6, L7, L8, L13.
+//! Rules: L7, L8, L13.
 
 use std::sync::Arc;
 
@@ -8,23 +8,6 @@ use mcp_attune::catalog::Locale;
 use mcp_attune::language::Tag;
 use mcp_attune::plan::Offer;
 use tokio::task::spawn_blocking;
-
-use crate::schemas::Schemas;
-
-/// Looks for files that changed, when it is time to, and lets nobody wait for it.
-pub(crate) fn follow(offer: &Offer, schemas: &Arc<Schemas>) {
-    if let Some(library) = offer.library.as_ref().filter(|library| library.is_due()) {
-        let library = library.clone();
-        drop(spawn_blocking(move || library.look()));
-    }
-    if let Some(content) = offer.content.as_ref().filter(|content| content.is_due()) {
-        let (content, schemas) = (content.clone(), Arc::clone(schemas));
-        drop(spawn_blocking(move || {
-            content.look();
-            schemas.hold_again();
-        }));
-    }
-}
 
 /// The locale files of a language.
 #[cold]

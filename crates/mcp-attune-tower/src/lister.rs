@@ -3,9 +3,8 @@
 //! Rules: H5, H10, H11.
 
 use http::{Request, StatusCode, request};
-use mcp_attune::exchange::listing::{self, Envelope, Listing, Page};
+use mcp_attune::exchange::listing::{Envelope, Listing, NotListed, Page};
 use mcp_attune_wire::listing::{MAX_ITEMS, MAX_PAGES, Pages, Turn};
-use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::method::TOOLS_LIST;
 
 use crate::body::{Incomplete, collect, full};
@@ -33,7 +32,7 @@ pub(crate) struct Lister<S> {
 impl<S: Inner> Lister<S> {
     pub(crate) fn new(inner: S, mount: &Mount, parts: &request::Parts, envelope: Envelope) -> Self {
         let mut head = parts.clone();
-        lines::change(&mut head.headers, listing::headers());
+        lines::change(&mut head.headers, envelope.headers());
         let (limits, interest) = (mount.settings.limits, mount.schemas.interest().clone());
         let held = mount.settings.held.clone();
         Self { inner, head, envelope, limits, held, interest }
@@ -82,12 +81,10 @@ impl<S: Inner> Lister<S> {
     }
 
     fn page_of(&self, body: &[u8], pages: &mut Pages) -> Result<(Page, Turn), Listed> {
-        let message = Message::parse(body).map_err(|_| Listed::Never)?;
-        match (self.interest.page(&message), message.member("result")) {
-            (Some(page), Some(result)) => Ok((page, pages.take(result))),
-            _ if listing::is_internal_error(&message) => Err(Listed::Failed),
-            _ => Err(Listed::Never),
-        }
+        self.interest.next_page(body, pages).map_err(|why| match why {
+            NotListed::NotNow => Listed::Failed,
+            NotListed::Never => Listed::Never,
+        })
     }
 
     fn page_of_stream(&self, body: &[u8], pages: &mut Pages) -> Result<(Page, Turn), Listed> {

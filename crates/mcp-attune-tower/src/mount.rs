@@ -5,10 +5,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcp_attune::exchange::{Learned, Rules};
-use mcp_attune::shape::Content;
-use mcp_attune_wire::message::Message;
+use mcp_attune::exchange::{Learned, Rules, negotiates_content};
+use mcp_attune::shaping::Shaper;
 
+use crate::memo::{Lesson, ListingMemo};
 use crate::schemas::{Identity, Schemas};
 use crate::settings::Settings;
 
@@ -17,13 +17,15 @@ use crate::settings::Settings;
 pub(crate) struct Mount {
     pub(crate) settings: Settings,
     pub(crate) schemas: Arc<Schemas>,
+    /// Listings that were adapted before.
+    pub(crate) memo: ListingMemo,
     /// Whether the server negotiates content itself, as far as it has said.
     negotiates: AtomicBool,
 }
 
 impl Mount {
     pub(crate) fn new(settings: Settings, schemas: Arc<Schemas>) -> Self {
-        Self { settings, schemas, negotiates: AtomicBool::default() }
+        Self { settings, schemas, memo: ListingMemo::default(), negotiates: AtomicBool::default() }
     }
 
     /// What holds for a request that comes now.
@@ -41,19 +43,37 @@ impl Mount {
     }
 
     /// How answers are shaped, if they are.
-    fn content(&self) -> Option<Arc<Content>> {
+    fn content(&self) -> Option<Arc<dyn Shaper>> {
         let supply = self.settings.offer.content.as_ref()?;
         (!self.negotiates.load(Ordering::Relaxed)).then(|| supply.content())
     }
 
     /// Learns from a message of an answer.
-    pub(crate) fn learn(&self, identity: Identity, learned: Learned<'_, '_>) {
+    pub(crate) fn learn(&self, identity: Identity, learned: Learned<'_, '_>) -> Lesson {
         match learned {
-            Learned::Tools(listing) => self.schemas.learn(identity, listing),
+            Learned::Tools(listing) => match self.schemas.learn(identity, listing) {
+                Some((listing, public)) => Lesson::Tools(listing, public),
+                None => Lesson::Nothing,
+            },
             // Listings that pass by are learned from where they are whole.
-            Learned::MoreTools(_) => {}
-            Learned::ToolsChanged => self.schemas.forget(identity),
-            Learned::Negotiates(said) => self.greeted(said),
+            Learned::MoreTools(_) => Lesson::Nothing,
+            Learned::ToolsChanged => {
+                self.schemas.forget(identity);
+                Lesson::Nothing
+            }
+            Learned::Negotiates(said) => {
+                self.greeted(said);
+                Lesson::Negotiates(said)
+            }
+        }
+    }
+
+    /// Learns from an answer what was learned from the same one before.
+    pub(crate) fn learn_again(&self, identity: Identity, lesson: Lesson) {
+        match lesson {
+            Lesson::Nothing => {}
+            Lesson::Tools(listing, public) => self.schemas.learn_again(identity, listing, public),
+            Lesson::Negotiates(said) => self.greeted(said),
         }
     }
 
@@ -69,8 +89,7 @@ impl Mount {
 
     /// Learns from an answer to `initialize` or `server/discover`.
     pub(crate) fn greeted_with(&self, answer: &[u8]) {
-        let said = Message::parse(answer).ok().and_then(|answer| mcp_attune::shape::negotiates(&answer));
-        if let Some(said) = said {
+        if let Some(said) = negotiates_content(answer) {
             self.greeted(said);
         }
     }

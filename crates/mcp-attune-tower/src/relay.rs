@@ -4,6 +4,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use mcp_attune::exchange::listing::is_last_page;
 use mcp_attune::exchange::{Rejection, pipe::Pipe, reword};
 use mcp_attune::plan::Offer;
 use mcp_attune_wire::agree::Policy;
@@ -12,6 +13,7 @@ use mcp_attune_wire::reply::Reply;
 
 use crate::account::Account;
 use crate::interest::Interest;
+use crate::settings::set_formatters;
 use crate::told;
 
 pub use mcp_attune::exchange::pipe::{Back, Sent};
@@ -27,7 +29,8 @@ pub struct Relay {
 impl Relay {
     /// The rules for one pipe. `most` requests may wait for their answers.
     #[must_use]
-    pub fn new(offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
+    pub fn new(mut offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
+        set_formatters(&mut offer);
         let (bindings, content) = (offer.bindings.clone(), offer.content.clone());
         let unchecked = Some(Interest { bindings, content, ..Interest::default() });
         Self { pipe: Pipe::new(offer, policy, report_only, most), unchecked }
@@ -39,7 +42,6 @@ impl Relay {
     ///
     /// What cannot be read in one way, has no envelope, or is one request too many.
     pub fn onward<'l>(&mut self, line: &'l [u8]) -> Result<Sent<'l>, Reply> {
-        self.follow();
         let sent = self.pipe.onward(line, Timestamp::now()).map_err(refused)?;
         told::exchange(&sent.facts, Some(&sent.caller), self.pipe.offer());
         told::features(&sent.caller);
@@ -49,24 +51,12 @@ impl Relay {
         Ok(sent)
     }
 
-    /// Looks for files that changed, when it is time to. There is one client, and nobody else waits meanwhile.
-    fn follow(&self) {
-        let offer = self.pipe.offer();
-        if let Some(library) = offer.library.as_ref().filter(|library| library.is_due()) {
-            library.look();
-        }
-        if let Some(content) = offer.content.as_ref().filter(|content| content.is_due()) {
-            content.look();
-        }
-    }
-
     /// A line of the server.
     pub fn back<'l>(&mut self, line: &'l [u8]) -> Back<'l> {
         let Self { pipe, unchecked } = self;
         let learn = |page: &Message<'_>| {
-            let whole = page.member("result").is_some_and(|result| result.member("nextCursor").is_none());
             if let Some(interest) = unchecked.take() {
-                interest.check(std::slice::from_ref(page), whole);
+                interest.check(std::slice::from_ref(page), is_last_page(page));
             }
         };
         pipe.back(line, learn, |message| {
@@ -74,6 +64,12 @@ impl Relay {
                 told::shaped(told, &Account::default());
             }
         })
+    }
+
+    /// The answer to a line that the server could not read after all, and that it will not answer: `None` where the line
+    /// waits for none. It is forgotten.
+    pub fn refuse(&mut self, line: &[u8], why: &dyn fmt::Display) -> Option<Reply> {
+        self.pipe.refuse(line, why)
     }
 
     /// Forgets a request that was answered in another way; `id` as written.
@@ -298,8 +294,8 @@ mod tests {
 
     /// The rules for what an operator wrote for `t`, with German files.
     fn attuned() -> Relay {
-        use mcp_attune::shape::template::{Template, Templates};
-        use mcp_attune::shape::{Content, Tool};
+        use mcp_attune_shape::template::{Template, Templates};
+        use mcp_attune_shape::{Content, Tool};
         let german = r#"{"messages":{"a":{"source":"Working","text":"In Arbeit"}}}"#;
         let templates = Templates::new([Template::compile("md", "{{ city }} is cold").unwrap()]);
         let tool = Tool { templates: templates.into(), ..Tool::default() };

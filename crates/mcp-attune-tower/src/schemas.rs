@@ -317,16 +317,21 @@ impl Schemas {
         Err(known)
     }
 
-    /// Learns from a listing that passes by, if it is whole.
-    pub(crate) fn learn(&self, identity: Identity, answer: &Message<'_>) {
+    /// Learns from a listing that passes by, if it is whole: what it says, and whether everybody gets the same.
+    pub(crate) fn learn(&self, identity: Identity, answer: &Message<'_>) -> Option<(Arc<Listing>, bool)> {
         let page = self.interest.page(answer);
         if let Some(page) = page.as_ref().filter(|_| self.interest.checks()) {
             self.hold([answer.text().as_bytes()], page.next.is_none());
         }
-        let Some(page) = page.filter(|page| page.next.is_none()) else { return };
+        let page = page.filter(|page| page.next.is_none())?;
         let mut listing = Listing::default();
         listing.add(&page);
-        self.state().keep(identity, listing, page.public);
+        Some((self.state().keep(identity, listing, page.public), page.public))
+    }
+
+    /// The same for a listing that was learned from before.
+    pub(crate) fn learn_again(&self, identity: Identity, listing: Arc<Listing>, public: bool) {
+        self.state().keep_shared(identity, listing, public);
     }
 
     /// Holds bindings and templates against the first listing that comes. `whole`: these are all of its pages. Rules: C9, F6.
@@ -409,6 +414,11 @@ impl State {
 
     fn keep(&mut self, identity: Identity, listing: Listing, public: bool) -> Arc<Listing> {
         let listing = self.shared(listing);
+        self.keep_shared(identity, listing.clone(), public);
+        listing
+    }
+
+    fn keep_shared(&mut self, identity: Identity, listing: Arc<Listing>, public: bool) {
         for tool in listing.declaring() {
             if self.declaring.len() < MAX_DECLARING {
                 self.declaring.insert(hash_of_name(tool));
@@ -418,11 +428,10 @@ impl State {
             self.public = Some((listing.clone(), Instant::now()));
         }
         let _ = self.flight(identity);
-        self.set(identity, Some(listing.clone()));
+        self.set(identity, Some(listing));
         while self.entries.len() > 1 && self.weights.total > MAX_WEIGHT {
             self.evict(1);
         }
-        listing
     }
 
     /// Puts a listing in the place of the one that an identity has.

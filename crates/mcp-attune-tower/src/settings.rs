@@ -57,6 +57,28 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// Lets dates and numbers be written as the readers of each locale write them, where this crate was built with the data
+    /// for it and nothing else was set.
+    pub(crate) fn with_formatters(mut self) -> Self {
+        set_formatters(&mut self.offer);
+        self
+    }
+}
+
+/// The same for an offer alone.
+#[cfg(feature = "format")]
+pub(crate) fn set_formatters(offer: &mut Offer) {
+    let default = offer.tags().into_iter().next();
+    offer.formatters.get_or_insert_with(|| {
+        default.as_ref().map_or_else(mcp_attune_format::english, mcp_attune_format::formatters)
+    });
+}
+
+/// Without the data of locales, plain forms are used.
+#[cfg(not(feature = "format"))]
+pub(crate) fn set_formatters(_: &mut Offer) {}
+
 /// How large things may be, in bytes. Rules: G4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]

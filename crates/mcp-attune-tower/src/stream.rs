@@ -24,36 +24,14 @@ pin_project! {
     pub(crate) struct Events<B> {
         #[pin]
         inner: B,
-        splitter: Splitter,
-        held: Held,
-        asked: Asked,
-        ready: VecDeque<Bytes>,
-        // What came behind an event that takes long.
-        waiting: VecDeque<Piece>,
-        // An event that takes long.
-        long: Option<LongEvent>,
-        // What is said at the end, behind all events.
-        last: Option<Bytes>,
-        broken: Option<Failed>,
-        ended: bool,
+        adapter: EventAdapter,
     }
 }
 
 impl<B> Events<B> {
     /// `asked` is what the stream answers.
     pub(crate) fn new(inner: B, asked: Asked, limit: usize, held: Held) -> Self {
-        Self {
-            inner,
-            splitter: Splitter::new(limit),
-            held,
-            asked,
-            ready: VecDeque::new(),
-            waiting: VecDeque::new(),
-            long: None,
-            last: None,
-            broken: None,
-            ended: false,
-        }
+        Self { inner, adapter: EventAdapter::new(asked, limit, held) }
     }
 }
 
@@ -71,72 +49,126 @@ where
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let mut this = self.project();
         loop {
-            if let Some(bytes) = this.ready.pop_front() {
+            if let Some(bytes) = ready!(this.adapter.poll_adapted(cx)) {
                 return Poll::Ready(Some(Ok(Frame::data(bytes))));
             }
-            if let Some(long) = this.long {
-                let event = ready!(long.as_mut().poll(cx));
-                *this.long = None;
-                this.ready.push_back(sealed(this.asked, event));
-                continue;
+            if this.adapter.ended {
+                return Poll::Ready(this.adapter.last_frame());
             }
-            if !this.waiting.is_empty() {
-                let (done, long) = together(this.asked, this.waiting);
-                this.ready.extend(done);
-                *this.long = long;
-                continue;
-            }
-            if let Some(last) = this.last.take() {
-                return Poll::Ready(Some(Ok(Frame::data(last))));
-            }
-            if let Some(failed) = this.broken.take() {
-                return Poll::Ready(Some(Err(failed.into())));
-            }
-            if *this.ended {
-                return Poll::Ready(None);
-            }
-            let failed = match ready!(this.inner.as_mut().poll_frame(cx)) {
+            let taken = match ready!(this.inner.as_mut().poll_frame(cx)) {
                 Some(Ok(frame)) => match frame.into_data() {
-                    Ok(bytes) => match this.splitter.push(&bytes) {
-                        Ok(pieces) => {
-                            this.waiting.extend(pieces);
-                            match this.held.set(this.splitter.held()) {
-                                Ok(()) => continue,
-                                Err(full) => Failed { status: 503, what: full.to_string() },
-                            }
-                        }
-                        Err(error) => {
-                            let failed = Failed { status: 502, what: error.to_string() };
-                            this.waiting.extend(error.before);
-                            failed
-                        }
-                    },
-                    // Trailers: nothing after them.
-                    Err(mut frame) => {
-                        if let Some(trailers) =
-                            frame.trailers_mut().filter(|_| this.asked.answering.edits_events())
-                        {
-                            forget_old_bytes(trailers);
-                        }
-                        return Poll::Ready(Some(Ok(frame)));
-                    }
+                    Ok(bytes) => this.adapter.push(&bytes),
+                    // Nothing comes after trailers.
+                    Err(frame) => return Poll::Ready(Some(Ok(this.adapter.trailers(frame)))),
                 },
-                Some(Err(error)) => Failed::of(&error.into()),
+                Some(Err(error)) => Err(Failed::of(&error.into())),
                 None => {
-                    *this.ended = true;
-                    this.ready.extend(this.splitter.finish());
-                    continue;
+                    this.adapter.finish();
+                    Ok(())
                 }
             };
-            // What was held of an unfinished event is dropped: half a message helps nobody.
-            *this.ended = true;
-            this.asked.account.fail();
-            match this.asked.answering.failed(failed.status, &failed) {
-                Some(reply) => *this.last = Some(format!("data: {}\n\n", reply.body).into()),
-                // No request waits here for an error; a stream that is cut can be resumed once more.
-                None => *this.broken = Some(failed),
+            if let Err(failed) = taken {
+                this.adapter.fail(failed);
             }
         }
+    }
+}
+
+/// Adapts the events of one stream: takes the bytes that come, and gives those that go on.
+struct EventAdapter {
+    splitter: Splitter,
+    held: Held,
+    asked: Asked,
+    ready: VecDeque<Bytes>,
+    /// What came behind an event that takes long.
+    waiting: VecDeque<Piece>,
+    /// An event that takes long.
+    long: Option<LongEvent>,
+    /// What is said at the end, behind all events.
+    last: Option<Bytes>,
+    broken: Option<Failed>,
+    /// Whether no more bytes are taken.
+    ended: bool,
+}
+
+impl EventAdapter {
+    fn new(asked: Asked, limit: usize, held: Held) -> Self {
+        Self {
+            splitter: Splitter::new(limit),
+            held,
+            asked,
+            ready: VecDeque::new(),
+            waiting: VecDeque::new(),
+            long: None,
+            last: None,
+            broken: None,
+            ended: false,
+        }
+    }
+
+    /// Returns the next bytes that go on, or `None` where all events that came have gone.
+    fn poll_adapted(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        loop {
+            if let Some(bytes) = self.ready.pop_front() {
+                return Poll::Ready(Some(bytes));
+            }
+            if let Some(long) = &mut self.long {
+                let event = ready!(long.as_mut().poll(cx));
+                self.long = None;
+                self.ready.push_back(sealed(&self.asked, event));
+            } else if self.waiting.is_empty() {
+                return Poll::Ready(None);
+            } else {
+                let (done, long) = together(&self.asked, &mut self.waiting);
+                self.ready.extend(done);
+                self.long = long;
+            }
+        }
+    }
+
+    /// Takes bytes of the stream.
+    fn push(&mut self, bytes: &Bytes) -> Result<(), Failed> {
+        match self.splitter.push(bytes) {
+            Ok(pieces) => self.waiting.extend(pieces),
+            Err(error) => {
+                let failed = Failed { status: 502, what: error.to_string() };
+                self.waiting.extend(error.before);
+                return Err(failed);
+            }
+        }
+        let held = self.held.set(self.splitter.held());
+        held.map_err(|full| Failed { status: 503, what: full.to_string() })
+    }
+
+    /// Takes the end of the stream.
+    fn finish(&mut self) {
+        self.ended = true;
+        self.ready.extend(self.splitter.finish());
+    }
+
+    /// Ends the stream with a failure. What was held of an unfinished event is dropped: half a message helps nobody.
+    fn fail(&mut self, failed: Failed) {
+        self.ended = true;
+        self.asked.account.fail();
+        match self.asked.answering.failed(failed.status, &failed) {
+            Some(reply) => self.last = Some(format!("data: {}\n\n", reply.body).into()),
+            // No request waits here for an error; a stream that is cut can be resumed once more.
+            None => self.broken = Some(failed),
+        }
+    }
+
+    /// Returns what is left to be said when all events have gone: why the stream failed.
+    fn last_frame(&mut self) -> Option<Result<Frame<Bytes>, BoxError>> {
+        let last = self.last.take().map(|last| Ok(Frame::data(last)));
+        last.or_else(|| self.broken.take().map(|failed| Err(failed.into())))
+    }
+
+    /// Returns trailers without what described bytes that may have changed.
+    fn trailers(&self, mut frame: Frame<Bytes>) -> Frame<Bytes> {
+        if let Some(trailers) = frame.trailers_mut().filter(|_| self.asked.answering.edits_events()) {
+            forget_old_bytes(trailers);
+        }
+        frame
     }
 }
 

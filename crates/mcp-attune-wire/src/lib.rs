@@ -31,7 +31,10 @@ pub mod hop;
 pub mod message;
 
 pub mod context;
+pub mod correlate;
+pub mod handshake;
 pub mod listing;
+pub mod multiplex;
 pub mod schema;
 
 pub mod mirror;

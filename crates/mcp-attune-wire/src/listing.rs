@@ -28,6 +28,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::json::{Type, Value};
+use crate::message::Message;
 use crate::protocol::method;
 
 /// How many pages a listing may have.
@@ -149,6 +150,13 @@ impl Pages {
         self.cursor().map_or_else(|| String::from("{}"), |cursor| format!("{{\"cursor\":{cursor}}}"))
     }
 
+    /// Takes an answer, and says what to do next; `None` where the answer holds no list of such items.
+    pub fn take_answer(&mut self, answer: &Message<'_>) -> Option<Turn> {
+        let result = answer.member("result")?;
+        result.member(self.member?).filter(|items| items.kind() == Type::Array)?;
+        Some(self.take(result))
+    }
+
     /// Takes the `result` of the answer, and says what to do next.
     pub fn take(&mut self, result: Value<'_>) -> Turn {
         let items = self.member.and_then(|member| result.member(member));
@@ -239,6 +247,18 @@ mod tests {
         assert_eq!(take(&mut pages, page), Turn::Done);
         assert_eq!(take(&mut pages, page), Turn::Endless(Endless::Bytes(29)));
         assert_eq!(pages.bytes(), 30);
+    }
+
+    #[test]
+    fn an_answer_without_a_list_is_no_page() {
+        let take =
+            |answer: &str| Pages::new("tools/list").take_answer(&Message::parse(answer.as_bytes()).unwrap());
+        let next = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[],"nextCursor":"1"}}"#;
+        assert_eq!(take(next), Some(Turn::Next));
+        assert_eq!(take(r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#), Some(Turn::Done));
+        assert_eq!(take(r#"{"jsonrpc":"2.0","id":1,"result":{"tools":{}}}"#), None);
+        assert_eq!(take(r#"{"jsonrpc":"2.0","id":1,"result":{"prompts":[]}}"#), None);
+        assert_eq!(take(r#"{"jsonrpc":"2.0","id":1,"error":{"tools":[]}}"#), None);
     }
 
     #[test]

@@ -22,13 +22,16 @@ use crate::json::{Span, Text, Type, Value, WHITE, splice};
 use crate::protocol::method;
 use crate::scan::fold::{self, Found, KnownName};
 use crate::scan::{Name, Scanner, Wanted};
+use result::ResultMember;
 
 pub use crate::json::Overlap;
 pub use crate::protocol::meta;
 pub use crate::scan::{Fault, MAX_DEPTH, Unreadable};
 pub use owned::OwnedMessage;
+pub use result::ResultParts;
 
 mod owned;
+mod result;
 
 /// The members that the rules read, in the three objects where MCP gives them a meaning. A name that differs from one of
 /// these only in case is refused (H18), so a member that is read anywhere must stand here.
@@ -100,6 +103,7 @@ enum Place {
     Params,
     Meta,
     Arguments,
+    Result,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -130,6 +134,8 @@ pub struct Message<'a> {
     members: Vec<Member>,
     /// Which of them are `_meta`'s and which are the arguments': most lookups are for these.
     within: Within,
+    /// The elements of a result's `content`.
+    content: Vec<Span>,
     known: Known,
 }
 
@@ -138,6 +144,7 @@ pub struct Message<'a> {
 struct Within {
     meta: Range<usize>,
     arguments: Range<usize>,
+    result: Range<usize>,
 }
 
 /// The members that say what kind of message it is.
@@ -187,19 +194,20 @@ impl<'a> Message<'a> {
         #[cfg(feature = "count-readings")]
         crate::readings::count();
         let mut scanner = Scanner::new(body)?;
-        let mut members = Vec::new();
+        let (mut members, mut content) = (Vec::new(), Vec::new());
         let (mut within, mut known) = (Within::default(), Known::default());
         let first = scanner.peek()?;
         if first == b'{' {
             members.reserve(16);
-            read_message(&mut scanner, &mut members, &mut within, &mut known)?;
+            let mut parts = Parts { members: &mut members, within: &mut within, content: &mut content };
+            read_message(&mut scanner, &mut parts, &mut known)?;
         } else {
             scanner.value()?;
         }
         scanner.finish()?;
         let text = scanner.text();
         let kind = if first == b'[' { Kind::Batch } else { known.kind(text) };
-        Ok(Self { text, kind, members, within, known })
+        Ok(Self { text, kind, members, within, content, known })
     }
 
     /// Refuses names that a parser which ignores case would take for others: in the message, in its `params` and in their
@@ -241,7 +249,7 @@ impl<'a> Message<'a> {
             Place::Message => Some(&known::MESSAGE),
             Place::Params => Some(&known::PARAMS),
             Place::Meta => Some(&known::META),
-            Place::Arguments => None,
+            Place::Arguments | Place::Result => None,
         }
     }
 
@@ -294,6 +302,41 @@ impl<'a> Message<'a> {
         method::ALL.get(found).copied()
     }
 
+    /// Whether it has a `result`, as an answer to a request that succeeded.
+    #[must_use]
+    pub fn is_result(&self) -> bool {
+        self.member("result").is_some()
+    }
+
+    /// Whether it has an `error`, as an answer to a request that failed.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.member("error").is_some()
+    }
+
+    /// The code of its `error`; `None` where it has no error, or that has no code.
+    #[must_use]
+    pub fn error_code(&self) -> Option<i32> {
+        self.member("error")?.member("code")?.raw().parse().ok()
+    }
+
+    /// The messages of a batch, as far as they can be read one by one; `None` where it is no batch.
+    ///
+    /// ```
+    /// use mcp_attune_wire::message::Message;
+    ///
+    /// let batch = br#"[{"jsonrpc":"2.0","method":"a"}, {"jsonrpc":"2.0","id":1,"method":"b"}]"#;
+    /// let messages = Message::parse(batch)?.batch().unwrap();
+    /// assert!(messages.iter().map(|message| message.method().unwrap()).all(|method| method.is("a") || method.is("b")));
+    /// assert!(messages.iter().all(|message| message.batch().is_none()));
+    /// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+    /// ```
+    #[must_use]
+    pub fn batch(&self) -> Option<Vec<Self>> {
+        let read = |part: Value<'a>| Message::parse(part.raw().as_bytes()).ok();
+        (self.kind == Kind::Batch).then(|| self.body().elements().filter_map(read).collect())
+    }
+
     /// A member of the message itself, such as `params` or a sibling `clientContext`.
     #[must_use]
     #[inline]
@@ -342,6 +385,31 @@ impl<'a> Message<'a> {
         members.map(|member| (member.name.text(self.text), self.value(member)))
     }
 
+    /// The members of `result`, in the order they stand in: found while the message was read, so that nobody has to go over
+    /// a large result again to look into it.
+    pub fn result_members(&self) -> impl Iterator<Item = (Text<'a>, Value<'a>)> {
+        let members = self.members(Place::Result).iter();
+        members.map(|member| (member.name.text(self.text), self.value(member)))
+    }
+
+    /// The result taken apart; `None` where there is none.
+    #[must_use]
+    pub fn result_parts(&self) -> Option<ResultParts<'a>> {
+        let result = self.member("result")?;
+        let part = |member: &Member| ResultMember {
+            start: member.name.start(),
+            name: member.name.text(self.text),
+            value: self.value(member),
+        };
+        let members = self.members(Place::Result).iter().map(part).collect();
+        Some(ResultParts::new(result, members, self.result_content().collect()))
+    }
+
+    /// The elements of `result.content`, found in the same way; none where it is no array.
+    pub fn result_content(&self) -> impl Iterator<Item = Value<'a>> {
+        self.content.iter().map(|place| Value::new(self.text, *place))
+    }
+
     /// The body with the values at these spans replaced and every other byte as it was.
     ///
     /// Spans may be given in any order. One that overlaps an earlier one, or lies outside the body, changes
@@ -371,6 +439,7 @@ impl<'a> Message<'a> {
             Place::Message | Place::Params => return &self.members,
             Place::Meta => &self.within.meta,
             Place::Arguments => &self.within.arguments,
+            Place::Result => &self.within.result,
         };
         self.members.get(within.clone()).unwrap_or_default()
     }
@@ -405,21 +474,53 @@ impl<'a> Message<'a> {
     }
 }
 
+/// What is found on the way through a message.
+struct Parts<'p> {
+    members: &'p mut Vec<Member>,
+    within: &'p mut Within,
+    content: &'p mut Vec<Span>,
+}
+
 fn read_message(
     scanner: &mut Scanner<'_>,
-    members: &mut Vec<Member>,
-    within: &mut Within,
+    parts: &mut Parts<'_>,
     known: &mut Known,
 ) -> Result<(), Unreadable> {
-    let wanted = Wanted::new("params");
+    let (params, result) = (Wanted::new("params"), Wanted::new("result"));
     scanner.object(&mut |scanner, name| {
-        let is_params = name.is(&wanted, scanner.text()) && scanner.peek()? == b'{';
-        let value = if is_params { read_params(scanner, members, within)? } else { scanner.value()? };
+        let is = |wanted| name.is(wanted, scanner.text());
+        let (is_params, is_result) = (is(&params), is(&result));
+        let value = match () {
+            () if is_params && scanner.peek()? == b'{' => read_params(scanner, parts.members, parts.within)?,
+            () if is_result && scanner.peek()? == b'{' => read_result(scanner, parts)?,
+            () => scanner.value()?,
+        };
         known.note(name, scanner.text(), value);
-        members.push(Member { name, value, place: Place::Message });
+        parts.members.push(Member { name, value, place: Place::Message });
         Ok(())
     })?;
     Ok(())
+}
+
+fn read_result(scanner: &mut Scanner<'_>, parts: &mut Parts<'_>) -> Result<Span, Unreadable> {
+    let content = Wanted::new("content");
+    let first = parts.members.len();
+    let value = scanner.object(&mut |scanner, name| {
+        let is_content = name.is(&content, scanner.text()) && scanner.peek()? == b'[';
+        let value = if is_content {
+            scanner.array(|scanner| {
+                let block = scanner.value()?;
+                parts.content.push(block);
+                Ok(())
+            })?
+        } else {
+            scanner.value()?
+        };
+        parts.members.push(Member { name, value, place: Place::Result });
+        Ok(())
+    })?;
+    parts.within.result = first..parts.members.len();
+    Ok(value)
 }
 
 fn read_params(

@@ -38,6 +38,7 @@ use crate::header::{self, encode};
 use crate::json::{Text, Type, Value};
 use crate::message::{Message, meta};
 use crate::number::{Integer, integer};
+use crate::protocol::method;
 use crate::schema::Declared;
 
 /// The member of `params` that `Mcp-Name` mirrors, for the methods that have one.
@@ -46,9 +47,9 @@ use crate::schema::Declared;
 #[must_use]
 pub fn name_key(method: Text<'_>) -> Option<&'static str> {
     match method.decode().as_deref() {
-        Some("tools/call" | "prompts/get") => Some("name"),
-        Some("resources/read") => Some("uri"),
-        Some("tasks/get" | "tasks/update" | "tasks/cancel") => Some("taskId"),
+        Some(method::TOOLS_CALL | method::PROMPTS_GET) => Some("name"),
+        Some(method::RESOURCES_READ) => Some("uri"),
+        Some(method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL) => Some("taskId"),
         _ => None,
     }
 }
@@ -74,7 +75,7 @@ pub fn headers<'a>(message: &Message<'a>, declared: Option<&'a Declared>) -> Vec
         headers.push((header::ACCEPT_LANGUAGE, language));
     }
     if let Some(declared) =
-        declared.filter(|_| message.method().is_some_and(|method| method.is("tools/call")))
+        declared.filter(|_| message.method().is_some_and(|method| method.is(method::TOOLS_CALL)))
     {
         for (declaration, value) in declared.iter().zip(declared.values(message)) {
             if let Some(text) = value.and_then(travelling_text) {

@@ -27,6 +27,7 @@ use core::time::Duration;
 use mcp_attune_wire::document::Document;
 use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::Message;
+use mcp_attune_wire::protocol::method;
 
 /// How long an answer is kept at most.
 pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
@@ -65,12 +66,12 @@ impl Hint {
 pub fn may_keep(method: &str) -> bool {
     matches!(
         method,
-        "server/discover"
-            | "tools/list"
-            | "prompts/list"
-            | "resources/list"
-            | "resources/templates/list"
-            | "resources/read"
+        method::SERVER_DISCOVER
+            | method::TOOLS_LIST
+            | method::PROMPTS_LIST
+            | method::RESOURCES_LIST
+            | method::RESOURCES_TEMPLATES_LIST
+            | method::RESOURCES_READ
     )
 }
 
@@ -118,10 +119,10 @@ impl Change {
     #[must_use]
     pub fn read(message: &Message<'_>) -> Option<Self> {
         match message.known_method()? {
-            "notifications/tools/list_changed" => Some(Self::Tools),
-            "notifications/prompts/list_changed" => Some(Self::Prompts),
-            "notifications/resources/list_changed" => Some(Self::Resources),
-            "notifications/resources/updated" => {
+            method::TOOLS_LIST_CHANGED => Some(Self::Tools),
+            method::PROMPTS_LIST_CHANGED => Some(Self::Prompts),
+            method::RESOURCES_LIST_CHANGED => Some(Self::Resources),
+            method::RESOURCES_UPDATED => {
                 let uri = message.param("uri")?.text()?.decode()?;
                 Some(Self::Resource(uri.as_ref().into()))
             }
@@ -133,13 +134,13 @@ impl Change {
     #[must_use]
     pub fn undoes(&self, method: &str, params: &str) -> bool {
         match self {
-            Self::Tools => method == "tools/list",
-            Self::Prompts => method == "prompts/list",
-            Self::Resources => matches!(method, "resources/list" | "resources/templates/list"),
+            Self::Tools => method == method::TOOLS_LIST,
+            Self::Prompts => method == method::PROMPTS_LIST,
+            Self::Resources => matches!(method, method::RESOURCES_LIST | method::RESOURCES_TEMPLATES_LIST),
             Self::Resource(uri) => {
                 let of = |params: &Document<'_>| params.member("uri")?.text().map(|text| text.is(uri));
                 let same = || Document::parse(params.as_bytes()).ok().as_ref().and_then(of);
-                method == "resources/read" && same() != Some(false)
+                method == method::RESOURCES_READ && same() != Some(false)
             }
         }
     }

@@ -11,16 +11,16 @@ use std::borrow::Cow;
 use mcp_attune_wire::json::Span;
 use mcp_attune_wire::message::Message;
 
-/// A change: what stands in this place instead.
-pub(crate) type Edit<'t> = (Span, Cow<'t, str>);
+/// One edit: the text that replaces this place.
+pub type Edit<'t> = (Span, Cow<'t, str>);
 
 /// All changes of one message, in the order of their places. No two overlap.
 #[derive(Debug, Default)]
-pub(crate) struct Edits<'t>(Vec<Edit<'t>>);
+pub struct Edits<'t>(Vec<Edit<'t>>);
 
 impl<'t> Edits<'t> {
     /// Adds the edits of a later step.
-    pub(crate) fn add_step(&mut self, mut step: Vec<Edit<'t>>) {
+    pub fn add_step(&mut self, mut step: Vec<Edit<'t>>) {
         if !self.0.is_empty() {
             step.retain(|(place, _)| self.is_free(*place));
         }
@@ -31,23 +31,28 @@ impl<'t> Edits<'t> {
     }
 
     /// Whether no earlier step has changed anything in a place.
-    pub(crate) fn is_free(&self, place: Span) -> bool {
+    #[must_use]
+    pub fn is_free(&self, place: Span) -> bool {
         let next = self.0.partition_point(|(edited, _)| edited.end() <= place.start());
         // Of an insertion at the end of the place, or at its start, it is no part.
         self.0.get(next).is_none_or(|(edited, _)| edited.start() >= place.end())
     }
 
     /// Whether an earlier step inserts something at the very place where a later one would.
-    pub(crate) fn inserts_at(&self, place: Span) -> bool {
+    #[must_use]
+    pub fn inserts_at(&self, place: Span) -> bool {
         self.0.binary_search_by_key(&place, |(edited, _)| *edited).is_ok()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing changes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The message with all edits; `None` where nothing changes.
-    pub(crate) fn apply(&self, message: &Message<'_>) -> Option<String> {
+    #[must_use]
+    pub fn apply(&self, message: &Message<'_>) -> Option<String> {
         if self.is_empty() {
             return None;
         }

@@ -12,8 +12,8 @@
 
 pub mod quoted;
 
-mod edits;
-mod near;
+pub mod edits;
+pub mod near;
 
 pub mod features;
 pub mod language;
@@ -31,8 +31,7 @@ pub mod catalog;
 pub mod localize;
 pub mod words;
 
-pub mod bundle;
-pub mod shape;
+pub mod shaping;
 
 pub mod caller;
 

@@ -11,6 +11,7 @@
 
 use mcp_attune_wire::json::{Quoted, Span, Text, Type, Value};
 use mcp_attune_wire::message::{Kind, Message, meta};
+use mcp_attune_wire::protocol::method;
 
 /// Where a message of a client names tasks of its server.
 #[must_use]
@@ -18,7 +19,7 @@ pub fn named_by_client<'m>(message: &Message<'m>) -> Vec<Value<'m>> {
     let mut places = Vec::new();
     if message.kind() == Kind::Request {
         match message.method().and_then(Text::decode).as_deref() {
-            Some("subscriptions/listen") => places.extend(listened(message)),
+            Some(method::SUBSCRIPTIONS_LISTEN) => places.extend(listened(message)),
             Some(method) if method.starts_with("tasks/") => places.extend(message.param("taskId")),
             _ => {}
         }
@@ -46,11 +47,11 @@ pub fn named_by_server<'m>(message: &Message<'m>) -> Vec<Value<'m>> {
         Kind::Notification => {
             places.extend(message.member("params").and_then(related));
             match message.method().and_then(Text::decode).as_deref() {
-                Some("notifications/tasks" | "notifications/tasks/status") => {
+                Some(method::TASKS | method::TASKS_STATUS) => {
                     places.extend(message.param("taskId"));
                     places.extend(message.param("result").and_then(related));
                 }
-                Some("notifications/subscriptions/acknowledged") => places.extend(listened(message)),
+                Some(method::SUBSCRIPTIONS_ACKNOWLEDGED) => places.extend(listened(message)),
                 _ => {}
             }
         }

@@ -6,12 +6,13 @@
 //!
 //! Rules: C5.
 
-use icu_calendar::week::WeekInformation;
-use icu_locale::Locale;
+use icu_locale::extensions::unicode::key;
+use icu_locale::subtags::Region;
+use icu_locale::{Locale, LocaleExpander};
 use jiff::civil::Weekday;
 use oxilangtag::LanguageTag;
 
-use crate::language::Tag;
+use crate::language::{Tag, week_begins};
 
 /// The first day of a week where this locale is at home.
 ///
@@ -24,9 +25,32 @@ use crate::language::Tag;
 /// ```
 #[must_use]
 pub fn first_day(locale: &Tag) -> Weekday {
-    let week = read(locale).and_then(|locale| WeekInformation::try_new((&locale).into()).ok());
-    let number = week.and_then(|week| i8::try_from(week.first_weekday as usize).ok());
-    number.and_then(|number| Weekday::from_monday_one_offset(number).ok()).unwrap_or(Weekday::Monday)
+    let Some(mut locale) = read(locale) else { return Weekday::Monday };
+    let keywords = &locale.extensions.unicode.keywords;
+    let keyword = |key| keywords.get(&key).map(ToString::to_string);
+    if let Some(day) = keyword(key!("fw")).and_then(|name| named(&name)) {
+        return day;
+    }
+    // A region instead of the locale's own: `rg-dezzzz`.
+    let stated = keyword(key!("rg")).and_then(|code| Region::try_from_str(code.get(..2)?).ok());
+    let region = stated.or(locale.id.region).or_else(|| {
+        const { LocaleExpander::new_extended() }.maximize(&mut locale.id);
+        locale.id.region
+    });
+    region.map_or(Weekday::Monday, |region| week_begins(region.as_str()))
+}
+
+fn named(name: &str) -> Option<Weekday> {
+    Some(match name {
+        "mon" => Weekday::Monday,
+        "tue" => Weekday::Tuesday,
+        "wed" => Weekday::Wednesday,
+        "thu" => Weekday::Thursday,
+        "fri" => Weekday::Friday,
+        "sat" => Weekday::Saturday,
+        "sun" => Weekday::Sunday,
+        _ => return None,
+    })
 }
 
 /// ICU4X reads no extended languages, private tags and old names; of those the region is what counts.

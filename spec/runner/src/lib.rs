@@ -7,12 +7,15 @@
 
 mod case;
 mod compare;
+mod lines;
+mod memory;
 mod message;
 mod setup;
 mod suite;
 
 pub use case::{Answer, Case, Cases, Event, Expected, Input, Outgoing, Request, Step, Told};
-pub use compare::{Arrived, Asked, Got, Ids, check_step};
+pub use compare::{Arrived, Asked, Got, Ids, check_step, names_sealed_session};
+pub use lines::{LineHost, check_lines};
 pub use message::{Text, events, is_listing, write_events};
 pub use setup::{Setup, Workplace};
 pub use suite::{Fault, Host, run};

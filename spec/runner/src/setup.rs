@@ -9,17 +9,17 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcp_attune::bind::{Binding, Bindings, Fills, Part, Source, Written};
 use mcp_attune::context::{Field, Forward, Placement, Precision};
-use mcp_attune::format::Formatters;
 use mcp_attune::language::{Languages, Tag};
 use mcp_attune::localize::Translate;
 use mcp_attune::plan::Offer;
-use mcp_attune::shape::Supply;
+use mcp_attune::shaping::Supply;
 use mcp_attune::when::Past;
-use mcp_attune_files::{Folder, Pattern, Places, Shelves, ToolPlaces};
+use mcp_attune_shape::{Content, Tool};
 use mcp_attune_wire::agree::{LanguageHeader, OnMissingParam, Policy};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::memory::{LocaleFiles, hints, templates};
 use crate::message::Text;
 
 /// Settings and files.
@@ -90,17 +90,16 @@ impl Setup {
         texts(self.at("session", "keys")).iter().map(key).collect()
     }
 
-    /// What the host offers its callers, with the files in this folder.
+    /// What the host offers its callers, with the files of the case.
     ///
     /// # Panics
     ///
-    /// Where a setting is none.
+    /// Where a setting or a file is none.
     #[must_use]
-    pub fn offer(&self, folder: &Path) -> Offer {
+    pub fn offer(&self) -> Offer {
         let default = self.settings.get("default_language").and_then(Value::as_str);
         let default = default.map(|tag| Tag::parse(tag).unwrap());
         let server = default.clone().unwrap_or_else(|| Tag::parse("en").unwrap());
-        let locales = Pattern::new(&folder.join("locales/${locale}.json").display().to_string()).unwrap();
         let translate = texts(self.at("locales", "translate"));
         let translates = |what: &str| translate.iter().any(|each| each == what);
         let display = translate.is_empty() || translates("display");
@@ -113,14 +112,16 @@ impl Setup {
             _ => Past::Rolling,
         };
         let shapes = self.at("content", "enabled") == true;
-        let content = shapes.then(|| -> Arc<dyn Supply> { Arc::new(Shelves::new(self.places(folder))) });
+        let content = shapes.then(|| -> Arc<dyn Supply> { Arc::new(Arc::new(self.content())) });
         Offer {
-            formatters: default.as_ref().map(Formatters::new).unwrap_or_default(),
+            formatters: Some(
+                default.as_ref().map_or_else(mcp_attune_format::english, mcp_attune_format::formatters),
+            ),
             languages: default.map(Languages::from),
             speaks: false,
             forward: self.forward(),
             bindings: Arc::new(self.bindings()),
-            library: Some(Arc::new(Folder::new(locales, server))),
+            library: Some(Arc::new(LocaleFiles::new(&self.files, server))),
             translate: Translate { display, model: translates("model"), logs: translates("logs") },
             language_arguments: Arc::new(self.named("tools").iter().filter_map(argument).collect()),
             content,
@@ -132,24 +133,20 @@ impl Setup {
         self.settings.get(table).and_then(Value::as_object).cloned().unwrap_or_default()
     }
 
-    fn places(&self, folder: &Path) -> Places {
-        let path = |value: &Value| value.as_str().map(|path| folder.join(path));
+    /// How answers are shaped.
+    fn content(&self) -> Content {
+        let written = |stem: &Value| stem.as_str().map(|stem| templates(&self.files, stem));
         let tool = |(name, tool): (String, Value)| {
+            let hints = tool["hints"].as_str().and_then(|path| hints(&self.files, path));
             let low_priority = texts(&tool["low_priority"]);
-            (
-                name,
-                ToolPlaces { templates: path(&tool["templates"]), hints: path(&tool["hints"]), low_priority },
-            )
+            (name, Tool { templates: written(&tool["templates"]).unwrap_or_default(), hints, low_priority })
         };
-        let shaped = |table: &str| {
-            let each = |(name, one): (String, Value)| Some((name, path(&one["templates"])?));
-            self.named(table).into_iter().filter_map(each).collect()
-        };
-        Places {
+        let each = |(name, one): (String, Value)| Some((name, written(&one["templates"])?));
+        Content {
             announce: self.at("content", "announce") == true,
             tools: self.named("tools").into_iter().map(tool).collect(),
-            resources: shaped("resources"),
-            prompts: shaped("prompts"),
+            resources: self.named("resources").into_iter().filter_map(each).collect(),
+            prompts: self.named("prompts").into_iter().filter_map(each).collect(),
         }
     }
 

@@ -13,6 +13,8 @@ pub struct Host {
     pub name: &'static str,
     /// What it cannot do, of what cases need, and why.
     pub lacks: &'static [(&'static str, &'static str)],
+    /// The cases that it cannot do although it has all that they need, by name, and why.
+    pub except: &'static [(&'static str, &'static str)],
     /// Whether it seals the ids of sessions, events and tasks.
     pub seals: bool,
 }
@@ -22,7 +24,8 @@ impl Host {
     #[must_use]
     pub fn skips(&self, case: &Case) -> Option<&'static str> {
         let lack = self.lacks.iter().find(|(lack, _)| case.needs.iter().any(|need| need == lack));
-        lack.map(|(_, why)| *why)
+        let except = || self.except.iter().find(|(name, _)| case.name == *name);
+        lack.or_else(except).map(|(_, why)| *why)
     }
 }
 
@@ -35,6 +38,9 @@ impl Host {
 pub fn run(host: &Host, mut put: impl FnMut(&Case) -> Result<(), Fault>) {
     let only = std::env::var("CASE").ok();
     let cases = Cases::read().cases;
+    for (name, _) in host.except {
+        assert!(cases.iter().any(|case| case.name == *name), "{}: there is no case `{name}`", host.name);
+    }
     let chosen = cases.iter().filter(|case| only.as_ref().is_none_or(|only| case.name == *only));
     let (mut ran, mut skipped, mut faults) = (0, 0, Vec::new());
     for case in chosen {

@@ -8,7 +8,8 @@ use crate::report::{Finding, conclude};
 use crate::shell::{cargo, output};
 
 /// The crates that only decide.
-const PURE: &[&str] = &["mcp-attune-wire", "mcp-attune"];
+const PURE: &[&str] =
+    &["mcp-attune-wire", "mcp-attune", "mcp-attune-format", "mcp-attune-shape", "mcp-attune-bundle"];
 
 /// What a crate that does I/O, keeps time or draws random numbers would bring along.
 const IMPURE: &[&str] = &["tokio", "hyper", "mio", "async-std", "socket2", "getrandom"];
@@ -16,14 +17,22 @@ const IMPURE: &[&str] = &["tokio", "hyper", "mio", "async-std", "socket2", "getr
 /// What comes along all the same, and why no outcome depends on it.
 const HARMLESS: &[(&str, &str)] = &[
     // The reader of JSON Schema seeds its hash tables with it, as the standard library does.
-    ("mcp-attune", "getrandom"),
+    ("mcp-attune-shape", "getrandom"),
 ];
 
 /// The wire crate is for anyone to use, so it may cost its users only a handful of crates, counted in depth.
 const SMALL: (&str, usize) = ("mcp-attune-wire", 6);
 
+/// What somebody compiles who needs a part of Attune only, and how many crates that may be, its own among them.
+const COMPILED: &[(&str, &str, usize)] =
+    &[("mcp-attune", "", 80), ("mcp-attune-rmcp", "--no-default-features --features server", 120)];
+
 pub(crate) fn run() -> Result<()> {
     let mut findings = Vec::new();
+    for (package, features, most) in COMPILED {
+        let arguments = format!("tree -p {package} {features} -e normal,build --prefix none --format {{p}}");
+        findings.extend(compiled(package, features, *most, &output(&mut cargo(&arguments))?));
+    }
     for package in PURE {
         let arguments = format!("tree -p {package} -e normal --target all --prefix none --format {{p}}");
         findings.extend(check(package, &output(&mut cargo(&arguments))?));
@@ -33,6 +42,22 @@ pub(crate) fn run() -> Result<()> {
         "`cargo tree -p NAME -e normal` shows who asks for what",
         &findings,
     )
+}
+
+/// Judges how many crates are compiled, by what `cargo tree` printed.
+fn compiled(package: &str, features: &str, most: usize, tree: &str) -> Option<Finding> {
+    let named = |line: &'_ str| -> Option<(String, String)> {
+        let mut words = line.split(' ');
+        Some((words.next().filter(|name| !name.is_empty())?.to_owned(), words.next()?.to_owned()))
+    };
+    let crates: BTreeSet<_> = tree.lines().filter_map(named).collect();
+    (crates.len() > most).then(|| {
+        Finding::new(
+            format!("{package} {features}").trim_end(),
+            format!("compiles {} crates, and may compile {most}", crates.len()),
+            "move what needs the new ones behind a feature or into another crate",
+        )
+    })
 }
 
 /// Judges what `cargo tree --prefix none --format {p}` printed for a package.
@@ -67,6 +92,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn counts_the_crates_that_are_compiled() {
+        let tree = "a v1\nb v1\nb v2\na v1 (*)\n\n";
+        assert!(compiled("a", "", 3, tree).is_none());
+        assert!(compiled("a", "", 2, tree).is_some());
+    }
+
+    #[test]
     fn refuses_a_pure_crate_with_a_runtime() {
         let tree = "mcp-attune v0.1.0 (/x)\noxilangtag v0.1.5\ntokio v1.50.0\n";
         let findings = check("mcp-attune", tree);
@@ -77,8 +109,8 @@ mod tests {
     #[test]
     fn what_is_harmless_is_so_for_one_crate() {
         let tree = "base64 v0.23.0\ngetrandom v0.3.4\n";
-        assert_eq!(check("mcp-attune", tree), []);
-        assert_eq!(check("mcp-attune-wire", tree).len(), 1);
+        assert_eq!(check("mcp-attune-shape", tree), []);
+        assert_eq!(check("mcp-attune", tree).len(), 1);
     }
 
     #[test]

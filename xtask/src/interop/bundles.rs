@@ -42,7 +42,7 @@ pub(crate) fn run(quick: bool) -> Result<Vec<String>> {
     fs::write(&questions, asked.join("\n") + "\n")?;
     let theirs =
         answers(script(&["answer", &package.to_string_lossy()]), &questions, &folder.join("official.jsonl"))?;
-    let judge = shell::built("build --example judge -p mcp-attune")?;
+    let judge = shell::built("build --example judge -p mcp-attune-bundle")?;
     let ours = answers(Command::new(judge), &questions, &folder.join("ours.jsonl"))?;
     ensure!(
         asked.len() == ours.len() && ours.len() == theirs.len(),

@@ -10,7 +10,7 @@
 use std::io::Read;
 
 use anyhow::Context;
-use mcp_attune::shape::{Output, Part};
+use mcp_attune_shape::{Output, Part};
 use serde_json::{Map, Value};
 
 use super::near;
@@ -228,7 +228,7 @@ fn check(arguments: &Map<String, Value>, schema: &Output) -> anyhow::Result<()> 
 }
 
 /// A breach in words; a choice that is none of them is told with all of them.
-fn told(breach: &mcp_attune::shape::Breach, schema: Part<'_>) -> String {
+fn told(breach: &mcp_attune_shape::Breach, schema: Part<'_>) -> String {
     let name = breach.at.trim_start_matches('/');
     let choices = schema.property(name).and_then(|part| part.keyword("enum")).and_then(Value::as_array);
     let why = quoted_whole(&breach.why);

@@ -1,7 +1,7 @@
 //! One field of a form that a server wants to have filled in.
 
 use mcp_attune::context::Instant;
-use mcp_attune::shape::Output;
+use mcp_attune_shape::Output;
 use mcp_attune_wire::json::Value as Written;
 use serde_json::Value;
 

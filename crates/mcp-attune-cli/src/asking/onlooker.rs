@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_attune_rmcp::{Answered, CallerProfile, Host, Wire};
 use mcp_attune_wire::message::Message;
+use mcp_attune_wire::protocol::method;
 use rmcp::model::{
     ClientCapabilities, ElicitationCapability, FormElicitationCapability, UrlElicitationCapability,
 };
@@ -244,7 +245,7 @@ struct Progress {
 /// What a progress notification says.
 fn progress_of(message: &[u8]) -> Option<String> {
     let Notification { method, params } = serde_json::from_slice(message).ok()?;
-    if method != "notifications/progress" {
+    if method != method::PROGRESS {
         return None;
     }
     let Progress { progress, total, message } = params;

@@ -1,10 +1,11 @@
 //! `attune call`: one call of a tool, and what comes of it.
 
+use mcp_attune_wire::protocol::method;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use mcp_attune::shape::Output;
 use mcp_attune_rmcp::Error;
+use mcp_attune_shape::Output;
 use serde_json::value::RawValue;
 use serde_json::{Map, json};
 
@@ -80,12 +81,12 @@ async fn called(
 ) -> anyhow::Result<Box<RawValue>> {
     let schema = schema(asked, tool).await?;
     let arguments = arguments::add(given, pairs, schema.as_ref())?;
-    asked.ask("tools/call", json!({ "name": tool, "arguments": arguments })).await
+    asked.ask(method::TOOLS_CALL, json!({ "name": tool, "arguments": arguments })).await
 }
 
 /// Shows a result, and saves what is in it.
 fn show(out: &mut impl Write, raw: &RawValue, form: Form, save: Option<&Path>) -> anyhow::Result<Exit> {
-    let result = read_result("tools/call", raw.get())?.root();
+    let result = read_result(method::TOOLS_CALL, raw.get())?.root();
     match form {
         Form::Json { terminal } => {
             writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;
@@ -106,7 +107,7 @@ fn show(out: &mut impl Write, raw: &RawValue, form: Form, save: Option<&Path>) -
 
 /// What the tool takes. A server that cannot list its tools may still be called.
 async fn schema(asked: &Asked, tool: &str) -> anyhow::Result<Option<Output>> {
-    asked.show("tools/list");
+    asked.show(method::TOOLS_LIST);
     let listing = match asked.connection.tools().await {
         Ok(listing) => listing,
         Err(too_large @ Error::ListingTooLarge { .. }) => return Err(too_large.into()),

@@ -10,6 +10,7 @@ use mcp_attune_gateway::inspect::{self, Depth, Issue, Severity};
 use mcp_attune_rmcp::{Connection, Options};
 use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
+use mcp_attune_wire::protocol::method;
 use serde::Serialize;
 
 use crate::exit::{Exit, hinted};
@@ -163,7 +164,7 @@ impl Check {
                 all.push(as_answer(result.raw()));
                 Ok(())
             };
-            let asked = pages(&connection, "tools/list", |_| {}, take).await;
+            let asked = pages(&connection, method::TOOLS_LIST, |_| {}, take).await;
             connection.close().await;
             asked.map(|()| all)
         })?;

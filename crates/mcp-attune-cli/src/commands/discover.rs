@@ -6,6 +6,7 @@ use mcp_attune_rmcp::Era;
 use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
 use mcp_attune_wire::protocol::meta;
+use mcp_attune_wire::protocol::method;
 
 use crate::asking::{Ask, Asked};
 use crate::exit::{Exit, hinted};
@@ -39,7 +40,11 @@ impl Discover {
             let Some(raw) = asked.connection.introduction() else {
                 return Err(hinted("the server did not say who it is", "ask it for its tools: attune tools"));
             };
-            let method = if asked.connection.era() == Era::Modern { "server/discover" } else { "initialize" };
+            let method = if asked.connection.era() == Era::Modern {
+                method::SERVER_DISCOVER
+            } else {
+                method::INITIALIZE
+            };
             let result = read_result(method, raw.get())?.root();
             match asked.form {
                 Form::Json { terminal } => {

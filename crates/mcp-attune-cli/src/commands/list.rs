@@ -4,6 +4,7 @@ use std::io::Write;
 
 use mcp_attune_wire::document::Document;
 use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::protocol::method;
 use mcp_attune_wire::schema::Declared;
 
 use crate::asking::{Ask, Asked, near};
@@ -78,25 +79,25 @@ struct Kind {
 }
 
 const TOOLS: Kind = Kind {
-    method: "tools/list",
+    method: method::TOOLS_LIST,
     member: "tools",
     heads: ["TOOL", "TITLE", "ARGUMENTS", "DESCRIPTION"],
     row: |tool| row(tool, "name", &schema_arguments(tool)),
 };
 const PROMPTS: Kind = Kind {
-    method: "prompts/list",
+    method: method::PROMPTS_LIST,
     member: "prompts",
     heads: ["PROMPT", "TITLE", "ARGUMENTS", "DESCRIPTION"],
     row: |prompt| row(prompt, "name", &prompt_arguments(prompt)),
 };
 const RESOURCES: Kind = Kind {
-    method: "resources/list",
+    method: method::RESOURCES_LIST,
     member: "resources",
     heads: ["RESOURCE", "TITLE", "KIND", "DESCRIPTION"],
     row: |resource| row(resource, "uri", &text(resource, "mimeType").unwrap_or_default()),
 };
 const TEMPLATES: Kind = Kind {
-    method: "resources/templates/list",
+    method: method::RESOURCES_TEMPLATES_LIST,
     member: "resourceTemplates",
     heads: ["TEMPLATE", "TITLE", "KIND", "DESCRIPTION"],
     row: |resource| row(resource, "uriTemplate", &text(resource, "mimeType").unwrap_or_default()),

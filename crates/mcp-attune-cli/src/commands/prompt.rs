@@ -1,9 +1,10 @@
 //! `attune prompt`: the messages of a prompt.
 
+use mcp_attune_wire::protocol::method;
 use std::io::Write;
 
-use mcp_attune::shape::Output;
 use mcp_attune_rmcp::Error;
+use mcp_attune_shape::Output;
 use serde_json::{Map, Value, json};
 
 use crate::asking::{Ask, Asked, Reading, arguments, near, words};
@@ -41,8 +42,8 @@ impl Prompt {
         self.ask.run(&target, out, async |asked, out| {
             let schema = schema(asked, name).await?;
             let arguments = arguments::add(Map::new(), pairs, schema.as_ref())?;
-            let raw = asked.ask("prompts/get", json!({ "name": name, "arguments": arguments })).await?;
-            let result = read_result("prompts/get", raw.get())?.root();
+            let raw = asked.ask(method::PROMPTS_GET, json!({ "name": name, "arguments": arguments })).await?;
+            let result = read_result(method::PROMPTS_GET, raw.get())?.root();
             match reading.form(asked) {
                 Form::Json { terminal } => {
                     writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;
@@ -56,7 +57,7 @@ impl Prompt {
 
 /// What the prompt takes, as a schema: its arguments are named, and are text.
 async fn schema(asked: &Asked, name: &str) -> anyhow::Result<Option<Output>> {
-    asked.show("prompts/list");
+    asked.show(method::PROMPTS_LIST);
     let listing = match asked.connection.prompts().await {
         Ok(listing) => listing,
         Err(too_large @ Error::ListingTooLarge { .. }) => return Err(too_large.into()),

@@ -1,5 +1,6 @@
 //! `attune read`: a resource.
 
+use mcp_attune_wire::protocol::method;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -48,8 +49,8 @@ impl Read {
         self.out.as_deref().map(saving::writable).transpose()?;
         let (reading, save) = (self.reading, self.out);
         self.ask.run(&target, out, async |asked, out| {
-            let raw = asked.ask("resources/read", json!({ "uri": uri })).await?;
-            let result = read_result("resources/read", raw.get())?.root();
+            let raw = asked.ask(method::RESOURCES_READ, json!({ "uri": uri })).await?;
+            let result = read_result(method::RESOURCES_READ, raw.get())?.root();
             match (&save, reading.form(asked)) {
                 (Some(path), _) => {
                     progress::clear();

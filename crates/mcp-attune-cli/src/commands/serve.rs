@@ -23,7 +23,7 @@ use crate::speech::{Speech, only_mount};
 /// Serve an MCP server to callers, with the rules of Attune around it
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\nIn front of a server that runs already:\n  attune serve --upstream http://127.0.0.1:9000/mcp\nIn front of a program that speaks MCP on its standard input and output:\n  attune serve -- npx -y some-server\nWith a variable that only the program gets:\n  attune serve --env API_KEY=… -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune serve --bundle weather.mcpb --setting api_key=…\nWith everything from a file (see `attune config example`):\n  attune serve --config attune.toml\n\nSIGHUP makes it look at its configuration and certificate now. SIGTERM ends it after `shutdown_delay`, Ctrl-C without\nthat delay; both let running calls finish, and sent again they wait no longer."
+    after_help = "Examples:\nIn front of a server that runs already:\n  attune serve --upstream http://127.0.0.1:9000/mcp\nIn front of a program that speaks MCP on its standard input and output:\n  attune serve -- npx -y some-server\nWith a variable that only the program gets:\n  attune serve --env API_KEY=… -- npx -y some-server\nThe server of a desktop bundle, with its translations:\n  attune serve --bundle weather.mcpb --setting api_key=…\nWith everything from a file (see `attune config example`):\n  attune serve --config attune.toml\n\nSIGHUP makes it look at its configuration, certificate, locale files and templates now. SIGTERM ends it after\n`shutdown_delay`, Ctrl-C without that delay; both let running calls finish, and sent again they wait no longer."
 )]
 pub(crate) struct Serve {
     /// The configuration; without it, ./attune.toml where there is one

@@ -8,11 +8,10 @@ use jiff::Timestamp;
 use mcp_attune::catalog::{Chain, Library};
 use mcp_attune::context::{ClientContext, Instant, Zone};
 use mcp_attune::features::{Format, Wanted};
-use mcp_attune::format::Formatters;
 use mcp_attune::language::{AcceptLanguage, Tag, lookup};
-use mcp_attune::shape::Output;
-use mcp_attune::shape::template::{MAX_DATA, MAX_SOURCE, Scene, Template as Compiled, Variant};
 use mcp_attune_files::{Folder, Pattern, Shelf};
+use mcp_attune_shape::Output;
+use mcp_attune_shape::template::{MAX_DATA, MAX_SOURCE, Scene, Template as Compiled, Variant};
 use mcp_attune_wire::document::Document;
 
 use crate::asking::caller::{locale, preference, read};
@@ -136,7 +135,7 @@ impl Render {
             eprintln!("warning: --feature {}: {why:?}; see `attune features parse`", quoted(tag));
         }
         let now = context.now(Timestamp::now());
-        let formatters = Formatters::new(&default);
+        let formatters = mcp_attune_format::formatters(&default);
         let library = self.locales.as_deref().map(|folder| folder_of(folder, &default)).transpose()?;
         let chosen = match (&accept, &library) {
             (Some(accept), Some(library)) => {

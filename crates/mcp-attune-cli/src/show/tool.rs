@@ -1,6 +1,6 @@
 //! One tool whole: what it does, what it takes, what it gives, and a call to copy.
 
-use mcp_attune::shape::{Output, Part};
+use mcp_attune_shape::{Output, Part};
 use mcp_attune_wire::json::{Text, Value};
 
 use super::text;

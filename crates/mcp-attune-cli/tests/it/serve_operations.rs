@@ -368,15 +368,9 @@ fn names_in_a_template_that_changes_are_told_as_at_the_start() {
     let toml = format!("{toml}content.enabled = true\ntools.get_weather.templates = 'get_weather'\n");
     let gateway = Gateway::start(&toml, &[("get_weather.md", "{{ locaton }}\n")]);
     gateway.said("get_weather.md:1:4: `locaton` is not in the output schema; did you mean `location`?");
-    // Files are looked at when somebody asks, at most once a second.
-    thread::sleep(Duration::from_millis(1100));
+    // Nobody has to ask for it.
     gateway.rewrite("get_weather.md", "{{ location }}\n{{ conditons }}\n");
-    let since = Instant::now();
-    while !gateway.log().contains("get_weather.md:2:4: `conditons` is not in the output schema") {
-        assert!(since.elapsed() < PATIENCE, "{}", gateway.log());
-        gateway.call("local_time", "mine");
-        thread::sleep(Duration::from_millis(100));
-    }
+    gateway.said("get_weather.md:2:4: `conditons` is not in the output schema");
 }
 
 #[test]

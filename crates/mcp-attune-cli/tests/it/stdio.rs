@@ -3,6 +3,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// A running `attune stdio`, and the two pipes to it.
 struct Between {
@@ -289,6 +291,36 @@ fn a_task_goes_through_pipes_in_its_callers_language_and_shape() {
     let told = between.hear();
     assert!(told.contains("notifications/tasks") && told.contains("\"Bern is cold\""), "{told}");
     assert!(told.contains("In Arbeit") && !told.contains("structuredContent"), "{told}");
+    between.end();
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_locale_file_that_changes_is_followed_between_pipes() {
+    const LISTS: &str = r#"while read -r line; do
+echo '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","title":"One","inputSchema":{"type":"object"}}]}}'
+done"#;
+    let folder = std::env::temp_dir().join(format!("attune-stdio-follow-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let write = |title: &str| {
+        let text = format!(r#"{{"tools":{{"a":{{"title":"{title}"}}}}}}"#);
+        std::fs::write(folder.join("it.json"), text).expect("a file");
+    };
+    write("Uno");
+    let locales = folder.display().to_string();
+    let mut between = Between::start(&["--default-language", "en", "--locales", &locales], LISTS);
+    let mut listed = || {
+        between.say(WISH);
+        between.hear()
+    };
+    let first = listed();
+    assert!(first.contains(r#""title":"Uno""#), "{first}");
+    write("Il secondo");
+    let begun = Instant::now();
+    while !listed().contains(r#""title":"Il secondo""#) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{}", listed());
+        thread::sleep(Duration::from_millis(50));
+    }
     between.end();
     let _ = std::fs::remove_dir_all(&folder);
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use flate2::read::DeflateDecoder;
-use mcp_attune::bundle::Inside;
+use mcp_attune_bundle::Inside;
 
 use super::directory::{self, Entry};
 use super::fault::{Broken, NotOpened, Unavailable, Wrong};

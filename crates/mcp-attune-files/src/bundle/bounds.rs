@@ -8,7 +8,7 @@ use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use mcp_attune::bundle::Inside;
+use mcp_attune_bundle::Inside;
 
 use super::fault::{Broken, Unavailable, Wrong};
 use super::limits::{MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM};

@@ -11,7 +11,7 @@
 //!
 //! Rules: B2, B8.
 
-use mcp_attune::bundle::Inside;
+use mcp_attune_bundle::Inside;
 
 use super::fault::{Broken, NotOpened, Wrong};
 use super::limits::{MOST_DIRECTORY, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use mcp_attune::bundle::{Outside, Refused};
+use mcp_attune_bundle::{Outside, Refused};
 
 use super::limits::{
     MOST_BYTES, MOST_DIRECTORY, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM,

@@ -1,6 +1,6 @@
 //! A bundle's files for its check, which reads none itself.
 
-use mcp_attune::bundle::{self, Files, Inside, Picture};
+use mcp_attune_bundle::{self as rules, Files, Inside, Picture};
 
 use super::fault::Unavailable;
 use super::{Bundle, NoPicture};
@@ -10,21 +10,21 @@ impl Files for Bundle {
         Self::names(self).iter().map(ToString::to_string).collect()
     }
 
-    fn read(&self, name: &Inside, most: usize) -> Result<Vec<u8>, bundle::Unavailable> {
+    fn read(&self, name: &Inside, most: usize) -> Result<Vec<u8>, rules::Unavailable> {
         Self::read(self, name, most as u64).map_err(|why| match why {
-            Unavailable::Missing => bundle::Unavailable::Missing,
-            Unavailable::Outside => bundle::Unavailable::Outside,
-            Unavailable::TooLarge { .. } => bundle::Unavailable::TooLarge,
-            _ => bundle::Unavailable::Unreadable,
+            Unavailable::Missing => rules::Unavailable::Missing,
+            Unavailable::Outside => rules::Unavailable::Outside,
+            Unavailable::TooLarge { .. } => rules::Unavailable::TooLarge,
+            _ => rules::Unavailable::Unreadable,
         })
     }
 
-    fn picture(&self, name: &Inside) -> Result<Picture, bundle::NoPicture> {
+    fn picture(&self, name: &Inside) -> Result<Picture, rules::NoPicture> {
         Self::picture(self, name).map_err(|why| match why {
-            NoPicture::Unavailable(_) => bundle::NoPicture::Missing,
-            NoPicture::NotPng => bundle::NoPicture::NotPng,
-            NoPicture::Damaged => bundle::NoPicture::Broken,
-            NoPicture::TooLarge(_) => bundle::NoPicture::TooLarge,
+            NoPicture::Unavailable(_) => rules::NoPicture::Missing,
+            NoPicture::NotPng => rules::NoPicture::NotPng,
+            NoPicture::Damaged => rules::NoPicture::Broken,
+            NoPicture::TooLarge(_) => rules::NoPicture::TooLarge,
         })
     }
 }

@@ -35,9 +35,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_attune::bundle::{Inside, Locales, Manifest, Picture, Refused, Resolve, Resolved, Resource};
 use mcp_attune::catalog::{Locale, Sheet};
 use mcp_attune::language::Tag;
+use mcp_attune_bundle::{Inside, Locales, Manifest, Picture, Refused, Resolve, Resolved, Resource};
 
 use self::archive::Archive;
 pub use self::fault::{Broken, NotOpened, Unavailable, Wrong};

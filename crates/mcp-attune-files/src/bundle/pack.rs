@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use mcp_attune::bundle::{Inside, Manifest};
+use mcp_attune_bundle::{Inside, Manifest};
 use sha2::{Digest, Sha256};
 
 use super::bounds::{self, OverBound, PART};

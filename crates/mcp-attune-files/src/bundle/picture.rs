@@ -12,7 +12,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::Cursor;
 use std::sync::PoisonError;
 
-use mcp_attune::bundle::{Inside, Picture, Size};
+use mcp_attune_bundle::{Inside, Picture, Size};
 use png::{ColorType, Decoder, DecodingError, Limits, Transformations};
 
 use super::Bundle;

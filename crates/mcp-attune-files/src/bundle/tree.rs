@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use mcp_attune::bundle::{Inside, Localization};
+use mcp_attune_bundle::{Inside, Localization};
 
 use super::fault::Unavailable;
 use super::limits::MOST_ENTRIES;

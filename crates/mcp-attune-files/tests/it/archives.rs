@@ -1,7 +1,7 @@
 //! Archives: honest ones are read and unpacked, others refused.
 
-use mcp_attune::bundle::Inside;
 use mcp_attune::language::Tag;
+use mcp_attune_bundle::Inside;
 use mcp_attune_files::bundle::{Bundle, NotOpened, Unavailable};
 
 use crate::place::{Folder, tree};

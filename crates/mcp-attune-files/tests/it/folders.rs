@@ -1,7 +1,7 @@
 //! Bundles that are folders.
 
-use mcp_attune::bundle::{Inside, Refused};
 use mcp_attune::language::Tag;
+use mcp_attune_bundle::{Inside, Refused};
 use mcp_attune_files::bundle::{Bundle, NotOpened, Unavailable};
 
 use crate::place::Folder;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compress, Compression, FlushCompress};
-use mcp_attune::bundle::Inside;
+use mcp_attune_bundle::Inside;
 use mcp_attune_files::bundle::Bundle;
 
 use crate::place::Folder;

@@ -1,4 +1,4 @@
-//! Bundles on disk: honest ones, and those that are made to do harm.
+//! Bundles on disk: honest ones, and those that are made to do harm. Files that are followed.
 
 mod place;
 mod zipped;
@@ -8,3 +8,4 @@ mod folders;
 mod hostile;
 mod packing;
 mod signed;
+mod watching;

@@ -1,7 +1,7 @@
 //! Bundles with a signature. `fixtures/signed.mcpb` was packed and signed with the official tool, version 2.1.2, by a
 //! certificate that another one signed, both made for it with openssl; nobody trusts them.
 
-use mcp_attune::bundle::Inside;
+use mcp_attune_bundle::Inside;
 use mcp_attune_files::bundle::{Bundle, NotOpened};
 
 use crate::zipped::{archive, manifest};

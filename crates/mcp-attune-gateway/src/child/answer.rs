@@ -7,7 +7,6 @@ use http::{Response, StatusCode};
 use mcp_attune_tower::{Media, boxed, full, media};
 use mcp_attune_wire::agree::{Refusal, Refused};
 use mcp_attune_wire::message::{Kind, MAX_ID_BYTES, Message};
-use mcp_attune_wire::protocol::code::http_status;
 use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::reply::Reply;
 
@@ -17,9 +16,9 @@ use crate::{Body, refusal};
 /// The header of a legacy session.
 pub(super) const SESSION: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
 
-/// The status of a modern answer with this code, where it is an error.
-pub(super) fn status(code: Option<i32>) -> StatusCode {
-    code.and_then(|code| StatusCode::from_u16(http_status(code)).ok()).unwrap_or(StatusCode::OK)
+/// A status that the rules give.
+pub(super) fn status(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::OK)
 }
 
 /// One message.
@@ -115,35 +114,4 @@ pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
 pub(super) fn not_json(headers: &HeaderMap) -> Option<Reply> {
     let what = "the body is no application/json; send JSON, and Content-Type: application/json";
     (media(headers) != Media::Json).then(|| Reply::not_taken(415, "G11", &what))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::heard::error_code;
-    use super::*;
-
-    fn status_of(answer: &str) -> StatusCode {
-        status(error_code(&Message::parse(answer.as_bytes()).unwrap()))
-    }
-
-    #[test]
-    fn errors_have_the_statuses_of_the_modern_transport() {
-        for (code, expected) in [
-            ("-32601", 404),
-            ("-32700", 400),
-            ("-32600", 400),
-            ("-32602", 400),
-            ("-32020", 400),
-            ("-32021", 400),
-            ("-32022", 400),
-            ("-32603", 200),
-            ("-32000", 200),
-            ("7", 200),
-            ("\"-32601\"", 200),
-        ] {
-            let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":""}}}}"#);
-            assert_eq!(status_of(&answer), expected, "{code}");
-        }
-        assert_eq!(status_of(r#"{"jsonrpc":"2.0","id":1,"result":{"error":{"code":-32601}}}"#), 200);
-    }
 }

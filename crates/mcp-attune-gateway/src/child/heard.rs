@@ -4,12 +4,6 @@ use std::sync::{Mutex, PoisonError};
 
 use mcp_attune_process::lines::{Line, TooLong};
 use mcp_attune_process::throttle::{Passage, Throttle};
-use mcp_attune_wire::message::Message;
-
-/// The code of an answer that is an error; None where it is none, or has no code.
-pub(super) fn error_code(answer: &Message<'_>) -> Option<i32> {
-    answer.member("error").and_then(|error| error.member("code")?.raw().parse().ok())
-}
 
 /// How many complaints about one child are logged in a second.
 const A_SECOND: usize = 5;

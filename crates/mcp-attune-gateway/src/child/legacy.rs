@@ -6,17 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
-use mcp_attune_wire::header;
-use mcp_attune_wire::json::{Text, Value};
 use mcp_attune_wire::message::{Id, Kind, Message};
 use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::protocol::version;
+use mcp_attune_wire::{correlate, handshake, header};
 use tokio::time::timeout;
 
 use super::answer::{self, SESSION};
 use super::events::{Events, event};
 use super::place::Place;
-use super::session::{NotSent, Reader, Session, elements};
+use super::session::{NotSent, Reader, Session};
 use super::streams::Event;
 use super::supervisor::Supervisor;
 use crate::Body;
@@ -36,13 +35,11 @@ impl Supervisor {
         message: &Message<'_>,
         keys: CallerKeys,
     ) -> Result<Response<Body>, UpstreamError> {
-        let initializes =
-            message.kind() == Kind::Request && message.method().is_some_and(|method| method.is("initialize"));
         if has_long_id(message) {
             return Ok(answer::id_too_long());
         }
         match headers.get(SESSION) {
-            None if initializes => self.initialize(message, keys).await,
+            None if correlate::begins_session(message) => self.initialize(message, keys).await,
             None => self.homeless(headers, message).await,
             Some(id) => match self.session(id) {
                 Some(session) => self.in_session(&session, headers, message).await,
@@ -138,7 +135,7 @@ impl Supervisor {
         match self.speaks().await {
             Ok(speaks) if self.is_modern_only(&speaks) => {
                 self.known().initializes = Some(false);
-                let version = message.param("protocolVersion").and_then(Value::text).and_then(Text::decode);
+                let version = handshake::requested_version(message);
                 Ok(answer::other_version(
                     message,
                     version.as_deref().unwrap_or(version::ASSUMED),
@@ -155,9 +152,7 @@ impl Supervisor {
         headers: &HeaderMap,
         message: &Message<'_>,
     ) -> Result<Response<Body>, UpstreamError> {
-        let batch = (message.kind() == Kind::Batch).then(|| elements(message.text()));
-        let batch: Option<Vec<_>> = batch
-            .map(|parts| parts.into_iter().filter_map(|part| Message::parse(part.as_bytes()).ok()).collect());
+        let batch = message.batch();
         let messages = batch.as_deref().unwrap_or(std::slice::from_ref(message));
         let wrong = |message: &Message<'_>| matches!(message.kind(), Kind::Batch | Kind::Other);
         if messages.is_empty() || messages.iter().any(wrong) {
@@ -171,24 +166,37 @@ impl Supervisor {
             messages.iter().for_each(|message| session.give_up(message));
             return Err(UpstreamError::FirstByteTimeout);
         };
-        let mut reader = match sent {
-            Ok(Some(reader)) => reader,
-            Ok(None) => return Ok(answer::taken()),
-            Err(NotSent::InUse) => return Ok(answer::id_in_use()),
-            Err(NotSent::Over) => return Ok(answer::no_session(true)),
-            Err(NotSent::Failed(error)) => return Err(error),
-        };
+        match sent {
+            Ok(Some(reader)) => self.answer_of(reader, headers, messages.len() == 1).await,
+            Ok(None) => Ok(answer::taken()),
+            Err(NotSent::InUse) => Ok(answer::id_in_use()),
+            Err(NotSent::Over) => Ok(answer::no_session(true)),
+            Err(NotSent::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Answers with the first message where it is all that comes, and with a stream otherwise. `alone`: it is one request that is
+    /// answered.
+    async fn answer_of(
+        &self,
+        mut reader: Reader,
+        headers: &HeaderMap,
+        alone: bool,
+    ) -> Result<Response<Body>, UpstreamError> {
         let first = match timeout(PATIENCE.min(self.options().first_byte), reader.next()).await {
-            Ok(Some(Err(error))) => return Err(error),
-            Ok(Some(Ok(heard))) if messages.len() == 1 && reader.is_over() && heard.place.event == 1 => {
-                reader.forget();
-                return Ok(answer::json(StatusCode::OK, heard.text.as_bytes().to_vec()));
-            }
-            Ok(Some(Ok(heard))) => Some(heard),
+            Ok(Some(heard)) => Some(heard?),
             Ok(None) | Err(_) => None,
         };
-        let begin = Place { event: 0, ..reader.place() };
-        Ok(self.stream(reader, headers, begin, first))
+        match first {
+            Some(heard) if alone && reader.is_over() && heard.place.event == 1 => {
+                reader.forget();
+                Ok(answer::json(StatusCode::OK, heard.text.as_bytes().to_vec()))
+            }
+            first => {
+                let begin = Place { event: 0, ..reader.place() };
+                Ok(self.stream(reader, headers, begin, first))
+            }
+        }
     }
 
     /// A stream, with an event before all others that tells where it is, so that it can be gone on with.

@@ -32,7 +32,6 @@ mod heard;
 mod options;
 pub(crate) mod pipe;
 mod place;
-mod rename;
 mod slots;
 
 mod link;

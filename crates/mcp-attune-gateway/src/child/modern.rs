@@ -5,14 +5,14 @@
 use std::sync::Arc;
 
 use http::Response;
-use mcp_attune_wire::json::{Text, Value};
-use mcp_attune_wire::message::{Kind, Message, meta};
+use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::{correlate, handshake, multiplex};
 use tokio::time::timeout;
 
+use super::answer;
 use super::events::{CallEvents, Events, event};
 use super::shared::Heard;
 use super::supervisor::Supervisor;
-use super::{answer, rename};
 use crate::Body;
 use crate::upstream::UpstreamError;
 
@@ -28,8 +28,7 @@ impl Supervisor {
         }
         let first = async {
             let (speaks, shared) = self.ready().await?;
-            let version = message.meta(meta::PROTOCOL_VERSION).and_then(Value::text).and_then(Text::decode);
-            let version = version.unwrap_or_default();
+            let version = handshake::request_version(message).unwrap_or_default();
             let Some(shared) = shared.filter(|_| speaks.versions.iter().any(|spoken| *spoken == version))
             else {
                 return Ok(Err(answer::other_version(message, &version, &speaks.versions)));
@@ -46,10 +45,10 @@ impl Supervisor {
             Err(refused) => return Ok(refused),
         };
         match heard {
-            Heard::Answer(text, code) => Ok(answer::json(answer::status(code), text)),
+            Heard::Answer(text, status) => Ok(answer::json(answer::status(status), text)),
             Heard::Failed(error) => Err(error),
             Heard::Notification(text) => {
-                let listens = message.method().is_some_and(|method| method.is("subscriptions/listen"));
+                let listens = correlate::opens_subscription(message);
                 let source = CallEvents { call, listens, ended: false };
                 let events = Events::new(source, Some(event(None, &text)), self.options().stream_idle);
                 Ok(answer::stream(events))
@@ -58,7 +57,7 @@ impl Supervisor {
     }
 
     async fn notification(self: &Arc<Self>, message: &Message<'_>) -> Result<Response<Body>, UpstreamError> {
-        if message.method().is_some_and(rename::names_request) {
+        if multiplex::names_request(message) {
             tracing::debug!("a cancellation or progress was posted, and names no request of the child");
             return Ok(answer::taken());
         }

@@ -223,29 +223,23 @@ impl Hub {
         let Ok(message) = Message::parse(text) else {
             return self.complaints.log("the child said what is no message; the line is dropped", text.len());
         };
+        match message.batch() {
+            Some(messages) => messages.iter().for_each(|message| self.place(message)),
+            None => self.place(&message),
+        }
+    }
+
+    fn place(&self, message: &Message<'_>) {
         let mut state = self.state();
         if message.kind() == Kind::Answer && !std::mem::replace(&mut state.answered, true) {
             self.backoff().answered();
         }
-        if message.kind() == Kind::Batch {
-            let parts = message.text().trim();
+        if !state.streams.place(message) {
             drop(state);
-            for part in elements(parts) {
-                if part.trim_start().starts_with('{') {
-                    self.message(part.as_bytes());
-                }
-            }
-        } else if !state.streams.place(&message) {
-            drop(state);
-            self.complaints.log("the child said what belongs to no request; it is dropped", text.len());
+            let length = message.text().len();
+            self.complaints.log("the child said what belongs to no request; it is dropped", length);
         }
     }
-}
-
-/// The messages of a batch, which was read before.
-pub(super) fn elements(batch: &str) -> Vec<&str> {
-    let values = serde_json::from_str::<Vec<&serde_json::value::RawValue>>(batch).unwrap_or_default();
-    values.into_iter().map(serde_json::value::RawValue::get).collect()
 }
 
 impl Listener for Hub {

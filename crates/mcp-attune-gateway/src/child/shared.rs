@@ -1,6 +1,6 @@
 //! The child that modern callers share: every request has a number of its own there, and hears what names it.
 //!
-//! 1. What a child says belongs to the request that it names (see [`rename`]); what names none is dropped, because it
+//! 1. What a child says belongs to the request that it names (see [`multiplex`]); what names none is dropped, because it
 //!    could be any caller's.
 //! 2. A caller that goes away: the child is told so, with the number that it knows.
 //! 3. What waits for a slow caller is bounded; beyond that its call is over, and no other call notices.
@@ -20,14 +20,15 @@ use std::time::Duration;
 use mcp_attune_process::lines::Line;
 use mcp_attune_process::process::{NotStarted, Program};
 use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::multiplex::{self, CallerNames};
+use mcp_attune_wire::reply::answer_status;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
-use super::heard::{Complaints, error_code};
+use super::heard::Complaints;
 use super::link::{ChildEnd, Link, Listener};
 use super::pipe::Pipe;
-use super::rename::{self, Names};
 use crate::upstream::UpstreamError;
 
 /// How many bytes may wait for one caller who reads slowly, beside one message of any size.
@@ -109,7 +110,7 @@ impl Calls {
 
 #[derive(Debug)]
 struct Entry {
-    names: Names,
+    names: CallerNames,
     to: mpsc::UnboundedSender<Heard>,
     waiting: Arc<AtomicUsize>,
     /// Its caller reads too slowly, and will find out.
@@ -121,8 +122,8 @@ struct Entry {
 pub(super) enum Heard {
     /// A notification that belongs to it.
     Notification(String),
-    /// The answer, and its code where it is an error: nothing comes after it.
-    Answer(String, Option<i32>),
+    /// The answer and its HTTP status: nothing comes after it.
+    Answer(String, u16),
     /// No answer will come.
     Failed(UpstreamError),
 }
@@ -181,7 +182,7 @@ impl Shared {
                 return Err(calls.end.map_or(UpstreamError::Broken, |(error, _)| error));
             }
             let number = calls.number(asker);
-            let (text, names) = rename::onward(message, number).ok_or(UpstreamError::Broken)?;
+            let (text, names) = multiplex::number_request(message, number).ok_or(UpstreamError::Broken)?;
             calls.running.insert(number, Entry { names, to, waiting: Arc::clone(&waiting), given_up: false });
             (number, text)
         };
@@ -196,7 +197,7 @@ impl Shared {
     /// Sends in a notification of a caller.
     pub(super) async fn tell(&self, message: &Message<'_>) -> Result<(), UpstreamError> {
         self.table.calls().used = Instant::now();
-        let text = rename::notification(message).ok_or(UpstreamError::Broken)?;
+        let text = multiplex::without_addresses(message).ok_or(UpstreamError::Broken)?;
         self.link.pipe.send(text.as_bytes()).await.map_err(|_| UpstreamError::Broken)
     }
 }
@@ -221,7 +222,7 @@ impl Table {
         let Ok(message) = Message::parse(text) else {
             return self.complaints.log("the child said what is no message; the line is dropped", text.len());
         };
-        let Some(number) = rename::addressee(&message) else {
+        let Some(number) = multiplex::number_of(&message) else {
             return self
                 .complaints
                 .log("the child said what belongs to no request; it is dropped", text.len());
@@ -231,12 +232,12 @@ impl Table {
             tracing::debug!(bytes = text.len(), "the child spoke to a caller who is gone");
             return;
         };
-        let Some(text) = rename::back(&message, number, &entry.names) else {
+        let Some(text) = multiplex::restore(&message, number, &entry.names) else {
             drop(calls);
             return self.complaints.log("the child reported progress that nobody asked for", text.len());
         };
         if message.kind() == Kind::Answer {
-            entry.send(Heard::Answer(text, error_code(&message)));
+            entry.send(Heard::Answer(text, answer_status(&message)));
             calls.running.remove(&number);
             if !std::mem::replace(&mut calls.answered, true) {
                 self.backoff().answered();
@@ -249,7 +250,7 @@ impl Table {
             entry.send(Heard::Failed(UpstreamError::SlowCaller));
         }
         drop(calls);
-        if message.method().is_some_and(|method| method.is("notifications/cancelled")) {
+        if multiplex::cancels(&message) {
             self.close(number);
         }
     }
@@ -382,7 +383,7 @@ mod tests {
         let (to, mut from) = mpsc::unbounded_channel();
         let waiting = Arc::<AtomicUsize>::default();
         let request = br#"{"jsonrpc":"2.0","id":"a","method":"m","params":{"_meta":{"progressToken":"t"}}}"#;
-        let (_, names) = rename::onward(&Message::parse(request).unwrap(), 1).unwrap();
+        let (_, names) = multiplex::number_request(&Message::parse(request).unwrap(), 1).unwrap();
         let entry = Entry { names, to, waiting: Arc::clone(&waiting), given_up: false };
         table.calls().running.insert(1, entry);
         let text = "x".repeat(10_000);

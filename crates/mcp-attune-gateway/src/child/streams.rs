@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use mcp_attune_wire::json::Text;
+use mcp_attune_wire::correlate::{Subject, progress_token, subject};
 use mcp_attune_wire::message::{Id, Kind, Message};
 
 use super::place::Place;
@@ -92,7 +92,7 @@ impl Streams {
             if self.calls.len() + ids.len() > MOST_CALLS {
                 return Err(NotOpened::TooMany);
             }
-            tokens.extend(ask.meta("progressToken").and_then(Id::read));
+            tokens.extend(progress_token(ask).and_then(Id::read));
         }
         let expects = ids.len();
         if expects == 0 {
@@ -107,15 +107,16 @@ impl Streams {
 
     /// What the caller's own messages settle: an answer ends a question of the child, a cancellation a call.
     pub(super) fn note_from_caller(&mut self, message: &Message<'_>) {
-        let cancels = message.method().is_some_and(|method| method.is("notifications/cancelled"));
         match message.kind() {
             Kind::Answer => {
                 if let Some(id) = message.id().and_then(Id::read) {
                     self.asked.remove(&id);
                 }
             }
-            Kind::Notification if cancels => {
-                if let Some(id) = named(message, "requestId") {
+            Kind::Notification => {
+                if let Subject::Cancelled(Some(id)) = subject(message)
+                    && let Some(id) = Id::read(id)
+                {
                     self.drop_call(&id);
                 }
             }
@@ -153,15 +154,13 @@ impl Streams {
     }
 
     fn stream_of_notification(&mut self, message: &Message<'_>) -> u64 {
-        let method = message.method().and_then(Text::decode).unwrap_or_default();
-        let named = match &*method {
-            "notifications/progress" => {
-                named(message, "progressToken").and_then(|token| self.tokens.get(&token).copied())
+        let named = match subject(message) {
+            Subject::Progress(token) => {
+                token.and_then(Id::read).and_then(|token| self.tokens.get(&token).copied())
             }
-            "notifications/cancelled" => named(message, "requestId").and_then(|id| self.asked.remove(&id)),
-            "notifications/resources/updated" => Some(LISTENING),
-            method if method.ends_with("/list_changed") => Some(LISTENING),
-            _ => None,
+            Subject::Cancelled(id) => id.and_then(Id::read).and_then(|id| self.asked.remove(&id)),
+            Subject::Server => Some(LISTENING),
+            Subject::Other => None,
         };
         let alive = |stream: &u64| self.streams.get(stream).is_some_and(|stream| !stream.over);
         named.filter(alive).unwrap_or_else(|| self.stream_of_the_rest())
@@ -183,11 +182,7 @@ impl Streams {
         let Some(stream) = self.streams.get_mut(&number) else { return };
         stream.last += 1;
         let place = Place { stream: number, event: stream.last };
-        stream.events.push_back(Event {
-            place,
-            text: Arc::from(text),
-            is_error: message.member("error").is_some(),
-        });
+        stream.events.push_back(Event { place, text: Arc::from(text), is_error: message.is_error() });
         self.kept += text.len() + EACH;
         stream.wake();
         self.shrink();
@@ -338,11 +333,6 @@ impl Stream {
             waker.wake();
         }
     }
-}
-
-/// What a message names in a parameter.
-fn named(message: &Message<'_>, param: &str) -> Option<Id> {
-    message.param(param).and_then(Id::read)
 }
 
 #[cfg(test)]

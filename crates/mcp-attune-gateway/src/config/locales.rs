@@ -5,8 +5,8 @@ use std::sync::Arc;
 use mcp_attune::catalog::{Carried, Library};
 use mcp_attune::language::Tag;
 use mcp_attune::localize;
-use mcp_attune::shape::Page;
-use mcp_attune_files::{Folder, Pattern};
+use mcp_attune_files::{Folder, Pattern, Watcher};
+use mcp_attune_shape::Page;
 
 use super::choice::{choices, choose};
 use super::findings::Problem;
@@ -51,11 +51,15 @@ impl Locales {
         }
     }
 
-    /// The files; `default` is the language of the server's own texts.
-    pub(super) fn library(&self, default: &Tag) -> Arc<dyn Library> {
+    /// The files, which `watcher` follows; `default` is the language of the server's own texts.
+    pub(super) fn library(&self, default: &Tag, watcher: &mut Watcher) -> Arc<dyn Library> {
         match Carried::new(default.clone(), self.carried) {
             Ok(carried) if !self.carried.is_empty() => Arc::new(carried),
-            _ => Arc::new(Folder::new(self.path.clone(), default.clone())),
+            _ => {
+                let folder = Arc::new(Folder::new(self.path.clone(), default.clone()));
+                watcher.add(folder.clone());
+                folder
+            }
         }
     }
 

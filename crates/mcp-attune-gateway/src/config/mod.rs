@@ -63,9 +63,9 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use mcp_attune::format::Formatters;
 use mcp_attune::language::{Languages, Tag};
 use mcp_attune::plan::Offer;
+use mcp_attune_files::Watcher;
 use toml::de::DeTable;
 
 pub(crate) use choice::nearest;
@@ -78,7 +78,7 @@ pub use mount::{Mount, MountPath};
 pub use network::{Network, NoNetwork};
 pub use positions::Positions;
 pub use schema::schema;
-pub use server::{LogFormat, Origin, Server, Tls};
+pub use server::{HttpImplementation, LogFormat, Origin, Server, Tls};
 pub use session::{Key, Session};
 pub use shaped::Shaped;
 pub use tools::{Binding, End, FieldBinding, IntervalBinding, Part, Source, Tool, Written};
@@ -226,11 +226,12 @@ impl Config {
         Err(Findings::one(file, findings::place(&fine, fine.len()), problem))
     }
 
-    /// What the server of a mount can do for its callers, and is told of them, as far as the operator says.
-    pub(crate) fn offer(&self, mount: Option<&Mount>) -> Offer {
+    /// What the server of a mount can do for its callers, and is told of them, as far as the operator says. `watcher` follows
+    /// the locale files and templates.
+    pub(crate) fn offer(&self, mount: Option<&Mount>, watcher: &mut Watcher) -> Offer {
         let default = self.default_language.clone();
         let server = default.clone().or_else(|| Tag::parse("en").ok());
-        let library = mount.zip(server).map(|(mount, tag)| mount.locales.library(&tag));
+        let library = mount.zip(server).map(|(mount, tag)| mount.locales.library(&tag, watcher));
         if default.is_none() && library.as_ref().is_some_and(|library| !library.catalogs().is_empty()) {
             tracing::warn!(
                 "there are locale files, and no `default_language`; the server's own texts count as English"
@@ -247,8 +248,12 @@ impl Config {
             language_arguments: Arc::new(
                 mount.iter().flat_map(|mount| &mount.tools).filter_map(argument).collect(),
             ),
-            formatters: self.default_language.as_ref().map(Formatters::new).unwrap_or_default(),
-            content: mount.and_then(Mount::supply),
+            formatters: Some(
+                self.default_language
+                    .as_ref()
+                    .map_or_else(mcp_attune_format::english, mcp_attune_format::formatters),
+            ),
+            content: mount.and_then(|mount| mount.supply(watcher)),
             past: mount.map(|mount| mount.context.to_past()).unwrap_or_default(),
         }
     }

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mcp_attune::bind::Bindings;
-use mcp_attune::shape::{self, Supply};
-use mcp_attune_files::{Places, Shelves, ToolPlaces};
+use mcp_attune::shaping::Supply;
+use mcp_attune_files::{Places, Shelves, ToolPlaces, Watcher};
+use mcp_attune_shape::Content as OperatorContent;
 
 use super::context::Context;
 use super::findings::{Problem, quoted};
@@ -82,18 +83,20 @@ impl Mount {
         Bindings::new(tools, self.context.to_forward().precision)
     }
 
-    /// How answers are shaped, where they are.
-    pub(super) fn supply(&self) -> Option<Arc<dyn Supply>> {
+    /// How answers are shaped, where they are; `watcher` follows the files.
+    pub(super) fn supply(&self, watcher: &mut Watcher) -> Option<Arc<dyn Supply>> {
         if !self.content.enabled {
             return None;
         }
         let announce = self.content.announce;
-        match shape::Content::carried(announce, self.content.carried) {
+        match OperatorContent::carried(announce, self.content.carried) {
             Ok(carried) if !self.content.carried.is_empty() => return Some(Arc::new(Arc::new(carried))),
             Ok(_) => {}
             Err((file, why)) => tracing::warn!(file, "a template of the program itself is not used: {why}"),
         }
-        Some(Arc::new(Shelves::new(self.places())))
+        let shelves = Arc::new(Shelves::new(self.places()));
+        watcher.add(shelves.clone());
+        Some(shelves)
     }
 
     /// Where the templates and hints are.

@@ -14,7 +14,7 @@ use super::headers::{Agreement, OnUnknown};
 use super::locales::Translate;
 use super::tools::{End, Side, Source, Written};
 use super::upstream::UnknownPaths;
-use super::{LanguageHeader, Log, LogFormat, OnMissingParam};
+use super::{HttpImplementation, LanguageHeader, Log, LogFormat, OnMissingParam};
 
 /// What the schema is known by.
 const SCHEMA_ID: &str = "urn:mcp-attune:attune.toml";
@@ -77,6 +77,13 @@ fn server() -> Value {
         [
             ("listen", text("Where callers connect: an IP address and a port.").default("127.0.0.1:8808")),
             ("admin", text("Where metrics and health are.").default("127.0.0.1:8809")),
+            (
+                "http",
+                choice::<HttpImplementation>(
+                    "Which implementation of HTTP/1.1 reads requests: Attune's own where they are plain and hyper otherwise, or hyper alone.",
+                )
+                .default("own"),
+            ),
             (
                 "allowed_hosts",
                 list(&name(), "The values of Host that are answered beside loopback.").default(["localhost"]),

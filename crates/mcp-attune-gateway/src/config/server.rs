@@ -22,6 +22,8 @@ pub struct Server {
     pub listen: SocketAddr,
     /// Where metrics and health are; never the same as `listen`.
     pub admin: SocketAddr,
+    /// Which implementation of HTTP/1.1 reads requests.
+    pub http: HttpImplementation,
     /// The values of `Host` that are answered beside loopback: a name, and a port where it matters.
     pub allowed_hosts: Vec<Authority>,
     /// The web pages that may call: CORS is on for these.
@@ -37,6 +39,17 @@ pub struct Server {
     pub log_format: LogFormat,
     /// The certificate to answer HTTPS with; without one, plain HTTP.
     pub tls: Option<Tls>,
+}
+
+choices! {
+    /// Which implementation of HTTP/1.1 reads requests. Answers of servers behind are always read by Attune's own, because hyper
+    /// accepts answers that can be read in two ways. Rules: G4, H20.
+    pub HttpImplementation {
+        /// Attune's own reads plain requests, which most are, and hyper all others.
+        Own = "own",
+        /// hyper reads all requests. Their framing is checked before, as with the other value.
+        Hyper = "hyper",
+    }
 }
 
 choices! {
@@ -83,6 +96,7 @@ impl Default for Server {
         Self {
             listen: loopback(8808),
             admin: loopback(8809),
+            http: HttpImplementation::default(),
             allowed_hosts: vec![Authority::from_static("localhost")],
             allowed_origins: Vec::new(),
             trusted_proxies: ["127.0.0.0/8", "::1"]
@@ -110,6 +124,7 @@ impl Server {
         let server = Self {
             listen: reader.read("listen", base.listen, address_value),
             admin: reader.read("admin", base.admin, address_value),
+            http: reader.choice("http", base.http),
             allowed_hosts: reader.list("allowed_hosts", &base.allowed_hosts, host),
             allowed_origins: reader.list("allowed_origins", &base.allowed_origins, origin),
             trusted_proxies: reader.list("trusted_proxies", &base.trusted_proxies, network),

@@ -1,8 +1,8 @@
 //! Whether a server has the tools and arguments that a configuration names.
 
-use mcp_attune::shape::Supply;
+use mcp_attune::exchange::listing::takes_argument;
+use mcp_attune::shaping::Supply;
 use mcp_attune_files::Shelves;
-use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
 
 use super::{Issue, Keys, Severity};
@@ -45,27 +45,20 @@ pub fn against(config: &Config, mount: &Mount, pages: &[Message<'_>]) -> Vec<Iss
 
 /// The arguments that take a language and that their tools do not have.
 fn language_arguments(mount: &Mount, pages: &[Message<'_>], error: impl Fn(&[&str]) -> Issue) -> Vec<Issue> {
-    let listed = |wanted: &str| {
-        let tools = pages.iter().filter_map(|page| page.member("result")?.member("tools"));
-        tools
-            .flat_map(Value::elements)
-            .find(|tool| tool.member("name").and_then(Value::text).is_some_and(|name| name.is(wanted)))
-    };
     let mut issues = Vec::new();
     for (name, argument) in
         mount.tools.iter().filter_map(|(name, tool)| Some((name, tool.language_argument.as_deref()?)))
     {
         let issue = || error(&["tools", name, "language_argument"]);
-        let Some(tool) = listed(name) else {
-            issues.push(
+        match takes_argument(pages, name, argument) {
+            None => issues.push(
                 issue().says(format!("the server lists no tool `{name}`"), "see what `attune tools` lists"),
-            );
-            continue;
-        };
-        let properties = tool.member("inputSchema").and_then(|schema| schema.member("properties"));
-        if properties.and_then(|properties| properties.member(argument)).is_none() {
-            let says = format!("the tool has no argument `{argument}`");
-            issues.push(issue().says(says, "see its arguments with `attune tools`"));
+            ),
+            Some(false) => {
+                let says = format!("the tool has no argument `{argument}`");
+                issues.push(issue().says(says, "see its arguments with `attune tools`"));
+            }
+            Some(true) => {}
         }
     }
     issues

@@ -22,8 +22,8 @@ use super::plain::{End, Plain};
 use super::pulse::{Counted, Dead, Pulse, Watch};
 use super::{Limits, Phase, Tls};
 use crate::body::Chain;
+use crate::poll_on_wake::PollOnWake;
 use crate::slots::Permit;
-use crate::wake::{Ear, Rarely};
 use crate::{Body, BoxError};
 
 /// How long it may take to tell a caller that there are too many.
@@ -105,7 +105,7 @@ impl Door {
         S::Future: Send,
     {
         let mut plain = Plain::new(io, visit.service.clone(), &self.limits, Arc::clone(&visit.pulse));
-        let Some(End::Odd(io, read)) = self.attend(&mut plain, &mut visit).await else { return };
+        let Some(End::HandedOver(io, read)) = self.attend(&mut plain, &mut visit).await else { return };
         drop(plain);
         // Boxed, because most connections never come here.
         let two = read.starts_with(HTTP2);
@@ -137,7 +137,6 @@ impl Door {
         };
         let mut hyper = Hyper {
             connection: pin!(http.serve_connection(TokioIo::new(io), entry)),
-            ear: Ear::default(),
             pulse: Arc::clone(&visit.pulse),
             two,
         };
@@ -156,7 +155,7 @@ impl Door {
             Phase::Serve | Phase::Cut => {}
         }
         loop {
-            let mut rarely = Rarely::new(async {
+            let mut rare = PollOnWake::new(async {
                 tokio::select! {
                     biased;
                     told = self.told.changed() => Beside::Told(told.is_ok()),
@@ -165,10 +164,10 @@ impl Door {
             });
             let next = poll_fn(|cx| match connection.poll(cx) {
                 Poll::Ready(ended) => Poll::Ready(Err(ended)),
-                Poll::Pending => Pin::new(&mut rarely).poll(cx).map(Ok),
+                Poll::Pending => Pin::new(&mut rare).poll(cx).map(Ok),
             });
             let next = next.await;
-            drop(rarely);
+            drop(rare);
             let beside = match next {
                 Ok(beside) => beside,
                 Err(Ok(end)) => return Some(end),
@@ -257,7 +256,6 @@ where
 
 struct Hyper<'a, C> {
     connection: Pin<&'a mut C>,
-    ear: Ear,
     pulse: Arc<Pulse>,
     /// Whether it is HTTP/2.
     two: bool,
@@ -273,7 +271,7 @@ where
     type End = ();
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.ear.poll(self.connection.as_mut(), cx)
+        self.connection.as_mut().poll(cx)
     }
 
     fn close_after_answer(&mut self) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use http::{Request, Response, Version};
+use http::{Request, Response};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
@@ -22,7 +22,6 @@ use super::pulse::{Answer, Pulse, Running};
 use super::{Limits, Misframed, RequestError};
 use crate::body::{Paced, Timed};
 use crate::refusal;
-use crate::wake::next_piece;
 use crate::{Body, BoxError};
 
 /// The service, as a connection calls it.
@@ -49,9 +48,8 @@ where
             return Entered { inner: Inner::Refused { refusal }, running, number, verdicts: None };
         }
         let pause = self.limits.body_pause;
-        let streams = request.version() == Version::HTTP_2;
         let request = request.map(|body| {
-            let body = Received { body, streams, number, verdicts: Arc::clone(&self.verdicts) };
+            let body = Received { body, number, verdicts: Arc::clone(&self.verdicts) };
             let (time, rate) = (self.limits.body, self.limits.body_rate);
             let body = Paced::new(body, time, rate, RequestError::TooSlow);
             boxed(Timed::new(body, pause, RequestError::Stalled, RequestError::Broken))
@@ -105,8 +103,6 @@ impl Refusal {
 /// The body of a request.
 struct Received {
     body: Incoming,
-    /// Whether it is one of several streams of its connection, which is woken for more than one of them.
-    streams: bool,
     /// Which request of its connection it belongs to,
     number: usize,
     /// and what was found on the connection.
@@ -121,12 +117,7 @@ impl http_body::Body for Received {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let piece = if self.streams {
-            Pin::new(&mut self.body).poll_frame(cx)
-        } else {
-            next_piece(&mut self.body, cx)
-        };
-        match ready!(piece) {
+        match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
             None if self.verdicts.of(self.number).is_some() => {
                 Poll::Ready(Some(Err(RequestError::Misframed.into())))
             }

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-/// What callers may use. Rules: G4.
+use crate::config::HttpImplementation;
+
+/// What callers may use, and who reads their requests. Rules: G4.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
+    /// Which implementation of HTTP/1.1 reads requests.
+    pub http: HttpImplementation,
     /// Connections at a time.
     pub connections: usize,
     /// Connections above it that are told so, at a time.
@@ -31,6 +35,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            http: HttpImplementation::default(),
             connections: 10_000,
             turned_away: 64,
             headers: 128,

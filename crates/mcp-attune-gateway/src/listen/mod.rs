@@ -46,10 +46,8 @@ mod plain;
 
 mod connection;
 
-pub use framing::Misframed;
-#[cfg(feature = "fuzz")]
-pub(crate) use framing::{Read, framed};
 pub use limits::Limits;
+pub use mcp_attune_http1::Misframed;
 pub use request_error::RequestError;
 pub use tls::{BadPem, Tls, certificates};
 

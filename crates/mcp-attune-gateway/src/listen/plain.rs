@@ -1,10 +1,11 @@
 //! Plain requests, one after the other, without hyper.
 //!
-//! 1. A request is plain when it came whole, in one piece with nothing else, and leaves no question
-//!    ([`take_plain`]). Most calls are.
-//! 2. With the first that is not, the connection and what was read of it go to hyper, for good ([`End::Odd`]): HTTP/2,
-//!    HTTP/1.0, bodies that come in parts, whatever is about the connection, and what is no HTTP at all.
-//! 3. A caller that goes away while it is answered takes its call with it.
+//! 1. A request is plain when all of it was read at once and it can be read in one way only ([`take_plain_request`]). Most calls
+//!    are.
+//! 2. With the first that is not, the connection and what was read of it go to hyper, for good ([`End::HandedOver`]): HTTP/2,
+//!    HTTP/1.0, bodies that come in parts, whatever is about the connection, and what is not HTTP at all.
+//! 3. Where hyper reads all requests ([`HttpImplementation::Hyper`]), no request is plain.
+//! 4. A caller that goes away while it is answered takes its call with it.
 //!
 //! Rules: G2, G4, G5.
 
@@ -17,39 +18,44 @@ use bytes::{Bytes, BytesMut};
 use http::header::CONNECTION;
 use http::{Request, Response};
 use http_body::Body as _;
+use hyper::ext::ReasonPhrase;
 use hyper::service::Service;
+use mcp_attune_http1::{AnswerOptions, HeadLimits, list_members, take_plain_request, write_answer};
 use mcp_attune_tower::full;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
 use super::Limits;
 use super::pulse::{Answer, Pulse, Running};
-use crate::http1::{Bounds, Outgoing, take_plain, tokens, write_answer};
+use crate::config::HttpImplementation;
+use crate::date::write_date;
+use crate::message_sender::MessageSender;
 use crate::{Body, BoxError};
 
-/// What is read at once. A request that is larger is not plain.
-const ROOM: usize = 8 * 1024;
+/// How much is read at once. A request that is larger is not plain.
+const READ_SIZE: usize = 8 * 1024;
 
 /// How it ended.
 pub(super) enum End<I> {
     /// The connection is over.
-    Over,
-    /// Something came that is not plain: the connection, and what was read.
-    Odd(I, Bytes),
+    Closed,
+    /// A request came that is not plain: the connection, and what was read of it.
+    HandedOver(I, Bytes),
 }
 
 /// A connection whose requests were plain so far.
 pub(super) struct Plain<I, S: Service<Request<Body>>> {
-    /// None when it was given away.
+    /// `None` when it was handed over.
     io: Option<I>,
     service: S,
-    bounds: Bounds,
+    /// What a plain request may have; `None` where no request is plain.
+    limits: Option<HeadLimits>,
     pulse: Arc<Pulse>,
     read: BytesMut,
     turn: Turn,
     /// The call that runs.
     call: Pin<Box<Option<S::Future>>>,
     running: Option<Running>,
-    outgoing: Outgoing<Answer>,
+    sender: MessageSender<Answer>,
     /// Whether there is no next request.
     closes: bool,
 }
@@ -72,16 +78,17 @@ where
     S::Error: Into<BoxError>,
 {
     pub(super) fn new(io: I, service: S, limits: &Limits, pulse: Arc<Pulse>) -> Self {
+        let head = HeadLimits { lines: limits.headers, bytes: limits.header_bytes };
         Self {
             io: Some(io),
             service,
-            bounds: Bounds { lines: limits.headers, head: limits.header_bytes },
+            limits: (limits.http == HttpImplementation::Own).then_some(head),
             pulse,
             read: BytesMut::new(),
             turn: Turn::Caller,
             call: Box::pin(None),
             running: None,
-            outgoing: Outgoing::default(),
+            sender: MessageSender::default(),
             closes: false,
         }
     }
@@ -105,14 +112,15 @@ where
                         return self.poll_close(cx);
                     }
                     if !self.read.is_empty() {
-                        match take_plain(&mut self.read, self.bounds) {
+                        let taken = self.limits.and_then(|limits| take_plain_request(&mut self.read, limits));
+                        match taken {
                             Some(request) => self.begin(request),
-                            None => return Poll::Ready(Ok(self.give_away())),
+                            None => return Poll::Ready(Ok(self.hand_over())),
                         }
                         continue;
                     }
                     if ready!(self.poll_read(cx))? == 0 {
-                        return Poll::Ready(Ok(End::Over));
+                        return Poll::Ready(Ok(End::Closed));
                     }
                 }
                 Turn::Service => match self.call.as_mut().as_pin_mut().map(|call| call.poll(cx)) {
@@ -122,17 +130,17 @@ where
                     }
                     Some(Poll::Pending) => {
                         ready!(self.poll_gone(cx));
-                        return Poll::Ready(Ok(End::Over));
+                        return Poll::Ready(Ok(End::Closed));
                     }
-                    None => return Poll::Ready(Ok(End::Over)),
+                    None => return Poll::Ready(Ok(End::Closed)),
                 },
                 Turn::Ours => {
-                    let Some(io) = &mut self.io else { return Poll::Ready(Ok(End::Over)) };
-                    match self.outgoing.poll(io, cx) {
+                    let Some(io) = &mut self.io else { return Poll::Ready(Ok(End::Closed)) };
+                    match self.sender.poll(io, cx) {
                         Poll::Ready(written) => written?,
                         Poll::Pending => {
                             ready!(self.poll_gone(cx));
-                            return Poll::Ready(Ok(End::Over));
+                            return Poll::Ready(Ok(End::Closed));
                         }
                     }
                     self.turn = Turn::Caller;
@@ -151,11 +159,14 @@ where
         let Some(running) = self.running.take() else { return };
         let says_close = |said: &[u8]| said.eq_ignore_ascii_case(b"close");
         self.closes |= answer.headers().contains_key(CONNECTION)
-            && tokens(answer.headers(), &CONNECTION).any(says_close);
+            && list_members(answer.headers(), &CONNECTION).any(says_close);
         self.closes |= running.is_last();
-        let (size, closes) = (answer.body().size_hint().exact(), self.closes);
+        let (body_size, closes) = (answer.body().size_hint().exact(), self.closes);
         let body = Answer::new(mem::replace(answer.body_mut(), full(Bytes::new())), running);
-        self.outgoing.begin(body, |text| write_answer(&mut answer, size, closes, text));
+        let reason = answer.extensions_mut().remove::<ReasonPhrase>();
+        let reason = reason.as_ref().map(ReasonPhrase::as_bytes);
+        let options = AnswerOptions { reason, body_size, closes };
+        self.sender.begin(body, |head| write_answer(&mut answer, options, write_date, head));
         self.turn = Turn::Ours;
     }
 
@@ -179,8 +190,8 @@ where
 
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<std::io::Result<usize>> {
         let Some(io) = &mut self.io else { return Poll::Ready(Ok(0)) };
-        if self.read.capacity() - self.read.len() < ROOM / 2 {
-            self.read.reserve(ROOM);
+        if self.read.capacity() - self.read.len() < READ_SIZE / 2 {
+            self.read.reserve(READ_SIZE);
         }
         std::pin::pin!(io.read_buf(&mut self.read)).poll(cx)
     }
@@ -190,12 +201,49 @@ where
         if let Some(io) = &mut self.io {
             ready!(Pin::new(io).poll_shutdown(cx))?;
         }
-        Poll::Ready(Ok(End::Over))
+        Poll::Ready(Ok(End::Closed))
     }
 
     #[cold]
-    fn give_away(&mut self) -> End<I> {
+    fn hand_over(&mut self) -> End<I> {
         let read = mem::take(&mut self.read).freeze();
-        self.io.take().map_or(End::Over, |io| End::Odd(io, read))
+        self.io.take().map_or(End::Closed, |io| End::HandedOver(io, read))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    use hyper::service::service_fn;
+    use tokio::io::AsyncWriteExt;
+
+    /// What becomes of a connection whose caller sends one plain request and then ends.
+    async fn serve(http: HttpImplementation) -> (bool, Option<Bytes>) {
+        let called = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let flag = Arc::clone(&called);
+        let service = service_fn(move |_: Request<Body>| {
+            flag.store(true, std::sync::atomic::Ordering::Relaxed);
+            async { Ok::<_, Infallible>(Response::new(full("answer"))) }
+        });
+        let (io, mut caller) = tokio::io::duplex(1024);
+        caller.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+        caller.shutdown().await.unwrap();
+        let limits = Limits { http, ..Limits::default() };
+        let mut plain = Plain::new(io, service, &limits, Arc::new(Pulse::default()));
+        let end = std::future::poll_fn(|cx| plain.poll(cx)).await.unwrap();
+        let read = match end {
+            End::Closed => None,
+            End::HandedOver(_, read) => Some(read),
+        };
+        (called.load(std::sync::atomic::Ordering::Relaxed), read)
+    }
+
+    #[tokio::test]
+    async fn reads_a_plain_request_unless_hyper_reads_all() {
+        assert_eq!(serve(HttpImplementation::Own).await, (true, None));
+        let text = Bytes::from_static(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(serve(HttpImplementation::Hyper).await, (false, Some(text)));
     }
 }

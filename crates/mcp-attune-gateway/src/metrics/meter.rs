@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
-use mcp_attune::shape::LeftOut;
+use mcp_attune::shaping::LeftOut;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::histogram::Histogram;
 

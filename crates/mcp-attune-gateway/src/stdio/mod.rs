@@ -11,14 +11,15 @@
 //! Rules: C10, G4, G5, H13, H14, L3, L20.
 
 use std::fmt;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use mcp_attune_files::{Following, Watcher};
 use mcp_attune_process::lines::{Line, Lines, TooLong, line};
-use mcp_attune_process::process::{self, Environment, Pipes, Program, Stderr};
+use mcp_attune_process::process::{self, Environment, Pipes, Process, Program, Stderr};
 use mcp_attune_tower::relay::{Back, Relay};
 use mcp_attune_wire::agree::Policy;
 use mcp_attune_wire::reply::Reply;
@@ -66,8 +67,38 @@ pub async fn run(
     output: impl AsyncWrite + Unpin,
     mut signals: mpsc::UnboundedReceiver<Signal>,
 ) -> Result<Option<ExitStatus>, NotStarted> {
+    let program = program(server);
+    let (mut process, Pipes { stdin, stdout, .. }) = process::start(&program).map_err(NotStarted)?;
+    let mut watcher = Watcher::new();
+    let between = Between::new(config, output, &mut watcher);
+    let _following = follow(watcher);
+    let mut inward = Box::pin(between.inward(Lines::new(input, config.limits.body), stdin));
+    let mut outward = pin!(between.outward(Lines::new(stdout, config.limits.answer)));
+    let (status, open) = carry(&mut process, inward.as_mut(), outward.as_mut(), &mut signals).await;
+    let Some(status) = status else {
+        // The server's input goes with it.
+        drop(inward);
+        return Ok(process.end().await);
+    };
+    // What it left behind was ended with it, so nothing keeps its output open for long.
+    if open.outward {
+        let _ = timeout(LAST_WORDS, outward).await;
+    }
+    if open.inward && !between.answered.load(Ordering::Relaxed) {
+        // Whoever started us is about to ask, and hears why there is no answer.
+        let _ = timeout(FIRST_QUESTION, &mut inward).await;
+    }
+    // One that ends in order when its input is closed has said what it wanted to say.
+    if open.inward || !status.success() {
+        between.give_up(&program.name, process::code(status)).await;
+    }
+    Ok(Some(status))
+}
+
+/// The program to start, as it is configured.
+fn program(server: &Child) -> Program {
     let env = server.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let program = Program {
+    Program {
         name: server.program.clone(),
         arguments: server.arguments.clone(),
         directory: server.directory.clone(),
@@ -77,21 +108,32 @@ pub async fn run(
             Environment::Chosen(env.collect())
         },
         stderr: Stderr::Inherited,
-    };
-    let (mut process, Pipes { stdin, stdout, .. }) = process::start(&program).map_err(NotStarted)?;
-    let between = Between::new(config, output);
-    let mut inward = Box::pin(between.inward(Lines::new(input, config.limits.body), stdin));
-    let mut outward = pin!(between.outward(Lines::new(stdout, config.limits.answer)));
-    let (mut open, mut said) = (true, None);
+    }
+}
+
+/// The directions in which lines can still come.
+struct Open {
+    inward: bool,
+    outward: bool,
+}
+
+/// Carries lines in both directions until the server ends, and returns its status; `None` where the client reads no more.
+async fn carry(
+    process: &mut Process,
+    mut inward: Pin<&mut impl Future<Output = ()>>,
+    mut outward: Pin<&mut impl Future<Output = Said>>,
+    signals: &mut mpsc::UnboundedReceiver<Signal>,
+) -> (Option<ExitStatus>, Open) {
+    let mut open = Open { inward: true, outward: true };
     let status = loop {
         tokio::select! {
             // Its end closes the server's input.
-            () = &mut inward, if open => open = false,
-            how = &mut outward, if said.is_none() => {
-                if let Said::ToNobody = how {
+            () = &mut inward, if open.inward => open.inward = false,
+            said = &mut outward, if open.outward => {
+                if let Said::ToNobody = said {
                     break None;
                 }
-                said = Some(how);
+                open.outward = false;
             }
             status = process.exited() => break status.ok(),
             signal = signals.recv(), if !signals.is_closed() => {
@@ -101,28 +143,16 @@ pub async fn run(
             }
         }
     };
-    match status {
-        Some(status) => {
-            // What it left behind was ended with it, so nothing keeps its output open for long.
-            if said.is_none() {
-                let _ = timeout(LAST_WORDS, outward).await;
-            }
-            if open && !between.answered.load(Ordering::Relaxed) {
-                // Whoever started us is about to ask, and hears why there is no answer.
-                let _ = timeout(FIRST_QUESTION, &mut inward).await;
-            }
-            // One that ends in order when its input is closed has said what it wanted to say.
-            if open || !status.success() {
-                between.give_up(&program.name, process::code(status)).await;
-            }
-            Ok(Some(status))
-        }
-        None => {
-            // The server's input goes with it.
-            drop(inward);
-            Ok(process.end().await)
-        }
-    }
+    (status, open)
+}
+
+/// Follows the locale files and templates for as long as the returned value lives. Without it they stay as they are.
+fn follow(watcher: Watcher) -> Option<Following> {
+    let following = (!watcher.is_empty()).then(|| watcher.spawn()).transpose();
+    following
+        .inspect_err(|why| tracing::warn!("locale files and templates are not followed: {why}"))
+        .ok()
+        .flatten()
 }
 
 /// How the server's output ended.
@@ -143,10 +173,10 @@ struct Between<W> {
 }
 
 impl<W: AsyncWrite + Unpin> Between<W> {
-    fn new(config: &Config, output: W) -> Self {
+    fn new(config: &Config, output: W, watcher: &mut Watcher) -> Self {
         let headers = config.mounts.first().map(|mount| &mount.headers);
         let report_only = headers.is_some_and(|headers| headers.agree == Agreement::Report);
-        let offer = config.offer(config.mounts.first());
+        let offer = config.offer(config.mounts.first(), watcher);
         let relay = Relay::new(offer, Policy::default(), report_only, config.limits.calls);
         Self {
             relay: Mutex::new(relay),

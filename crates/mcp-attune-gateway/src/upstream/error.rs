@@ -4,9 +4,9 @@ use std::error::Error;
 use std::io;
 
 use super::connect::{NoDescriptors, TookTooLong};
-use super::lane::Fault;
+use super::http1_connection::ConnectionError;
 use crate::descriptors;
-use crate::http1::Unsent;
+use crate::message_sender::SendError;
 use crate::upstream_error::UpstreamError;
 
 impl UpstreamError {
@@ -22,12 +22,12 @@ impl UpstreamError {
     }
 
     /// Why a connection that a call drives gave no answer, or not all of it.
-    pub(super) fn driving(fault: &Fault) -> Self {
-        match fault {
-            Fault::Io(error) => Self::cause(Some(error)).unwrap_or(Self::Broken),
-            Fault::Bad(_) | Fault::Unsent(Unsent::Io(_)) => Self::Broken,
-            Fault::Unsent(Unsent::Body(_) | Unsent::Length) => Self::Caller,
-            Fault::Late => Self::FirstByteTimeout,
+    pub(super) fn driving(error: &ConnectionError) -> Self {
+        match error {
+            ConnectionError::Io(error) => Self::cause(Some(error)).unwrap_or(Self::Broken),
+            ConnectionError::Answer(_) | ConnectionError::Send(SendError::Io(_)) => Self::Broken,
+            ConnectionError::Send(SendError::Body(_) | SendError::Length(_)) => Self::Caller,
+            ConnectionError::Timeout => Self::FirstByteTimeout,
         }
     }
 

@@ -15,8 +15,8 @@ use std::net::IpAddr;
 use bytes::{BufMut, BytesMut};
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE};
 use http::{Uri, request};
+use mcp_attune_http1::list_members;
 
-use crate::http1::tokens;
 use crate::listen::Peer;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -34,7 +34,7 @@ pub(super) fn strip(headers: &mut HeaderMap) {
 #[cold]
 fn take_off(headers: &mut HeaderMap) {
     let mut found: Vec<HeaderName> = headers.keys().filter(|name| is_of_one_hop(name)).cloned().collect();
-    found.extend(tokens(headers, &CONNECTION).filter_map(|name| HeaderName::from_bytes(name).ok()));
+    found.extend(list_members(headers, &CONNECTION).filter_map(|name| HeaderName::from_bytes(name).ok()));
     for name in found {
         headers.remove(name);
     }
@@ -53,7 +53,7 @@ pub(super) fn onward(head: &mut request::Parts, behind: &HeaderValue, peer: Opti
     let headers = &mut head.headers;
     let came = Came::in_names(headers);
     let takes_trailers =
-        came.te && tokens(headers, &TE).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
+        came.te && list_members(headers, &TE).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
     if came.of_one_hop {
         take_off(headers);
     }

@@ -38,7 +38,7 @@ mod hop;
 mod path;
 mod service;
 
-mod lane;
+mod http1_connection;
 
 mod error;
 
@@ -56,7 +56,7 @@ use crate::listen::Peer;
 use crate::metrics::Meter;
 use crate::{Body, BoxError, workers};
 use connect::Connector;
-use lane::{Coming, Driven};
+use http1_connection::{AnswerBody, StreamingBody};
 use pool::Pool;
 
 /// How to reach one server.
@@ -150,23 +150,23 @@ pub struct HttpUpstream {
 }
 
 /// The body of an answer. It fails with an [`UpstreamError`].
-pub struct UpstreamBody(Coming<Timed<Driven, UpstreamError>>);
+pub struct UpstreamBody(AnswerBody<Timed<StreamingBody, UpstreamError>>);
 
 impl UpstreamBody {
     /// The body as one of the gateway's.
     #[must_use]
     pub fn into_body(self) -> Body {
         match self.0 {
-            Coming::Whole(bytes) => full(bytes),
-            Coming::Driven(driven) => boxed(driven),
+            AnswerBody::Complete(bytes) => full(bytes),
+            AnswerBody::Streaming(body) => boxed(body),
         }
     }
 
     /// The same, and what fails in it is counted. A body that has come cannot fail any more.
     fn metered(self, meter: &Meter) -> Body {
         match self.0 {
-            Coming::Whole(bytes) => full(bytes),
-            Coming::Driven(driven) => metered_body(driven, meter),
+            AnswerBody::Complete(bytes) => full(bytes),
+            AnswerBody::Streaming(body) => metered_body(body, meter),
         }
     }
 }
@@ -280,7 +280,10 @@ impl Shared {
     }
 
     /// The answer as the caller gets it.
-    fn back(&self, answer: Response<Coming<Driven>>) -> Result<Response<UpstreamBody>, UpstreamError> {
+    fn back(
+        &self,
+        answer: Response<AnswerBody<StreamingBody>>,
+    ) -> Result<Response<UpstreamBody>, UpstreamError> {
         let (mut head, body) = answer.into_parts();
         // Nobody asked for another protocol, and nobody here speaks it.
         if head.status == StatusCode::SWITCHING_PROTOCOLS {
@@ -289,10 +292,10 @@ impl Shared {
         hop::strip(&mut head.headers);
         head.version = Version::HTTP_11;
         let body = match body {
-            Coming::Whole(bytes) => Coming::Whole(bytes),
-            Coming::Driven(driven) => {
+            AnswerBody::Complete(bytes) => AnswerBody::Complete(bytes),
+            AnswerBody::Streaming(body) => {
                 let idle = self.options.stream_idle;
-                Coming::Driven(Timed::new(driven, idle, UpstreamError::Stalled, UpstreamError::Broken))
+                AnswerBody::Streaming(Timed::new(body, idle, UpstreamError::Stalled, UpstreamError::Broken))
             }
         };
         Ok(Response::from_parts(head, UpstreamBody(body)))

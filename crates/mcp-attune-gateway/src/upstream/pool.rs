@@ -23,7 +23,9 @@ use tower_service::Service;
 
 use super::UpstreamError;
 use super::connect::{Connector, Io};
-use super::lane::{Coming, Driven, Fault, Home, Lane, Sent};
+use super::http1_connection::{
+    AnswerBody, ConnectionError, Http1Connection, IdlePool, SendOutcome, StreamingBody,
+};
 use super::{HttpVersion, Options};
 use crate::Body;
 use crate::body::Chain;
@@ -46,7 +48,7 @@ pub(super) struct Pool {
     url: Uri,
     idle: Duration,
     first_byte: Duration,
-    lanes: Mutex<Lanes>,
+    idle_connections: Mutex<IdleConnections>,
     /// Whether the server speaks HTTP/2.
     two: AtomicBool,
     /// The connection that all calls share then. Held while one is opened, so that one is.
@@ -54,10 +56,10 @@ pub(super) struct Pool {
 }
 
 #[derive(Default)]
-struct Lanes {
+struct IdleConnections {
     /// The one that was used last is at the end. Boxed, because they come and go with every call.
     #[expect(clippy::vec_box)]
-    free: Vec<Box<Lane>>,
+    free: Vec<Box<Http1Connection>>,
     /// Whether somebody closes them in time.
     watched: bool,
 }
@@ -77,7 +79,7 @@ impl Pool {
             url: options.url.clone(),
             idle: options.pool_idle,
             first_byte: options.first_byte,
-            lanes: Mutex::default(),
+            idle_connections: Mutex::default(),
             two: AtomicBool::new(options.http == HttpVersion::Http2),
             shared: tokio::sync::Mutex::default(),
         })
@@ -87,12 +89,12 @@ impl Pool {
     pub(super) async fn send(
         self: &Arc<Self>,
         mut request: Box<Request<Body>>,
-    ) -> Result<Response<Coming<Driven>>, UpstreamError> {
+    ) -> Result<Response<AnswerBody<StreamingBody>>, UpstreamError> {
         if !self.two.load(Relaxed) {
-            while let Some(lane) = self.take() {
-                match lane.send(request, self).await.map_err(|fault| self.broke(&fault))? {
-                    Sent::Answered(answer) => return Ok(answer),
-                    Sent::Not(back) => request = back,
+            while let Some(connection) = self.take() {
+                match connection.send(request, self).await.map_err(|error| self.broke(&error))? {
+                    SendOutcome::Answered(answer) => return Ok(answer),
+                    SendOutcome::Unsent(back) => request = back,
                 }
             }
         }
@@ -105,15 +107,17 @@ impl Pool {
     async fn send_anew(
         self: &Arc<Self>,
         request: Box<Request<Body>>,
-    ) -> Result<Response<Coming<Driven>>, UpstreamError> {
+    ) -> Result<Response<AnswerBody<StreamingBody>>, UpstreamError> {
         if !self.two.load(Relaxed) {
             let io = self.connect().await?;
             if !io.connected().is_negotiated_h2() {
-                let lane = Lane::open(io.into(), self.first_byte);
-                return match lane.send(request, self).await.map_err(|fault| self.broke(&fault))? {
-                    Sent::Answered(answer) => Ok(answer),
+                let connection = Http1Connection::open(io.into(), self.first_byte);
+                return match connection.send(request, self).await.map_err(|error| self.broke(&error))? {
+                    SendOutcome::Answered(answer) => Ok(answer),
                     // It was closed as soon as it was open.
-                    Sent::Not(_) => Err(self.broke(&io::Error::from(io::ErrorKind::UnexpectedEof).into())),
+                    SendOutcome::Unsent(_) => {
+                        Err(self.broke(&io::Error::from(io::ErrorKind::UnexpectedEof).into()))
+                    }
                 };
             }
             self.two.store(true, Relaxed);
@@ -125,7 +129,7 @@ impl Pool {
     async fn send_shared(
         &self,
         mut request: Request<Body>,
-    ) -> Result<Response<Coming<Driven>>, UpstreamError> {
+    ) -> Result<Response<AnswerBody<StreamingBody>>, UpstreamError> {
         // HTTP/2 has it in the target.
         request.headers_mut().remove(HOST);
         let mut target = self.url.clone().into_parts();
@@ -144,7 +148,7 @@ impl Pool {
                 }
             };
             match sender.try_send_request(request).await {
-                Ok(answer) => return Ok(answer.map(|body| Coming::Driven(Driven::There(body)))),
+                Ok(answer) => return Ok(answer.map(|body| AnswerBody::Streaming(StreamingBody::Hyper(body)))),
                 Err(error) if fresh => return Err(self.failed(error.error())),
                 Err(error) => request = self.given_back(error)?,
             }
@@ -157,11 +161,11 @@ impl Pool {
     }
 
     /// A connection that nobody uses.
-    fn take(&self) -> Option<Box<Lane>> {
+    fn take(&self) -> Option<Box<Http1Connection>> {
         loop {
-            let lane = self.lanes().free.pop()?;
-            if lane.used.elapsed() < self.idle && lane.is_quiet() {
-                return Some(lane);
+            let connection = self.idle_connections().free.pop()?;
+            if connection.used.elapsed() < self.idle && connection.is_quiet() {
+                return Some(connection);
             }
         }
     }
@@ -205,28 +209,28 @@ impl Pool {
     }
 
     #[cold]
-    fn broke(&self, fault: &Fault) -> UpstreamError {
-        let read = UpstreamError::driving(fault);
-        tracing::debug!(upstream = self.url.host(), error = %Chain(fault), "{read}");
+    fn broke(&self, error: &ConnectionError) -> UpstreamError {
+        let read = UpstreamError::driving(error);
+        tracing::debug!(upstream = self.url.host(), error = %Chain(error), "{read}");
         read
     }
 
-    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+    fn idle_connections(&self) -> MutexGuard<'_, IdleConnections> {
         // Nothing that holds the lock can panic halfway through a change.
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle_connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Home for Pool {
-    fn put(&self, mut lane: Box<Lane>) {
-        lane.used = Instant::now();
-        let mut lanes = self.lanes();
-        if !lanes.watched {
+impl IdlePool for Pool {
+    fn put(&self, mut connection: Box<Http1Connection>) {
+        connection.used = Instant::now();
+        let mut idle = self.idle_connections();
+        if !idle.watched {
             let (Ok(runtime), Some(this)) = (Handle::try_current(), self.this.upgrade()) else { return };
-            lanes.watched = true;
+            idle.watched = true;
             runtime.spawn(close_in_time(this));
         }
-        lanes.free.push(lane);
+        idle.free.push(connection);
     }
 }
 
@@ -235,13 +239,13 @@ async fn close_in_time(pool: Arc<Pool>) {
     let mut next = Instant::now() + pool.idle;
     loop {
         sleep_until(next).await;
-        let mut lanes = pool.lanes();
+        let mut idle = pool.idle_connections();
         let now = Instant::now();
-        lanes.free.retain(|lane| now.duration_since(lane.used) < pool.idle);
-        match lanes.free.first() {
+        idle.free.retain(|connection| now.duration_since(connection.used) < pool.idle);
+        match idle.free.first() {
             Some(oldest) => next = oldest.used + pool.idle,
             None => {
-                lanes.watched = false;
+                idle.watched = false;
                 return;
             }
         }

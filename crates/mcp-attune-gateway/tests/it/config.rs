@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use mcp_attune::language::Tag;
 use mcp_attune_gateway::config::{
-    Agreement, Binding, Config, Coordinates, End, Field, ForwardAs, Log, OnUnknown, Part, Source, Target,
-    Translate, UnknownPaths, Unusable, Upstream, Written,
+    Agreement, Binding, Config, Coordinates, End, Field, ForwardAs, HttpImplementation, Log, OnUnknown, Part,
+    Source, Target, Translate, UnknownPaths, Unusable, Upstream, Written,
 };
 use mcp_attune_wire::agree::{LanguageHeader, OnMissingParam};
 
@@ -49,6 +49,7 @@ fn reads_every_value() {
         [server]
         listen = "0.0.0.0:80"
         admin = "[::1]:81"
+        http = "hyper"
         allowed_hosts = ["mcp.example.com", "mcp.example.com:8443"]
         allowed_origins = ["https://APP.example.com:443"]
         shutdown_delay = "0 s"
@@ -101,6 +102,7 @@ fn reads_every_value() {
     assert_eq!(config.log, Log::Debug);
     assert_eq!(config.server.listen.to_string(), "0.0.0.0:80");
     assert_eq!(config.server.admin.to_string(), "[::1]:81");
+    assert_eq!(config.server.http, HttpImplementation::Hyper);
     assert_eq!(config.server.allowed_hosts, ["mcp.example.com", "mcp.example.com:8443"]);
     assert_eq!(config.server.allowed_origins[0].as_str(), "https://app.example.com");
     assert_eq!(config.server.shutdown_delay, Duration::ZERO);
@@ -138,6 +140,21 @@ fn reads_every_value() {
     assert_eq!(mount.context.forward, [Field::Timezone, Field::UserLocation]);
     assert_eq!(mount.context.forward_as, ForwardAs::Sibling);
     assert_eq!(mount.context.coordinates, Coordinates::Coarse);
+}
+
+#[test]
+fn the_implementation_of_http_is_one_of_two_words() {
+    assert_eq!(parse("[server]\nhttp = 'own'").server.http, HttpImplementation::Own);
+    assert_eq!(parse("").server.http, HttpImplementation::Own);
+    for (value, what, hint) in [
+        ("'hyped'", "`server.http` is none of its 2 values", "did you mean \"hyper\"?"),
+        ("'nginx'", "`server.http` is none of its 2 values", "write \"own\" or \"hyper\""),
+        ("2", "`server.http` is an integer, not a string", "put it in quotes"),
+    ] {
+        let found = found(&format!("[server]\nhttp = {value}\n"));
+        let [(2, 8, found_what, found_hint)] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((found_what.as_str(), found_hint.as_str()), (what, hint), "{value}");
+    }
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn the_defaults_of_the_schema_are_those_of_the_parser() {
             }
         }
     }
-    assert_eq!(count, 8 + 18 + 10 + 2 + 2 + 4);
+    assert_eq!(count, 9 + 18 + 10 + 2 + 2 + 4);
     assert_eq!(schema["properties"]["log"]["default"], "info");
 }
 

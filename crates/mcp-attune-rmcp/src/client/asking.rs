@@ -16,6 +16,7 @@ use mcp_attune_wire::document::Document;
 use mcp_attune_wire::header;
 use mcp_attune_wire::listing::Turn;
 use mcp_attune_wire::protocol::code::HEADER_MISMATCH;
+use mcp_attune_wire::protocol::method;
 use rmcp::model::{ClientRequest, CustomRequest};
 use rmcp::service::PeerRequestOptions;
 use serde_json::value::RawValue;
@@ -46,10 +47,10 @@ struct Kind {
     member: &'static str,
 }
 
-const TOOLS: Kind = Kind { method: "tools/list", member: "tools" };
-const PROMPTS: Kind = Kind { method: "prompts/list", member: "prompts" };
-const RESOURCES: Kind = Kind { method: "resources/list", member: "resources" };
-const TEMPLATES: Kind = Kind { method: "resources/templates/list", member: "resourceTemplates" };
+const TOOLS: Kind = Kind { method: method::TOOLS_LIST, member: "tools" };
+const PROMPTS: Kind = Kind { method: method::PROMPTS_LIST, member: "prompts" };
+const RESOURCES: Kind = Kind { method: method::RESOURCES_LIST, member: "resources" };
+const TEMPLATES: Kind = Kind { method: method::RESOURCES_TEMPLATES_LIST, member: "resourceTemplates" };
 
 /// What a connection asks in the name of its usual caller.
 impl Connection {
@@ -155,22 +156,22 @@ impl<'c> Asking<'c> {
 
     /// Calls a tool.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Error> {
-        self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
+        self.request(method::TOOLS_CALL, json!({ "name": tool, "arguments": arguments })).await
     }
 
     /// Calls a tool, for the result as it was written.
     pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Box<RawValue>, Error> {
-        self.request_raw("tools/call", json!({ "name": tool, "arguments": arguments })).await
+        self.request_raw(method::TOOLS_CALL, json!({ "name": tool, "arguments": arguments })).await
     }
 
     /// Reads a resource.
     pub async fn read(&self, uri: &str) -> Result<Value, Error> {
-        self.request("resources/read", json!({ "uri": uri })).await
+        self.request(method::RESOURCES_READ, json!({ "uri": uri })).await
     }
 
     /// Gets a prompt.
     pub async fn prompt(&self, name: &str, arguments: Value) -> Result<Value, Error> {
-        self.request("prompts/get", json!({ "name": name, "arguments": arguments })).await
+        self.request(method::PROMPTS_GET, json!({ "name": name, "arguments": arguments })).await
     }
 
     /// Asks anything. What the modern era wants in `_meta` is added, and what the profile says; what else `params` has
@@ -185,7 +186,7 @@ impl<'c> Asking<'c> {
         let params = if params.is_null() { Value::Object(Map::new()) } else { params };
         match self.connection.cache() {
             Some(cache) if cache::may_keep(method) => self.kept(cache, method, params).await,
-            _ if method == "tools/call" && self.connection.mirrors => self.call_mirrored(params).await,
+            _ if method == method::TOOLS_CALL && self.connection.mirrors => self.call_mirrored(params).await,
             _ => self.send(method, params).await,
         }
     }
@@ -285,14 +286,14 @@ impl<'c> Asking<'c> {
             }
         }
         self.callable(&params)?;
-        match self.send("tools/call", params.clone()).await {
+        match self.send(method::TOOLS_CALL, params.clone()).await {
             Err(Error::Refused { code: HEADER_MISMATCH, message, data, .. })
                 if is_about_params(&message, data.as_ref()) =>
             {
                 tracing::debug!("headers are refused; the tools are listed again");
                 learned.learn(self.list(TOOLS, false).await?.declared());
                 self.callable(&params)?;
-                self.send("tools/call", params).await
+                self.send(method::TOOLS_CALL, params).await
             }
             called => called,
         }

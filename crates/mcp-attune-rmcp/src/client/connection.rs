@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_attune_wire::listing::{Endless, Pages};
+use mcp_attune_wire::protocol::method;
 use rmcp::model::{ClientConfig, ErrorData, Implementation, ProtocolVersion, ServerPeerInfo};
 use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -256,7 +257,7 @@ impl Failed {
                 let said = kept.introduction().map(|raw| shown(raw.get())).unwrap_or_default();
                 let why = format!("it answers `{}` with `{said}`", kept.asked());
                 // Some answer what they do not know with nothing instead of an error.
-                let again = kept.asked() == "server/discover";
+                let again = kept.asked() == method::SERVER_DISCOVER;
                 Self { error: Error::NotMcp { at: at.to_owned(), why }, again }
             }
             other => {

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use mcp_attune::cache::Change;
 use mcp_attune::language::ContentLanguage;
 use mcp_attune_wire::message::{Message, meta};
+use mcp_attune_wire::protocol::method;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions, RequestId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,7 +22,7 @@ use super::host::{Host, Wire};
 use super::shown::shown;
 
 /// How a legacy server asks a person.
-pub(crate) const ELICITATION: &str = "elicitation/create";
+pub(crate) const ELICITATION: &str = method::ELICITATION_CREATE;
 /// How many questions may be open.
 const MOST_QUESTIONS: usize = 16;
 
@@ -142,14 +143,14 @@ impl Kept {
         let ClientJsonRpcMessage::Request(request) = message else { return };
         let id = request.id.clone();
         let first = match request.request {
-            ClientRequest::DiscoverRequest(_) => Some("server/discover"),
-            ClientRequest::InitializeRequest(_) => Some("initialize"),
+            ClientRequest::DiscoverRequest(_) => Some(method::SERVER_DISCOVER),
+            ClientRequest::InitializeRequest(_) => Some(method::INITIALIZE),
             _ => None,
         };
         let slot = request.request.extensions().get::<Slot>();
         self.seen(|seen| {
             if let Some(method) = first {
-                if method == "initialize" {
+                if method == method::INITIALIZE {
                     seen.given_up = seen.introduction.take().map(|asked| asked.id);
                 }
                 seen.introduction = Some(Introduction { id, method, slot: Slot::default() });
@@ -244,7 +245,7 @@ impl Kept {
 
     /// How the server was last asked to introduce itself.
     pub(crate) fn asked(&self) -> &'static str {
-        self.seen(|seen| seen.introduction.as_ref().map_or("server/discover", |asked| asked.method))
+        self.seen(|seen| seen.introduction.as_ref().map_or(method::SERVER_DISCOVER, |asked| asked.method))
     }
 
     /// Something came that is no message. The first of it is kept, to be shown when nothing better comes.

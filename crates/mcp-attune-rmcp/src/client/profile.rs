@@ -19,6 +19,7 @@ use mcp_attune::features::{Wanted, Why};
 use mcp_attune::language::AcceptLanguage;
 use mcp_attune::session::{CONTENT_NEGOTIATION, Features};
 use mcp_attune_wire::message::meta;
+use mcp_attune_wire::protocol::method;
 use rmcp::model::{ClientCapabilities, ClientRequest, GetMeta, JsonObject};
 use serde_json::{Value, json};
 
@@ -246,7 +247,7 @@ impl CallerProfile {
 
     /// The context that stands beside the `params` of a request, as JSON.
     pub(crate) fn beside_of(&self, request: &ClientRequest) -> Option<&str> {
-        let beside = self.0.said.beside && request.method() == "tools/call";
+        let beside = self.0.said.beside && request.method() == method::TOOLS_CALL;
         self.0.context.as_ref().filter(|_| beside).map(|(_, text)| &**text)
     }
 }

@@ -9,16 +9,20 @@
 //! Rules: C4–C8, F1, L3, L7.
 
 use std::fmt;
+#[cfg(feature = "format")]
 use std::sync::LazyLock;
 
 use http::request::Parts;
 use jiff::{Timestamp, Zoned};
 use mcp_attune::caller;
+#[cfg(feature = "format")]
 use mcp_attune::catalog::{Chain, Library};
 use mcp_attune::context::ClientContext;
 use mcp_attune::features::{Format, Wanted};
+#[cfg(feature = "format")]
 use mcp_attune::format::{self, Formatters};
 use mcp_attune::language::{AcceptLanguage, ContentLanguage, Languages, Tag, lookup};
+#[cfg(feature = "format")]
 use mcp_attune::messages::Arguments;
 use mcp_attune::plan::Spoken;
 use mcp_attune::session::{CONTENT_NEGOTIATION, Features};
@@ -26,6 +30,7 @@ use mcp_attune::when::{self, Interval};
 use mcp_attune_wire::agree::{self, Policy};
 use mcp_attune_wire::context::MEMBER;
 use mcp_attune_wire::message::{Message, meta};
+use mcp_attune_wire::protocol::method;
 use rmcp::handler::server::common::{AsRequestContext, FromContextPart};
 use rmcp::model::{ContentBlock, IntoContents, MetaObject};
 use rmcp::service::RequestContext;
@@ -141,6 +146,7 @@ impl Caller {
     /// ```
     ///
     /// Rules: L7, C6.
+    #[cfg(feature = "format")]
     #[must_use]
     pub fn text(&self, catalog: &dyn Library, key: &str, arguments: &Arguments<'_>) -> String {
         let catalogs = catalog.catalogs();
@@ -228,6 +234,7 @@ impl Caller {
     /// another one than the sentence around them.
     ///
     /// Rules: C6.
+    #[cfg(feature = "format")]
     #[must_use]
     pub fn format(&self) -> format::Format {
         let spoken = self.spoken();
@@ -253,7 +260,8 @@ impl Caller {
 
 /// English is where nothing is known of a caller and no language was chosen. The formatters are everybody's: they are
 /// kept by locale, and know nothing of callers.
-static FORMATTERS: LazyLock<Formatters> = LazyLock::new(Formatters::default);
+#[cfg(feature = "format")]
+static FORMATTERS: LazyLock<Formatters> = LazyLock::new(mcp_attune_format::english);
 
 /// Shows what may be logged: the names of what the caller told, and no value.
 impl fmt::Debug for Caller {
@@ -279,7 +287,8 @@ fn declared(context: &RequestContext<RoleServer>) -> Features {
 
 /// The caller that a `_meta` and a `clientContext` tell of; nobody known, where they contradict each other.
 fn read_meta(meta: &Value, context: Option<&Value>) -> caller::Caller {
-    let mut body = json!({ "jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": { "_meta": meta } });
+    let mut body =
+        json!({ "jsonrpc": "2.0", "id": 0, "method": method::TOOLS_CALL, "params": { "_meta": meta } });
     if let (Some(members), Some(context)) = (body.as_object_mut(), context) {
         members.insert(MEMBER.to_owned(), context.clone());
     }

@@ -9,12 +9,11 @@
 use std::fmt;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_attune_process::lines::{Line, Lines, line};
 use mcp_attune_tower::Settings;
 use mcp_attune_tower::relay::{Back, Relay};
-use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
 use rmcp::RoleServer;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -90,7 +89,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
 
     /// The message in a line; none where it is answered here, or is nothing that a server could answer.
     fn take(&mut self, text: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let onward = self.relay.lock().unwrap_or_else(PoisonError::into_inner).onward(text);
+        let onward = lock(&self.relay).onward(text);
         let sent = match onward {
             Ok(sent) => sent,
             Err(reply) => {
@@ -108,14 +107,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
             }
             Err(error) => {
                 tracing::debug!(%error, "a message that rmcp cannot read");
-                let read = Message::parse(&sent.line).ok();
-                let id = read.as_ref().and_then(Message::id).map(|id| id.raw().to_owned());
-                // What has no id waits for no answer.
-                if let Some(id) = id {
-                    self.answer(&Reply::invalid(
-                        &id,
-                        &"the server cannot read this request; check its params",
-                    ));
+                let why = "the server cannot read this request; check its params";
+                let reply = lock(&self.relay).refuse(&sent.line, &why);
+                if let Some(reply) = reply {
+                    self.answer(&reply);
                 }
                 None
             }
@@ -140,8 +135,7 @@ where
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let text = serde_json::to_vec(&item).map(|text| {
-            let mut relay = self.relay.lock().unwrap_or_else(PoisonError::into_inner);
-            match relay.back(&text) {
+            match lock(&self.relay).back(&text) {
                 Back::Send(back) => line(&back),
                 // rmcp writes only messages; should it ever not, its client will say so.
                 Back::Drop => line(&text),
@@ -184,6 +178,11 @@ where
         drop(self.output.lock().await.take());
         Ok(())
     }
+}
+
+/// Nothing that holds the lock can panic halfway through a change.
+fn lock(relay: &Mutex<Relay>) -> MutexGuard<'_, Relay> {
+    relay.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn write<W: AsyncWrite + Unpin>(

@@ -11,6 +11,7 @@ const README: &str = include_str!("../../README.md");
 const EXAMPLE: &str = include_str!("../../examples/greeter/main.rs");
 const GERMAN: &str = include_str!("../../examples/greeter/de.json");
 const WORKSPACE: &str = include_str!("../../../../Cargo.toml");
+const MANIFEST: &str = include_str!("../../Cargo.toml");
 
 /// The blocks of one kind.
 fn blocks<'p>(page: &'p str, kind: &str) -> Vec<&'p str> {
@@ -40,7 +41,13 @@ fn the_cargo_lines_of_the_page_are_those_of_the_workspace() {
     let pages = [PAGE, README].map(|page| blocks(page, "toml"));
     assert!(pages.iter().all(|blocks| !blocks.is_empty()), "{pages:?}");
     for block in pages.concat() {
-        assert!(block.contains("features = [\"server\"]"), "{block}");
+        let line = block.lines().find(|line| line.starts_with("mcp-attune-rmcp = ")).expect("the crate itself");
+        let named = line.split_once("features = [").and_then(|(_, rest)| rest.split_once(']')).expect("features").0;
+        let features: Vec<_> = named.split(", ").map(|feature| feature.trim_matches('"')).collect();
+        assert!(features.contains(&"server"), "{block}");
+        for feature in features {
+            assert!(lines(MANIFEST).any(|(key, _)| key == feature), "the crate has no feature {feature}");
+        }
         for (name, _) in block.lines().filter_map(|line| line.split_once(" = ")) {
             if name != "mcp-attune-rmcp" {
                 assert_eq!(version(block, name), version(WORKSPACE, name), "{name}");

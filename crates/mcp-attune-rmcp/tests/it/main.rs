@@ -12,6 +12,7 @@ mod support;
 mod answers;
 mod cached;
 mod callers;
+mod exchange;
 mod guide;
 mod host;
 mod http;

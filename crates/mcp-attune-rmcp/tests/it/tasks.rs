@@ -7,9 +7,9 @@ use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use mcp_attune::catalog::Carried;
 use mcp_attune::language::Tag;
-use mcp_attune::shape::template::{Template, Templates};
-use mcp_attune::shape::{Content, Tool};
 use mcp_attune_rmcp::{AttuneLayer, Pipe, Settings};
+use mcp_attune_shape::template::{Template, Templates};
+use mcp_attune_shape::{Content, Tool};
 use mcp_attune_tower::{random_keys, seal};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, CreateTaskResult,

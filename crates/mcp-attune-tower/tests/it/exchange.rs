@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 
 use exchange_cases::{
-    Answer, Arrived, Asked, Case, Event, Fault, Got, Host, Ids, Step, Text, Told, Workplace, check_step,
-    is_listing, run, write_events,
+    Answer, Arrived, Asked, Case, Fault, Got, Host, Ids, LineHost, Step, Text, check_lines, check_step,
+    is_listing, names_sealed_session, run,
 };
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt;
@@ -13,8 +13,12 @@ use mcp_attune_tower::relay::{Back, Relay};
 use mcp_attune_tower::{Attune, AttuneLayer, Body, Keys, Settings, full, seal};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
-const LAYER: Host =
-    Host { name: "the layer", lacks: &[("program", "a program is behind the gateway only")], seals: true };
+const LAYER: Host = Host {
+    name: "the layer",
+    lacks: &[("program", "a program is behind the gateway only")],
+    except: &[],
+    seals: true,
+};
 
 const PIPES: Host = Host {
     name: "the relay between pipes",
@@ -23,6 +27,7 @@ const PIPES: Host = Host {
         ("listing", "the relay sends no requests of its own"),
         ("any-bytes", "what is no message stays away from a client that reads lines"),
     ],
+    except: &[],
     seals: false,
 };
 
@@ -37,12 +42,12 @@ fn every_exchange_between_pipes() {
     run(&PIPES, between_pipes);
 }
 
-fn settings(case: &Case, folder: &Workplace) -> Settings {
+fn settings(case: &Case) -> Settings {
     let setup = &case.setup;
     let mut settings = Settings::default();
     settings.policy = setup.policy();
     settings.report_only = setup.report_only();
-    settings.offer = setup.offer(folder.path());
+    settings.offer = setup.offer();
     settings.schemas.refuse_unknown = setup.refuses_unknown();
     if let [first, others @ ..] = setup.keys().as_slice() {
         settings.seal = Some(seal(Keys::new(first, others), "default"));
@@ -66,7 +71,8 @@ impl Played {
         let mut asked = self.asked.lock().unwrap();
         if is_listing(body.as_bytes()) && !is_listing(step.request.body.0.as_bytes()) {
             asked.listings += 1;
-            let listing = self.listing.map(|listing| Answer { body: Some(listing), ..Answer::default() });
+            let listing = self.listing.filter(|_| !names_sealed_session(&lines(&parts.headers)));
+            let listing = listing.map(|listing| Answer { body: Some(listing), ..Answer::default() });
             return respond(&listing.unwrap_or_else(Answer::no_listing));
         }
         asked.others.push(Arrived { headers: Some(lines(&parts.headers)), body });
@@ -95,14 +101,12 @@ fn request(step: &Step, ids: &Ids) -> Request<Body> {
 }
 
 async fn through_the_layer(case: &Case) -> Result<(), Fault> {
-    let folder = Workplace::new(&case.setup);
     let played = Played { listing: case.input.listing.clone(), step: Arc::default(), asked: Arc::default() };
     let server = played.clone();
-    let service =
-        AttuneLayer::new(settings(case, &folder)).layer(service_fn(move |request: Request<Body>| {
-            let server = server.clone();
-            async move { Ok::<_, Infallible>(server.answer(request).await) }
-        }));
+    let service = AttuneLayer::new(settings(case)).layer(service_fn(move |request: Request<Body>| {
+        let server = server.clone();
+        async move { Ok::<_, Infallible>(server.answer(request).await) }
+    }));
     let mut ids = Ids::new(&case.input.sealed, LAYER.seals);
     for (number, (step, told)) in case.input.steps.iter().zip(&case.expected.steps).enumerate() {
         *played.step.lock().unwrap() = Some(step.clone());
@@ -133,47 +137,22 @@ where
 }
 
 fn between_pipes(case: &Case) -> Result<(), Fault> {
-    let folder = Workplace::new(&case.setup);
-    let Settings { offer, policy, report_only, .. } = settings(case, &folder);
-    let mut relay = Relay::new(offer, policy, report_only, 64);
-    let mut ids = Ids::new(&case.input.sealed, PIPES.seals);
-    for (number, (step, told)) in case.input.steps.iter().zip(&case.expected.steps).enumerate() {
-        let wrong = |Fault(why)| Fault(format!("step {number}: {why}"));
-        piped(&mut relay, step, told, &mut ids).map_err(wrong)?;
-    }
-    Ok(())
+    let Settings { offer, policy, report_only, .. } = settings(case);
+    check_lines(&mut Pipes(Relay::new(offer, policy, report_only, 64)), case)
 }
 
-fn piped(relay: &mut Relay, step: &Step, told: &Told, ids: &mut Ids) -> Result<(), Fault> {
-    if step.request.method.is_some() {
-        return Err(Fault("there are no methods between pipes".to_owned()));
+struct Pipes(Relay);
+
+impl LineHost for Pipes {
+    fn onward(&mut self, line: &str) -> Result<String, String> {
+        let sent = self.0.onward(line.as_bytes()).map_err(|reply| reply.body)?;
+        Ok(String::from_utf8(sent.line.into_owned()).unwrap())
     }
-    let line = ids.fill(&step.request.body.0);
-    let (mut asked, mut got) = (Asked::default(), Got { bare: true, ..Got::default() });
-    match relay.onward(line.as_bytes()) {
-        Ok(sent) => {
-            let body = String::from_utf8(sent.line.into_owned()).unwrap();
-            asked.others.push(Arrived { headers: None, body });
-        }
-        Err(reply) => {
-            got.body = reply.body;
-            return check_step(step, told, &asked, &got, ids);
+
+    fn back(&mut self, line: &str) -> Option<String> {
+        match self.0.back(line.as_bytes()) {
+            Back::Send(back) => Some(String::from_utf8(back.into_owned()).unwrap()),
+            Back::Drop => None,
         }
     }
-    let server = step.server.clone().unwrap_or_default();
-    let mut back = |line: &Text| match relay.back(line.0.as_bytes()) {
-        Back::Send(back) => Some(Text(String::from_utf8(back.into_owned()).unwrap())),
-        Back::Drop => None,
-    };
-    if let Some(events) = server.events {
-        let adapted = |mut event: Event| {
-            event.data = event.data.as_ref().and_then(&mut back);
-            event
-        };
-        got.body = write_events(&events.into_iter().map(adapted).collect::<Vec<_>>());
-        got.streams = true;
-    } else if let Some(body) = &server.body {
-        got.body = back(body).map(|line| line.0).unwrap_or_default();
-    }
-    check_step(step, told, &asked, &got, ids)
 }

@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use mcp_attune::catalog::Carried;
 use mcp_attune::language::Tag;
-use mcp_attune_files::{Folder, Pattern};
+use mcp_attune_files::{Folder, Pattern, Watcher};
 use mcp_attune_tower::{AttuneLayer, Body, Settings};
 use serde_json::{Value, json};
 use tower::{Layer, ServiceExt, service_fn};
@@ -110,6 +110,44 @@ async fn what_we_refuse_is_said_in_the_callers_language() {
     assert!(message.contains("Mcp-Method") && !message.contains("send"), "{message}");
 }
 
+/// What was loaded stays as it is until a watcher looks, whatever happens to the files and however long it takes.
+#[tokio::test]
+async fn no_request_looks_whether_files_changed() {
+    let place = std::env::temp_dir().join(format!("attune-unlooked-{}", std::process::id()));
+    fs::create_dir_all(&place).unwrap();
+    let german = place.join("de.json");
+    fs::write(&german, file("de", 1)).unwrap();
+    let pattern = Pattern::new(&format!("{}/${{locale}}.json", place.display())).unwrap();
+    let folder = Arc::new(Folder::new(pattern, Tag::parse("en").unwrap()));
+    let mut settings = Settings::default();
+    settings.offer.library = Some(folder.clone());
+    let server = service_fn(|_: http::Request<Body>| async {
+        Ok::<_, std::convert::Infallible>(crate::json(LISTED)())
+    });
+    let service = AttuneLayer::new(settings).layer(server);
+    let title = async || {
+        let response = service.clone().oneshot(listing(&preference("de"), &[])).await.unwrap();
+        let read: Value = serde_json::from_str(&text(response).await).unwrap();
+        read["result"]["tools"][0]["title"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(title().await, "de 1");
+    fs::write(&german, file("de", 10)).unwrap();
+    // Longer than a watcher waits between two looks: it is no matter of time.
+    std::thread::sleep(Watcher::INTERVAL + std::time::Duration::from_millis(100));
+    for _ in 0..10 {
+        assert_eq!(title().await, "de 1", "a request looked at the files");
+        // Lets whatever a request might have begun be done.
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let watcher = Watcher::new().follow(folder);
+    watcher.refresh();
+    assert_eq!(title().await, "de 10");
+    fs::remove_dir_all(&place).unwrap();
+    assert_eq!(title().await, "de 10", "a request looked at the files");
+    watcher.refresh();
+    assert_eq!(title().await, "Title");
+}
+
 /// A thousand callers at once in eight languages, and the files change fifty times meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn not_one_of_a_hundred_thousand_answers_is_in_a_wrong_language() -> io::Result<()> {
@@ -130,6 +168,7 @@ async fn not_one_of_a_hundred_thousand_answers_is_in_a_wrong_language() -> io::R
     let folder = Arc::new(Folder::new(pattern, Tag::parse("en").unwrap()));
     let mut settings = Settings::default();
     settings.offer.library = Some(folder.clone());
+    let watcher = Watcher::new().follow(folder);
     let server = service_fn(|_: http::Request<Body>| async {
         Ok::<_, std::convert::Infallible>(crate::json(LISTED)())
     });
@@ -162,7 +201,7 @@ async fn not_one_of_a_hundred_thousand_answers_is_in_a_wrong_language() -> io::R
         while editions < 50 || !ending.load(Ordering::Relaxed) {
             editions += 1;
             write(editions).unwrap();
-            mcp_attune::catalog::Library::look(&*folder);
+            watcher.refresh();
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
         fs::remove_dir_all(&place).unwrap();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune::shape::Content;
+use mcp_attune_shape::Content;
 use mcp_attune_tower::{Attune, AttuneLayer, Body, Settings, full};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};

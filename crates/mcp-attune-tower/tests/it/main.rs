@@ -5,6 +5,7 @@ mod bound;
 mod exchange;
 mod localized;
 mod long_answers;
+mod memo;
 mod readings;
 mod requests;
 mod schemas;

@@ -9,7 +9,7 @@ use mcp_attune::catalog::Carried;
 use mcp_attune::context::Precision;
 use mcp_attune::language::Tag;
 use mcp_attune::localize::Translate;
-use mcp_attune::shape::Content;
+use mcp_attune_shape::Content;
 use mcp_attune_tower::{AttuneLayer, Body, Settings, full};
 use mcp_attune_wire::readings::on_this_thread;
 use tower::{Layer, ServiceExt, service_fn};
@@ -37,6 +37,12 @@ fn everything() -> Settings {
 
 /// How many messages are read when this request is answered so, the second time that it comes.
 async fn readings(settings: Settings, request: impl Fn() -> Request<Body>, events: bool) -> usize {
+    let [_, second] = both_readings(settings, request, events).await;
+    second
+}
+
+/// The same for the first time and the second.
+async fn both_readings(settings: Settings, request: impl Fn() -> Request<Body>, events: bool) -> [usize; 2] {
     let service = AttuneLayer::new(settings).layer(service_fn(move |request: Request<Body>| async move {
         let lists = request.headers()["mcp-method"] == "tools/list";
         let answer = if lists { TOOLS } else { RESULT };
@@ -48,14 +54,14 @@ async fn readings(settings: Settings, request: impl Fn() -> Request<Body>, event
             Response::builder().header("content-type", "application/json").body(full(answer)).unwrap()
         })
     }));
-    let mut counted = 0;
-    for _ in 0..2 {
+    let mut counted = [0; 2];
+    for counted in &mut counted {
         let before = on_this_thread();
         let answer = service.clone().oneshot(request()).await.unwrap();
         assert_eq!(answer.status(), 200);
         let answer = text(answer).await;
         assert!(answer.contains("\"result\""), "{answer}");
-        counted = on_this_thread() - before;
+        *counted = on_this_thread() - before;
     }
     counted
 }
@@ -116,12 +122,15 @@ async fn every_event_of_a_stream_is_read_once() {
 }
 
 #[tokio::test]
-async fn a_listing_is_learned_from_and_translated_by_one_reading() {
+async fn a_listing_is_learned_from_and_translated_by_one_reading_and_the_same_one_by_none() {
     let german = preference("de");
     let mut settings = everything();
     settings.offer.bindings = Arc::default();
     let request = || listing(&german, &[("accept-language", "de")]);
-    assert_eq!(readings(settings, request, false).await, 2);
-    // What a bound tool declares to callers stands in the listing that they are shown, which is made for that.
-    assert_eq!(readings(everything(), request, false).await, 3);
+    assert_eq!(both_readings(settings, request, false).await, [2, 1]);
+    // What a bound tool declares to callers stands in the listing that they are shown, which is made for that; and the first
+    // listing is held against the bindings.
+    assert_eq!(both_readings(everything(), request, false).await, [4, 1]);
+    // Whoever asks for nothing gets it as it came, and it is learned from all the same.
+    assert_eq!(both_readings(Settings::default(), || listing("", &[]), false).await, [2, 1]);
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use http::{Request, Response, header};
 use http_body_util::BodyExt;
-use mcp_attune::shape::template::{Hints, Template, Templates};
-use mcp_attune::shape::{Content, Tool};
+use mcp_attune_shape::template::{Hints, Template, Templates};
+use mcp_attune_shape::{Content, Tool};
 use mcp_attune_tower::{Attune, AttuneLayer, Body, Settings, full, random_keys, seal};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};

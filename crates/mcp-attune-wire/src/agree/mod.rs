@@ -51,6 +51,7 @@ use crate::header::{self, Headers, Lines};
 use crate::json::{Text, Value};
 use crate::message::{Kind, Message, meta};
 use crate::mirror::name_key;
+use crate::protocol::method;
 use crate::protocol::version;
 use crate::schema::Declared;
 
@@ -343,7 +344,7 @@ fn finish(agreed: &Agreed<'_>, mismatches: Vec<Mismatch>, policy: &Policy) -> Re
 pub fn era(headers: &Headers<'_>, message: &Message<'_>) -> Era {
     let modern = message.meta(meta::PROTOCOL_VERSION).is_some()
         || headers.version().iter().any(|version| !is_legacy(version))
-        || message.method().is_some_and(|method| method.is("server/discover"));
+        || message.method().is_some_and(|method| method.is(method::SERVER_DISCOVER));
     if modern { Era::Modern } else { Era::Legacy }
 }
 
@@ -457,7 +458,7 @@ fn plainly(lines: &Lines<'_>, body: Option<Text<'_>>) -> bool {
 }
 
 fn has_no_name(method: Text<'_>) -> bool {
-    method.is("server/discover") || method.decode().is_some_and(|method| method.ends_with("/list"))
+    method.is(method::SERVER_DISCOVER) || method.decode().is_some_and(|method| method.ends_with("/list"))
 }
 
 /// A header that has one spelling for each value: plain where that is possible. Routers compare these as
@@ -520,7 +521,7 @@ fn check_language<'a>(
 
 /// The tool whose schema is needed, where a declaration could be violated at all.
 fn tool_to_check<'a>(headers: &Headers<'_>, message: &Message<'a>, era: Era) -> Option<Text<'a>> {
-    if era == Era::Legacy || !message.method()?.is("tools/call") {
+    if era == Era::Legacy || !message.method()?.is(method::TOOLS_CALL) {
         return None;
     }
     let calls = message.kind() == Kind::Request && message.arguments().next().is_some();

@@ -42,9 +42,9 @@ impl<'a> Value<'a> {
     }
 }
 
-/// What goes takes with it what is between it and the one before; where nothing before it stays, what is between it and
-/// the one after.
-fn cuts(parts: impl Iterator<Item = (Span, bool)>) -> Vec<Span> {
+/// The places that take some of these parts out, in their order. A removed part takes the comma before it; if none that
+/// stays precedes it, the following one.
+pub(crate) fn cuts(parts: impl Iterator<Item = (Span, bool)>) -> Vec<Span> {
     let mut cuts = Vec::new();
     let mut before: Option<Span> = None;
     let mut stays = false;

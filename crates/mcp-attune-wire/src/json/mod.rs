@@ -13,6 +13,7 @@ mod text;
 mod cut;
 mod walk;
 
+pub(crate) use cut::cuts;
 pub(crate) use skip::{is_printable, is_simple, plain_until};
 use skip::{skip_string, skip_value};
 pub use text::Text;

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Kind, Known, Member, Message, Within};
+use crate::json::Span;
 
 /// A message with its bytes, to be passed on to whoever would read it again.
 ///
@@ -20,6 +21,7 @@ pub struct OwnedMessage<B> {
     kind: Kind,
     members: Vec<Member>,
     within: Within,
+    content: Vec<Span>,
     known: Known,
 }
 
@@ -31,16 +33,17 @@ impl<B: AsRef<[u8]>> OwnedMessage<B> {
         if !core::ptr::eq(message.text.as_bytes(), body.as_ref()) {
             return None;
         }
-        let Message { kind, members, within, known, .. } = message;
-        Some(Self { body, kind, members, within, known })
+        let Message { text: _, kind, members, within, content, known } = message;
+        Some(Self { body, kind, members, within, content, known })
     }
 
     /// The message. Returns `None` only where the owner of the bytes gives others than before.
     #[must_use]
     pub fn message(&self) -> Option<Message<'_>> {
         let text = core::str::from_utf8(self.body.as_ref()).ok()?;
-        let Self { kind, members, within, known, .. } = self;
-        Some(Message { text, kind: *kind, members: members.clone(), within: within.clone(), known: *known })
+        let Self { body: _, kind, members, within, content, known } = self;
+        let (members, within, content) = (members.clone(), within.clone(), content.clone());
+        Some(Message { text, kind: *kind, members, within, content, known: *known })
     }
 
     /// Whether the message was read from these bytes, and not from equal ones at another place.

@@ -37,11 +37,19 @@ pub use stale::{is_stale_after_edit, trailer_after_edit};
 
 use crate::agree::{Mismatch, Refusal, Refused};
 use crate::json::Quoted;
-use crate::message::Unreadable;
+use crate::message::{Message, Unreadable};
 use crate::protocol::code::{
     HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION, http_status,
 };
+
+/// Returns the HTTP status that a server's answer has in the modern transport.
+///
+/// Rules: G11.
+#[must_use]
+pub fn answer_status(answer: &Message<'_>) -> u16 {
+    answer.error_code().map_or(200, http_status)
+}
 
 /// An answer of our own.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -341,5 +349,27 @@ mod tests {
              \"de-CH\"; send the header equal to _meta to the letter, or leave the header out; a proxy or CDN in between \
              may have rewritten it"
         );
+    }
+
+    #[test]
+    fn errors_have_the_statuses_of_the_modern_transport() {
+        let status = |answer: &str| answer_status(&Message::parse(answer.as_bytes()).unwrap());
+        for (code, expected) in [
+            ("-32601", 404),
+            ("-32700", 400),
+            ("-32600", 400),
+            ("-32602", 400),
+            ("-32020", 400),
+            ("-32021", 400),
+            ("-32022", 400),
+            ("-32603", 200),
+            ("-32000", 200),
+            ("7", 200),
+            ("\"-32601\"", 200),
+        ] {
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":{code},"message":""}}}}"#);
+            assert_eq!(status(&answer), expected, "{code}");
+        }
+        assert_eq!(status(r#"{"jsonrpc":"2.0","id":1,"result":{"error":{"code":-32601}}}"#), 200);
     }
 }

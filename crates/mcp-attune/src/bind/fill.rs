@@ -5,6 +5,7 @@ use core::fmt::{self, Write as _};
 use jiff::Timestamp;
 use mcp_attune_wire::json::{Quoted, Span, Text, Type, Value};
 use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::protocol::method;
 
 use super::value::{Asker, end};
 use super::{Bindings, Fills, Tool};
@@ -111,7 +112,7 @@ impl Bindings {
     }
 
     fn called(&self, message: &Message<'_>) -> Option<&Tool> {
-        if self.is_empty() || message.kind() != Kind::Request || !message.method()?.is("tools/call") {
+        if self.is_empty() || message.kind() != Kind::Request || !message.method()?.is(method::TOOLS_CALL) {
             return None;
         }
         self.tool(&message.param("name")?.text()?.decode()?)

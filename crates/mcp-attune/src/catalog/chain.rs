@@ -1,6 +1,7 @@
 //! Where a text is looked for: the chosen language, then its relatives.
 
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use jiff::tz::TimeZone;
@@ -29,6 +30,38 @@ struct Link {
     words: OnceLock<Format>,
 }
 
+/// All that the texts of a chain depend on.
+#[derive(Clone, Debug)]
+pub struct ChainKey {
+    chosen: Tag,
+    /// The very files that it was made of, in their order.
+    files: Vec<Arc<Locale>>,
+    formatters: Formatters,
+    locale: Box<str>,
+    zone: TimeZone,
+}
+
+impl PartialEq for ChainKey {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { chosen, files, formatters, locale, zone } = self;
+        *chosen == other.chosen
+            && files.len() == other.files.len()
+            && files.iter().zip(&other.files).all(|(one, other)| Arc::ptr_eq(one, other))
+            && formatters.is_same(&other.formatters)
+            && *locale == other.locale
+            && *zone == other.zone
+    }
+}
+
+impl Eq for ChainKey {}
+
+impl Hash for ChainKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.chosen, &self.locale, self.zone.iana_name()).hash(state);
+        self.files.iter().for_each(|file| Arc::as_ptr(file).hash(state));
+    }
+}
+
 /// A message in the language that has it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -51,6 +84,20 @@ impl Chain {
     ) -> Self {
         let links = locales.into_iter().map(|locale| Link { locale, words: OnceLock::new() }).collect();
         Self { chosen: chosen.clone(), links, formatters: formatters.clone(), values }
+    }
+
+    /// What the texts of this chain depend on: two chains with the same key have the same texts.
+    #[must_use]
+    pub fn key(&self) -> ChainKey {
+        let Self { chosen, links, formatters, values } = self;
+        ChainKey {
+            chosen: chosen.clone(),
+            // What the plural forms of a link are follows from its file and the formatters.
+            files: links.iter().map(|Link { locale, words: _ }| Arc::clone(locale)).collect(),
+            formatters: formatters.clone(),
+            locale: values.locale().into(),
+            zone: values.zone().clone(),
+        }
     }
 
     /// The language that was chosen: what is reported of text from any of the files.
@@ -85,12 +132,11 @@ impl Chain {
     /// # use std::sync::Arc;
     /// # use jiff::tz::TimeZone;
     /// # use mcp_attune::catalog::{Chain, Locale};
-    /// # use mcp_attune::format::Formatters;
     /// # use mcp_attune::language::Tag;
     /// # let german = Tag::parse("de").unwrap();
     /// # let file = br#"{"tools":{"get_weather":{"output":{"wind":{"values":{"northwest":"Nordwest","{n} days late":"{ $n } Tage zu sp\u00e4t"}}}}}}"#;
     /// # let (locale, _) = Locale::read(german.clone(), file).unwrap();
-    /// # let formatters = Formatters::new(&german);
+    /// # let formatters = mcp_attune_format::formatters(&german);
     /// # let chain = Chain::new(&german, [Arc::new(locale)], &formatters, formatters.format([], TimeZone::UTC));
     /// assert_eq!(chain.value("get_weather", "wind", "northwest").as_deref(), Some("Nordwest"));
     /// assert_eq!(chain.value("get_weather", "wind", "3 days late").as_deref(), Some("3 Tage zu spät"));
@@ -113,14 +159,13 @@ impl Chain {
     /// # use std::sync::Arc;
     /// # use jiff::tz::TimeZone;
     /// # use mcp_attune::catalog::{Chain, Locale};
-    /// # use mcp_attune::format::Formatters;
     /// # use mcp_attune::language::Tag;
     /// use mcp_attune::messages::Arguments;
     ///
     /// # let german = Tag::parse("de").unwrap();
     /// # let file = br#"{"messages":{"seats":{"text":"{ $n ->\n [one] Ein Platz\n *[other] { $n } Pl\u00e4tze\n} nach { $city }"}}}"#;
     /// # let (locale, _) = Locale::read(german.clone(), file).unwrap();
-    /// # let formatters = Formatters::new(&german);
+    /// # let formatters = mcp_attune_format::formatters(&german);
     /// # let chain = Chain::new(&german, [Arc::new(locale)], &formatters, formatters.format([], TimeZone::UTC));
     /// let said = chain.text("seats", &Arguments::new().number("n", 2).text("city", "Bern")).unwrap();
     /// assert_eq!(said.text, "2 Plätze nach Bern");

@@ -42,7 +42,7 @@ impl fmt::Display for Refused {
 impl core::error::Error for Refused {}
 
 /// Says why a file of JSON cannot be read, to whoever wrote it.
-pub(crate) fn tell(why: &Unreadable, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn tell(why: &Unreadable, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let Unreadable { fault, at } = why;
     match fault {
         Fault::Empty => f.write_str("empty; write at least {}"),

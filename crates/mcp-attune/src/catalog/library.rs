@@ -9,7 +9,7 @@ use super::set::Catalogs;
 use crate::language::{Tag, Unusable};
 
 /// The locale files of a server, wherever they are kept. A host asks for what is at hand, and lets what is not be loaded
-/// where waiting harms nobody.
+/// where waiting harms nobody. Whoever keeps the files follows their changes; nobody who asks here waits for that.
 pub trait Library: Send + Sync + fmt::Debug {
     /// Which languages there are now.
     fn catalogs(&self) -> Arc<Catalogs>;
@@ -18,16 +18,8 @@ pub trait Library: Send + Sync + fmt::Debug {
     /// file that cannot be used is left out.
     fn at_hand(&self, chosen: &Tag) -> Option<Vec<Arc<Locale>>>;
 
-    /// The same, loaded where they are not at hand. This may wait for a disk.
+    /// The same, loaded where they are not at hand. This may take a while.
     fn load(&self, chosen: &Tag) -> Vec<Arc<Locale>>;
-
-    /// Whether it is time to look for changes; true to one asker only.
-    fn is_due(&self) -> bool {
-        false
-    }
-
-    /// Looks for changes. This may wait for a disk.
-    fn look(&self) {}
 }
 
 /// Locale files that a program carries inside itself, read when they are first needed.

@@ -283,7 +283,7 @@ struct Plurals {
 
 impl Plurals {
     fn new(tag: &Tag) -> Self {
-        Self { format: Formatters::new(tag).format([tag], TimeZone::UTC) }
+        Self { format: Formatters::default().format([tag], TimeZone::UTC) }
     }
 
     fn form(&self, number: u8) -> &'static str {

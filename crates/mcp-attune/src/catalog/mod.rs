@@ -57,7 +57,6 @@
 //! use std::sync::Arc;
 //! use jiff::tz::TimeZone;
 //! use mcp_attune::catalog::{Catalogs, Chain, Field, Locale, Slot};
-//! use mcp_attune::format::Formatters;
 //! use mcp_attune::language::Tag;
 //!
 //! let [en, swiss, german] = ["en", "de-CH", "de"].map(|tag| Tag::parse(tag).unwrap());
@@ -67,8 +66,8 @@
 //! let file = br#"{"tools":{"get_weather":{"title":"Aktuelles Wetter"}},"colour":"red"}"#;
 //! let (locale, findings) = Locale::read(german, file).unwrap();
 //! assert_eq!(findings[0].to_string(), "colour: there is no such key here");
-//! let format = Formatters::new(&en).format([&swiss], TimeZone::UTC);
-//! let chain = Chain::new(&swiss, [Arc::new(locale)], &Formatters::new(&en), format);
+//! let format = mcp_attune_format::formatters(&en).format([&swiss], TimeZone::UTC);
+//! let chain = Chain::new(&swiss, [Arc::new(locale)], &mcp_attune_format::formatters(&en), format);
 //! assert_eq!(chain.find(Slot::Tool("get_weather", Field::Title)), Some("\"Aktuelles Wetter\""));
 //! ```
 
@@ -103,11 +102,10 @@ mod pseudo;
 
 mod lint;
 
-pub use chain::{Chain, Said};
+pub use chain::{Chain, ChainKey, Said};
 pub use coverage::{Coverage, coverage};
 pub use doubt::{Doubt, Remark};
 pub use draft::{Draft, mark};
-pub(crate) use finding::tell;
 pub use finding::{Finding, Refused, Wrong, place};
 pub use library::{Carried, Library};
 pub use lint::{lint, lint_beside};

@@ -22,8 +22,8 @@ use super::notice::Notice;
 use super::tasks::TaskIds;
 use super::visit::{EventIds, Visit};
 use crate::language::{AcceptLanguage, preference};
-use crate::plan::{Adapted, Effort, Offer, Plan};
-use crate::shape::negotiates;
+use crate::plan::{Adapted, Offer, Plan};
+use crate::shaping::{Effort, negotiates};
 
 const VARY: &str = "vary";
 const CACHE_CONTROL: &str = "cache-control";
@@ -72,7 +72,7 @@ pub enum Way {
 }
 
 /// What an answer is of interest for, beside its caller.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Learns {
     /// Nothing in particular.
     Nothing,
@@ -109,8 +109,15 @@ pub enum Learned<'l, 'm> {
     Negotiates(bool),
 }
 
+/// Whether a server negotiates content itself, as its answer to `initialize` or `server/discover` says; `None` where it
+/// does not say.
+#[must_use]
+pub fn negotiates_content(answer: &[u8]) -> Option<bool> {
+    negotiates(&Message::parse(answer).ok()?)
+}
+
 /// A message as its caller gets it.
-#[derive(Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Reworked {
     /// The message, where it is another than the one that came.
     pub changed: Option<Vec<u8>>,
@@ -132,6 +139,8 @@ pub struct Answering {
     pub(super) plan: Plan,
     /// Whether the request waits for an answer.
     pub(super) is_request: bool,
+    /// Whether it asks for a listing, or for what the server says of itself.
+    pub(super) lists: bool,
     /// The request's id as written; `None` where a stream goes on that a request before began, or that none did.
     pub(super) id: Option<String>,
     pub(super) visit: Visit,
@@ -160,6 +169,7 @@ impl Answering {
         Self {
             plan,
             is_request: false,
+            lists: false,
             id: None,
             visit: Visit::default(),
             events: None,
@@ -271,6 +281,17 @@ impl Answering {
         effort: Effort,
         learn: impl FnOnce(Learned<'_, '_>),
     ) -> Option<Reworked> {
+        self.adapt_reading(message, effort, learn, |_, _| {})
+    }
+
+    /// The same; `done` is told what became of a message that was read.
+    pub(super) fn adapt_reading(
+        &self,
+        message: &[u8],
+        effort: Effort,
+        learn: impl FnOnce(Learned<'_, '_>),
+        done: impl FnOnce(&Message<'_>, &Reworked),
+    ) -> Option<Reworked> {
         if effort == Effort::Short && message.len() > Plan::MAX_SHORT {
             return None;
         }
@@ -282,6 +303,7 @@ impl Answering {
         if let Some(learned) = self.learned(&read) {
             learn(learned);
         }
+        done(&read, &adapted);
         Some(adapted)
     }
 

@@ -18,6 +18,7 @@ use super::facts::{Facts, Need, Outgoing, Recency, Rules};
 use super::forward;
 use super::headers::{HeaderChange, HeaderLines};
 use super::listing::{Listing, Tool};
+use super::memo::is_listing;
 use super::notice::Notice;
 use super::tasks::TaskIds;
 use super::visit::Visit;
@@ -28,7 +29,7 @@ use crate::language::AcceptLanguage;
 use crate::localize::Asked;
 use crate::plan::{Offer, Plan, negotiate};
 use crate::session::Features;
-use crate::shape::{self, Content, Schema, Shape};
+use crate::shaping::{self, AnswerShape, ListedSchema, ListedTool, Shaper};
 
 /// A request as it came, with what holds for it.
 pub(super) struct Arrived<'r, 'a, H> {
@@ -67,7 +68,7 @@ struct Work {
     /// The tool that a task is of that the request creates, where that is to be known later.
     creator: Option<String>,
     /// How the answer is shaped, until it is known what the results of its tool are like.
-    shape: Option<Shape>,
+    shape: Option<Box<dyn AnswerShape>>,
 }
 
 impl<'a> Decided<'a> {
@@ -92,7 +93,7 @@ impl<'a> Decided<'a> {
         let bound = offer.bindings.concern(message);
         let filled = if bound { arrived.fill(&agreed, &caller)? } else { Filled::default() };
         let work = arrived.work(&agreed, &caller, &plan);
-        facts.format = work.shape.as_ref().and_then(|shape| shape.wanted().format());
+        facts.format = work.shape.as_ref().and_then(|shape| shape.format());
         facts.language = plan.chosen().map(|(language, why)| (language.clone(), why));
         facts.default_language = plan.default_language().cloned();
         let ((listing, declared), unlisted) = (listed.unzip(), false);
@@ -117,6 +118,11 @@ impl<'a> Decided<'a> {
         self.agreed.message()
     }
 
+    /// What changes in the headers so that they name the session that the server knows.
+    pub(super) fn session_changes(&self) -> &[HeaderChange] {
+        &self.changes
+    }
+
     pub(super) fn caller(&self) -> &Caller {
         &self.caller
     }
@@ -138,7 +144,7 @@ impl<'a> Decided<'a> {
             // A call that has no arguments yet was not checked against a schema; now it may have some.
             return called(self.message()).map(|name| Need::Tool(name, Recency::Usual));
         }
-        let tool = self.work.shape.as_ref().and_then(Shape::tool)?;
+        let tool = self.work.shape.as_ref().and_then(|shape| shape.tool())?;
         Some(Need::Tool(Cow::Borrowed(tool), Recency::Usual))
     }
 
@@ -222,6 +228,7 @@ impl<'a> Decided<'a> {
         let adapted_to = caller.preference().filter(|_| plan.changes()).map(AcceptLanguage::as_str);
         let answering = Answering {
             is_request,
+            lists: is_request && message.known_method().is_some_and(is_listing),
             id: message.id().filter(|_| is_request).map(|id| id.raw().to_owned()),
             events: visit.events(adapted_to),
             visit,
@@ -282,8 +289,8 @@ impl<'a, H: HeaderLines<'a>> Arrived<'_, 'a, H> {
         if let Some(memory) = rules.tasks {
             memory.tools(message, &mut tools);
         }
-        let request = shape::Request::of(message, agreed.era() == Era::Modern, &content).with_tasks(tools);
-        let creator = request.names_its_tasks(&content, caller.features()).map(str::to_owned);
+        let request = shaping::Request::of(message, agreed.era() == Era::Modern, &*content).with_tasks(tools);
+        let creator = request.names_its_tasks(&*content, caller.features()).map(str::to_owned);
         let tasks = match (rules.seal, &creator) {
             (Some(seal), Some(tool)) => Some(TaskIds::creating(tasks, seal, tool)),
             _ => tasks,
@@ -294,15 +301,16 @@ impl<'a, H: HeaderLines<'a>> Arrived<'_, 'a, H> {
 }
 
 /// A shape with what a listing says of its tool. Where no tool is called, there is no schema to keep.
-fn with_tool(shape: Shape, listing: Option<&Listing>) -> Shape {
-    match (shape.tool(), listing) {
-        (None, _) => shape.with_schema(Schema::None),
-        (Some(tool), Some(listing)) => {
-            let listed = listing.tool(tool);
-            shape.with_tool(listed)
-        }
-        (Some(_), None) => shape,
+fn with_tool(mut shape: Box<dyn AnswerShape>, listing: Option<&Listing>) -> Box<dyn AnswerShape> {
+    let listed = match (shape.tool(), listing) {
+        (None, _) => Some(ListedTool { output: ListedSchema::None, view: None }),
+        (Some(tool), Some(listing)) => Some(listing.tool(tool)),
+        (Some(_), None) => None,
+    };
+    if let Some(listed) = listed {
+        shape.set_tool(listed);
     }
+    shape
 }
 
 /// The tool that a message calls.
@@ -311,7 +319,11 @@ fn called<'a>(message: &Message<'a>) -> Option<Cow<'a, str>> {
 }
 
 /// What a message declares, where it is the one that begins a session.
-fn begins(message: &Message<'_>, content: Option<&Content>, notices: &mut Vec<Notice>) -> Option<Features> {
+fn begins(
+    message: &Message<'_>,
+    content: Option<&dyn Shaper>,
+    notices: &mut Vec<Notice>,
+) -> Option<Features> {
     if message.kind() != Kind::Request || message.known_method() != Some(INITIALIZE) {
         return None;
     }

@@ -15,7 +15,7 @@ use super::seal::Seal;
 use crate::features::Format;
 use crate::language::{AcceptLanguage, Tag, Why};
 use crate::plan::Offer;
-use crate::shape::Content;
+use crate::shaping::Shaper;
 
 /// What holds for all requests to one server, as a host has it when a request comes.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub struct Rules<'r> {
     /// What the server can do for its callers.
     pub offer: &'r Offer,
     /// How answers are shaped; `None` where they are not, or where the server negotiates content itself. Rules: F14.
-    pub content: Option<Arc<Content>>,
+    pub content: Option<Arc<dyn Shaper>>,
     /// What seals the ids of legacy sessions, of events and of tasks. Rules: G8.
     pub seal: Option<&'r Seal>,
     /// The tools of tasks, for a host that remembers them because its ids stay as they are.

@@ -5,10 +5,11 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use mcp_attune_wire::header::{METHOD, NAME};
 use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::listing::{Pages, Turn};
 use mcp_attune_wire::message::{Kind, Message, meta};
 use mcp_attune_wire::protocol::code::INTERNAL_ERROR;
 use mcp_attune_wire::protocol::method::TOOLS_LIST;
@@ -17,7 +18,7 @@ use mcp_attune_wire::schema::{Declaration, Declared};
 use super::headers::HeaderChange;
 use super::notice::Notice;
 use crate::bind::Bindings;
-use crate::shape::{ListedTool, Output, Schema, has_view};
+use crate::shaping::{ListedSchema, ListedTool, OutputSchema, has_view};
 
 /// Our own request's id. It never meets an id of the caller's: each is an exchange of its own.
 const ID: &str = "attune-schemas";
@@ -39,34 +40,11 @@ pub struct Listing {
     folded: HashMap<String, String>,
     /// All names that are listed, as hashes: one of them means the tool of that very name.
     names: HashSet<u64>,
-    outputs: HashMap<String, Arc<Kept>>,
+    outputs: HashMap<String, Arc<OutputSchema>>,
     /// The names of tools that have a view, as hashes.
     views: HashSet<u64>,
     weight: usize,
 }
-
-/// The schema of a tool's results, read when it is first needed.
-#[derive(Debug)]
-struct Kept {
-    written: Box<str>,
-    read: OnceLock<Option<Arc<Output>>>,
-}
-
-impl Kept {
-    /// Of a schema that cannot be used, nothing is known.
-    fn schema(&self) -> Schema {
-        let read = self.read.get_or_init(|| Output::read(&self.written).map(Arc::new));
-        read.clone().map_or(Schema::Unknown, Schema::Known)
-    }
-}
-
-impl PartialEq for Kept {
-    fn eq(&self, other: &Self) -> bool {
-        self.written == other.written
-    }
-}
-
-impl Eq for Kept {}
 
 /// What one tool declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +81,7 @@ impl Listing {
 
     /// What the results of a tool are like, and whether a view is drawn from them.
     pub fn tool(&self, tool: &str) -> ListedTool {
-        let output = self.outputs.get(tool).map_or(Schema::None, |kept| kept.schema());
+        let output = self.outputs.get(tool).cloned().map_or(ListedSchema::None, ListedSchema::Known);
         let name = hash_of_name(tool);
         let view = self.names.contains(&name).then(|| self.views.contains(&name));
         ListedTool { output, view }
@@ -120,7 +98,7 @@ impl Listing {
         self.weight += page.tools.iter().map(|(name, tool)| weight(name, tool)).sum::<usize>();
         // A schema that is read takes a multiple of what is written.
         self.weight +=
-            page.outputs.iter().map(|(name, kept)| name.len() + 8 * kept.written.len()).sum::<usize>();
+            page.outputs.iter().map(|(name, schema)| name.len() + 8 * schema.written().len()).sum::<usize>();
         self.weight += (page.names.len() + page.views.len()) * size_of::<u64>() * 2;
         self.views.extend(page.views.iter().copied());
         self.names.extend(page.names.iter().copied());
@@ -155,7 +133,7 @@ pub struct Page {
     tools: Vec<(String, Tool)>,
     /// All names, as hashes.
     names: Vec<u64>,
-    outputs: Vec<(String, Arc<Kept>)>,
+    outputs: Vec<(String, Arc<OutputSchema>)>,
     /// The names of tools that have a view, as hashes.
     views: Vec<u64>,
     /// What a host may want to log.
@@ -208,8 +186,9 @@ fn not_declared(tool: &str, why: &dyn core::fmt::Display) -> Notice {
     Notice::NoHeadersDeclared { tool: tool.to_owned(), why: why.to_string() }
 }
 
-/// The names of the tools on a page.
-pub fn names(page: &Message<'_>, mut each: impl FnMut(&str)) {
+/// Tells the names of the tools on a page.
+pub fn names(page: &[u8], mut each: impl FnMut(&str)) {
+    let Ok(page) = Message::parse(page) else { return };
     let tools = page.member("result").and_then(|result| result.member("tools"));
     for (name, _) in tools.into_iter().flat_map(Value::elements).filter_map(named) {
         each(&name);
@@ -222,9 +201,9 @@ fn named<'a>(tool: Value<'a>) -> Option<(Cow<'a, str>, Value<'a>)> {
 }
 
 /// The name of a listed tool, and the schema of its results.
-fn output(tool: Value<'_>) -> Option<(String, Arc<Kept>)> {
-    let written = tool.member("outputSchema").filter(|schema| schema.kind() == Type::Object)?.raw().into();
-    Some((named(tool)?.0.into_owned(), Arc::new(Kept { written, read: OnceLock::new() })))
+fn output(tool: Value<'_>) -> Option<(String, Arc<OutputSchema>)> {
+    let schema = tool.member("outputSchema").filter(|schema| schema.kind() == Type::Object)?;
+    Some((named(tool)?.0.into_owned(), Arc::new(OutputSchema::new(schema.raw()))))
 }
 
 /// The bound tools of a listing: what they declare to the server's callers, and to ours.
@@ -252,26 +231,42 @@ fn bound(answer: &Message<'_>, bindings: &Bindings, notices: &mut Vec<Notice>) -
     both.filter(|(_, tool)| !tool.own.is_empty() || !tool.shown().is_empty()).collect()
 }
 
-/// The envelope of a caller, without their progress token and their context.
+/// What a `tools/list` in the name of a caller says: their envelope without their progress token and their context, their
+/// session as the server knows it, their credentials, and our routing.
 #[derive(Debug, Default)]
-pub struct Envelope(String);
+pub struct Envelope {
+    meta: String,
+    /// What changes in the caller's headers so that they name the session that the server knows.
+    session: Vec<HeaderChange>,
+}
 
 impl Envelope {
-    pub(super) fn of(message: &Message<'_>) -> Self {
-        let mut envelope = String::new();
+    pub(super) fn of(message: &Message<'_>, session: &[HeaderChange]) -> Self {
+        let mut meta = String::new();
         for (name, value) in message.param("_meta").into_iter().flat_map(Value::members) {
             if !name.is("progressToken") && !name.is(meta::CLIENT_CONTEXT) {
-                let comma = if envelope.is_empty() { "" } else { "," };
-                envelope += &format!("{comma}\"{}\":{}", name.as_written(), value.raw());
+                let comma = if meta.is_empty() { "" } else { "," };
+                meta += &format!("{comma}\"{}\":{}", name.as_written(), value.raw());
             }
         }
-        Self(envelope)
+        Self { meta, session: session.to_vec() }
+    }
+
+    /// What changes in the headers of that caller for a `tools/list` in their name.
+    #[must_use]
+    pub fn headers(&self) -> Vec<HeaderChange> {
+        let mut changes = self.session.clone();
+        changes.extend([NAME, "content-length", "transfer-encoding", "expect"].map(HeaderChange::remove));
+        changes.push(HeaderChange::RemoveParams);
+        changes.push(HeaderChange::set(METHOD, TOOLS_LIST));
+        changes.push(super::forward::identity());
+        changes
     }
 
     /// The body of a `tools/list` in the name of that caller.
     #[must_use]
     pub fn request(&self, cursor: Option<&str>) -> String {
-        let Self(envelope) = self;
+        let envelope = &self.meta;
         let cursor = cursor.map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
         format!(
             r#"{{"jsonrpc":"2.0","id":"{ID}","method":"{TOOLS_LIST}","params":{{"_meta":{{{envelope}}}{cursor}}}}}"#
@@ -279,22 +274,55 @@ impl Envelope {
     }
 }
 
-/// Whether an answer says that something went wrong inside the server, which may be over in a moment.
-#[must_use]
-pub fn is_internal_error(answer: &Message<'_>) -> bool {
-    let code = answer.member("error").and_then(|error| error.member("code"));
-    code.is_some_and(|code| code.raw().parse() == Ok(INTERNAL_ERROR))
+/// Why an answer is no page of a listing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotListed {
+    /// Something went wrong inside the server, which may be over in a moment.
+    NotNow,
+    /// The server does not list its tools.
+    Never,
 }
 
-/// What changes in the headers of a caller for a `tools/list` in their name: their credentials, our routing.
+/// Reads the answer to a `tools/list` of our own, and says what to do next. `each` is told the names of all tools.
+///
+/// # Errors
+///
+/// Why it is no page of a listing.
+pub fn read_page(
+    answer: &[u8],
+    interest: Interest<'_>,
+    pages: &mut Pages,
+    each: impl FnMut(&str),
+) -> Result<(Page, Turn), NotListed> {
+    let answer = Message::parse(answer).map_err(|_| NotListed::Never)?;
+    let page = Page::read(&answer, interest, each);
+    match page.and_then(|page| Some((page, pages.take_answer(&answer)?))) {
+        Some(page) => Ok(page),
+        None if answer.error_code() == Some(INTERNAL_ERROR) => Err(NotListed::NotNow),
+        None => Err(NotListed::Never),
+    }
+}
+
+/// Whether a page of a listing is the last.
 #[must_use]
-pub fn headers() -> Vec<HeaderChange> {
-    let mut changes: Vec<_> =
-        [NAME, "content-length", "transfer-encoding", "expect"].map(HeaderChange::remove).into();
-    changes.push(HeaderChange::RemoveParams);
-    changes.push(HeaderChange::set(METHOD, TOOLS_LIST));
-    changes.push(super::forward::identity());
-    changes
+pub fn is_last_page(page: &Message<'_>) -> bool {
+    page.member("result").is_some_and(|result| result.member("nextCursor").is_none())
+}
+
+/// Whether the schema of a listed tool has an argument; `None` where these pages list no such tool.
+#[must_use]
+pub fn takes_argument(pages: &[Message<'_>], tool: &str, argument: &str) -> Option<bool> {
+    let tools = pages.iter().filter_map(|page| page.member("result")?.member("tools"));
+    let is_named =
+        |listed: &Value<'_>| listed.member("name").and_then(Value::text).is_some_and(|name| name.is(tool));
+    let listed = tools.flat_map(Value::elements).find(is_named)?;
+    let properties = listed.member("inputSchema").and_then(|schema| schema.member("properties"));
+    Some(properties.is_some_and(|properties| properties.member(argument).is_some()))
+}
+
+/// Reads pages that were kept as they came; what is no message is left out.
+pub fn parse_pages<'a>(pages: impl IntoIterator<Item = &'a [u8]>) -> Vec<Message<'a>> {
+    pages.into_iter().filter_map(|page| Message::parse(page).ok()).collect()
 }
 
 #[cfg(test)]
@@ -334,11 +362,45 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_that_is_no_page_may_be_one_in_a_moment() {
+        let read = |answer: &str| {
+            let interest = Interest { bindings: &Bindings::default(), outputs: true };
+            let mut names = Vec::new();
+            let read = read_page(answer.as_bytes(), interest, &mut Pages::new(TOOLS_LIST), |name| {
+                names.push(name.to_owned());
+            });
+            read.map(|(page, turn)| (page.next.is_some(), turn, names))
+        };
+        let listed =
+            r#"{"jsonrpc":"2.0","id":1,"result":{"nextCursor":"2","tools":[{"name":"a","inputSchema":{}}]}}"#;
+        assert_eq!(read(listed), Ok((true, Turn::Next, vec!["a".to_owned()])));
+        let internal = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":""}}"#;
+        assert_eq!(read(internal), Err(NotListed::NotNow));
+        let unknown = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":""}}"#;
+        for answer in [unknown, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "no message"] {
+            assert_eq!(read(answer), Err(NotListed::Never), "{answer}");
+        }
+    }
+
+    #[test]
+    fn a_listed_tool_takes_the_arguments_of_its_schema() {
+        let first = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"}],"nextCursor":"2"}}"#;
+        let last = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"b","inputSchema":{"properties":{"x":{}}}}]}}"#;
+        let pages = parse_pages([&first[..], b"no message", &last[..]]);
+        assert_eq!(pages.iter().map(is_last_page).collect::<Vec<_>>(), [false, true]);
+        for (tool, argument, expected) in
+            [("a", "x", Some(false)), ("b", "x", Some(true)), ("b", "y", Some(false)), ("c", "x", None)]
+        {
+            assert_eq!(takes_argument(&pages, tool, argument), expected, "{tool}.{argument}");
+        }
+    }
+
+    #[test]
     fn asks_with_the_callers_envelope_but_not_their_progress_token_or_context() {
         let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{
             "io.modelcontextprotocol/clientContext":{"locale":"de"},"progressToken":7,"a\u0062":{"c" : 1.0},"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
         let message = Message::parse(body).unwrap();
-        let asked = Envelope::of(&message).request(Some("\"x\""));
+        let asked = Envelope::of(&message, &[]).request(Some("\"x\""));
         assert_eq!(
             asked,
             r#"{"jsonrpc":"2.0","id":"attune-schemas","method":"tools/list","params":{"_meta":{"a\u0062":{"c" : 1.0},"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"cursor":"x"}}"#

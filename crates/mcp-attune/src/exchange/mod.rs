@@ -37,6 +37,7 @@ mod facts;
 
 // and the flow.
 mod answering;
+mod memo;
 mod decided;
 mod request;
 mod resumption;
@@ -44,9 +45,10 @@ mod resumption;
 // The same between pipes.
 pub mod pipe;
 
-pub use answering::{Answering, Learned, Learns, Media, Reworked, Way};
+pub use answering::{Answering, Learned, Learns, Media, Reworked, Way, negotiates_content};
 pub use facts::{Facts, Known, Need, Outgoing, Recency, Rejection, Rules};
 pub use headers::{HeaderChange, HeaderLines, mirrored_preference};
+pub use memo::{KeptListing, ListingKey, WithoutId};
 pub use memory::TaskMemory;
 pub use notice::Notice;
 pub use request::Exchange;

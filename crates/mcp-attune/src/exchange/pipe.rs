@@ -31,8 +31,9 @@ use super::memory::TaskMemory;
 use super::request::Exchange;
 use crate::bind::Filled;
 use crate::caller::Caller;
-use crate::plan::{Effort, Offer, Spoken};
+use crate::plan::{Offer, Spoken};
 use crate::session::Features;
+use crate::shaping::Effort;
 
 /// About how many bytes of listings are kept.
 const MAX_WEIGHT: usize = 64 << 20;
@@ -221,6 +222,17 @@ impl Pipe {
             self.listing = Arc::default();
         }
         Arc::make_mut(&mut self.listing).add(&page);
+    }
+
+    /// The answer to a line that the server could not read after all, as it was [sent](Sent::line): `None` where the line
+    /// waits for none. What was decided of it is forgotten.
+    pub fn refuse(&mut self, line: &[u8], why: &dyn fmt::Display) -> Option<Reply> {
+        let message = Message::parse(line).ok()?;
+        let id = message.id()?;
+        if let Some(id) = Id::read(id) {
+            self.waiting.remove(&id);
+        }
+        Some(Reply::invalid(id.raw(), why))
     }
 
     /// Forgets a request that was answered in another way; `id` as written.

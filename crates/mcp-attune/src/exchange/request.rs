@@ -252,8 +252,8 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     #[must_use]
     pub fn envelope(&self) -> Envelope {
         match &self.state {
-            State::Checking(checking) => Envelope::of(checking.0.message()),
-            State::Decided(decided) => Envelope::of(decided.message()),
+            State::Checking(checking) => Envelope::of(checking.0.message(), &[]),
+            State::Decided(decided) => Envelope::of(decided.message(), decided.session_changes()),
             State::Passing(_) => Envelope::default(),
         }
     }

@@ -22,7 +22,7 @@ use crate::language::Tag;
 use crate::localize::Asked;
 use crate::plan::{Offer, Plan, negotiate};
 use crate::session::Event;
-use crate::shape;
+use crate::shaping::Request;
 
 /// A stream that is opened or goes on, or whatever else is no POST.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl<'a> Resumption<'a> {
         // A stream that goes on may bring the listing that was asked for when it began.
         let mut plan = negotiate(&caller, offer).showing(&rules.offer.bindings);
         if let Some(content) = rules.content.clone().filter(|_| streams)
-            && let Some(shape) = plan.shape(shape::Request::resumed(), content, &caller, rules.offer, now)
+            && let Some(shape) = plan.shape(Request::resumed(), content, &caller, rules.offer, now)
         {
             // Whoever goes on with a stream was shown a schema before, which nobody here knows.
             plan = plan.shaping(shape);

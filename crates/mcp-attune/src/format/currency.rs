@@ -36,7 +36,9 @@ impl Currency {
         }
     }
 
-    pub(super) fn bytes(self) -> [u8; 3] {
+    /// The three letters.
+    #[must_use]
+    pub fn bytes(self) -> [u8; 3] {
         self.0
     }
 }

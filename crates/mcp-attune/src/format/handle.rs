@@ -1,22 +1,16 @@
 //! Values as one caller reads them.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use icu_calendar::{Date as IcuDate, Gregorian, Iso};
-use icu_time::zone::UtcOffset;
-use icu_time::{DateTime as IcuDateTime, Time as IcuTime, TimeZone as IcuZone, ZonedDateTime};
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use jiff_icu::{ConvertFrom as _, ConvertTryFrom as _};
 
 use super::currency::Currency;
-use super::kept::Kept;
 use super::length::Length;
-use super::locale::Known;
-use super::made::{Kind, Made};
 use super::number::{Digits, Number};
 use super::unit::{List, Plural, Step, Unit};
+use super::value::{FormatValue, Grouping, LocaleFormatter, Precision};
 
 /// Formats for one locale and one time zone; made by [`Formatters::format`](super::Formatters::format).
 ///
@@ -24,196 +18,156 @@ use super::unit::{List, Plural, Step, Unit};
 ///
 /// ```
 /// use jiff::tz::TimeZone;
-/// use mcp_attune::format::{Digits, Formatters, Number};
+/// use mcp_attune::format::{Digits, Number};
 /// use mcp_attune::language::Tag;
 ///
-/// let formatters = Formatters::new(&Tag::parse("en").unwrap());
+/// let formatters = mcp_attune_format::formatters(&Tag::parse("en").unwrap());
 /// let format = formatters.format([&Tag::parse("de-CH").unwrap()], TimeZone::UTC);
 /// let number = Number::parse("1234567.891").unwrap();
 /// assert_eq!(format.number(&number, Digits::default()), "1'234'567.891");
 /// ```
 #[derive(Clone)]
-pub struct Format {
-    kept: Arc<Kept>,
-    known: Arc<Known>,
-    zone: TimeZone,
-    /// The zone as ICU names it, found when the first instant is shown.
-    named: OnceLock<IcuZone>,
-}
+pub struct Format(Arc<dyn LocaleFormatter>);
 
 impl Format {
-    pub(super) fn new(kept: Arc<Kept>, known: Arc<Known>, zone: TimeZone) -> Self {
-        Self { kept, known, zone, named: OnceLock::new() }
-    }
-
-    fn made(&self, kind: Kind) -> Option<Made> {
-        self.kept.get(&self.known, kind)
+    pub(super) fn new(formatter: Arc<dyn LocaleFormatter>) -> Self {
+        Self(formatter)
     }
 
     /// The locale that is formatted for: the canonical form of the one that was known.
     #[must_use]
     pub fn locale(&self) -> &str {
-        &self.known.name
+        self.0.locale()
     }
 
     /// The zone in which instants are shown.
     #[must_use]
     pub fn zone(&self) -> &TimeZone {
-        &self.zone
+        self.0.zone()
     }
 
     /// The same for another zone.
     ///
     /// ```
     /// use jiff::tz::TimeZone;
-    /// use mcp_attune::format::Formatters;
     ///
-    /// let format = Formatters::default().format([], TimeZone::UTC);
+    /// let format = mcp_attune_format::formatters(&mcp_attune::language::Tag::parse("en").unwrap()).format([], TimeZone::UTC);
     /// let zone = TimeZone::get("Asia/Tokyo").unwrap();
     /// assert_eq!(format.within(zone).zone().iana_name(), Some("Asia/Tokyo"));
     /// ```
     #[must_use]
     pub fn within(&self, zone: TimeZone) -> Self {
-        Self { zone, named: OnceLock::new(), ..self.clone() }
+        Self(self.0.within(zone))
     }
 
     /// A day: `Sep 10, 2024`.
     #[must_use]
     pub fn date(&self, date: Date, length: Length) -> String {
-        match self.made(Kind::Date(length)) {
-            Some(Made::Date(formatter)) => formatter.format(&gregorian(date)).to_string(),
-            _ => date.to_string(),
-        }
+        self.0.write(FormatValue::Date(date, length)).unwrap_or_else(|| date.to_string())
     }
 
     /// A time of day: `11:37 PM` when short, else `11:37:20 PM`.
     #[must_use]
     pub fn time(&self, time: Time, length: Length) -> String {
-        match self.made(Kind::Time(length)) {
-            Some(Made::Time(formatter)) => formatter.format(&IcuTime::convert_from(time)).to_string(),
-            _ => time.to_string(),
-        }
+        self.0.write(FormatValue::Time(time, length)).unwrap_or_else(|| time.to_string())
     }
 
     /// A day and a time of it, in no zone: `Sep 10, 2024, 11:37:20 PM`.
     #[must_use]
     pub fn date_time(&self, civil: DateTime, length: Length) -> String {
-        self.civil(civil, Kind::DateTime(length))
+        self.civil(civil, length, Precision::Second)
     }
 
     /// The same to the minute: `Sep 10, 2024, 11:37 PM`.
     #[must_use]
     pub fn date_time_to_the_minute(&self, civil: DateTime, length: Length) -> String {
-        self.civil(civil, Kind::DateTimeMinute(length))
+        self.civil(civil, length, Precision::Minute)
     }
 
-    fn civil(&self, civil: DateTime, kind: Kind) -> String {
-        match self.made(kind) {
-            Some(Made::DateTime(formatter)) => {
-                let time = IcuTime::convert_from(civil.time());
-                formatter.format(&IcuDateTime { date: gregorian(civil.date()), time }).to_string()
-            }
-            _ => civil.to_string(),
-        }
+    fn civil(&self, civil: DateTime, length: Length, precision: Precision) -> String {
+        let written = self.0.write(FormatValue::DateTime(civil, length, precision));
+        written.unwrap_or_else(|| civil.to_string())
     }
 
     /// An instant in the caller's zone, with the zone's name: `Sep 10, 2024, 11:37:20 PM EDT`.
     ///
     /// ```
     /// use jiff::{Timestamp, tz::TimeZone};
-    /// use mcp_attune::format::{Formatters, Length};
+    /// use mcp_attune::format::Length;
     /// use mcp_attune::language::Tag;
     ///
     /// let zone = TimeZone::get("Europe/Zurich").unwrap();
-    /// let format = Formatters::new(&Tag::parse("de-CH").unwrap()).format([], zone);
+    /// let format = mcp_attune_format::formatters(&Tag::parse("de-CH").unwrap()).format([], zone);
     /// let instant: Timestamp = "2024-09-10T21:37:20Z".parse().unwrap();
     /// assert_eq!(format.zoned(instant, Length::Short), "10.09.24, 23:37 MESZ");
     /// ```
     #[must_use]
     pub fn zoned(&self, instant: Timestamp, length: Length) -> String {
-        self.instant(instant, Kind::Zoned(length))
+        self.instant(instant, length, Precision::Second)
     }
 
     /// The same to the minute: `Sep 10, 2024, 11:37 PM EDT`.
     ///
     /// ```
     /// use jiff::{Timestamp, tz::TimeZone};
-    /// use mcp_attune::format::{Formatters, Length};
+    /// use mcp_attune::format::Length;
     /// use mcp_attune::language::Tag;
     ///
     /// let zone = TimeZone::get("Europe/Zurich").unwrap();
-    /// let format = Formatters::new(&Tag::parse("de-CH").unwrap()).format([], zone);
+    /// let format = mcp_attune_format::formatters(&Tag::parse("de-CH").unwrap()).format([], zone);
     /// let instant: Timestamp = "2024-09-10T21:37:00Z".parse().unwrap();
     /// assert_eq!(format.zoned_to_the_minute(instant, Length::Medium), "10.09.2024, 23:37 MESZ");
     /// ```
     #[must_use]
     pub fn zoned_to_the_minute(&self, instant: Timestamp, length: Length) -> String {
-        self.instant(instant, Kind::ZonedMinute(length))
+        self.instant(instant, length, Precision::Minute)
     }
 
-    fn instant(&self, instant: Timestamp, kind: Kind) -> String {
-        let zoned = instant.to_zoned(self.zone.clone());
-        match self.made(kind) {
-            Some(Made::Zoned(formatter)) => {
-                let (date, time) = (gregorian(zoned.date()), IcuTime::convert_from(zoned.time()));
-                let named = self.named.get_or_init(|| IcuZone::convert_from(&self.zone));
-                let offset = UtcOffset::convert_try_from(zoned.offset()).ok();
-                let zone = named.with_offset(offset).at_date_time(IcuDateTime { date, time });
-                formatter.format(&ZonedDateTime { date, time, zone }).to_string()
-            }
-            _ => zoned.to_string(),
-        }
+    fn instant(&self, instant: Timestamp, length: Length, precision: Precision) -> String {
+        let written = self.0.write(FormatValue::Instant(instant, length, precision));
+        written.unwrap_or_else(|| instant.to_zoned(self.zone().clone()).to_string())
     }
 
     /// A number: `1,234,567.891`.
     #[must_use]
     pub fn number(&self, number: &Number, digits: Digits) -> String {
-        self.decimal(number, digits, Kind::Number)
+        self.decimal(number, digits, Grouping::Locale)
     }
 
     /// A number that is not counted, such as a year or a port: `2026`.
     #[must_use]
     pub fn ungrouped(&self, number: &Number, digits: Digits) -> String {
-        self.decimal(number, digits, Kind::Ungrouped)
+        self.decimal(number, digits, Grouping::Never)
     }
 
-    fn decimal(&self, number: &Number, digits: Digits, kind: Kind) -> String {
-        let decimal = number.with(digits);
-        match self.made(kind) {
-            Some(Made::Number(formatter)) => formatter.format(&decimal).to_string(),
-            _ => decimal.to_string(),
-        }
+    fn decimal(&self, number: &Number, digits: Digits, grouping: Grouping) -> String {
+        let rounded = number.rounded(digits);
+        self.0.write(FormatValue::Number(&rounded, grouping)).unwrap_or_else(|| rounded.to_string())
     }
 
     /// A ratio in hundredths: 0.125 is `13%`, or `12.5%` with up to one digit.
     #[must_use]
     pub fn percent(&self, ratio: &Number, digits: Digits) -> String {
-        let decimal = ratio.hundredfold(digits);
-        match self.made(Kind::Percent) {
-            Some(Made::Percent(formatter)) => formatter.write(&decimal),
-            _ => format!("{decimal}%"),
-        }
+        let hundredths = ratio.hundredfold(digits);
+        self.0.write(FormatValue::Percent(&hundredths)).unwrap_or_else(|| format!("{hundredths}%"))
     }
 
     /// An amount of money, with as many digits as the currency has: `$1,234.50`, `¥1,235`.
     #[must_use]
     pub fn currency(&self, amount: &Number, currency: Currency) -> String {
-        match self.made(Kind::Money(currency)) {
-            Some(Made::Money(formatter)) => formatter.write(amount.decimal()),
-            _ => format!("{currency}\u{a0}{amount}"),
-        }
+        let written = self.0.write(FormatValue::Money(amount, currency));
+        written.unwrap_or_else(|| format!("{currency}\u{a0}{amount}"))
     }
 
     /// A measure: `5 km`, or `5 kilometers` when long.
     #[must_use]
     pub fn unit(&self, value: &Number, unit: Unit, length: Length) -> String {
+        let plain = |name: &str| format!("{}\u{a0}{name}", self.number(value, Digits::default()));
         if let Some(symbol) = unit.symbol() {
-            return format!("{}\u{a0}{symbol}", self.number(value, Digits::default()));
+            return plain(symbol);
         }
-        match self.made(Kind::Measure(unit, length)) {
-            Some(Made::Measure(formatter)) => formatter.write(&value.with(Digits::default())),
-            _ => format!("{}\u{a0}{}", self.number(value, Digits::default()), unit.as_str()),
-        }
+        let rounded = value.rounded(Digits::default());
+        self.0.write(FormatValue::Measure(&rounded, unit, length)).unwrap_or_else(|| plain(unit.as_str()))
     }
 
     /// So many steps from now, by the calendar and in words where the language has them: `yesterday`, `in 3 days`.
@@ -233,47 +187,27 @@ impl Format {
     }
 
     fn steps(&self, count: i64, step: Step, length: Length, words: bool) -> String {
-        match self.made(Kind::Relative { step, length, words }) {
-            Some(Made::Relative(formatter)) => formatter.write(count),
-            _ => format!("{count:+} {}", step.as_str()),
-        }
+        let written = self.0.write(FormatValue::Relative { count, step, length, words });
+        written.unwrap_or_else(|| format!("{count:+} {}", step.as_str()))
     }
 
     /// The items as one phrase: `a, b, and c`. They stand in it as they are, without marks that isolate them.
     #[must_use]
     pub fn list(&self, items: &[&str], list: List) -> String {
-        match self.made(Kind::List(list)) {
-            Some(Made::List(formatter)) => formatter.format(items.iter()).to_string(),
-            _ => items.join(", "),
-        }
+        self.0.write(FormatValue::List(items, list)).unwrap_or_else(|| items.join(", "))
     }
 
     /// Which plural form goes with a number, as it is written: in English `1` is one and `1.0` is not.
     #[must_use]
     pub fn plural(&self, number: &Number) -> Plural {
-        use icu_plurals::PluralCategory;
-        match self.made(Kind::Plural) {
-            Some(Made::Plural(rules)) => match rules.category_for(number.decimal()) {
-                PluralCategory::Zero => Plural::Zero,
-                PluralCategory::One => Plural::One,
-                PluralCategory::Two => Plural::Two,
-                PluralCategory::Few => Plural::Few,
-                PluralCategory::Many => Plural::Many,
-                PluralCategory::Other => Plural::Other,
-            },
-            _ => Plural::Other,
-        }
+        self.0.plural(number).unwrap_or(Plural::Other)
     }
 }
 
 impl core::fmt::Debug for Format {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "Format({}, {})", self.known.name, self.zone.iana_name().unwrap_or("offset"))
+        write!(f, "Format({}, {})", self.locale(), self.zone().iana_name().unwrap_or("offset"))
     }
-}
-
-fn gregorian(date: Date) -> IcuDate<Gregorian> {
-    IcuDate::<Iso>::convert_from(date).to_calendar(Gregorian)
 }
 
 /// The largest step of which there is at least one once the smaller ones are rounded: 59 and a half minutes are an hour.

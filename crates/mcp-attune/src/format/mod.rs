@@ -14,16 +14,19 @@
 //!    was read can be formatted. Should data be missing all the same, a plain form is used: ISO 8601 for dates, digits
 //!    with a point for numbers, the code or the English name for units and money.
 //!
+//! 6. The data of locales are not in this crate: a [`FormatBackend`] has them, and the crate `mcp-attune-format` is one over
+//!    ICU4X and CLDR. Without one the plain forms are used, and plural forms are right all the same.
+//!
 //! Formatters take microseconds to make, so they are kept: [`Formatters`] belongs to the server, [`Format`] to one call.
 //!
 //! Rules: C6.
 //!
 //! ```
 //! use jiff::tz::TimeZone;
-//! use mcp_attune::format::{Currency, Formatters, Length, Number, Step};
+//! use mcp_attune::format::{Currency, Length, Number, Step};
 //! use mcp_attune::language::Tag;
 //!
-//! let formatters = Formatters::new(&Tag::parse("en").unwrap());
+//! let formatters = mcp_attune_format::formatters(&Tag::parse("en").unwrap());
 //! let format = formatters.format([&Tag::parse("fr").unwrap()], TimeZone::UTC);
 //! assert_eq!(format.relative(-1, Step::Day, Length::Long), "hier");
 //! let price = Number::parse("1234.5").unwrap();
@@ -36,16 +39,12 @@ mod length;
 mod number;
 mod unit;
 
-// what ICU4X has not settled yet, and the locale that is asked for,
-mod experimental;
-mod locale;
+// what has the data for it,
+mod value;
 
-// what formats a value,
-mod made;
+mod plain;
 
-// and who keeps and uses that.
-mod kept;
-
+// and who uses that.
 mod handle;
 
 mod formatters;
@@ -56,3 +55,4 @@ pub use handle::Format;
 pub use length::Length;
 pub use number::{Digits, NotANumber, Number};
 pub use unit::{List, Plural, Step, Unit};
+pub use value::{FormatBackend, FormatValue, Grouping, LocaleFormatter, Precision};

@@ -71,24 +71,28 @@ impl Number {
         Ok(Self(decimal.with_sign_display(SignDisplay::Negative)))
     }
 
-    pub(super) fn decimal(&self) -> &Decimal {
+    /// The number as ICU4X takes it.
+    #[must_use]
+    pub fn decimal(&self) -> &Decimal {
         &self.0
     }
 
     /// The number with as many digits behind the point as asked for.
-    pub(super) fn with(&self, digits: Digits) -> Decimal {
+    #[must_use]
+    pub fn rounded(&self, digits: Digits) -> Self {
         let mut decimal = self.0.clone();
         digits.apply(&mut decimal);
-        decimal
+        Self(decimal)
     }
 
-    /// A hundred times the number.
-    pub(super) fn hundredfold(&self, digits: Digits) -> Decimal {
+    /// A hundred times the number, with as many digits behind the point as asked for.
+    #[must_use]
+    pub fn hundredfold(&self, digits: Digits) -> Self {
         let mut decimal = self.0.clone();
         decimal.absolute.multiply_pow10(2);
         decimal.absolute.trim_start();
         digits.apply(&mut decimal);
-        decimal
+        Self(decimal)
     }
 }
 
@@ -249,7 +253,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, digits: Digits, expected: &str) {
-        assert_eq!(Number::parse(text).unwrap().with(digits).to_string(), expected, "{text} {digits:?}");
+        assert_eq!(Number::parse(text).unwrap().rounded(digits).to_string(), expected, "{text} {digits:?}");
     }
 
     #[test]

@@ -103,7 +103,8 @@ named! {
 
 impl Unit {
     /// The international symbol of a unit for which the library has no names.
-    pub(super) const fn symbol(self) -> Option<&'static str> {
+    #[must_use]
+    pub const fn symbol(self) -> Option<&'static str> {
         Some(match self {
             Self::Celsius => "°C",
             Self::Fahrenheit => "°F",

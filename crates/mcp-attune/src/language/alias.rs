@@ -42,8 +42,9 @@ pub(super) fn canonical(subtags: &[Subtag], out: &mut Vec<Subtag>) -> bool {
     differs
 }
 
-/// The canonical form of a tag as text, for readers that know only canonical names.
-pub(crate) fn written(tag: &str) -> String {
+/// The canonical form of a tag as text, for readers that know only canonical names: `iw` is `he`.
+#[must_use]
+pub fn written(tag: &str) -> String {
     let raw: Vec<_> = tag.split('-').map(Subtag::new).collect();
     let mut renamed = Vec::new();
     let subtags = if canonical(&raw, &mut renamed) { renamed } else { raw };

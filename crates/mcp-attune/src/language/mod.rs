@@ -57,7 +57,11 @@ mod lookup;
 // What it is called is for people only.
 mod shown;
 
-pub(crate) use alias::written as canonical;
+// The same tables know weeks.
+mod week;
+
+pub use alias::written as canonical;
+pub(crate) use week::week_begins;
 
 pub use accept::{AcceptLanguage, preference};
 pub use content::{BadContent, ContentLanguage};

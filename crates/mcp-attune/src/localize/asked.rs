@@ -4,7 +4,7 @@ use mcp_attune_wire::json::{Type, Value};
 use mcp_attune_wire::message::Message;
 
 /// What was asked: the method, and of what.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Asked {
     method: Box<str>,
     subject: Option<Box<str>>,

@@ -27,14 +27,13 @@
 //! use std::sync::Arc;
 //! use jiff::tz::TimeZone;
 //! use mcp_attune::catalog::{Chain, Locale};
-//! use mcp_attune::format::Formatters;
 //! use mcp_attune::language::Tag;
 //! use mcp_attune::localize::{Asked, How, Translate, adapt};
 //!
 //! let [en, de] = ["en", "de"].map(|tag| Tag::parse(tag).unwrap());
 //! let file = br#"{"tools":{"get_weather":{"title":"Aktuelles Wetter"}}}"#;
 //! let (locale, _) = Locale::read(de.clone(), file).unwrap();
-//! let formatters = Formatters::new(&en);
+//! let formatters = mcp_attune_format::formatters(&en);
 //! let chain = Chain::new(&de, [Arc::new(locale)], &formatters, formatters.format([&de], TimeZone::UTC));
 //!
 //! let answer = br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"get_weather","title":"Current weather"}]}}"#;
@@ -158,7 +157,7 @@ pub(crate) fn step<'a>(read: &Message<'_>, how: &How<'a>, edits: &mut Edits<'a>)
     let mut work = Work { how, earlier: edits, edits: Vec::new() };
     let outcome = match read.kind() {
         Kind::Answer => match (read.member("result"), read.member("error")) {
-            (Some(result), None) => work.result(result),
+            (Some(result), None) => work.result(read, result),
             (None, Some(error)) => work.error(error),
             // Both at once could be read in two ways.
             _ => return None,
@@ -204,8 +203,8 @@ pub fn texts(answer: &Message<'_>, asked: &Asked, each: impl FnMut(Slot<'_>, &st
         fn absent(&mut self, _: Slot<'_>, _: Span) {}
         fn live(&mut self, _: Audience, _: Value<'_>) {}
     }
-    if let Some(result) = answer.member("result").filter(|_| answer.kind() == Kind::Answer) {
-        visit::result(result, asked, &mut Names(each));
+    if answer.kind() == Kind::Answer {
+        visit::result(answer, asked, &mut Names(each));
     }
 }
 
@@ -253,14 +252,16 @@ struct Work<'w, 'a> {
 }
 
 impl<'a> Work<'_, 'a> {
-    fn result(&mut self, result: Value<'_>) -> Outcome {
+    fn result(&mut self, answer: &Message<'_>, result: Value<'_>) -> Outcome {
         if let Some(spoken) = self.how.spoken {
             return self.finish(Report::look(result), Some(spoken.to_string()));
         }
         let Some(default) = self.how.default else { return Outcome::of(Report::look(result)) };
-        let report = Report::of(result, visit::result(result, self.how.asked, self));
-        let task = self.how.asked.method() == "tasks/get";
-        let report = Report::inside(result).filter(|_| task).unwrap_or(report);
+        let report = Report::of(result, visit::result(answer, self.how.asked, self));
+        // Only a task carries another result, and to look for one goes over all of this one.
+        let is_task = self.how.asked.method() == "tasks/get";
+        let carried = if is_task { Report::inside(result) } else { None };
+        let report = carried.unwrap_or(report);
         let language = self.chosen().unwrap_or_else(|| default.to_string());
         self.finish(report, Some(language))
     }

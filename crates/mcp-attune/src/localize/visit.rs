@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use mcp_attune_wire::json::{Span, Text, Type, Value, Walk};
+use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::meta::SERVER_INFO;
 
 use super::asked::Asked;
@@ -53,47 +54,50 @@ pub(super) trait Sink {
     fn live(&mut self, audience: Audience, there: Value<'_>);
 }
 
-/// Visits a result; tells whether it has members, and its `_meta`.
+/// Visits the result of an answer; tells whether it has members, and its `_meta`.
 pub(super) fn result<'a>(
-    result: Value<'a>,
+    answer: &Message<'a>,
     asked: &Asked,
     sink: &mut impl Sink,
 ) -> (bool, Option<Value<'a>>) {
     let (mut filled, mut held) = (false, None);
-    result.walk().members(|name, walk| {
+    for (name, value) in answer.result_members() {
         filled = true;
         // Decoded: a `_meta` that was overlooked would be put in a second time.
-        let Some(name) = name.decode() else { return };
+        let Some(name) = name.decode() else { continue };
+        let walk = &mut value.walk();
         match (asked.method(), &*name) {
-            (_, "_meta") => held = Some(walk.value()),
+            (_, "_meta") => held = Some(value),
             ("tools/list", "tools") => walk.elements(|walk| tool(walk, sink)),
             ("prompts/list", "prompts") => walk.elements(|walk| prompt(walk, sink)),
             ("resources/list", "resources") => walk.elements(|walk| resource(walk, sink)),
             ("resources/templates/list", "resourceTemplates") => walk.elements(|walk| template(walk, sink)),
-            ("initialize" | "server/discover", "serverInfo") => server(walk.value(), sink),
+            ("initialize" | "server/discover", "serverInfo") => server(value, sink),
             ("initialize" | "server/discover", "instructions") => {
-                sink.named(Slot::Server(Field::Instructions), walk.value());
+                sink.named(Slot::Server(Field::Instructions), value);
             }
             (_, "inputRequests") => walk.members(|_, walk| input_request(walk.value(), sink)),
-            ("tools/call", "statusMessage") if is_created(result) => {
-                sink.live(Audience::Display, walk.value());
+            ("tools/call", "statusMessage") if answer.member("result").is_some_and(is_created) => {
+                sink.live(Audience::Display, value);
             }
-            ("tools/call", "task") => status(walk.value(), sink),
+            ("tools/call", "task") => status(value, sink),
             ("tasks/list", "tasks") => walk.elements(|walk| status(walk.value(), sink)),
-            ("tasks/get" | "tasks/cancel" | "tasks/update", name) => task_member(name, walk.value(), sink),
+            ("tasks/get" | "tasks/cancel" | "tasks/update", name) => task_member(name, value, sink),
             // An explicit language argument has selected the content.
             _ if asked.language_chosen() => {}
-            ("tools/call" | "tasks/result", "content") => walk.elements(|walk| block(walk.value(), sink)),
+            ("tools/call" | "tasks/result", "content") => {
+                answer.result_content().for_each(|it| block(it, sink));
+            }
             ("prompts/get", "messages") => walk.elements(|walk| prompt_message(walk.value(), sink)),
             ("prompts/get", "description") => {
                 if let Some(prompt) = asked.subject() {
-                    sink.named(Slot::Prompt(prompt, Field::Description), walk.value());
+                    sink.named(Slot::Prompt(prompt, Field::Description), value);
                 }
             }
             ("resources/read", "contents") => walk.elements(|walk| contents(walk.value(), sink)),
             _ => {}
         }
-    });
+    }
     if let Some(info) = held.and_then(|meta| meta.member(SERVER_INFO)) {
         server(info, sink);
     }

@@ -23,7 +23,6 @@
 //!
 //! ```
 //! use jiff::tz::TimeZone;
-//! use mcp_attune::format::Formatters;
 //! use mcp_attune::language::Tag;
 //! use mcp_attune::messages::{Entry, Messages, Voice};
 //!
@@ -32,7 +31,7 @@
 //! let (messages, wrong) = Messages::new([Entry { key: "pages-fetched", source, text }]);
 //! assert!(wrong.is_empty());
 //! let german = Tag::parse("de").unwrap();
-//! let format = Formatters::new(&german).format([], TimeZone::UTC);
+//! let format = mcp_attune_format::formatters(&german).format([], TimeZone::UTC);
 //! let voice = Voice { words: &format, values: &format };
 //! assert_eq!(messages.live("Fetched 1 of 1,200 pages", voice).unwrap(), "Eine von 1.200 Seiten geladen");
 //! assert_eq!(messages.live("Fetched nothing", voice), None);

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::{Message, meta};
 pub use mcp_attune_wire::protocol::extension::{CONTENT_NEGOTIATION, VIEWS};
+use mcp_attune_wire::protocol::method;
 
 use super::fields::{Broken, Reader, put, text};
 use crate::features::Wanted;
@@ -65,7 +66,7 @@ impl Features {
     /// Rules: F3.
     #[must_use]
     pub fn declared_for(message: &Message<'_>, to_operator: impl Fn(&str) -> bool) -> Declared {
-        let begins = message.method().is_some_and(|method| method.is("initialize"));
+        let begins = message.method().is_some_and(|method| method.is(method::INITIALIZE));
         let capabilities = message.param("capabilities").filter(|_| begins);
         capabilities.map(|capabilities| Declared::read(capabilities, to_operator)).unwrap_or_default()
     }

@@ -14,6 +14,7 @@
 //! assert!(String::from_utf8_lossy(&said.text).contains("Verbindungen"));
 //! ```
 
+use mcp_attune_wire::protocol::method;
 use std::sync::LazyLock;
 
 use jiff::tz::TimeZone;
@@ -64,7 +65,7 @@ pub fn say<'m>(reply: &'m [u8], preference: &AcceptLanguage) -> Adapted<'m> {
         Chain::new(&chosen, files.load(&chosen), formatters, formatters.format([&chosen], TimeZone::UTC));
     // What we say in the place of a tool is as much for people as for models.
     let translate = Translate { display: true, model: true, logs: false };
-    let asked = Asked::new("tools/call");
+    let asked = Asked::new(method::TOOLS_CALL);
     let how = How { asked: &asked, chain: Some(&chain), translate, default: Some(english), spoken: None };
     adapt(reply, &how)
 }

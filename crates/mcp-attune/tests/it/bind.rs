@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use case_table::{check, same};
 use jiff::Timestamp;
 use mcp_attune::bind::{Binding, Bindings, Fills, Finding, Part, Source, Unfillable, Why, Written, Wrong};
 use mcp_attune::caller::Caller;
@@ -12,8 +13,6 @@ use mcp_attune_wire::message::Message;
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-
-use crate::cases::{check, same};
 
 /// A binding as `attune.toml` writes it.
 #[derive(Deserialize, Clone)]

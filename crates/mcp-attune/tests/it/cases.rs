@@ -1,70 +1,18 @@
 //! The cases of `spec/cases/`, one test a file. A failure lists every case that failed, by name.
 
-use std::collections::BTreeSet;
-use std::fmt::Debug;
-
+use case_table::{check, same};
 use jiff::Timestamp;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use mcp_attune::caller::Caller;
 use mcp_attune::context::{ClientContext, Warning};
-use mcp_attune::format::{Currency, Digits, Format, Formatters, Length, List, Number, Step, Unit};
+use mcp_attune::format::{Currency, Digits, Format, Length, List, Number, Step, Unit};
 use mcp_attune::language::{self, AcceptLanguage, Languages, Tag, lookup as choose};
 use mcp_attune::when::{Interval, Language, Now, Past, Unreadable, Unresolvable, When};
 use mcp_attune_wire::agree::{self, Policy};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File<I, E> {
-    about: String,
-    rules: BTreeSet<String>,
-    /// What several cases share, for their test to read.
-    #[serde(default, rename = "catalogs")]
-    _catalogs: IgnoredAny,
-    cases: Vec<Case<I, E>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Case<I, E> {
-    name: String,
-    rule: String,
-    source: String,
-    input: I,
-    expected: E,
-}
-
-/// Runs every case of a file, of which there are at least so many; `run` says what went wrong.
-pub(crate) fn check<I, E>(text: &str, at_least: usize, run: impl Fn(I, E) -> Result<(), String>)
-where
-    I: DeserializeOwned,
-    E: DeserializeOwned,
-{
-    let file: File<I, E> = serde_json::from_str(text).unwrap();
-    assert!(!file.about.is_empty());
-    assert!(file.cases.len() >= at_least, "only {} cases", file.cases.len());
-    let mut names = BTreeSet::new();
-    let mut used = BTreeSet::new();
-    let mut failures = Vec::new();
-    for case in file.cases {
-        assert!(!case.source.is_empty(), "{} has no source", case.name);
-        assert!(names.insert(case.name.clone()), "{} comes twice", case.name);
-        used.insert(case.rule);
-        if let Err(failure) = run(case.input, case.expected) {
-            failures.push(format!("{}: {failure}", case.name));
-        }
-    }
-    assert!(used.is_subset(&file.rules), "a case has a rule that the file does not name");
-    assert!(failures.is_empty(), "{} cases failed:\n{}", failures.len(), failures.join("\n"));
-}
-
-pub(crate) fn same<T: PartialEq + Debug>(what: &str, actual: &T, expected: &T) -> Result<(), String> {
-    if actual == expected { Ok(()) } else { Err(format!("{what} is {actual:?}, not {expected:?}")) }
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -329,7 +277,7 @@ struct Shown {
 fn format() {
     let file = include_str!("../../../../spec/cases/format.json");
     check(file, 300, |input: Reader, expected: Shown| {
-        let formatters = Formatters::new(&Tag::parse(&input.default).unwrap());
+        let formatters = mcp_attune_format::formatters(&Tag::parse(&input.default).unwrap());
         let locales: Vec<_> = input.locales.iter().map(|locale| Tag::parse(locale).unwrap()).collect();
         let zone = input.zone.map_or(TimeZone::UTC, |name| TimeZone::get(&name).unwrap());
         same("text", &shown(&formatters.format(&locales, zone), &input.value), &expected.text)

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use mcp_attune::catalog::{Catalogs, Chain, Locale};
-use mcp_attune::format::Formatters;
 use mcp_attune::language::Tag;
 use mcp_attune::localize::{Asked, How, Translate, adapt, texts};
 use mcp_attune_wire::message::Message;
@@ -25,7 +24,7 @@ pub(crate) fn chain(files: &[(&str, Value)]) -> Chain {
         assert_eq!(findings, []);
         Arc::new(locale)
     };
-    let (formatters, chosen) = (Formatters::new(&tag("en")), tag(files[0].0));
+    let (formatters, chosen) = (mcp_attune_format::formatters(&tag("en")), tag(files[0].0));
     let values = formatters.format([&chosen], TimeZone::UTC);
     Chain::new(&chosen, files.iter().map(locale), &formatters, values)
 }

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use case_table::{check, same};
 use mcp_attune::catalog::Chain;
 use mcp_attune::localize::Asked;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cases::{check, same};
 use crate::localize::{BOTH, adapted, chain};
 
 const FILE: &str = include_str!("../../../../spec/cases/messages.json");

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use mcp_attune_rmcp::{Connection, Era, Error, Options, Target};
 use mcp_attune_wire::json::Value;
+use mcp_attune_wire::protocol::method;
 use serde_json::value::RawValue;
 
 use super::listing::ListingCost;
@@ -62,7 +63,7 @@ impl<'a> Asked<'a> {
             listed_pages.push(as_answer(result.raw()));
             Ok(())
         };
-        let listing = pages(connection, "tools/list", turn, take);
+        let listing = pages(connection, method::TOOLS_LIST, turn, take);
         tokio::time::timeout(LISTING, listing).await.map_err(|_| {
             let what = format!("the tools are not listed within {} seconds", LISTING.as_secs());
             hinted(what, "see whether the server gives the same page again and again")

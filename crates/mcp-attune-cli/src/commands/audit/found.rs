@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mcp_attune::shape::{Breach, Schema};
+use mcp_attune_shape::{Breach, Schema};
 use mcp_attune_wire::document::Document;
 use mcp_attune_wire::json::Value;
 use serde::Serialize;
@@ -166,7 +166,7 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mcp_attune::shape::Output;
+    use mcp_attune_shape::Output;
     use serde_json::{Value as Json, json};
 
     use super::*;

@@ -21,6 +21,7 @@ use std::time::Duration;
 use anyhow::Context;
 use mcp_attune_rmcp::{Era, Error, Options, Target};
 use mcp_attune_wire::json::Type;
+use mcp_attune_wire::protocol::method;
 use serde_json::value::RawValue;
 
 use self::ask::Asked;
@@ -153,7 +154,7 @@ fn row(call: &Call<'_>, modern: bool, answered: Result<Box<RawValue>, Error>) ->
 
 fn measure(row: &mut Row, call: &Call<'_>, modern: bool, result: &str) -> anyhow::Result<()> {
     let answer = as_answer(result);
-    let result = read_result("tools/call", result)?;
+    let result = read_result(method::TOOLS_CALL, result)?;
     let result = Some(result.root()).filter(|result| result.kind() == Type::Object);
     let result = result.context("what came is no object")?;
     let before = shapes::cost(result);

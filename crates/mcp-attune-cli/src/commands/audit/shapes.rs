@@ -6,9 +6,11 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mcp_attune::features::{Format, Verbosity, Wanted};
 use mcp_attune::format::Formatters;
-use mcp_attune::shape::{Content, Request, Shape};
+use mcp_attune::shaping::Request;
+use mcp_attune_shape::{Content, Shape};
 use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
+use mcp_attune_wire::protocol::method;
 use serde_json::json;
 
 use super::found::texts;
@@ -17,7 +19,7 @@ use super::tokens;
 use crate::arguments::Call;
 
 /// Numbers and dates for somebody who says nothing about themselves.
-static FORMATTERS: LazyLock<Formatters> = LazyLock::new(Formatters::default);
+static FORMATTERS: LazyLock<Formatters> = LazyLock::new(mcp_attune_format::english);
 
 /// What of a result reaches a model: its texts, and `structuredContent` as JSON.
 pub(super) fn cost(result: Value<'_>) -> Cost {
@@ -51,8 +53,9 @@ fn shape(
     let tags = [format!("format={format}"), format!("verbosity={verbosity}")];
     let content = Arc::new(Content::default());
     let params = json!({ "name": call.tool.name, "arguments": call.arguments });
-    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
-    let request = Request::of(&Message::parse(request.as_bytes()).ok()?, modern, &content);
+    let request =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": method::TOOLS_CALL, "params": params }).to_string();
+    let request = Request::of(&Message::parse(request.as_bytes()).ok()?, modern, &*content);
     let wanted = Wanted::read(tags.iter().map(String::as_str));
     let values = || FORMATTERS.format([], TimeZone::UTC);
     let shape = Shape::new(request, wanted, content, values, Timestamp::now())?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune::bundle::{Thresholds, check, texts};
+use mcp_attune_bundle::{Thresholds, check, texts};
 use serde::Serialize;
 
 use super::open;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune::bundle::choose;
+use mcp_attune_bundle::choose;
 use serde_json::json;
 
 use super::open;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune::bundle::{Manifest, Version};
+use mcp_attune_bundle::{Manifest, Version};
 use serde::Serialize;
 
 use super::{Opened, open};
@@ -71,7 +71,7 @@ impl Shown {
         let manifest: &Manifest = bundle.manifest();
         let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
         let required =
-            |it: &mcp_attune::bundle::Setting| format!("{}{}", it.key, if it.required { "*" } else { "" });
+            |it: &mcp_attune_bundle::Setting| format!("{}{}", it.key, if it.required { "*" } else { "" });
         let mut locales: Vec<String> =
             bundle.locales().files.iter().map(|file| file.tag.to_string()).collect();
         locales.sort();

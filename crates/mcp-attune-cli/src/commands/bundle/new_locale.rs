@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use mcp_attune::bundle::{Listed, Manifest, texts};
 use mcp_attune::language::Tag;
+use mcp_attune_bundle::{Listed, Manifest, texts};
 use mcp_attune_wire::json::Quoted;
 
 use super::open;
@@ -111,8 +111,8 @@ fn entries(name: &str, listed: &[Listed]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use mcp_attune::bundle::coverage;
     use mcp_attune::catalog::Sheet;
+    use mcp_attune_bundle::coverage;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use mcp_attune::bundle::{Thresholds, check};
+use mcp_attune_bundle::{Thresholds, check};
 use mcp_attune_files::bundle::{Progress, pack_with_progress};
 
 use super::open;

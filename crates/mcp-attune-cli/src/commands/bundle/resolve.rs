@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune::bundle::{From, Localization, choose};
 use mcp_attune::language::Tag;
+use mcp_attune_bundle::{From, Localization, choose};
 use serde_json::Value;
 
 use super::open;

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use mcp_attune::bundle::{
+use mcp_attune_bundle::{
     By, Files, Inside, Level, Manifest, NoPicture, Picture, Problem, Report, Thresholds, Unavailable, check,
 };
 use mcp_attune_files::bundle::{NotOpened, Signature};
@@ -165,7 +165,7 @@ impl Validate {
         Shown {
             valid,
             officially_valid: report.officially_valid,
-            manifest_version: report.version.map(mcp_attune::bundle::Version::as_str),
+            manifest_version: report.version.map(mcp_attune_bundle::Version::as_str),
             problems: report.official.iter().chain(ours).map(problem).collect(),
             left_out: report.left_out,
             coverage: report.coverage.iter().filter(|_| !self.official_only).map(Covered::of).collect(),
@@ -269,7 +269,7 @@ struct Covered {
 }
 
 impl Covered {
-    fn of(it: &mcp_attune::bundle::Covered) -> Self {
+    fn of(it: &mcp_attune_bundle::Covered) -> Self {
         let names = |paths: &[mcp_attune::catalog::Path]| paths.iter().map(ToString::to_string).collect();
         Self {
             locale: it.tag.to_string(),

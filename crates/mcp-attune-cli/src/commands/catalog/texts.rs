@@ -6,12 +6,13 @@ use anyhow::Context as _;
 use mcp_attune::catalog::{Draft, Sheet};
 use mcp_attune::language::Tag;
 use mcp_attune::localize::{Asked, listed_values, texts};
-use mcp_attune::shape::Schema;
-use mcp_attune::shape::render::candidates;
 use mcp_attune_rmcp::{Connection, Era};
+use mcp_attune_shape::Schema;
+use mcp_attune_shape::render::candidates;
 use mcp_attune_wire::document::Document;
 use mcp_attune_wire::json::{Text, Type, Value};
 use mcp_attune_wire::message::{Message, meta::CONTENT_LANGUAGE};
+use mcp_attune_wire::protocol::method;
 
 use crate::arguments::{Named, only_named};
 use crate::server::{as_answer, endless, pages, read_result};
@@ -39,16 +40,16 @@ pub(in crate::commands) async fn ask(
     progress: impl Fn(&str, usize, usize),
 ) -> anyhow::Result<Texts> {
     let mut all = Texts::default();
-    let method = if connection.era() == Era::Modern { "server/discover" } else { "initialize" };
+    let method = if connection.era() == Era::Modern { method::SERVER_DISCOVER } else { method::INITIALIZE };
     if let Some(raw) = connection.introduction() {
         all.take(method, read_result(method, raw.get())?.root())?;
     }
     let can = &connection.info().capabilities;
     for (method, can) in [
-        ("tools/list", can.tools.is_some()),
-        ("prompts/list", can.prompts.is_some()),
-        ("resources/list", can.resources.is_some()),
-        ("resources/templates/list", can.resources.is_some()),
+        (method::TOOLS_LIST, can.tools.is_some()),
+        (method::PROMPTS_LIST, can.prompts.is_some()),
+        (method::RESOURCES_LIST, can.resources.is_some()),
+        (method::RESOURCES_TEMPLATES_LIST, can.resources.is_some()),
     ] {
         if can {
             let so_far = Cell::new(all.count);
@@ -63,11 +64,11 @@ pub(in crate::commands) async fn ask(
     }
     let tools = std::mem::take(&mut all.tools);
     for (number, call) in only_named(&tools, named)?.into_iter().enumerate() {
-        progress("tools/call", number + 1, all.count);
+        progress(method::TOOLS_CALL, number + 1, all.count);
         let name = quoted(&call.tool.name);
         match connection.call_raw(&call.tool.name, call.arguments.into()).await {
             Ok(raw) => {
-                if !all.take_result(call.tool, read_result("tools/call", raw.get())?.root()) {
+                if !all.take_result(call.tool, read_result(method::TOOLS_CALL, raw.get())?.root()) {
                     eprintln!("warning: `{name}` gave no data, so that no values were taken from it");
                 }
             }
@@ -117,7 +118,7 @@ impl Texts {
                 self.too_long += 1;
             }
         });
-        if method == "tools/list" {
+        if method == method::TOOLS_LIST {
             listed_values(&answer, |tool, field, value| self.take_value(tool, field, value));
             let listed = result.member("tools");
             self.tools.extend(listed.into_iter().flat_map(Value::elements).filter_map(Tool::read));

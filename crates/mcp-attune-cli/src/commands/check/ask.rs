@@ -4,6 +4,7 @@ use mcp_attune_wire::message::{Message, meta};
 use mcp_attune_wire::mirror;
 use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
 use mcp_attune_wire::protocol::header;
+use mcp_attune_wire::protocol::method;
 use mcp_attune_wire::schema::Declared;
 use serde_json::{Map, Value, json};
 
@@ -70,7 +71,7 @@ impl Ask {
 
     /// The tool that is called, if one is.
     pub(super) fn tool(&self) -> Option<&str> {
-        let calls = self.message.get("method").is_some_and(|method| method == "tools/call");
+        let calls = self.message.get("method").is_some_and(|method| method == method::TOOLS_CALL);
         self.params.get("name").filter(|_| calls)?.as_str()
     }
 

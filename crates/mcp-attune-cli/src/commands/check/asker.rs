@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use mcp_attune_rmcp::{Connection, Era, Options, Target};
 use mcp_attune_wire::protocol::header;
+use mcp_attune_wire::protocol::method;
 use serde_json::{Value, json};
 
 use super::ask::{Ask, Manner};
@@ -28,7 +29,7 @@ impl Opening {
         let introduction = introduction.and_then(|raw| serde_json::from_str(raw.get()).ok());
         let (version, era) = (connection.version().to_owned(), connection.era());
         // A program that is asked nothing but who it is may take that for a failure, and complain.
-        let _ = connection.request_raw("tools/list", Value::Null).await;
+        let _ = connection.request_raw(method::TOOLS_LIST, Value::Null).await;
         connection.close().await;
         Ok(Self { version, era, introduction: introduction.unwrap_or_default() })
     }
@@ -73,7 +74,7 @@ impl Asker {
         *session = None;
         let us = json!({ "name": "attune-check", "version": env!("CARGO_PKG_VERSION") });
         let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": us });
-        let hello = Ask::new(&self.manner, "initialize", params).without(header::PROTOCOL_VERSION);
+        let hello = Ask::new(&self.manner, method::INITIALIZE, params).without(header::PROTOCOL_VERSION);
         let seen = self.ask(&hello).await;
         if seen.result().is_none() {
             let what = format!("the server does not begin a session: {}", seen.told());
@@ -121,7 +122,7 @@ impl Asker {
         // Over HTTP the end of the connection says it.
         if matches!(self.wire, Wire::Pipe(_)) {
             let params = json!({ "requestId": id, "reason": "it takes too long" });
-            let note = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+            let note = json!({ "jsonrpc": "2.0", "method": method::CANCELLED, "params": params });
             let note = Ask::new(&self.manner, "", json!({})).body(note.to_string());
             self.wire.send(&note.sent(0), None, self.patience).await;
         }

@@ -1,5 +1,6 @@
 //! What is known of a server before it is judged.
 
+use mcp_attune_wire::protocol::method;
 use mcp_attune_wire::schema::Declared;
 use serde_json::{Map, Value, json};
 
@@ -105,7 +106,7 @@ impl Call {
     /// The call with its headers.
     pub(super) fn ask(&self, facts: &Facts) -> Ask {
         let params = json!({ "name": self.name, "arguments": self.arguments });
-        facts.ask("tools/call", params).declared(self.declared.as_ref())
+        facts.ask(method::TOOLS_CALL, params).declared(self.declared.as_ref())
     }
 
     /// The value of an argument.

@@ -7,7 +7,7 @@ use mcp_attune_wire::listing::{Pages, Turn};
 use mcp_attune_wire::protocol::code::INVALID_PARAMS;
 use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
 use mcp_attune_wire::protocol::header::CONTENT_LANGUAGE;
-use mcp_attune_wire::protocol::method::TOOLS_LIST;
+use mcp_attune_wire::protocol::method::{self, TOOLS_LIST};
 use mcp_attune_wire::schema::Declared;
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ pub(super) async fn survey(
     let mut facts = Facts {
         manner: asker.manner.clone(),
         place,
-        listing: "tools/list".to_owned(),
+        listing: TOOLS_LIST.to_owned(),
         tools: Vec::new(),
         call: None,
         mirrored: None,
@@ -72,8 +72,8 @@ pub(super) async fn survey(
     if facts.tools.is_empty() {
         facts.listing = listing(asker, &facts).await?;
     }
-    facts.prompt = first(asker, &facts, "prompts/list", "/prompts/0/name").await;
-    facts.resource = first(asker, &facts, "resources/list", "/resources/0/uri").await;
+    facts.prompt = first(asker, &facts, method::PROMPTS_LIST, "/prompts/0/name").await;
+    facts.resource = first(asker, &facts, method::RESOURCES_LIST, "/resources/0/uri").await;
     progress::show("asking for languages");
     facts.languages = languages(asker, &|language| facts.list().prefers(language)).await;
     let for_languages = calls_for == Calls::ForLanguages && facts.languages.is_none();
@@ -127,8 +127,8 @@ async fn tools(asker: &mut Asker, facts: &Facts) -> anyhow::Result<Vec<Value>> {
 
 /// A method that only reads, of a server that may have no tools.
 async fn listing(asker: &mut Asker, facts: &Facts) -> anyhow::Result<String> {
-    let introduces = if facts.is_modern() { "server/discover" } else { "ping" };
-    for method in ["tools/list", "resources/list", "prompts/list", introduces] {
+    let introduces = if facts.is_modern() { method::SERVER_DISCOVER } else { method::PING };
+    for method in [TOOLS_LIST, method::RESOURCES_LIST, method::PROMPTS_LIST, introduces] {
         if asker.ask(&facts.ask(method, json!({}))).await.result().is_some() {
             return Ok(method.to_owned());
         }

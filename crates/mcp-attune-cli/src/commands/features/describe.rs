@@ -4,10 +4,12 @@ use std::io::Write;
 use std::time::Duration;
 
 use mcp_attune::features::TagEffect;
-use mcp_attune::shape::{effect_on_tool, negotiates};
+use mcp_attune::shaping::negotiates;
 use mcp_attune_rmcp::{Connection, Era, Options, Target};
+use mcp_attune_shape::effect_on_tool;
 use mcp_attune_wire::json::Value;
 use mcp_attune_wire::message::Message;
+use mcp_attune_wire::protocol::method;
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -81,7 +83,7 @@ async fn describe(target: &Target, mut options: Options) -> anyhow::Result<Descr
 }
 
 async fn ask(connection: &Connection) -> anyhow::Result<Described> {
-    let method = if connection.era() == Era::Modern { "server/discover" } else { "initialize" };
+    let method = if connection.era() == Era::Modern { method::SERVER_DISCOVER } else { method::INITIALIZE };
     let mut negotiated = false;
     if let Some(raw) = connection.introduction() {
         read_result(method, raw.get())?;
@@ -99,7 +101,7 @@ async fn ask(connection: &Connection) -> anyhow::Result<Described> {
             let fits = tools.len() <= MAX_TOOLS;
             if fits { Ok(()) } else { Err(endless(&format!("more than {MAX_TOOLS} tools"))) }
         };
-        pages(connection, "tools/list", |_| (), take).await?;
+        pages(connection, method::TOOLS_LIST, |_| (), take).await?;
     }
     let tags = TagEffect::ALL.iter().map(|effect| {
         let on_tool = |tool: &Tool| {

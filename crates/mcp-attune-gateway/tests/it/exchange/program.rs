@@ -25,6 +25,7 @@ const PROGRAM: Host = Host {
         ("stateless", "a legacy session with a program begins with `initialize`"),
         ("version", "in front of a program the gateway decides which versions are spoken"),
     ],
+    except: &[],
     seals: true,
 };
 

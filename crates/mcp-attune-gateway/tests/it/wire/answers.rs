@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_attune_gateway::config::HttpImplementation;
+
 use super::data::{self, AnswerCase, CLOSED, Named, Settings, Status, shown};
 use super::scripted::{Lane, Pace, REACHED, RESULT, Wait, contains, exchange};
 use super::strict::Answer;
@@ -89,7 +91,7 @@ fn judge(case: &AnswerCase, answers: &[Answer]) -> Result<(), String> {
 }
 
 /// Runs the cases, a few at a time.
-pub(crate) async fn check_all() {
+pub(crate) async fn check_all(http: HttpImplementation) {
     let cases: Vec<AnswerCase> = data::read("answers", 100);
     let count = cases.len();
     let queue = Arc::new(Mutex::new(cases.into_iter()));
@@ -98,7 +100,7 @@ pub(crate) async fn check_all() {
         .map(|_| {
             let (queue, failures) = (Arc::clone(&queue), Arc::clone(&failures));
             tokio::spawn(async move {
-                let lane = Lane::new(&Settings::default()).await;
+                let lane = Lane::new(&Settings::default(), http).await;
                 loop {
                     let next = queue.lock().unwrap().next();
                     let Some(case) = next else { return };

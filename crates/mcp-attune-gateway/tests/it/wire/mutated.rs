@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_attune_gateway::config::HttpImplementation;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -144,7 +145,7 @@ async fn check(lane: &Lane, bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Sends mutants, a few at a time.
-pub(crate) async fn check_all() {
+pub(crate) async fn check_all(http: HttpImplementation) {
     let cases: Vec<RequestCase> = data::read("requests", 700);
     let mut corpus: Vec<Vec<u8>> = cases.iter().map(|case| case.send.bytes()).collect();
     corpus.retain(|bytes| bytes.len() < 2000);
@@ -156,7 +157,7 @@ pub(crate) async fn check_all() {
             tokio::spawn(async move {
                 // Where all paths pass, most reaches the server.
                 let unknown_paths = (worker % 2 == 0).then(|| "pass".to_owned());
-                let lane = Lane::new(&Settings { unknown_paths, ..Settings::default() }).await;
+                let lane = Lane::new(&Settings { unknown_paths, ..Settings::default() }, http).await;
                 // The same worker has the same mutants each time.
                 for seed in (worker..MUTANTS).step_by(AT_A_TIME) {
                     if let Err(failure) = check(&lane, &mutant(seed, &corpus)).await {

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_attune_gateway::config::HttpImplementation;
+
 use super::data::{self, CLOSED, Named, Reached, RequestCase, Settings, Status, shown};
 use super::scripted::{Arrival, Lanes, Pace, REACHED, Wait, exchange};
 use super::strict::{Answer, Request};
@@ -30,20 +32,24 @@ pub(crate) fn split(length: usize, case: usize) -> Vec<Pace> {
 }
 
 /// Runs the cases, a few at a time; `paces` says how one is sent, by its length and its number.
-pub(crate) async fn check_all(paces: fn(usize, usize) -> Vec<Pace>) {
+pub(crate) async fn check_all(http: HttpImplementation, paces: fn(usize, usize) -> Vec<Pace>) {
     let cases: Vec<RequestCase> = data::read("requests", 700);
     let count = cases.len();
-    data::conclude(count, &run(cases, paces).await);
+    data::conclude(count, &run(http, cases, paces).await);
 }
 
-async fn run(cases: Vec<RequestCase>, paces: fn(usize, usize) -> Vec<Pace>) -> Vec<String> {
+async fn run(
+    http: HttpImplementation,
+    cases: Vec<RequestCase>,
+    paces: fn(usize, usize) -> Vec<Pace>,
+) -> Vec<String> {
     let queue = Arc::new(Mutex::new(cases.into_iter().enumerate()));
     let failures = Arc::new(Mutex::new(Vec::new()));
     let workers: Vec<_> = (0..AT_A_TIME)
         .map(|_| {
             let (queue, failures) = (Arc::clone(&queue), Arc::clone(&failures));
             tokio::spawn(async move {
-                let mut lanes = Lanes::default();
+                let mut lanes = Lanes::new(http);
                 loop {
                     let next = queue.lock().unwrap().next();
                     let Some((index, case)) = next else { return };

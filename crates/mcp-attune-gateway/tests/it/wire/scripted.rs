@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mcp_attune_gateway::config::HttpImplementation;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
@@ -134,28 +135,35 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub(crate) async fn new(settings: &Settings) -> Self {
+    pub(crate) async fn new(settings: &Settings, http: HttpImplementation) -> Self {
         let server = Server::default();
         let url = format!("http://{}/mcp", server.start().await);
         let mount = settings.mount.as_deref().unwrap_or("/mcp");
         let unknown = settings.unknown_paths.as_ref().map(|value| format!(", unknown_paths = '{value}'"));
         let unknown = unknown.unwrap_or_default();
-        let toml =
-            format!("log = 'off'\n[mounts.a]\npath = '{mount}'\nupstream = {{ url = '{url}'{unknown} }}\n");
+        let server_settings = format!("server.http = '{}'\n", http.as_str());
+        let mount_settings = format!("path = '{mount}'\nupstream = {{ url = '{url}'{unknown} }}\n");
+        let toml = format!("log = 'off'\n{server_settings}[mounts.a]\n{mount_settings}");
         Self { server, gateway: gateway_here(&toml).await }
     }
 }
 
-/// Gateways by their settings.
-#[derive(Default)]
-pub(crate) struct Lanes(BTreeMap<Settings, Lane>);
+/// Gateways by their settings, all with the same implementation of HTTP.
+pub(crate) struct Lanes {
+    http: HttpImplementation,
+    lanes: BTreeMap<Settings, Lane>,
+}
 
 impl Lanes {
+    pub(crate) fn new(http: HttpImplementation) -> Self {
+        Self { http, lanes: BTreeMap::new() }
+    }
+
     pub(crate) async fn with(&mut self, settings: &Settings) -> &Lane {
-        if !self.0.contains_key(settings) {
-            self.0.insert(settings.clone(), Lane::new(settings).await);
+        if !self.lanes.contains_key(settings) {
+            self.lanes.insert(settings.clone(), Lane::new(settings, self.http).await);
         }
-        &self.0[settings]
+        &self.lanes[settings]
     }
 }
 

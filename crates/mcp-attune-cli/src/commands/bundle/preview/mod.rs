@@ -26,8 +26,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use mcp_attune::bundle::Inside;
 use mcp_attune::language::Tag;
+use mcp_attune_bundle::Inside;
 
 use self::shown::Shown;
 use super::open;

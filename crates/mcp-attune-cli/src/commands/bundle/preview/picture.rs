@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mcp_attune::bundle::{Inside, Size};
+use mcp_attune_bundle::{Inside, Size};
 
 use super::view::Read;
 use crate::text::quoted;

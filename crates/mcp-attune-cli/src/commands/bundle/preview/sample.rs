@@ -1,7 +1,7 @@
 //! A small bundle for tests, in memory.
 
-use mcp_attune::bundle::{Inside, Manifest};
 use mcp_attune::language::Tag;
+use mcp_attune_bundle::{Inside, Manifest};
 
 use super::shown::Shown;
 

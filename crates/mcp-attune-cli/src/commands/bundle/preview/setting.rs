@@ -2,8 +2,6 @@
 
 use std::fmt::{self, Write};
 
-use mcp_attune::bundle;
-
 use super::view::{SHORT, cut};
 use crate::html::Escaped;
 
@@ -33,7 +31,7 @@ enum Kind {
 }
 
 impl Setting {
-    pub(super) fn of(setting: &bundle::Setting) -> Self {
+    pub(super) fn of(setting: &mcp_attune_bundle::Setting) -> Self {
         let text = |text: &Option<Box<str>>| text.as_deref().map(|text| cut(text, SHORT));
         let kind = match setting.kind.as_deref() {
             Some("number") => Kind::Number,

@@ -3,9 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-use mcp_attune::bundle::{Field, From, Inside, Listed, Locales, Manifest, Resolve, Resource};
 use mcp_attune::catalog::{Locale, Sheet};
 use mcp_attune::language::{Languages, Tag, own_name};
+use mcp_attune_bundle::{Field, From, Inside, Listed, Locales, Manifest, Resolve, Resource};
 
 use super::view::{Covered, KEYWORDS, Kept, LISTED, LONG, Origin, Read, SHORT, Text, View, cut};
 use crate::text::quoted;
@@ -189,7 +189,7 @@ impl Near {
 
 #[cfg(test)]
 mod tests {
-    use mcp_attune::bundle::{coverage, localizable};
+    use mcp_attune_bundle::{coverage, localizable};
 
     use super::super::sample::{FILES, MANIFEST, shown};
     use super::*;

@@ -1,7 +1,7 @@
 //! What a preview shows: the bundle as users of each locale see it, where each text comes from, and its icons.
 
-use mcp_attune::bundle::{Icon, Locales, Manifest, Size, choose};
 use mcp_attune::language::Tag;
+use mcp_attune_bundle::{Icon, Locales, Manifest, Size, choose};
 
 use super::picture::{self, Picture, Room};
 use super::setting::Setting;
@@ -130,7 +130,7 @@ fn facts(manifest: &Manifest) -> Vec<(&'static str, String)> {
     let server = manifest.server.as_ref().and_then(|server| server.kind.as_deref());
     let facts = [
         ("Version", manifest.release.as_deref()),
-        ("Manifest", manifest.version.map(mcp_attune::bundle::Version::as_str)),
+        ("Manifest", manifest.version.map(mcp_attune_bundle::Version::as_str)),
         ("Server", server),
         ("Texts in", manifest.localization.as_ref().map(|it| it.default_locale.as_str())),
     ];

@@ -1,7 +1,7 @@
 //! A bundle as users of one locale see it: its texts, and where each of them comes from.
 
-use mcp_attune::bundle::Inside;
 use mcp_attune::language::{Direction, Tag, direction};
+use mcp_attune_bundle::Inside;
 
 /// Reads a file of the bundle, of at most so many bytes; else says why it cannot.
 pub(super) type Read<'a> = &'a dyn Fn(&Inside, usize) -> Result<Vec<u8>, String>;

@@ -1,6 +1,7 @@
 //! F: answers in the form that a caller declares.
 
-use mcp_attune::shape::Output;
+use mcp_attune_shape::Output;
+use mcp_attune_wire::protocol::method;
 use serde_json::{Value, json};
 
 use super::super::ask::Ask;
@@ -185,7 +186,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Modern, Negotiation, Resource],
         send: |facts| {
-            let read = facts.ask("resources/read", json!({ "uri": facts.resource.as_ref()? }));
+            let read = facts.ask(method::RESOURCES_READ, json!({ "uri": facts.resource.as_ref()? }));
             Some(vec![read.clone(), read.tags(&["format=markdown"])])
         },
         judge: same_resource,
@@ -198,7 +199,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Modern, Negotiation],
         send: |facts| {
-            let methods = ["tools/list", "prompts/list", "resources/list"];
+            let methods = [method::TOOLS_LIST, method::PROMPTS_LIST, method::RESOURCES_LIST];
             let both = methods.map(|method| facts.ask(method, json!({})));
             Some(
                 both.into_iter()
@@ -216,7 +217,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Modern, Negotiation],
         send: |facts| {
-            let wrong = facts.ask("tools/call", json!({ "name": "attune-no-such-tool", "arguments": {} }));
+            let wrong =
+                facts.ask(method::TOOLS_CALL, json!({ "name": "attune-no-such-tool", "arguments": {} }));
             Some(vec![wrong.clone(), wrong.tags(&["agent", "format=json"])])
         },
         judge: same_error,
@@ -231,7 +233,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         send: |facts| {
             let call = facts.structured.as_ref()?.ask(facts);
             let asks = [["format=json"], ["format=markdown"]]
-                .map(|tags| [facts.ask("tools/list", json!({})).tags(&tags), call.clone().tags(&tags)]);
+                .map(|tags| [facts.ask(method::TOOLS_LIST, json!({})).tags(&tags), call.clone().tags(&tags)]);
             Some(asks.into_iter().flatten().collect())
         },
         judge: promises,

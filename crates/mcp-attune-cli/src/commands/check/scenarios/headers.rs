@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use mcp_attune_wire::protocol::code::HEADER_MISMATCH;
 use mcp_attune_wire::protocol::header::{METHOD, NAME, PROTOCOL_VERSION as VERSION, lowercase};
 use mcp_attune_wire::protocol::meta;
+use mcp_attune_wire::protocol::method;
 use mcp_attune_wire::protocol::version::NEWEST_LEGACY;
 use mcp_attune_wire::schema::{Declaration, Declared, Primitive};
 use serde_json::{Value, json};
@@ -68,7 +69,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an Mcp-Method that is not the method in the body is refused",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().with(METHOD, "ping"), facts.list()]),
+        send: |facts| Some(vec![facts.list().with(METHOD, method::PING), facts.list()]),
         judge: first_refused_others_served,
         hint: COMPARE,
     },
@@ -130,7 +131,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern, Prompt],
         send: |facts| {
             let prompt = facts.prompt.as_ref()?;
-            Some(vec![facts.ask("prompts/get", json!({ "name": prompt })).with(NAME, "another-prompt")])
+            Some(vec![facts.ask(method::PROMPTS_GET, json!({ "name": prompt })).with(NAME, "another-prompt")])
         },
         judge: mismatch,
         hint: COMPARE,
@@ -143,7 +144,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern, Resource],
         send: |facts| {
             let uri = facts.resource.as_ref()?;
-            Some(vec![facts.ask("resources/read", json!({ "uri": uri })).with(NAME, "file:///another")])
+            Some(vec![facts.ask(method::RESOURCES_READ, json!({ "uri": uri })).with(NAME, "file:///another")])
         },
         judge: mismatch,
         hint: COMPARE,
@@ -201,7 +202,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern],
         send: |facts| {
             let small = facts.list().in_small_letters();
-            Some(vec![small.clone().with(lowercase::METHOD, "ping"), small])
+            Some(vec![small.clone().with(lowercase::METHOD, method::PING), small])
         },
         judge: first_refused_others_served,
         hint: "compare the names of headers without case",
@@ -308,7 +309,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         send: |facts| {
             let annotated =
                 facts.tools.iter().any(|tool| tool["inputSchema"].to_string().contains("\"x-mcp-header\""));
-            annotated.then(|| vec![facts.ask("tools/list", json!({}))])
+            annotated.then(|| vec![facts.ask(method::TOOLS_LIST, json!({}))])
         },
         judge: annotations,
         hint: "a token of its own on one string, integer or boolean, reached through properties alone; clients drop the tool else",
@@ -431,7 +432,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a refusal is 400 and JSON, with the code -32020 and the id of the request",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().with(METHOD, "ping")]),
+        send: |facts| Some(vec![facts.list().with(METHOD, method::PING)]),
         judge: form,
         hint: "answer with Content-Type: application/json and the id that was read",
     },
@@ -441,7 +442,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "error.data.mismatches has an entry for every fault",
         own: true,
         needs: &[Http, Modern, CallNeeded],
-        send: |facts| Some(vec![call(facts)?.with(METHOD, "ping").with(NAME, "another-tool")]),
+        send: |facts| Some(vec![call(facts)?.with(METHOD, method::PING).with(NAME, "another-tool")]),
         judge: every_fault,
         hint: "whoever has to mend a client wants to see all that is wrong at once",
     },

@@ -1,5 +1,6 @@
 //! L: answers in the caller's language.
 
+use mcp_attune_wire::protocol::method;
 use mcp_attune_wire::protocol::{header, meta};
 use serde_json::{Value, json};
 
@@ -250,8 +251,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Languages],
         send: |facts| {
             let methods = [facts.listing.as_str()].into_iter();
-            let methods = methods.chain(facts.prompt.as_ref().map(|_| "prompts/list"));
-            let methods = methods.chain(facts.resource.as_ref().map(|_| "resources/list"));
+            let methods = methods.chain(facts.prompt.as_ref().map(|_| method::PROMPTS_LIST));
+            let methods = methods.chain(facts.resource.as_ref().map(|_| method::RESOURCES_LIST));
             let other = facts.other()?;
             let both = methods.map(|method| facts.ask(method, json!({})));
             Some(both.flat_map(|ask| [ask.clone(), ask.prefers(other)]).collect())

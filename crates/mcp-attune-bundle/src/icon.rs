@@ -1,0 +1,142 @@
+//! Icons, and the one for a theme and a size.
+
+use core::cmp::Reverse;
+use core::fmt;
+
+/// How many pixels a picture is wide and high.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Size {
+    /// From left to right.
+    pub width: u32,
+    /// From top to bottom.
+    pub height: u32,
+}
+
+impl Size {
+    /// Reads `WIDTHxHEIGHT`.
+    ///
+    /// ```
+    /// use mcp_attune_bundle::Size;
+    ///
+    /// assert_eq!(Size::parse("16x32"), Some(Size { width: 16, height: 32 }));
+    /// assert_eq!(Size::parse("16 x 32"), None);
+    /// ```
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let number = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            if digits { text.parse().ok() } else { None }
+        };
+        let (width, height) = text.split_once('x')?;
+        Some(Self { width: number(width)?, height: number(height)? })
+    }
+
+    /// Whether both sides are at least this long.
+    #[must_use]
+    pub fn covers(self, side: u32) -> bool {
+        self.width.min(self.height) >= side
+    }
+
+    fn area(self) -> u64 {
+        u64::from(self.width) * u64::from(self.height)
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.width, self.height)
+    }
+}
+
+/// One icon of a manifest.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct Icon {
+    /// Where the picture is, as the manifest has it.
+    pub src: Box<str>,
+    /// How large it says that the picture is.
+    pub size: Option<Size>,
+    /// The theme that it is for.
+    pub theme: Option<Box<str>>,
+}
+
+impl Icon {
+    /// An icon with nothing said about it.
+    #[must_use]
+    pub fn new(src: &str) -> Self {
+        Self { src: src.into(), size: None, theme: None }
+    }
+}
+
+/// Picks an icon: one for the theme, else one for none, else any; where no theme is asked for, one for none goes first.
+/// Of those, the smallest that is at least as large as asked, else the largest. Where no size is asked for it is the largest, which
+/// is never scaled up.
+///
+/// Rules: B6.
+///
+/// ```
+/// use mcp_attune_bundle::{Manifest, choose};
+///
+/// let manifest = Manifest::read(br#"{"icons": [{"src": "s.png", "size": "16x16", "theme": "light"},
+///     {"src": "l.png", "size": "64x64", "theme": "light"}, {"src": "n.png", "size": "32x32"}]}"#).unwrap();
+/// let src = |theme, size| choose(&manifest.icons, theme, size).map(|icon| &*icon.src);
+/// assert_eq!(src(Some("dark"), Some(24)), Some("n.png"));
+/// assert_eq!(src(Some("light"), Some(24)), Some("l.png"));
+/// assert_eq!(src(Some("light"), Some(128)), Some("l.png"));
+/// ```
+#[must_use]
+pub fn choose<'a>(icons: &'a [Icon], theme: Option<&str>, side: Option<u32>) -> Option<&'a Icon> {
+    let asked = |icon: &Icon| match (theme, &icon.theme) {
+        (Some(theme), Some(own)) => own.eq_ignore_ascii_case(theme),
+        (None, own) => own.is_none(),
+        (Some(_), None) => false,
+    };
+    let tiers: [&dyn Fn(&Icon) -> bool; 3] = [&asked, &|icon| icon.theme.is_none(), &|_| true];
+    let tier = tiers.into_iter().find(|fits| icons.iter().any(fits))?;
+    // The first of several that are as good.
+    icons.iter().filter(|icon| tier(icon)).min_by_key(|icon| {
+        let area = icon.size.map_or(0, Size::area);
+        let large = side.is_some_and(|side| icon.size.is_some_and(|size| size.covers(side)));
+        (!large, if large { area } else { 0 }, Reverse(area))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn icon(src: &str) -> Icon {
+        let (size, theme) = src.split_once(' ').unwrap_or((src, ""));
+        let theme = (!theme.is_empty()).then(|| theme.into());
+        Icon { src: src.into(), size: Size::parse(size), theme }
+    }
+
+    fn check(icons: &[&str], theme: Option<&str>, side: Option<u32>, expected: &str) {
+        let icons: Vec<Icon> = icons.iter().map(|src| icon(src)).collect();
+        assert_eq!(choose(&icons, theme, side).map(|icon| &*icon.src), Some(expected), "{theme:?} {side:?}");
+    }
+
+    #[test]
+    fn an_icon_is_chosen_by_theme_and_then_by_size() {
+        let icons = ["16x16 light", "64x64 light", "32x32", "16x16 dark", "512x512"];
+        check(&icons, Some("dark"), Some(24), "16x16 dark");
+        check(&icons, Some("Light"), Some(16), "16x16 light");
+        check(&icons, Some("light"), Some(17), "64x64 light");
+        check(&icons, Some("contrast"), Some(33), "512x512");
+        check(&icons, None, Some(10), "32x32");
+        check(&icons, None, Some(1000), "512x512");
+        check(&icons, Some("light"), None, "64x64 light");
+        check(&["16x16 light", "32x32 dark"], None, Some(20), "32x32 dark");
+        check(&["16x16 light", "32x32 dark"], Some("sepia"), None, "32x32 dark");
+    }
+
+    #[test]
+    fn both_sides_must_be_large_enough_and_the_unknown_comes_last() {
+        check(&["100x10", "40x40", "20x20"], None, Some(30), "40x40");
+        check(&["100x10", "20x20"], None, Some(30), "100x10");
+        check(&["unknown", "20x20"], None, Some(30), "20x20");
+        check(&["unknown"], None, Some(30), "unknown");
+        assert_eq!(choose(&[], None, None), None);
+        assert_eq!(Size::parse("99999999999x1"), None);
+    }
+}

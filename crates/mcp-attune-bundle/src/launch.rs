@@ -1,0 +1,412 @@
+//! The command that starts a bundle's server.
+
+use core::fmt;
+use std::collections::HashMap;
+
+use super::manifest::{Manifest, Override, Setting};
+use mcp_attune::near::shown;
+
+/// A system that bundles run on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Platform {
+    /// macOS
+    Darwin,
+    /// Windows
+    Win32,
+    /// Linux
+    Linux,
+}
+
+impl Platform {
+    /// As manifests write it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Darwin => "darwin",
+            Self::Win32 => "win32",
+            Self::Linux => "linux",
+        }
+    }
+
+    /// What divides the names of a path.
+    #[must_use]
+    pub const fn separator(self) -> &'static str {
+        match self {
+            Self::Win32 => "\\",
+            Self::Darwin | Self::Linux => "/",
+        }
+    }
+}
+
+/// Where a bundle runs: what its variables stand for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The system.
+    pub platform: Platform,
+    /// `${__dirname}`: the folder of the bundle, absolute.
+    pub directory: String,
+    /// `${HOME}`, and below it `${DESKTOP}`, `${DOCUMENTS}` and `${DOWNLOADS}`.
+    pub home: Option<String>,
+}
+
+/// A command, ready to be started in the bundle's folder.
+///
+/// ```
+/// use mcp_attune_bundle::{Launch, Manifest, Place, Platform};
+///
+/// let manifest = Manifest::read(br#"{"server": {"type": "node", "entry_point": "i.js", "mcp_config":
+///     {"command": "node", "args": ["${__dirname}/i.js", "${user_config.dirs}"], "env": {"KEY": "${user_config.key}"}}},
+///     "user_config": {"dirs": {"type": "directory", "multiple": true}, "key": {"type": "string", "default": "none"}}}"#).unwrap();
+/// let place = Place { platform: Platform::Linux, directory: "/b".to_owned(), home: None };
+/// let launch = Launch::of(&manifest, &place, &[("dirs", "/one"), ("dirs", "/two")]).unwrap();
+/// assert_eq!((&*launch.command, launch.args.join(" ")), ("node", "/b/i.js /one /two".to_owned()));
+/// assert_eq!(launch.env, [("KEY".to_owned(), "none".to_owned())]);
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Launch {
+    /// The program.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// What is added to its environment.
+    pub env: Vec<(String, String)>,
+}
+
+/// Values may be secrets.
+impl fmt::Debug for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Launch").field("command", &self.command).finish_non_exhaustive()
+    }
+}
+
+/// Why a bundle's server cannot be started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Unready {
+    /// The manifest says not how.
+    NoCommand,
+    /// Something has to be set first.
+    Required {
+        /// Its name.
+        key: Box<str>,
+        /// Its name for people.
+        title: Box<str>,
+    },
+    /// Something was set that the manifest does not have.
+    UnknownSetting {
+        /// Its name.
+        key: Box<str>,
+        /// What there is.
+        known: Vec<Box<str>>,
+    },
+    /// A value is not of the kind that it should be.
+    WrongSetting {
+        /// Its name.
+        key: Box<str>,
+        /// The kind that it should be of.
+        kind: Box<str>,
+    },
+    /// A number is too small or too large.
+    OutOfRange {
+        /// Its name.
+        key: Box<str>,
+    },
+    /// Several values where one was asked for.
+    Several {
+        /// Its name.
+        key: Box<str>,
+    },
+    /// A variable that nothing stands for.
+    UnknownVariable {
+        /// Its name.
+        name: Box<str>,
+    },
+    /// More than [`Launch::LONGEST`] bytes.
+    TooLong,
+}
+
+impl fmt::Display for Unready {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCommand => f.write_str("the manifest does not say how its server is started"),
+            Self::Required { key, title } => write!(f, "the bundle needs {} ({})", shown(key), shown(title)),
+            Self::UnknownSetting { key, known } if known.is_empty() => {
+                write!(f, "{} cannot be set: the bundle has no settings", shown(key))
+            }
+            Self::UnknownSetting { key, known } => {
+                let known: Vec<String> = known.iter().map(|key| shown(key)).collect();
+                write!(f, "{} cannot be set; the bundle has {}", shown(key), known.join(", "))
+            }
+            Self::WrongSetting { key, kind } => write!(f, "{} is no {}", shown(key), shown(kind)),
+            Self::OutOfRange { key } => {
+                write!(f, "{} is outside the range that the bundle allows", shown(key))
+            }
+            Self::Several { key } => write!(f, "{} is set several times, and can be one value", shown(key)),
+            Self::UnknownVariable { name } => {
+                write!(
+                    f,
+                    "`mcp_config` has the variable ${{{}}}, and nothing stands for it here",
+                    shown(name)
+                )
+            }
+            Self::TooLong => f.write_str("the command is longer than systems take"),
+        }
+    }
+}
+
+impl core::error::Error for Unready {}
+
+impl Launch {
+    /// The most bytes of the command, its arguments and what is added to its environment.
+    pub const LONGEST: usize = 1024 * 1024;
+
+    /// The command of a manifest, on this place and with what its user set; a setting of several values comes several times.
+    ///
+    /// # Errors
+    ///
+    /// [`Unready`], the first of what is missing or wrong.
+    pub fn of(manifest: &Manifest, place: &Place, set: &[(&str, &str)]) -> Result<Self, Unready> {
+        let server = manifest.server.as_ref().ok_or(Unready::NoCommand)?;
+        let values = values(&manifest.user_config, set)?;
+        let mut variables = Variables { place, values: &values, left: Self::LONGEST };
+        let Some(config) = &server.mcp_config else {
+            // A host runs these itself.
+            let entry = server.entry_point.as_ref().filter(|_| server.kind.as_deref() == Some("uv"));
+            let entry = entry.ok_or(Unready::NoCommand)?.to_string();
+            let args = ["run", "--directory", &place.directory, &entry].map(str::to_owned);
+            return Ok(Self { command: "uv".to_owned(), args: args.into(), env: Vec::new() });
+        };
+        let own = config.platforms.iter().find(|(name, _)| **name == *place.platform.as_str());
+        let own = own.map_or(&config.base, |(_, own)| own);
+        let pick = |part: fn(&Override) -> bool| if part(own) { own } else { &config.base };
+        let command = &pick(|it| it.command.is_some()).command;
+        let args = &pick(|it| it.args.is_some()).args;
+        let env = &pick(|it| it.env.is_some()).env;
+        let mut launch = Self {
+            command: variables.one(command.as_deref().ok_or(Unready::NoCommand)?)?,
+            args: Vec::new(),
+            env: Vec::new(),
+        };
+        for argument in args.iter().flatten() {
+            launch.args.extend(variables.several(argument)?);
+        }
+        for (name, value) in env.iter().flatten() {
+            launch.env.push((name.to_string(), variables.one(value)?));
+        }
+        Ok(launch)
+    }
+}
+
+/// What a setting is.
+struct Value<'a> {
+    /// Whether it is what the manifest has, and variables in it stand for something.
+    own: bool,
+    /// None where it is not set, and need not be.
+    texts: Vec<&'a str>,
+}
+
+fn values<'a>(
+    settings: &'a [Setting],
+    set: &[(&'a str, &'a str)],
+) -> Result<HashMap<&'a str, Value<'a>>, Unready> {
+    let mut given: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (key, value) in set {
+        given.entry(key).or_default().push(value);
+    }
+    let mut values = HashMap::new();
+    for setting in settings {
+        let given = given.remove(&*setting.key).unwrap_or_default();
+        values.insert(&*setting.key, value(setting, given)?);
+    }
+    match given.keys().min() {
+        None => Ok(values),
+        Some(key) => {
+            let known = settings.iter().take(20).map(|it| it.key.clone()).collect();
+            Err(Unready::UnknownSetting { key: (*key).into(), known })
+        }
+    }
+}
+
+fn value<'a>(setting: &'a Setting, given: Vec<&'a str>) -> Result<Value<'a>, Unready> {
+    let key = || setting.key.clone();
+    let wrong = |kind: &str| Unready::WrongSetting { key: key(), kind: kind.into() };
+    for text in &given {
+        match setting.kind.as_deref() {
+            Some("number") => {
+                let number = text.parse().ok().filter(|it: &f64| it.is_finite());
+                let number = number.ok_or_else(|| wrong("number"))?;
+                if setting.min.is_some_and(|min| number < min) || setting.max.is_some_and(|max| number > max)
+                {
+                    return Err(Unready::OutOfRange { key: key() });
+                }
+            }
+            Some("boolean") if !matches!(*text, "true" | "false") => return Err(wrong("boolean")),
+            _ => {}
+        }
+    }
+    if given.len() > 1 && !setting.multiple {
+        return Err(Unready::Several { key: key() });
+    }
+    let default = setting.default.iter().flatten().map(|text| &**text).collect::<Vec<_>>();
+    let missing = |texts: &[&str]| texts.iter().all(|text| text.is_empty());
+    let own = given.is_empty();
+    let texts = if own { default } else { given };
+    if setting.required && missing(&texts) {
+        let title = setting.title.clone().unwrap_or_else(key);
+        return Err(Unready::Required { key: key(), title });
+    }
+    Ok(Value { own, texts })
+}
+
+/// What variables stand for, and how much may still be written.
+struct Variables<'a> {
+    place: &'a Place,
+    values: &'a HashMap<&'a str, Value<'a>>,
+    left: usize,
+}
+
+impl Variables<'_> {
+    /// One argument, which may become several, or none where its setting is not set.
+    fn several(&mut self, text: &str) -> Result<Vec<String>, Unready> {
+        let alone = text.strip_prefix("${user_config.").and_then(|rest| rest.strip_suffix('}'));
+        let Some(value) = alone.and_then(|key| self.values.get(key)) else {
+            return Ok(vec![self.one(text)?]);
+        };
+        value.texts.iter().map(|text| self.set(value, text)).collect()
+    }
+
+    /// A text with its variables filled in.
+    fn one(&mut self, text: &str) -> Result<String, Unready> {
+        self.filled(text, |this, name| {
+            match name.strip_prefix("user_config.").and_then(|key| Some((key, this.values.get(key)?))) {
+                None => this.known(name),
+                Some((key, value)) => match value.texts.as_slice() {
+                    // As it is in the environment of a program that has no such setting.
+                    [] => Ok(String::new()),
+                    [text] => this.set(value, text),
+                    _ => Err(Unready::Several { key: key.into() }),
+                },
+            }
+        })
+    }
+
+    /// A value that is set; what the manifest has by default may refer to the user's folders.
+    fn set(&mut self, value: &Value<'_>, text: &str) -> Result<String, Unready> {
+        if value.own { self.filled(text, Self::known) } else { self.filled(text, verbatim) }
+    }
+
+    fn filled(
+        &mut self,
+        text: &str,
+        variable: fn(&mut Self, &str) -> Result<String, Unready>,
+    ) -> Result<String, Unready> {
+        let (mut out, mut rest) = (String::new(), text);
+        while let Some((before, (name, after))) =
+            rest.split_once("${").and_then(|(before, after)| Some((before, after.split_once('}')?)))
+        {
+            out.push_str(before);
+            out.push_str(&variable(self, name)?);
+            rest = after;
+        }
+        out.push_str(rest);
+        self.left = self.left.checked_sub(out.len() + 1).ok_or(Unready::TooLong)?;
+        Ok(out)
+    }
+
+    fn known(&mut self, name: &str) -> Result<String, Unready> {
+        let Place { platform, directory, home } = self.place;
+        let below = |folder: &str| Some(format!("{}{}{folder}", home.as_ref()?, platform.separator()));
+        let known = match name {
+            "__dirname" => Some(directory.clone()),
+            "pathSeparator" | "/" => Some(platform.separator().to_owned()),
+            "HOME" => home.clone(),
+            "DESKTOP" => below("Desktop"),
+            "DOCUMENTS" => below("Documents"),
+            "DOWNLOADS" => below("Downloads"),
+            _ => None,
+        };
+        known.ok_or_else(|| Unready::UnknownVariable { name: name.into() })
+    }
+}
+
+/// What a user sets is no manifest's text: nothing in it stands for anything.
+fn verbatim(_: &mut Variables<'_>, name: &str) -> Result<String, Unready> {
+    Ok(format!("${{{name}}}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANIFEST: &str = r#"{"server": {"type": "node", "entry_point": "i.js", "mcp_config": {
+        "command": "node", "args": ["${__dirname}${/}i.js", "${user_config.dirs}", "--n=${user_config.n}", "${user_config.unset}"],
+        "env": {"KEY": "${user_config.key}", "D": "${DESKTOP}", "U": "${user_config.unset}", "OPEN": "${"},
+        "platform_overrides": {"win32": {"command": "node.exe", "env": {}}}}},
+        "user_config": {
+          "dirs": {"type": "directory", "multiple": true, "default": ["${HOME}/a", "b"]},
+          "key": {"type": "string", "title": "The key", "required": true, "sensitive": true},
+          "n": {"type": "number", "default": 3, "min": 1, "max": 9},
+          "unset": {"type": "string"}}}"#;
+
+    fn launch(text: &str, platform: Platform, set: &[(&str, &str)]) -> Result<Launch, Unready> {
+        let manifest = Manifest::read(text.as_bytes()).unwrap();
+        let place = Place { platform, directory: "/b".to_owned(), home: Some("/home/u".to_owned()) };
+        Launch::of(&manifest, &place, set)
+    }
+
+    fn refused(set: &[(&str, &str)]) -> String {
+        launch(MANIFEST, Platform::Linux, set).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn variables_are_filled_in_and_lists_become_several_arguments() {
+        let linux = launch(MANIFEST, Platform::Linux, &[("key", "s${HOME}")]).unwrap();
+        assert_eq!((&*linux.command, linux.args.join(" ")), ("node", "/b/i.js /home/u/a b --n=3".to_owned()));
+        let env = |name: &str| linux.env.iter().find(|(known, _)| known == name).unwrap().1.clone();
+        assert_eq!([env("KEY"), env("D"), env("U"), env("OPEN")], ["s${HOME}", "/home/u/Desktop", "", "${"]);
+        let windows = launch(MANIFEST, Platform::Win32, &[("key", "k"), ("dirs", "x"), ("n", "9")]).unwrap();
+        assert_eq!((&*windows.command, windows.args.join(" ")), ("node.exe", "/b\\i.js x --n=9".to_owned()));
+        assert!(windows.env.is_empty());
+        assert!(!format!("{linux:?}").contains("s$"), "secrets are not told");
+    }
+
+    #[test]
+    fn what_is_missing_or_wrong_is_told() {
+        assert_eq!(refused(&[]), "the bundle needs key (The key)");
+        assert_eq!(refused(&[("key", "")]), "the bundle needs key (The key)");
+        assert_eq!(
+            refused(&[("key", "k"), ("kye", "")]),
+            "kye cannot be set; the bundle has dirs, key, n, unset"
+        );
+        assert_eq!(refused(&[("key", "k"), ("n", "x")]), "n is no number");
+        assert_eq!(refused(&[("key", "k"), ("n", "10")]), "n is outside the range that the bundle allows");
+        assert_eq!(refused(&[("key", "k"), ("key", "l")]), "key is set several times, and can be one value");
+        let told = |text: &str| launch(text, Platform::Linux, &[]).unwrap_err().to_string();
+        assert_eq!(told("{}"), "the manifest does not say how its server is started");
+        assert_eq!(
+            told(r#"{"server": {"mcp_config": {"command": "${NOPE}"}}}"#),
+            "`mcp_config` has the variable ${NOPE}, and nothing stands for it here"
+        );
+    }
+
+    #[test]
+    fn a_server_of_uv_needs_no_command() {
+        let text = r#"{"server": {"type": "uv", "entry_point": "src/server.py"}}"#;
+        let launch = launch(text, Platform::Linux, &[]).unwrap();
+        assert_eq!(
+            (&*launch.command, launch.args.join(" ")),
+            ("uv", "run --directory /b src/server.py".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_filled_in_stays_bounded() {
+        let long = "x".repeat(10_000);
+        let args = vec!["\"${user_config.a}\""; 1000].join(",");
+        let text = format!(
+            r#"{{"server": {{"mcp_config": {{"command": "c", "args": [{args}]}}}}, "user_config": {{"a": {{"default": "{long}"}}}}}}"#
+        );
+        assert_eq!(launch(&text, Platform::Linux, &[]).unwrap_err(), Unready::TooLong);
+    }
+}

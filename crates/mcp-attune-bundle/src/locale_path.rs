@@ -1,0 +1,162 @@
+//! Paths of locale files: `l10n/${locale}/strings-${locale}.json`.
+
+use super::inside::{Inside, Outside};
+
+/// The path of locale files: pieces of text, and the locale between every two of them.
+///
+/// Rules: B2.
+///
+/// ```
+/// use mcp_attune_bundle::LocalePath;
+///
+/// let path = LocalePath::cut("l10n/${locale}/strings-${locale}.json").unwrap();
+/// assert_eq!(path.with("de-CH"), "l10n/de-CH/strings-de-CH.json");
+/// assert_eq!(path.locale_in("l10n/fr/strings-fr.json"), Some("fr"));
+/// assert_eq!(path.locale_in("l10n/fr/strings-de.json"), None);
+/// assert_eq!(LocalePath::cut("strings.json"), None);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LocalePath {
+    pieces: Vec<Box<str>>,
+}
+
+/// Stands in a path for the locale, and nowhere else: no tag has it.
+const MARK: char = '\u{E000}';
+
+impl LocalePath {
+    /// What stands in a path for the locale.
+    pub const PLACE: &str = "${locale}";
+
+    /// Cuts a path where the locale goes. The placeholder counts in any case. None where there is no place for it.
+    #[must_use]
+    pub fn cut(path: &str) -> Option<Self> {
+        let lower = path.to_ascii_lowercase();
+        let (mut pieces, mut from) = (Vec::new(), 0);
+        for (at, place) in lower.match_indices(Self::PLACE) {
+            pieces.push(path.get(from..at)?.into());
+            from = at + place.len();
+        }
+        pieces.push(path.get(from..)?.into());
+        (pieces.len() > 1).then_some(Self { pieces })
+    }
+
+    /// A path of these pieces. One piece alone has no place for a locale.
+    pub fn of(pieces: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
+        Self { pieces: pieces.into_iter().map(Into::into).collect() }
+    }
+
+    /// What stands before the first locale.
+    #[must_use]
+    pub fn before(&self) -> &str {
+        self.pieces.first().map_or("", |piece| piece)
+    }
+
+    /// The path with a locale in every place.
+    #[must_use]
+    pub fn with(&self, locale: &str) -> String {
+        self.pieces.join(locale)
+    }
+
+    /// The locale in a name of this form. None where the name has another form, or two different locales.
+    #[must_use]
+    pub fn locale_in<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let places = self.pieces.len().checked_sub(1).filter(|places| *places > 0)?;
+        let fixed: usize = self.pieces.iter().map(|piece| piece.len()).sum();
+        // Every place has the same text, so its length is known before it is looked for.
+        let each = name.len().checked_sub(fixed).filter(|rest| rest % places == 0)? / places;
+        let start = self.before().len();
+        let locale = name.get(start..start + each).filter(|locale| !locale.contains('/'))?;
+        let mut rest = name;
+        for (at, piece) in self.pieces.iter().enumerate() {
+            if at > 0 {
+                rest = rest.strip_prefix(locale)?;
+            }
+            rest = rest.strip_prefix(&**piece)?;
+        }
+        Some(locale)
+    }
+
+    /// The path as the names in a bundle are written.
+    ///
+    /// # Errors
+    ///
+    /// [`Outside`] where it does not stay in the bundle.
+    pub fn inside(&self) -> Result<Self, Outside> {
+        if self.pieces.iter().any(|piece| piece.contains(MARK)) {
+            return Err(Outside::Control);
+        }
+        let marked = Inside::parse(&self.with(&MARK.to_string()))?;
+        Ok(Self::of(marked.as_str().split(MARK)))
+    }
+
+    /// Takes a path apart around the name that the first locale stands in: the folder before it, the name, and what is
+    /// below where the name is that of a folder.
+    #[must_use]
+    pub fn split(&self) -> (String, Self, Option<Self>) {
+        let (folder, start) = match self.before().rsplit_once('/') {
+            Some((folder, start)) => (folder, start),
+            None => ("", self.before()),
+        };
+        let (mut name, mut below) = (vec![start], None::<Vec<&str>>);
+        for piece in self.pieces.iter().skip(1) {
+            match (&mut below, piece.split_once('/')) {
+                (Some(below), _) => below.push(piece),
+                (None, None) => name.push(piece),
+                (None, Some((end, rest))) => {
+                    name.push(end);
+                    below = Some(vec![rest]);
+                }
+            }
+        }
+        (folder.to_owned(), Self::of(name), below.map(Self::of))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_occurrence_has_the_same_locale() {
+        let path = LocalePath::cut("${locale}/a-${LOCALE}/${locale}.json").unwrap();
+        assert_eq!(path.with("de"), "de/a-de/de.json");
+        for (name, locale) in [
+            ("de/a-de/de.json", Some("de")),
+            ("pt-BR/a-pt-BR/pt-BR.json", Some("pt-BR")),
+            ("de/a-de/fr.json", None),
+            ("de/a-fr/de.json", None),
+            ("de/a-de/de-CH.json", None),
+            ("de/a-de/de.jsonx", None),
+            ("d/e/a-d/e/d/e.json", None),
+            ("/a-/.json", Some("")),
+            ("", None),
+        ] {
+            assert_eq!(path.locale_in(name), locale, "{name}");
+        }
+        // A cut through a character is no locale.
+        assert_eq!(LocalePath::cut("${locale}é${locale}").unwrap().locale_in("éaé"), None);
+    }
+
+    #[test]
+    fn a_path_is_taken_apart_around_the_first_locale() {
+        for (path, folder, name, below) in [
+            ("${locale}.json", "", "de.json", None),
+            ("a/b/x-${locale}.json", "a/b", "x-de.json", None),
+            ("a/${locale}/t.json", "a", "de", Some("t.json")),
+            ("a/${locale}-${locale}/b/${locale}.json", "a", "de-de", Some("b/de.json")),
+        ] {
+            let (in_folder, named, under) = LocalePath::cut(path).unwrap().split();
+            assert_eq!((in_folder.as_str(), named.with("de").as_str()), (folder, name), "{path}");
+            assert_eq!(under.map(|under| under.with("de")).as_deref(), below, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_leads_outside_is_refused() {
+        for path in ["../${locale}.json", "a/${locale}/../${locale}.json", "\u{E000}/${locale}.json"] {
+            assert!(LocalePath::cut(path).unwrap().inside().is_err(), "{path}");
+        }
+        let path = LocalePath::cut("./a//${locale}/./${locale}.json").unwrap().inside().unwrap();
+        assert_eq!(path.with("de"), "a/de/de.json");
+    }
+}

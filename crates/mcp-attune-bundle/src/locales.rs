@@ -1,0 +1,192 @@
+//! Which locale files a bundle has.
+
+use super::inside::{Inside, Outside};
+use super::manifest::{Localization, Manifest};
+use mcp_attune::language::{Languages, Tag};
+
+/// A locale file of a bundle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Resource {
+    /// Its language.
+    pub tag: Tag,
+    /// Its name in the bundle.
+    pub name: Inside,
+}
+
+/// The locale files of a bundle.
+///
+/// Rules: B2, B4.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Locales {
+    /// Those there are, at most [`Languages::MAX`], by their names.
+    pub files: Vec<Resource>,
+    /// Names where locale files are that have no language in them, such as `es_MX.json`.
+    pub strange: Vec<Box<str>>,
+    /// None where the manifest says nothing of translations.
+    languages: Option<Languages>,
+}
+
+impl Localization {
+    /// The name of a locale's file.
+    ///
+    /// # Errors
+    ///
+    /// [`Outside`] where it does not stay in the bundle.
+    pub fn name(&self, tag: &Tag) -> Result<Inside, Outside> {
+        Inside::parse(&self.resources.with(tag.as_str()))
+    }
+}
+
+impl Locales {
+    /// How many relatives of a language are looked at: a bundle may have a thousand, each without what is looked for.
+    pub const RELATIVES: usize = 32;
+
+    /// Finds the locale files among the names of all files in the bundle.
+    pub fn among<'a>(manifest: &Manifest, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let path = manifest.localization.as_ref().and_then(|it| it.resources.inside().ok());
+        let (mut files, mut strange) = (Vec::<Resource>::new(), Vec::new());
+        for name in names {
+            let Some(path) = &path else { break };
+            // Eight letters can be a language.
+            if name == Manifest::NAME {
+                continue;
+            }
+            let Some(locale) = path.locale_in(name) else { continue };
+            match (Tag::parse(locale), Inside::parse(name)) {
+                (Ok(tag), Ok(name)) => files.push(Resource { tag, name }),
+                _ => strange.push(name.into()),
+            }
+        }
+        // The same language twice, as es-mx and es-MX: the first counts.
+        files.sort_by_cached_key(|it| (it.tag.to_string().to_ascii_lowercase(), it.name.clone()));
+        files.dedup_by(|again, first| {
+            let same = again.tag == first.tag;
+            if same {
+                strange.push(again.name.as_str().into());
+            }
+            same
+        });
+        files.truncate(Languages::MAX - 1);
+        let tags = files.iter().map(|it| it.tag.clone());
+        let default = manifest.localization.as_ref().map(|it| it.default_locale.clone());
+        let languages = default.and_then(|default| Languages::new(default, tags).ok());
+        Self { files, strange, languages }
+    }
+
+    /// The language of the manifest's own texts, where it says which.
+    #[must_use]
+    pub fn default_locale(&self) -> Option<&Tag> {
+        self.languages.as_ref().map(Languages::default_language)
+    }
+
+    /// Whether the manifest's own texts are of this language, or of one that is near.
+    #[must_use]
+    pub fn is_near_default(&self, tag: &Tag) -> bool {
+        self.languages.as_ref().is_some_and(|languages| {
+            let default = languages.default_language();
+            tag == default || languages.relatives(tag).contains(&default)
+        })
+    }
+
+    /// The file of a language.
+    #[must_use]
+    pub fn of(&self, tag: &Tag) -> Option<&Resource> {
+        self.files.iter().find(|it| it.tag == *tag)
+    }
+
+    /// The files where a caller's texts are looked for: the nearest first, at most [`Locales::RELATIVES`], and that of the
+    /// default locale last. Where the
+    /// default locale is a relative itself, nothing follows it, because the manifest's own text is nearer.
+    #[must_use]
+    pub fn row(&self, locale: &Tag) -> Vec<&Resource> {
+        let Some(languages) = &self.languages else { return Vec::new() };
+        let default = languages.default_language();
+        let mut row = languages.relatives(locale);
+        row.truncate(row.iter().position(|tag| *tag == default).unwrap_or(row.len()));
+        row.truncate(Self::RELATIVES);
+        row.push(default);
+        row.into_iter().filter_map(|tag| self.of(tag)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(resources: &str, default: &str, names: &[&str], asked: &str, expected: &[&str]) {
+        let text =
+            format!(r#"{{"localization": {{"resources": "{resources}", "default_locale": "{default}"}}}}"#);
+        let manifest = Manifest::read(text.as_bytes()).unwrap();
+        let locales = Locales::among(&manifest, names.iter().copied());
+        let row = locales.row(&Tag::parse(asked).unwrap());
+        assert_eq!(row.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), expected, "{asked}");
+    }
+
+    #[test]
+    fn the_nearest_file_is_first_and_the_default_locale_last() {
+        let names = ["r/es-MX.json", "r/es.json", "r/es-419.json", "r/en-US.json", "r/fr.json"];
+        let row = ["r/es-419.json", "r/es-MX.json", "r/es.json", "r/en-US.json"];
+        check("r/${locale}.json", "en-US", &names, "es-UY", &row);
+        check("r/${locale}.json", "en-US", &names, "ja", &["r/en-US.json"]);
+        check("${locale}.json", "en", &["manifest.json", "de.json"], "manifest", &[]);
+        check("./r//${LOCALE}.json", "en-US", &names, "fr-CA", &["r/fr.json", "r/en-US.json"]);
+        check("r/${locale}.json", "es", &names, "es-MX", &["r/es-MX.json", "r/es-419.json", "r/es.json"]);
+    }
+
+    #[test]
+    fn nothing_follows_the_language_of_the_manifest() {
+        check("${locale}.json", "en-US", &["en-GB.json", "en-AU.json"], "en-US", &[]);
+        check("${locale}.json", "en-GB", &["en-US.json", "en-AU.json"], "en-GB", &[]);
+        check(
+            "${locale}.json",
+            "en-US",
+            &["en-GB.json", "en-AU.json"],
+            "en-NZ",
+            &["en-GB.json", "en-AU.json"],
+        );
+    }
+
+    #[test]
+    fn the_locale_can_be_a_folder_and_strange_names_are_told() {
+        let names = [
+            "t/de/x.json",
+            "t/es_MX/x.json",
+            "t/de/deep/x.json",
+            "t/DE-ch/x.json",
+            "t/de-CH/x.json",
+            "u/fr/x.json",
+        ];
+        check("t/${locale}/x.json", "en", &names, "de-CH", &["t/DE-ch/x.json", "t/de/x.json"]);
+        let manifest = Manifest::read(br#"{"localization": {"resources": "t/${locale}/x.json"}}"#).unwrap();
+        let locales = Locales::among(&manifest, names);
+        assert_eq!(locales.strange, ["t/es_MX/x.json".into(), Box::<str>::from("t/de-CH/x.json")]);
+        assert_eq!(locales.default_locale().unwrap().as_str(), "en-US");
+    }
+
+    #[test]
+    fn the_locale_can_stand_in_several_places_and_must_be_the_same_in_all() {
+        let names =
+            ["l/de/s-de.json", "l/de/s-fr.json", "l/fr/s-fr.json", "l/es_MX/s-es_MX.json", "l/s-it.json"];
+        check("l/${locale}/s-${locale}.json", "en", &names, "de-CH", &["l/de/s-de.json"]);
+        check("l/${LOCALE}/s-${locale}.json", "en", &names, "fr", &["l/fr/s-fr.json"]);
+        check("l/${locale}/s-${locale}.json", "en", &names, "it", &[]);
+    }
+
+    #[test]
+    fn a_thousand_relatives_are_not_all_looked_at() {
+        let names: Vec<String> = (0..900).map(|number| format!("de-x-n{number}.json")).collect();
+        let manifest = Manifest::read(br#"{"localization": {"resources": "${locale}.json"}}"#).unwrap();
+        let locales = Locales::among(&manifest, names.iter().map(String::as_str).chain(["en-US.json"]));
+        let row = locales.row(&Tag::parse("de").unwrap());
+        assert_eq!((locales.files.len(), row.len()), (901, Locales::RELATIVES + 1));
+        assert_eq!(row.last().unwrap().name.as_str(), "en-US.json");
+    }
+
+    #[test]
+    fn a_path_that_leads_outside_has_no_files() {
+        check("../${locale}.json", "en", &["../de.json", "de.json"], "de", &[]);
+        check("/r/${locale}.json", "en", &["/r/de.json"], "de", &[]);
+    }
+}

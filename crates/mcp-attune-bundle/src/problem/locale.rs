@@ -1,0 +1,142 @@
+//! What can be wrong with a locale file, or with where they are.
+
+use core::fmt;
+use std::borrow::Cow;
+
+use crate::{Outside, Unavailable};
+use mcp_attune::catalog::{self, Path, Wrong};
+
+/// What is wrong with a locale file, or with where they are.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum LocaleProblem {
+    /// The place for the locale is written in another case: `${LOCALE}`.
+    OtherCase,
+    /// The path does not stay in the bundle.
+    Outside(Outside),
+    /// Letters and digits as in a tag, and none that there can be.
+    NoTag,
+    /// There is no locale file.
+    NoFiles {
+        /// Where there would be one.
+        example: String,
+    },
+    /// The name of a file is no language.
+    StrangeName {
+        /// The name that was meant.
+        meant: Option<String>,
+    },
+    /// The file cannot be had.
+    Unavailable(Unavailable),
+    /// Nothing of the file can be used.
+    Refused(catalog::Refused),
+    /// One entry of it cannot.
+    Entry(Wrong),
+    /// A tool or a prompt that the manifest does not list.
+    NotListed {
+        /// The one that was meant.
+        near: Option<String>,
+    },
+    /// A text that the manifest does not have.
+    Surplus,
+    /// A text whose source has changed since.
+    Stale,
+    /// Texts that are not translated.
+    Untranslated {
+        /// Which ones.
+        fields: Vec<Path>,
+        /// How many there are.
+        total: usize,
+        /// How many hundredths are translated.
+        percent: usize,
+        /// How many should be.
+        wanted: usize,
+    },
+    /// More locale files than are looked at, or more bytes in them.
+    TooMany,
+}
+
+impl fmt::Display for LocaleProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherCase => {
+                "the place for the locale is not in lower case, and not every host takes it so"
+            }
+            Self::Outside(why) => return write!(f, "the path {why}"),
+            Self::NoTag => "no tag of a language, though it looks like one",
+            Self::NoFiles { .. } => "there are no locale files",
+            Self::StrangeName { .. } => "the name is that of no language, so nobody gets these texts",
+            Self::Unavailable(why) => return why.fmt(f),
+            Self::Refused(why) => return why.fmt(f),
+            Self::Entry(wrong) => return wrong.fmt(f),
+            Self::NotListed { .. } => "the manifest does not list it, so its texts are ignored",
+            Self::Surplus => "the manifest has no such text to translate",
+            Self::Stale => "the text that this was translated from has changed",
+            Self::Untranslated { fields, total, percent, wanted } => {
+                const SHOWN: usize = 12;
+                write!(
+                    f,
+                    "{} of {total} texts translated ({percent} %, and {wanted} % is wanted); missing: ",
+                    total - fields.len()
+                )?;
+                for (at, field) in fields.iter().take(SHOWN).enumerate() {
+                    write!(f, "{}{field}", if at == 0 { "" } else { ", " })?;
+                }
+                return match fields.len().checked_sub(SHOWN) {
+                    Some(more @ 1..) => write!(f, " and {more} more"),
+                    _ => Ok(()),
+                };
+            }
+            Self::TooMany => "more locale files, or more in them, than are looked at; the others were not",
+        })
+    }
+}
+
+impl LocaleProblem {
+    /// A name for programs, which stays.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::OtherCase => "placeholder-case",
+            Self::Outside(_) => "locale-outside",
+            Self::NoTag => "no-tag",
+            Self::NoFiles { .. } => "no-locale-files",
+            Self::StrangeName { .. } => "locale-name",
+            Self::Unavailable(_) => "locale-unavailable",
+            Self::Refused(_) => "locale-refused",
+            Self::Entry(Wrong::UnknownKey) => "locale-unknown-key",
+            Self::Entry(_) => "locale-entry",
+            Self::NotListed { .. } => "not-listed",
+            Self::Surplus => "surplus",
+            Self::Stale => "stale",
+            Self::Untranslated { .. } => "untranslated",
+            Self::TooMany => "locale-too-many",
+        }
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn hint(&self) -> Cow<'static, str> {
+        match self {
+            Self::OtherCase => "write ${locale}".into(),
+            Self::Outside(why) => why.hint().into(),
+            Self::NoTag => "write a tag such as en-US or zh-Hans".into(),
+            Self::NoFiles { example } => {
+                format!("add one, such as {example}, or take localization out").into()
+            }
+            Self::StrangeName { meant: Some(name) } => format!("rename it to {name}").into(),
+            Self::StrangeName { meant: None } => "rename it, such as de-CH, or move it elsewhere".into(),
+            Self::Unavailable(why) => why.hint().into(),
+            Self::Refused(_) => "nothing in this file is used until that is mended".into(),
+            Self::Entry(wrong) => wrong.hint().into(),
+            Self::NotListed { near: Some(near) } => format!("did you mean {near}?").into(),
+            Self::NotListed { near: None } => "list it in the manifest, or take it out".into(),
+            Self::Surplus => "write it into the manifest too, in its own language, or take it out".into(),
+            Self::Stale => "look at it, and take out translated_from".into(),
+            Self::Untranslated { .. } => {
+                "translate them; until then users see the manifest's own texts".into()
+            }
+            Self::TooMany => "leave out what no user has, and what is not text".into(),
+        }
+    }
+}

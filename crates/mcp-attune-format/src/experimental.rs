@@ -1,0 +1,245 @@
+//! The formatters that ICU4X has not settled yet, behind one door: money, percentages, units and relative times.
+//!
+//! Nothing else names `icu_experimental`, whose version is pinned: what changes there is put right here.
+
+use fixed_decimal::Decimal;
+use icu_decimal::DecimalFormatter;
+use icu_decimal::provider::{DecimalDigitsV1, DecimalSymbolsV1};
+use icu_experimental::dimension::currency::CurrencyType;
+use icu_experimental::dimension::currency::formatter::CurrencyFormatter;
+use icu_experimental::dimension::percent::formatter::PercentFormatter;
+use icu_experimental::dimension::provider::units::categorized_display_names::{
+    UnitsNamesDurationCoreV1, UnitsNamesDurationExtendedV1, UnitsNamesDurationOutlierV1,
+    UnitsNamesLengthCoreV1, UnitsNamesLengthExtendedV1, UnitsNamesLengthOutlierV1, UnitsNamesMassCoreV1,
+    UnitsNamesMassExtendedV1, UnitsNamesMassOutlierV1, UnitsNamesVolumeCoreV1, UnitsNamesVolumeExtendedV1,
+    UnitsNamesVolumeOutlierV1,
+};
+use icu_experimental::dimension::units::categorized_formatter::CategorizedFormatter;
+use icu_experimental::dimension::units::options::{UnitsFormatterOptions, Width};
+use icu_experimental::measure::category::{self, CategorizedMeasureUnit, MeasureUnitCategory};
+use icu_experimental::provider::Baked;
+use icu_experimental::relativetime::options::Numeric;
+use icu_experimental::relativetime::provider::DatetimeRelativeDayLongV1;
+use icu_experimental::relativetime::{RelativeTimeFormatter, RelativeTimeFormatterOptions};
+use icu_locale::{DataLocale, Locale};
+use icu_plurals::provider::PluralsCardinalV1;
+use icu_provider::prelude::{
+    DataError, DataErrorKind, DataIdentifierBorrowed, DataProvider, DataRequest, DataResponse,
+};
+
+use mcp_attune::format::Currency;
+use mcp_attune::format::Length;
+use mcp_attune::format::{Step, Unit};
+
+/// Whether the language has words of its own: those for yesterday and tomorrow, which no two languages inherit from the
+/// root of all locales.
+pub(crate) fn has_words(locale: &Locale) -> bool {
+    let wanted = DataLocale::from(&locale.id);
+    let mut request =
+        DataRequest { id: DataIdentifierBorrowed::for_locale(&wanted), ..DataRequest::default() };
+    request.metadata.silent = true;
+    let found = DataProvider::<DatetimeRelativeDayLongV1>::load(&Baked, request);
+    !wanted.is_unknown()
+        && found.is_ok_and(|found| found.metadata.locale.is_none_or(|found| !found.is_unknown()))
+}
+
+#[derive(Debug)]
+pub(crate) struct Money(CurrencyFormatter<DecimalFormatter>);
+
+impl Money {
+    /// With the currency's symbol in the locale, or its code where there is none.
+    pub(crate) fn new(locale: &Locale, currency: Currency) -> Option<Self> {
+        let code = CurrencyType::try_from_utf8(&currency.bytes()).ok()?;
+        CurrencyFormatter::try_new_symbol(locale.into(), code, Default::default()).ok().map(Self)
+    }
+
+    pub(crate) fn write(&self, amount: &Decimal) -> String {
+        self.0.format_fixed_decimal(amount).to_string()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Percent(PercentFormatter<DecimalFormatter>);
+
+impl Percent {
+    pub(crate) fn new(locale: &Locale) -> Option<Self> {
+        PercentFormatter::try_new(locale.into(), Default::default()).ok().map(Self)
+    }
+
+    pub(crate) fn write(&self, hundredfold: &Decimal) -> String {
+        signs(self.0.format(hundredfold).to_string())
+    }
+}
+
+/// The library takes the signs that go with Western digits whatever the digits are. With Arabic ones CLDR has others.
+fn signs(text: String) -> String {
+    if text.contains(|digit| ('\u{660}'..='\u{669}').contains(&digit)) {
+        text.replace("\u{200e}%\u{200e}", "٪\u{61c}").replace("\u{200e}-", "\u{61c}-")
+    } else if text.contains(|digit| ('\u{6f0}'..='\u{6f9}').contains(&digit)) {
+        text.replace('%', "٪")
+    } else {
+        text
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Relative(RelativeTimeFormatter);
+
+impl Relative {
+    /// In words where the language has them (`yesterday`) if `words`, else always with a number.
+    pub(crate) fn new(locale: &Locale, step: Step, length: Length, words: bool) -> Option<Self> {
+        use RelativeTimeFormatter as F;
+        let make = match (step, length) {
+            (Step::Second, Length::Short) => F::try_new_narrow_second,
+            (Step::Second, Length::Medium) => F::try_new_short_second,
+            (Step::Second, _) => F::try_new_long_second,
+            (Step::Minute, Length::Short) => F::try_new_narrow_minute,
+            (Step::Minute, Length::Medium) => F::try_new_short_minute,
+            (Step::Minute, _) => F::try_new_long_minute,
+            (Step::Hour, Length::Short) => F::try_new_narrow_hour,
+            (Step::Hour, Length::Medium) => F::try_new_short_hour,
+            (Step::Hour, _) => F::try_new_long_hour,
+            (Step::Day, Length::Short) => F::try_new_narrow_day,
+            (Step::Day, Length::Medium) => F::try_new_short_day,
+            (Step::Day, _) => F::try_new_long_day,
+            (Step::Week, Length::Short) => F::try_new_narrow_week,
+            (Step::Week, Length::Medium) => F::try_new_short_week,
+            (Step::Week, _) => F::try_new_long_week,
+            (Step::Month, Length::Short) => F::try_new_narrow_month,
+            (Step::Month, Length::Medium) => F::try_new_short_month,
+            (Step::Month, _) => F::try_new_long_month,
+            (Step::Quarter, Length::Short) => F::try_new_narrow_quarter,
+            (Step::Quarter, Length::Medium) => F::try_new_short_quarter,
+            (Step::Quarter, _) => F::try_new_long_quarter,
+            (Step::Year, Length::Short) => F::try_new_narrow_year,
+            (Step::Year, Length::Medium) => F::try_new_short_year,
+            (Step::Year, _) => F::try_new_long_year,
+            _ => return None,
+        };
+        let numeric = if words { Numeric::Auto } else { Numeric::Always };
+        make(locale.into(), RelativeTimeFormatterOptions::default().with_numeric(numeric)).ok().map(Self)
+    }
+
+    pub(crate) fn write(&self, count: i64) -> String {
+        self.0.format(Decimal::from(count)).to_string()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) enum Measure {
+    Time(CategorizedFormatter<category::Duration>),
+    Length(CategorizedFormatter<category::Length>),
+    Mass(CategorizedFormatter<category::Mass>),
+    Volume(CategorizedFormatter<category::Volume>),
+}
+
+impl Measure {
+    /// None for units without names in the library: see [`Unit::symbol`].
+    pub(crate) fn new(locale: &Locale, unit: Unit, length: Length) -> Option<Self> {
+        use category::{Duration, Length as Distance, Mass, Volume};
+        let width = UnitsFormatterOptions::from(match length {
+            Length::Short => Width::Narrow,
+            Length::Medium => Width::Short,
+            Length::Long | Length::Full => Width::Long,
+        });
+        Some(match unit {
+            Unit::Second | Unit::Minute | Unit::Hour | Unit::Day | Unit::Week | Unit::Month | Unit::Year => {
+                let unit = || called(Duration::second(), unit);
+                Self::Time(named(locale, unit, width)?)
+            }
+            Unit::Centimeter | Unit::Meter | Unit::Kilometer | Unit::Foot | Unit::Mile => {
+                let unit = || called(Distance::meter(), unit);
+                Self::Length(named(locale, unit, width)?)
+            }
+            Unit::Gram | Unit::Kilogram => {
+                let unit = || called(Mass::gram(), unit);
+                Self::Mass(named(locale, unit, width)?)
+            }
+            Unit::Liter => {
+                let unit = || called(Volume::liter(), unit);
+                Self::Volume(named(locale, unit, width)?)
+            }
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn write(&self, value: &Decimal) -> String {
+        match self {
+            Self::Time(formatter) => formatter.format_fixed_decimal(value).to_string(),
+            Self::Length(formatter) => formatter.format_fixed_decimal(value).to_string(),
+            Self::Mass(formatter) => formatter.format_fixed_decimal(value).to_string(),
+            Self::Volume(formatter) => formatter.format_fixed_decimal(value).to_string(),
+        }
+    }
+}
+
+/// Another unit of the same category: the library has constructors for few, but data for all, found by name alone.
+fn called<C: MeasureUnitCategory>(
+    mut one: CategorizedMeasureUnit<C>,
+    unit: Unit,
+) -> CategorizedMeasureUnit<C> {
+    one.unit.id = Some(unit.as_str());
+    one
+}
+
+/// Looks for the name in all three layers of data before the root's symbol is taken. The library's own constructors take
+/// what the first layer inherits from the root, so that two kilometres are `2 km` at any length.
+fn named<C: MeasureUnitCategory>(
+    locale: &Locale,
+    unit: impl Fn() -> CategorizedMeasureUnit<C>,
+    width: UnitsFormatterOptions,
+) -> Option<CategorizedFormatter<C>>
+where
+    Baked: DataProvider<C::DataMarkerCore>
+        + DataProvider<C::DataMarkerExtended>
+        + DataProvider<C::DataMarkerOutlier>,
+    NotRoot: DataProvider<C::DataMarkerCore>
+        + DataProvider<C::DataMarkerExtended>
+        + DataProvider<C::DataMarkerOutlier>,
+{
+    CategorizedFormatter::try_new_outlier_unstable(&NotRoot, locale.into(), unit(), width)
+        .or_else(|_| CategorizedFormatter::try_new_outlier(locale.into(), unit(), width))
+        .ok()
+}
+
+/// The data of the library without what a language merely inherits from the root of all locales.
+struct NotRoot;
+
+macro_rules! not_root {
+    ($($marker:ident)+) => {$(
+        impl DataProvider<$marker> for NotRoot {
+            fn load(&self, request: DataRequest<'_>) -> Result<DataResponse<$marker>, DataError> {
+                let mut quiet = request;
+                quiet.metadata.silent = true;
+                let found = DataProvider::<$marker>::load(&Baked, quiet)?;
+                if found.metadata.locale.is_some_and(|locale| locale.is_unknown()) {
+                    return Err(DataErrorKind::IdentifierNotFound.into_error());
+                }
+                Ok(found)
+            }
+        }
+    )+};
+}
+
+not_root! {
+    UnitsNamesDurationCoreV1 UnitsNamesDurationExtendedV1 UnitsNamesDurationOutlierV1
+    UnitsNamesLengthCoreV1 UnitsNamesLengthExtendedV1 UnitsNamesLengthOutlierV1
+    UnitsNamesMassCoreV1 UnitsNamesMassExtendedV1 UnitsNamesMassOutlierV1
+    UnitsNamesVolumeCoreV1 UnitsNamesVolumeExtendedV1 UnitsNamesVolumeOutlierV1
+}
+
+macro_rules! passed_on {
+    ($($marker:ident from $baked:path;)+) => {$(
+        impl DataProvider<$marker> for NotRoot {
+            fn load(&self, request: DataRequest<'_>) -> Result<DataResponse<$marker>, DataError> {
+                DataProvider::<$marker>::load(&$baked, request)
+            }
+        }
+    )+};
+}
+
+passed_on! {
+    DecimalSymbolsV1 from icu_decimal::provider::Baked;
+    DecimalDigitsV1 from icu_decimal::provider::Baked;
+    PluralsCardinalV1 from icu_plurals::provider::Baked;
+}

@@ -1,0 +1,105 @@
+//! Which locale a value is formatted for.
+//!
+//! 1. Of the tags that are asked for in turn, the first whose language CLDR has data for; then the server's default;
+//!    then English.
+//! 2. A language is looked up by its canonical name: `iw` is `he`, `zh-yue` is `yue`.
+//! 3. What is unknown behind it is left to CLDR's inheritance: `es-UY` is `es-419` where it is nothing else, `de-ZZ` is `de`.
+//! 4. Of the extensions, the numbering system (`nu`) and the hour cycle (`hc`) are followed. The calendar is always the
+//!    Gregorian one, so that a date says the same to everyone; all else is let go.
+//!
+//! Rules: C6.
+
+use icu_locale::extensions::unicode::key;
+use icu_locale::{Locale, locale};
+
+use crate::experimental::has_words;
+use mcp_attune::language::{self, Tag};
+
+/// A locale that CLDR knows, and its name, by which formatters are kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) locale: Locale,
+    pub(crate) name: Box<str>,
+}
+
+impl Known {
+    /// The first known of these, if there is one.
+    pub(crate) fn first<'a>(tags: impl IntoIterator<Item = &'a Tag>) -> Option<Self> {
+        tags.into_iter().find_map(Self::read)
+    }
+
+    pub(crate) fn english() -> Self {
+        Self::new(locale!("en"))
+    }
+
+    fn new(locale: Locale) -> Self {
+        let name = locale.to_string().into();
+        Self { locale, name }
+    }
+
+    fn read(tag: &Tag) -> Option<Self> {
+        let asked = parse(&language::canonical(tag.as_str()))?;
+        let mut locale = Locale::from(asked.id);
+        locale.id.variants.clear();
+        locale.extensions.unicode.keywords = asked.extensions.unicode.keywords;
+        locale.extensions.unicode.keywords.retain_by_key(|key| *key == key!("nu") || *key == key!("hc"));
+        has_words(&locale).then(|| Self::new(locale))
+    }
+}
+
+/// The longest beginning that can be read: what stands behind it is nothing that formats depend on.
+fn parse(mut text: &str) -> Option<Locale> {
+    loop {
+        if let Ok(locale) = Locale::try_from_str(text) {
+            return Some(locale);
+        }
+        (text, _) = text.rsplit_once('-')?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<&str>) {
+        let tag = Tag::parse(text).unwrap();
+        assert_eq!(
+            Known::first([&tag]).map(|known| known.name.into()),
+            expected.map(str::to_owned),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn knows_what_cldr_knows() {
+        for text in [
+            "en", "de-CH", "zh-Hant", "zh-TW", "es-419", "es-UY", "ar-EG", "fa-IR", "th", "hi", "pl", "sv",
+            "nb", "yue", "sr-Latn", "fil", "pt-AO", "ca", "rm", "cy", "sw", "am", "he",
+        ] {
+            check(text, Some(text));
+        }
+    }
+
+    #[test]
+    fn goes_by_canonical_names() {
+        check("iw", Some("he"));
+        check("zh-yue-HK", Some("yue-HK"));
+        check("no", Some("nb"));
+        check("sh", Some("sr-Latn"));
+    }
+
+    #[test]
+    fn knows_no_language_without_data() {
+        for text in ["tlh", "i-klingon", "x-whatever", "und", "und-CH", "mul", "qaa", "zxx", "art-lojban"] {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn keeps_the_numbering_system_and_the_hour_cycle_only() {
+        check("DE-ch-1996-u-ca-buddhist-co-phonebk-nu-thai-x-private", Some("de-CH-u-nu-thai"));
+        check("en-u-hc-h23-rg-gbzzzz", Some("en-u-hc-h23"));
+        check("fr-t-en-u-attr-nu-latn", Some("fr-u-nu-latn"));
+        check("de-ZZ", Some("de-ZZ"));
+    }
+}

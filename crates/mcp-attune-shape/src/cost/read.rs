@@ -1,0 +1,355 @@
+//! Reading a schema into the parts that costs depend on, and counting what it takes to compile it.
+
+use std::collections::{HashMap, HashSet};
+use std::ptr;
+
+use serde_json::{Map, Value};
+
+use mcp_attune::shaping::UnusableReason;
+
+use super::{Cost, DIVISION, Id, MAX_DEPTH, Node, Pattern, pattern, steps, weight};
+
+/// How many steps compiling may take; one is about a keyword.
+const MAX_BUILDING: u64 = 40_000;
+/// How many patterns a schema may have.
+const MAX_PATTERNS: usize = 100;
+/// Up to this many strings of an `enum` are compared one by one.
+const COMPARED_STRINGS: u64 = 10;
+
+impl Cost {
+    /// Reads a schema.
+    pub(crate) fn read(schema: &Value) -> Result<Self, UnusableReason> {
+        let mut reader = Reader::new(schema);
+        reader.walk(schema, true);
+        reader.part(schema, 0);
+        while let Some((id, schema)) = reader.waiting.pop() {
+            let node = reader.node(schema, reader.path(id))?;
+            if let Some(place) = reader.nodes.get_mut(id) {
+                *place = node;
+            }
+        }
+        if reader.refers && reader.nested_ids {
+            return Err(UnusableReason::Reference);
+        }
+        let targets = reader.targets;
+        let cost = Self { nodes: reader.nodes };
+        let mut building =
+            Building { nodes: &cost.nodes, left: MAX_BUILDING, marking: vec![false; cost.nodes.len()] };
+        let mut parts = core::iter::once(0).chain(targets);
+        parts.try_for_each(|id| building.compile(id, MAX_DEPTH)).ok_or(UnusableReason::TooLarge)?;
+        Ok(cost)
+    }
+}
+
+struct Reader<'a> {
+    root: &'a Value,
+    /// The `$id` of the whole.
+    own_id: Option<&'a str>,
+    /// Whether `id` is an `$id`, as it once was.
+    old: bool,
+    anchors: HashMap<&'a str, &'a Value>,
+    /// Whether an inner part has an `$id`: what references inside of it mean depends on that.
+    nested_ids: bool,
+    refers: bool,
+    nodes: Vec<Node>,
+    /// Where the parts stand that have been met, by their address.
+    met: HashMap<usize, Id>,
+    waiting: Vec<(Id, &'a Value)>,
+    targets: HashSet<Id>,
+    patterns: HashMap<&'a str, Pattern>,
+    size_of_patterns: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn new(root: &'a Value) -> Self {
+        let text = |keyword: &str| root.get(keyword).and_then(Value::as_str);
+        Self {
+            root,
+            own_id: text("$id"),
+            old: text("$schema").is_some_and(|schema| schema.contains("draft-04")),
+            anchors: HashMap::new(),
+            nested_ids: false,
+            refers: false,
+            nodes: Vec::new(),
+            met: HashMap::new(),
+            waiting: Vec::new(),
+            targets: HashSet::new(),
+            patterns: HashMap::new(),
+            size_of_patterns: 0,
+        }
+    }
+
+    /// Finds names of parts. As deep as the text was, which its reader has bounded.
+    fn walk(&mut self, value: &'a Value, whole: bool) {
+        match value {
+            Value::Array(elements) => elements.iter().for_each(|element| self.walk(element, false)),
+            Value::Object(members) => {
+                let named = |keyword: &str| members.get(keyword).and_then(Value::as_str);
+                self.nested_ids |= !whole && (named("$id").is_some() || (self.old && named("id").is_some()));
+                for anchor in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(named) {
+                    self.anchors.insert(anchor, value);
+                }
+                members.values().for_each(|member| self.walk(member, false));
+            }
+            _ => {}
+        }
+    }
+
+    fn path(&self, id: Id) -> usize {
+        self.nodes.get(id).map_or(0, |node| node.path)
+    }
+
+    /// The place of a part, which is read later. `path` is the length of its JSON pointer.
+    fn part(&mut self, schema: &'a Value, path: usize) -> Id {
+        let id = *self.met.entry(ptr::from_ref(schema) as usize).or_insert_with(|| {
+            self.nodes.push(Node::default());
+            self.waiting.push((self.nodes.len() - 1, schema));
+            self.nodes.len() - 1
+        });
+        if let Some(node) = self.nodes.get_mut(id) {
+            node.path = node.path.max(path);
+        }
+        id
+    }
+
+    fn parts(&mut self, schemas: &'a [Value], path: usize) -> Vec<Id> {
+        schemas.iter().map(|schema| self.part(schema, path + 6)).collect()
+    }
+
+    fn node(&mut self, schema: &'a Value, path: usize) -> Result<Node, UnusableReason> {
+        let keywords = match schema {
+            Value::Object(keywords) => keywords,
+            Value::Bool(_) => return Ok(Node { base: 1, building: 1, path, ..Node::default() }),
+            _ => return Err(UnusableReason::Invalid),
+        };
+        let mut node = Node { path, base: 1 + steps(keywords.len()) / 4, ..Node::default() };
+        node.building = 1 + steps(keywords.len());
+        for (keyword, value) in keywords {
+            let inner = path + keyword.len() + 1;
+            self.keyword(&mut node, keyword, value, inner)?;
+            // The validator keeps where each keyword stands.
+            node.building += steps(inner) / 256;
+        }
+        Ok(node)
+    }
+
+    fn keyword(
+        &mut self,
+        node: &mut Node,
+        keyword: &'a str,
+        value: &'a Value,
+        path: usize,
+    ) -> Result<(), UnusableReason> {
+        match (keyword, value) {
+            ("$ref" | "$dynamicRef" | "$recursiveRef", value) => {
+                node.references.extend(self.reference(value.as_str().ok_or(UnusableReason::Invalid)?)?);
+            }
+            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => node.branches.extend(self.parts(all, path)),
+            ("if", one) => node.branches.push(self.part(one, path)),
+            ("then" | "else", one) => node.outcomes.push(self.part(one, path)),
+            ("not", one) => node.not = Some(self.part(one, path)),
+            ("dependentSchemas" | "dependencies", Value::Object(all)) => {
+                node.object += 2 * steps(all.len());
+                for (name, one) in all {
+                    match one {
+                        Value::Array(names) => node.object += names_steps(names)?,
+                        one => node
+                            .dependents
+                            .push((name.as_str().into(), self.part(one, path + name.len() + 1))),
+                    }
+                }
+            }
+            ("properties", Value::Object(all)) => {
+                node.object += steps(all.len().min(2 * super::COMPARED_IN_PAIRS)) / 2;
+                node.properties = self.named(all, path);
+                node.properties.sort_unstable();
+            }
+            ("patternProperties", Value::Object(all)) => {
+                for (name, one) in all {
+                    let matched = self.pattern(name)?;
+                    node.patterns.push((matched, self.part(one, path + name.len() + 1)));
+                }
+            }
+            ("additionalProperties", one) => node.additional = Some(self.part(one, path)),
+            ("unevaluatedProperties", one) => node.unevaluated_properties = Some(self.part(one, path)),
+            ("propertyNames", one) => node.names = Some(self.part(one, path)),
+            ("prefixItems" | "items", Value::Array(all)) => node.prefix = self.parts(all, path),
+            ("items" | "additionalItems", one) => node.items = Some(self.part(one, path)),
+            ("contains", one) => node.contains = Some(self.part(one, path)),
+            ("unevaluatedItems", one) => node.unevaluated_items = Some(self.part(one, path)),
+            ("required", Value::Array(names)) => {
+                node.object += names_steps(names)?;
+                node.building += steps(names.len()) / 4;
+            }
+            ("dependentRequired", Value::Object(all)) => {
+                for names in all.values() {
+                    let names = names.as_array().ok_or(UnusableReason::Invalid)?;
+                    node.object += 1 + names_steps(names)?;
+                }
+            }
+            ("enum", Value::Array(values)) => equal_to_any(node, values),
+            ("const", value) => {
+                node.base += weight(value);
+                node.string += 1;
+            }
+            ("uniqueItems", Value::Bool(unique)) => node.unique = *unique,
+            ("multipleOf", Value::Number(number)) => {
+                let whole = number.as_u64().is_some() || number.as_i64().is_some();
+                node.number = if whole { 4 } else { DIVISION };
+            }
+            ("pattern", Value::String(text)) => {
+                let matched = self.pattern(text)?;
+                node.base += matched.base;
+                node.string += matched.byte;
+            }
+            ("minLength" | "maxLength", _) => node.string += 1,
+            // Older drafts check these, each within a bound for every byte.
+            ("format", Value::String(format)) => {
+                node.base += 6;
+                node.string += match format.as_str() {
+                    "regex" => REGEX_BYTE,
+                    "hostname" | "idn-hostname" => HOSTNAME_BYTE,
+                    _ => FORMAT_BYTE,
+                };
+            }
+            ("contentMediaType" | "contentEncoding", _) => {
+                node.base += 10;
+                node.string += FORMAT_BYTE;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn named(&mut self, all: &'a Map<String, Value>, path: usize) -> Vec<(Box<str>, Id)> {
+        all.iter().map(|(name, one)| (name.as_str().into(), self.part(one, path + name.len() + 1))).collect()
+    }
+
+    /// Where a reference leads; `None` for one that says nothing.
+    fn reference(&mut self, reference: &'a str) -> Result<Option<Id>, UnusableReason> {
+        if reference.is_empty() {
+            return Ok(None);
+        }
+        self.refers = true;
+        let own = self.own_id.and_then(|id| reference.strip_prefix(id.trim_end_matches('#')));
+        let inside = match own {
+            Some("") => "",
+            own => own.unwrap_or(reference).strip_prefix('#').ok_or(UnusableReason::Reference)?,
+        };
+        let target = if inside.is_empty() {
+            Some(self.root)
+        } else if inside.starts_with('/') {
+            self.root.pointer(&decoded(inside).ok_or(UnusableReason::Reference)?)
+        } else {
+            self.anchors.get(inside).copied()
+        };
+        let id = self.part(target.ok_or(UnusableReason::Reference)?, inside.len());
+        self.targets.insert(id);
+        Ok(Some(id))
+    }
+
+    fn pattern(&mut self, text: &'a str) -> Result<Pattern, UnusableReason> {
+        if let Some(known) = self.patterns.get(text) {
+            return Ok(*known);
+        }
+        if self.patterns.len() == MAX_PATTERNS {
+            return Err(UnusableReason::Pattern);
+        }
+        let size = pattern::size(text).ok_or(UnusableReason::Pattern)?;
+        self.size_of_patterns += size;
+        if self.size_of_patterns > pattern::MAX_SIZE {
+            return Err(UnusableReason::Pattern);
+        }
+        let cost = pattern::cost(text, size);
+        self.patterns.insert(text, cost);
+        Ok(cost)
+    }
+}
+
+/// Sixteenths of a step that a format takes for a byte.
+const FORMAT_BYTE: u64 = 24;
+/// The same for names that may be Punycode.
+const HOSTNAME_BYTE: u64 = 100;
+/// The same for what is a whole language.
+const REGEX_BYTE: u64 = 1600;
+
+/// What it takes to look for names in an object.
+fn names_steps(names: &[Value]) -> Result<u64, UnusableReason> {
+    let one = |name: &Value| Some(1 + steps(name.as_str()?.len()) / 32);
+    names.iter().map(one).sum::<Option<u64>>().ok_or(UnusableReason::Invalid)
+}
+
+/// Strings alone are hashed; anything else is compared value by value.
+fn equal_to_any(node: &mut Node, values: &[Value]) {
+    let all: u64 = values.iter().map(weight).fold(0, u64::saturating_add);
+    let strings = values.iter().all(|value| value.is_string() || value.is_null());
+    node.base += if strings { all.min(COMPARED_STRINGS) } else { all };
+    node.string += 1;
+    // Some drafts ask that the values differ.
+    let lists = steps(values.iter().filter(|value| value.is_array() || value.is_object()).count());
+    node.building += all / 8 + lists.saturating_mul(all) / 64;
+}
+
+/// The text of a JSON pointer that is part of a URI.
+fn decoded(pointer: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(pointer.len());
+    let mut rest = pointer.bytes();
+    while let Some(byte) = rest.next() {
+        let mut digit = || char::from(rest.next()?).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        bytes.push(if byte == b'%' { digit()? << 4 | digit()? } else { byte });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// Counts what compiling takes: every part once for each place that it stands at, and what applies in place beside an
+/// `unevaluatedProperties` or `unevaluatedItems` once more at every level.
+struct Building<'a> {
+    nodes: &'a [Node],
+    left: u64,
+    /// The parts whose evaluated members are being looked for: the validator goes through these once.
+    marking: Vec<bool>,
+}
+
+impl<'a> Building<'a> {
+    fn take(&mut self, steps: u64) -> Option<()> {
+        self.left = self.left.checked_sub(steps)?;
+        Some(())
+    }
+
+    fn compile(&mut self, id: Id, depth: usize) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        let node: &'a Node = self.nodes.get(id)?;
+        self.take(node.building)?;
+        let inner = node.properties.iter().chain(&node.dependents).map(|(_, one)| one);
+        let inner = inner.chain(node.patterns.iter().map(|(_, one)| one));
+        let inner = inner.chain(&node.branches).chain(&node.outcomes).chain(&node.prefix).copied();
+        let single = [node.not, node.additional, node.names, node.items, node.contains];
+        let unevaluated = [node.unevaluated_properties, node.unevaluated_items];
+        let single = single.into_iter().chain(unevaluated).flatten();
+        inner.chain(single).try_for_each(|one| self.compile(one, depth))?;
+        if unevaluated.iter().any(Option::is_some) { self.mark(id, depth) } else { Some(()) }
+    }
+
+    fn mark(&mut self, id: Id, depth: usize) -> Option<()> {
+        let depth = depth.checked_sub(1)?;
+        let node: &'a Node = self.nodes.get(id)?;
+        self.take(1 + node.building + steps(node.properties.len()) / 2)?;
+        let before = core::mem::replace(self.marking.get_mut(id)?, true);
+        let inner = node.patterns.iter().map(|(_, one)| *one);
+        let single = [node.additional, node.unevaluated_properties, node.contains, node.unevaluated_items];
+        inner.chain(single.into_iter().flatten()).try_for_each(|one| self.compile(one, depth))?;
+        for branch in &node.branches {
+            self.compile(*branch, depth)?;
+            self.mark(*branch, depth)?;
+        }
+        let dependents = node.dependents.iter().map(|(_, one)| one);
+        node.outcomes.iter().chain(dependents).try_for_each(|one| self.mark(*one, depth))?;
+        for target in &node.references {
+            if !*self.marking.get(*target)? {
+                self.mark(*target, depth)?;
+            }
+        }
+        *self.marking.get_mut(id)? = before;
+        Some(())
+    }
+}

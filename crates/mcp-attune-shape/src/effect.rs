@@ -1,0 +1,121 @@
+//! What a tag does to the results of one tool, as far as its listing says.
+
+use super::output::Part;
+use crate::shape::Schema;
+
+/// What a tag does to the results of a tool without templates; none where it does nothing to results.
+///
+/// ```
+/// use mcp_attune_shape::{Schema, effect_on_tool};
+///
+/// let does = effect_on_tool("format=json", &Schema::None).unwrap();
+/// assert!(does.contains("a single text block that is JSON"), "{does}");
+/// assert_eq!(effect_on_tool("roots", &Schema::None), None);
+/// ```
+///
+/// Rules: F5–F9.
+#[must_use]
+pub fn effect_on_tool(tag: &str, schema: &Schema) -> Option<String> {
+    let root = schema.output().map(crate::output::Output::part);
+    let unsure = || match schema {
+        Schema::Unknown => "its outputSchema cannot be used: ".to_owned(),
+        _ => "no outputSchema: ".to_owned(),
+    };
+    Some(match (tag, root) {
+        ("agent" | "format=json", Some(root)) => {
+            format!("structured content alone{}; its text blocks go", fields(root))
+        }
+        ("agent" | "format=json", None) => {
+            unsure() + "a single text block that is JSON becomes structured content; prose stays as it is"
+        }
+        ("human" | "format=markdown", Some(root)) => {
+            format!("Markdown made from its data{}; no structured content", fields(root))
+        }
+        ("human" | "format=markdown", None) => {
+            unsure()
+                + "data, also in a single text block that is JSON, becomes Markdown; prose stays as it is"
+        }
+        ("format=text", Some(root)) => {
+            format!("plain text made from its data{}; no structured content", fields(root))
+        }
+        ("format=text", None) => {
+            unsure()
+                + "data, also in a single text block that is JSON, becomes plain text; prose stays as it is"
+        }
+        ("verbosity=compact", Some(root)) => compact(root),
+        ("verbosity=compact", None) => {
+            unsure() + "data comes without nulls and empty values; prose stays as it is"
+        }
+        ("verbosity=standard", _) => "nothing: results stay as they are".to_owned(),
+        ("verbosity=verbose", Some(root)) => verbose(root),
+        ("verbosity=verbose", None) => unsure() + "there are no descriptions to add",
+        _ => return None,
+    })
+}
+
+/// How many fields there are, where it is known.
+fn fields(root: Part<'_>) -> String {
+    match root.properties().map_or(0, serde_json::Map::len) {
+        0 => String::new(),
+        1 => ", 1 field".to_owned(),
+        count => format!(", {count} fields"),
+    }
+}
+
+fn compact(root: Part<'_>) -> String {
+    let names = root.properties().into_iter().flat_map(serde_json::Map::keys);
+    let required: Vec<_> = names.filter(|name| root.requires(name)).map(|name| format!("`{name}`")).collect();
+    let all = root.properties().map_or(0, serde_json::Map::len);
+    match required.len() {
+        0 => "leaves out nulls and empty values".to_owned(),
+        count if count == all => {
+            "leaves nothing out of the top level: the schema requires all of it".to_owned()
+        }
+        _ => format!("leaves out nulls and empty values, but for the required {}", some(&required)),
+    }
+}
+
+fn verbose(root: Part<'_>) -> String {
+    let names = root.properties().into_iter().flat_map(serde_json::Map::keys);
+    let described = names.filter(|name| root.property(name).is_some_and(|it| it.description().is_some()));
+    match described.count() {
+        0 => "no field has a description to add".to_owned(),
+        1 => "adds the description of 1 field to Markdown and plain text".to_owned(),
+        count => format!("adds the descriptions of {count} fields to Markdown and plain text"),
+    }
+}
+
+/// The first few of many.
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN { format!("{shown} and {} more", names.len() - SHOWN) } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Output;
+
+    #[track_caller]
+    fn check(tag: &str, schema: Option<&str>, expected: &str) {
+        let known = |schema| Schema::Known(Output::read(schema).unwrap().into());
+        let does = effect_on_tool(tag, &schema.map_or(Schema::None, known)).unwrap();
+        assert!(does.contains(expected), "{tag}: {does}");
+    }
+
+    #[test]
+    fn what_a_tag_does_depends_on_what_the_tool_promises() {
+        let weather = r#"{"type":"object","properties":{"city":{"type":"string","description":"Where"},"note":{"type":"string"}},"required":["city"]}"#;
+        check("format=json", Some(weather), "structured content alone, 2 fields");
+        check("human", Some(weather), "Markdown made from its data, 2 fields");
+        check("format=text", None, "prose stays as it is");
+        check("verbosity=compact", Some(weather), "but for the required `city`");
+        check("verbosity=compact", Some(r#"{"properties":{"a":{}},"required":["a"]}"#), "requires all of it");
+        check("verbosity=verbose", Some(weather), "the description of 1 field");
+        check("verbosity=verbose", Some("{}"), "no field has a description");
+        for tag in ["sampling", "tasks", "x-acme", "!human", "format=xml"] {
+            assert_eq!(effect_on_tool(tag, &Schema::None), None, "{tag}");
+        }
+    }
+}

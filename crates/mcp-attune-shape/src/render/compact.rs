@@ -1,0 +1,279 @@
+//! Data without what says nothing.
+//!
+//! 1. Members go that are `null`, an empty list or an empty object, or become one; and those that the operator called
+//!    unimportant, by name (`wind`) or by path (`forecast.wind`). Elements of lists stay: their number and place may mean
+//!    something.
+//! 2. What the schema requires stays.
+//! 3. What goes on as JSON is valid against the schema. Where taking out all makes it invalid, as much is taken out as it can
+//!    stand, one top member after another. Data that cannot be made valid so stay as they are.
+
+use std::borrow::Cow;
+
+use mcp_attune_wire::json::{Span, Type, Value};
+use memchr::{memchr2_iter, memmem};
+
+use crate::cost::Budget;
+use crate::output::{Output, Part};
+
+/// How often data are held against their schema at most.
+const TRIES: usize = 16;
+
+/// Data without what says nothing, and how many members that were.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compacted<'a> {
+    /// The data as JSON; what is left is as it was written.
+    pub text: Cow<'a, str>,
+    /// How many members were left out.
+    pub left_out: usize,
+}
+
+/// Data for `format=json` with `verbosity=compact`, still valid against the schema.
+///
+/// Rules: F8.
+///
+/// ```
+/// use mcp_attune_shape::{Output, render};
+/// use mcp_attune_wire::message::Message;
+///
+/// let data = Message::parse(br#"{"city":"Bern","wind":7,"notes":null,"alerts":[]}"#)?;
+/// let output = Output::read(r#"{"required":["notes"]}"#);
+/// let compacted = render::compact(data.body(), output.as_ref(), &["wind".to_owned()]);
+/// assert_eq!(compacted.text, r#"{"city":"Bern","notes":null}"#);
+/// assert_eq!(compacted.left_out, 2);
+/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// ```
+#[must_use]
+pub fn compact<'a>(data: Value<'a>, output: Option<&Output>, low_priority: &[String]) -> Compacted<'a> {
+    compact_within(data, output, low_priority, &Budget::full())
+}
+
+/// The same, with checks that take their steps from a budget. What it does not suffice for is left in.
+pub(crate) fn compact_within<'a>(
+    data: Value<'a>,
+    output: Option<&Output>,
+    low_priority: &[String],
+    budget: &Budget,
+) -> Compacted<'a> {
+    let Some(output) = output else { return without(data, None, low_priority, None) };
+    let valid = |text: &str| output.is_valid_text(text, budget);
+    let cut = |only: Option<&[usize]>| without(data, Some(output.part()), low_priority, only);
+    let cuts = found(data, Some(output.part()), low_priority, None);
+    let all = spliced(data, &cuts);
+    if all.left_out == 0 || valid(&all.text) {
+        return all;
+    }
+    let mut best = Compacted { text: Cow::Borrowed(data.raw()), left_out: 0 };
+    if !valid(data.raw()) {
+        return best;
+    }
+    let mut only = Vec::new();
+    for top in tops_with_cuts(data, &cuts).into_iter().take(TRIES) {
+        only.push(top);
+        let tried = cut(Some(&only));
+        if valid(&tried.text) {
+            best = tried;
+        } else {
+            only.pop();
+        }
+    }
+    best
+}
+
+/// The top members or elements that something is cut out of, by their place. A cut before a value belongs to it: it begins
+/// with the comma, or with the name.
+fn tops_with_cuts(data: Value<'_>, cuts: &[Span]) -> Vec<usize> {
+    let ends = data.members().map(|(_, value)| value.span().end());
+    let ends = ends.chain(data.elements().map(|element| element.span().end()));
+    let mut cuts = cuts.iter().peekable();
+    let mut tops = Vec::new();
+    for (top, end) in ends.enumerate() {
+        let mut any = false;
+        while cuts.next_if(|cut| cut.start() < end).is_some() {
+            any = true;
+        }
+        if any {
+            tops.push(top);
+        }
+    }
+    tops
+}
+
+/// The data without what says nothing, whatever the schema makes of them then; only inside of some top members, where they
+/// are named by their place.
+pub(super) fn without<'a>(
+    data: Value<'a>,
+    part: Option<Part<'_>>,
+    low_priority: &[String],
+    only: Option<&[usize]>,
+) -> Compacted<'a> {
+    spliced(data, &found(data, part, low_priority, only))
+}
+
+/// Whether data may have a member that says nothing by itself: the text has a `null` or empty brackets somewhere, be it in
+/// a string. Most data have none, and need not be gone through.
+fn may_say_nothing(raw: &str) -> bool {
+    let bytes = raw.as_bytes();
+    let is_empty = |close: usize| {
+        let before = bytes.get(..close).unwrap_or_default().trim_ascii_end();
+        matches!(before.last(), Some(b'[' | b'{'))
+    };
+    memmem::find(bytes, b"null").is_some() || memchr2_iter(b']', b'}', bytes).any(is_empty)
+}
+
+/// What goes, in its order.
+fn found(
+    data: Value<'_>,
+    part: Option<Part<'_>>,
+    low_priority: &[String],
+    only: Option<&[usize]>,
+) -> Vec<Span> {
+    if low_priority.is_empty() && !may_say_nothing(data.raw()) {
+        return Vec::new();
+    }
+    let mut finder = Finder { low_priority, only, path: String::new(), cuts: Vec::new() };
+    finder.find(data, part, 0);
+    finder.cuts.sort_unstable();
+    finder.cuts
+}
+
+fn spliced<'a>(data: Value<'a>, cuts: &[Span]) -> Compacted<'a> {
+    if cuts.is_empty() {
+        return Compacted { text: Cow::Borrowed(data.raw()), left_out: 0 };
+    }
+    let (raw, base) = (data.raw(), data.span().start());
+    let mut text = String::with_capacity(raw.len());
+    let mut at = 0;
+    for cut in cuts {
+        text.push_str(raw.get(at..cut.start() - base).unwrap_or_default());
+        at = cut.end() - base;
+    }
+    text.push_str(raw.get(at..).unwrap_or_default());
+    Compacted { text: Cow::Owned(text), left_out: cuts.len() }
+}
+
+struct Finder<'a> {
+    low_priority: &'a [String],
+    only: Option<&'a [usize]>,
+    /// Names with dots between, without a mark for lists.
+    path: String,
+    /// None inside of another.
+    cuts: Vec<Span>,
+}
+
+impl Finder<'_> {
+    /// Finds what goes inside of a value; whether anything is left of it. As deep as the text is, which the scanner has
+    /// bounded.
+    fn find(&mut self, value: Value<'_>, part: Option<Part<'_>>, depth: usize) -> bool {
+        match value.kind() {
+            Type::Null => false,
+            Type::Array => {
+                let items = part.and_then(Part::items);
+                let mut any = false;
+                for (at, element) in value.elements().enumerate() {
+                    any = true;
+                    if depth > 0 || self.may(at) {
+                        self.find(element, items, depth + 1);
+                    }
+                }
+                any
+            }
+            Type::Object => self.members(value, part, depth),
+            _ => true,
+        }
+    }
+
+    fn may(&self, top: usize) -> bool {
+        self.only.is_none_or(|only| only.contains(&top))
+    }
+
+    fn members(&mut self, object: Value<'_>, part: Option<Part<'_>>, depth: usize) -> bool {
+        let mut going = Vec::new();
+        for (at, (name, value)) in object.members().enumerate() {
+            let untouched = depth == 0 && !self.may(at);
+            // A name that is no text is in no schema and on no list.
+            going.push(!untouched && name.decode().is_some_and(|key| self.goes(&key, value, part, depth)));
+        }
+        let mut goes = going.iter();
+        self.cuts.extend(object.cut_members(|_| goes.next().is_some_and(|goes| *goes)));
+        going.contains(&false)
+    }
+
+    fn goes(&mut self, key: &str, value: Value<'_>, part: Option<Part<'_>>, depth: usize) -> bool {
+        let (length, first) = (self.path.len(), self.cuts.len());
+        if length > 0 {
+            self.path.push('.');
+        }
+        self.path.push_str(key);
+        let required = part.is_some_and(|part| part.requires(key));
+        let low = self.low_priority.iter().any(|low| *low == *key || *low == self.path);
+        let inner = part.and_then(|part| part.property(key).or_else(|| part.others()));
+        let goes = !required && (low || !self.find(value, inner, depth + 1));
+        if required {
+            self.find(value, inner, depth + 1);
+        }
+        self.path.truncate(length);
+        if goes {
+            self.cuts.truncate(first);
+        }
+        goes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_attune_wire::message::Message;
+
+    #[track_caller]
+    fn check(data: &str, schema: Option<&str>, low: &[&str], expected: &str, left_out: usize) {
+        let body = format!(r#"{{"around": {data} }}"#);
+        let message = Message::parse(body.as_bytes()).unwrap();
+        let output = schema.map(|schema| Output::read(schema).unwrap());
+        let low: Vec<_> = low.iter().map(|low| (*low).to_owned()).collect();
+        let compacted = compact(message.member("around").unwrap(), output.as_ref(), &low);
+        assert_eq!((&*compacted.text, compacted.left_out), (expected, left_out), "{data}");
+    }
+
+    #[test]
+    fn what_says_nothing_goes() {
+        check(r#"{"a":1}"#, None, &[], r#"{"a":1}"#, 0);
+        check(
+            r#"{"a":null, "b":[], "c":{}, "d":"", "e":0, "f":false}"#,
+            None,
+            &[],
+            r#"{"d":"", "e":0, "f":false}"#,
+            3,
+        );
+        check(r#"{"a":{"b":{"c":null}},"d":[null,{"e":null}]}"#, None, &[], r#"{"d":[null,{}]}"#, 2);
+        check(r#"{"a":{"b":null,"c":1},"d":null}"#, None, &[], r#"{"a":{"c":1}}"#, 2);
+        check("[null,[],{}]", None, &[], "[null,[],{}]", 0);
+        check("null", None, &[], "null", 0);
+    }
+
+    #[test]
+    fn what_the_operator_called_unimportant_goes() {
+        let data = r#"{"wind":1,"days":[{"wind":2,"max":3}],"x":{"max":4}}"#;
+        check(data, None, &["wind"], r#"{"days":[{"max":3}],"x":{"max":4}}"#, 2);
+        check(data, None, &["days.max"], r#"{"wind":1,"days":[{"wind":2}],"x":{"max":4}}"#, 1);
+        check(data, None, &["x"], r#"{"wind":1,"days":[{"wind":2,"max":3}]}"#, 1);
+    }
+
+    #[test]
+    fn what_the_schema_requires_stays() {
+        let schema = r##"{"required":["a","x"],"properties":{"x":{"required":["y"]},"l":{"items":{"$ref":"#/$defs/L"}}},
+            "$defs":{"L":{"required":["m"]}}}"##;
+        let data = r#"{"a":null,"b":null,"x":{"y":[],"z":[]},"l":[{"m":null,"n":null}]}"#;
+        check(data, Some(schema), &["a", "y", "m"], r#"{"a":null,"x":{"y":[]},"l":[{"m":null}]}"#, 3);
+    }
+
+    #[test]
+    fn what_would_be_invalid_is_left_in() {
+        let data = r#"{"a":null,"b":{"c":null,"d":1},"e":null}"#;
+        let schema = r#"{"properties":{"b":{"minProperties":2}}}"#;
+        check(data, Some(schema), &[], r#"{"b":{"c":null,"d":1}}"#, 2);
+        check(data, Some(r#"{"minProperties":3}"#), &[], r#"{"a":null,"b":{"d":1},"e":null}"#, 1);
+        check(data, Some(r#"{"maxProperties":1}"#), &[], r#"{"b":{"d":1}}"#, 3);
+        check(data, Some(r#"{"type":"array"}"#), &[], data, 0);
+        check(data, Some(r#"{"pattern":7}"#), &[], data, 0);
+    }
+}

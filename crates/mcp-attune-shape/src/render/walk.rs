@@ -1,0 +1,430 @@
+//! From data to blocks.
+//!
+//! 1. The simple fields of an object come first, as a list; what needs room of its own follows under headings, in the order
+//!    of the data. From the fourth level of headings on it is lists inside of lists, and what is deeper still is JSON.
+//! 2. What is laid out is put down at once and never held, so that memory is that of the page.
+//! 3. When the page is full, what is left is counted instead.
+
+use std::borrow::Cow;
+
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::{Type, Value};
+
+use super::Rendering;
+use super::block::{Block, Inline, Paper};
+use super::clean;
+use super::field::{Field, Fields, Place};
+use super::json;
+use super::layout;
+use super::name;
+use super::sense::Sense;
+use super::tree::{Node, Tree};
+use super::value::{Beside, Values};
+use super::words::Word;
+use crate::output::Part;
+use mcp_attune::features::Verbosity;
+
+/// How many levels of headings there are.
+pub(super) const HEADINGS: usize = 4;
+/// How many levels of lists there are below them.
+const LISTS: usize = 6;
+
+pub(super) struct Walk<'h, 'p> {
+    pub(super) how: &'h Rendering<'h>,
+    pub(super) values: Values<'h>,
+    pub(super) paper: &'p mut dyn Paper,
+    pub(super) hidden: usize,
+    pub(super) kept: Vec<Fields<'h>>,
+    /// Whether the data are the text of a value.
+    embedded: bool,
+    /// Whether any value has a translation.
+    localized: bool,
+}
+
+/// Whose value is laid out: what its field says of it, and the object around it.
+#[derive(Clone, Copy)]
+pub(super) struct Of<'f, 'a> {
+    pub(super) sense: Sense,
+    pub(super) format: Option<&'a str>,
+    pub(super) place: &'f Place<'a>,
+    pub(super) beside: Beside<'a>,
+}
+
+impl<'f, 'a> Of<'f, 'a> {
+    pub(super) fn field(field: &'f Field<'a>, beside: Beside<'a>) -> Self {
+        Self { sense: field.sense, format: field.format, place: &field.place, beside }
+    }
+}
+
+/// Lays a result out on paper; how much had no room.
+pub(super) fn lay<'h>(data: Value<'h>, how: &'h Rendering<'h>, paper: &mut dyn Paper) -> usize {
+    let tree = Tree::of(data);
+    let values = Values::new(how.values, how.labels);
+    let localized = how.labels.has_values();
+    let mut walk = Walk { how, values, paper, hidden: 0, kept: Vec::new(), embedded: false, localized };
+    walk.root(tree.root());
+    if walk.hidden > 0 {
+        let (word, count) = (how.labels.word(Word::NotShown), walk.values.count(walk.hidden));
+        walk.paper.put(&Block::Lines(&format!("… {word}: {count}")));
+    }
+    walk.hidden
+}
+
+impl<'h> Walk<'h, '_> {
+    fn root(&mut self, data: Node<'h>) {
+        let root = Place::root(self.how.output);
+        let labels = self.how.labels;
+        let typed = self.how.output.and_then(Part::title);
+        let said = labels.title("").or_else(|| typed.and_then(|_| labels.heading()));
+        let said = said.map(|title| clean::one_line(&clean::clean(title)).into_owned());
+        let title = said.or_else(|| name::heading(&clean::clean(Cow::Borrowed(typed?))));
+        if let Some(title) = title {
+            self.paper.put(&Block::Heading { level: 1, text: &title });
+        }
+        self.note(self.explained().then(|| root.description(self.how.labels)).flatten().as_deref());
+        let of = Of { sense: Sense::Plain, format: None, place: &root, beside: Beside::default() };
+        // Libraries wrap what is no object into one whose only member has this name.
+        let mut members = data.members();
+        match members.next() {
+            Some((name, value)) if name.is("result") && members.next().is_none() => {
+                let field = Field::new(Cow::Borrowed("result"), &root, self.how.labels, false);
+                let beside = Beside::default();
+                self.section(value, Of::field(&field, beside), 1);
+            }
+            _ => self.section(data, of, 1),
+        }
+    }
+
+    pub(super) fn explained(&self) -> bool {
+        self.how.verbosity == Verbosity::Verbose
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.paper.len() >= self.how.room
+    }
+
+    /// Puts down what may be cut; whether it had room.
+    pub(super) fn put(&mut self, block: &Block<'_>) {
+        if self.is_full() {
+            self.hidden += 1;
+        } else {
+            self.paper.put(block);
+        }
+    }
+
+    fn note(&mut self, note: Option<&str>) {
+        if let Some(note) = note {
+            self.paper.put(&Block::Lines(note));
+        }
+    }
+
+    /// As much of a text as there is room for.
+    fn fitting<'t>(&mut self, text: Cow<'t, str>) -> Cow<'t, str> {
+        let left = self.how.room.saturating_sub(self.paper.len());
+        if text.len() <= left {
+            return text;
+        }
+        self.hidden += 1;
+        let begin = (0..=left).rev().find_map(|end| text.get(..end)).unwrap_or_default();
+        let mut cut = String::with_capacity(begin.len() + 4);
+        cut.push_str(begin);
+        cut.push('…');
+        Cow::Owned(cut)
+    }
+
+    /// A string as the caller's locale files have it; none where they do not.
+    fn told(&self, value: Node<'h>, place: &Place<'h>) -> Option<Cow<'h, str>> {
+        let text = value.text().filter(|_| self.localized)?.decode()?;
+        let told = place.value(|path| self.how.labels.value(path, &text))?;
+        Some(clean::clean(Cow::Owned(told)))
+    }
+
+    /// The same for what stands in a list whose elements have no place of their own.
+    pub(super) fn element(&mut self, value: Node<'h>, of: Of<'_, 'h>) -> Inline<'h> {
+        let items = self.localized.then(|| of.place.items());
+        self.inline(value, items.as_ref().map_or(of, |items| Of { place: items, ..of }))
+    }
+
+    pub(super) fn inline(&mut self, value: Node<'h>, of: Of<'_, 'h>) -> Inline<'h> {
+        if let Some(told) = self.told(value, of.place) {
+            return Inline::Text(told);
+        }
+        match self.values.scalar(value, of.sense, of.format, of.beside) {
+            Inline::Text(text) if text.len() > 256 => Inline::Text(self.fitting(text)),
+            inline => inline,
+        }
+    }
+
+    /// A value that stands in a line with its label; none if it needs room of its own.
+    fn simple(&mut self, value: Node<'h>, of: Of<'_, 'h>) -> Option<Inline<'h>> {
+        match value.kind() {
+            Type::Object | Type::Array if value.is_empty() => Some(self.values.empty()),
+            Type::Object => None,
+            Type::Array => layout::in_line(value).then(|| self.joined(value, of)).flatten(),
+            Type::String if value.text().is_some_and(layout::has_lines) => {
+                let told = self.told(value, of.place).filter(|told| !told.contains('\n'));
+                told.map(Inline::Text)
+            }
+            _ => Some(self.inline(value, of)),
+        }
+    }
+
+    /// Values in one line. Where a comma stands inside of a number, a semicolon stands between.
+    fn joined(&mut self, list: Node<'h>, of: Of<'_, 'h>) -> Option<Inline<'h>> {
+        let mut items = Vec::new();
+        for element in list.elements() {
+            match self.element(element, of) {
+                Inline::Text(text) => items.push(text),
+                link if items.is_empty() && list.elements().nth(1).is_none() => return Some(link),
+                _ => return None,
+            }
+        }
+        let between =
+            if items.len() > 1 && items.iter().any(|item| item.contains(',')) { "; " } else { ", " };
+        Some(Inline::Text(Cow::Owned(items.join(between))))
+    }
+
+    /// A value that has a heading of this level above it.
+    fn section(&mut self, value: Node<'h>, of: Of<'_, 'h>, level: usize) {
+        match value.kind() {
+            Type::Object if !value.is_empty() => {
+                let mut fields = Fields::of(of.place, &mut self.kept);
+                self.object(value, &mut fields, of.beside, level, None);
+                fields.keep(&mut self.kept);
+            }
+            Type::Array if !value.is_empty() => self.list(value, of, level),
+            Type::String if self.said(value, of) || self.embedded(value, of, level) => {}
+            Type::String if value.text().is_some_and(layout::has_lines) => self.lines(value, of),
+            _ => {
+                let inline = self.simple(value, of).unwrap_or(Inline::Text(Cow::Borrowed("")));
+                match inline {
+                    Inline::Text(text) => self.put(&Block::Lines(&text)),
+                    link => self.put(&Block::Entry { depth: 0, label: None, value: Some(&link), note: None }),
+                }
+            }
+        }
+    }
+
+    /// A string that the caller's locale files have.
+    fn said(&mut self, value: Node<'h>, of: Of<'_, 'h>) -> bool {
+        let told = self.told(value, of.place);
+        if let Some(told) = &told {
+            self.put(&Block::Lines(told));
+        }
+        told.is_some()
+    }
+
+    /// Many tools return JSON as text. It is laid out as what it is, but not what is text in it once more.
+    fn embedded(&mut self, value: Node<'h>, of: Of<'_, 'h>, level: usize) -> bool {
+        let Some(text) = value.text().filter(|_| !self.embedded && of.sense != Sense::Code) else {
+            return false;
+        };
+        let text = clean::read(text);
+        if !text.trim_start().starts_with(['{', '[']) {
+            return false;
+        }
+        let Ok(document) = Document::parse(text.as_bytes()) else { return false };
+        let tree = Tree::of(document.root());
+        let root = tree.root();
+        if root.is_empty() {
+            return false;
+        }
+        let how = Rendering { output: None, ..*self.how };
+        let values = Values::new(how.values, how.labels);
+        let mut walk = Walk {
+            how: &how,
+            values,
+            paper: &mut *self.paper,
+            hidden: 0,
+            kept: Vec::new(),
+            embedded: true,
+            localized: self.localized,
+        };
+        let of =
+            Of { sense: Sense::Plain, format: None, place: &Place::root(None), beside: Beside::default() };
+        walk.section(root, of, level);
+        self.hidden += walk.hidden;
+        true
+    }
+
+    fn lines(&mut self, value: Node<'h>, of: Of<'_, 'h>) {
+        if self.is_full() {
+            self.hidden += 1;
+            return;
+        }
+        let Some(text) = value.text() else { return };
+        let text = self.fitting(clean::read(text));
+        let code = matches!(of.sense, Sense::Code | Sense::Name) || is_preformatted(&text);
+        self.paper.put(&if code { Block::Code { depth: 0, text: &text } } else { Block::Lines(&text) });
+    }
+
+    pub(super) fn object(
+        &mut self,
+        object: Node<'h>,
+        fields: &mut Fields<'h>,
+        above: Beside<'h>,
+        level: usize,
+        without: Option<&Cow<'h, str>>,
+    ) {
+        let beside = Beside::of(object, above);
+        let mut later = Vec::new();
+        for (at, (name, value)) in object.members().enumerate() {
+            if self.is_full() {
+                self.hidden += 1;
+                continue;
+            }
+            let found = fields.find(name, at, self.how.labels, self.explained());
+            let Some(field) = found.filter(|field| without != Some(&field.key)) else { continue };
+            match self.simple(value, Of::field(field, beside)) {
+                Some(inline) => {
+                    let (label, note) = (Some(&*field.label), field.note.as_deref());
+                    self.put(&Block::Entry { depth: 0, label, value: Some(&inline), note });
+                }
+                None => later.push((at, name, value)),
+            }
+        }
+        for (at, name, value) in later {
+            if self.is_full() {
+                self.hidden += 1;
+                continue;
+            }
+            let found = fields.find(name, at, self.how.labels, self.explained());
+            let Some(field) = found else { continue };
+            if level < HEADINGS {
+                self.put(&Block::Heading { level: level + 1, text: &field.label });
+                self.note(field.note.as_deref());
+                self.section(value, Of::field(field, beside), level + 1);
+            } else {
+                self.entry(field, value, beside, 0);
+            }
+        }
+    }
+
+    /// A field that needs room of its own, as an entry with a list below it.
+    fn entry(&mut self, field: &Field<'h>, value: Node<'h>, beside: Beside<'h>, depth: usize) {
+        let (label, note) = (Some(&*field.label), field.note.as_deref());
+        if value.kind() == Type::String {
+            self.text(value, label, note, Of::field(field, beside), depth);
+        } else if depth >= LISTS {
+            let code = self.json(value);
+            self.put(&Block::Entry { depth, label, value: Some(&code), note });
+        } else {
+            self.put(&Block::Entry { depth, label, value: None, note });
+            self.nested(value, Of::field(field, beside), depth + 1, None);
+        }
+    }
+
+    /// Text of more than one line, as an entry.
+    fn text(
+        &mut self,
+        value: Node<'h>,
+        label: Option<&str>,
+        note: Option<&str>,
+        of: Of<'_, 'h>,
+        depth: usize,
+    ) {
+        let inline = self.inline(value, of);
+        let set = matches!(of.sense, Sense::Code | Sense::Name) || is_preformatted(inline.as_str());
+        if set && label.is_some() {
+            self.put(&Block::Entry { depth, label, value: None, note });
+            self.put(&Block::Code { depth: depth + 1, text: inline.as_str() });
+        } else {
+            self.put(&Block::Entry { depth, label, value: Some(&inline), note });
+        }
+    }
+
+    fn json(&mut self, value: Node<'h>) -> Inline<'h> {
+        let line = json::line(value, self.how.room.saturating_sub(self.paper.len()));
+        Inline::Code(self.fitting(Cow::Owned(line)))
+    }
+
+    /// An object or a list, as lists inside of lists.
+    pub(super) fn nested(
+        &mut self,
+        value: Node<'h>,
+        of: Of<'_, 'h>,
+        depth: usize,
+        without: Option<&Cow<'h, str>>,
+    ) {
+        if value.kind() == Type::Array {
+            self.nested_list(value, of, depth);
+            return;
+        }
+        let beside = Beside::of(value, of.beside);
+        let mut fields = Fields::of(of.place, &mut self.kept);
+        for (at, (name, value)) in value.members().enumerate() {
+            if self.is_full() {
+                self.hidden += 1;
+                continue;
+            }
+            let found = fields.find(name, at, self.how.labels, self.explained());
+            let Some(field) = found.filter(|field| without != Some(&field.key)) else { continue };
+            match self.simple(value, Of::field(field, beside)) {
+                Some(inline) => {
+                    let (label, note) = (Some(&*field.label), field.note.as_deref());
+                    self.put(&Block::Entry { depth, label, value: Some(&inline), note });
+                }
+                None => self.entry(field, value, beside, depth),
+            }
+        }
+        fields.keep(&mut self.kept);
+    }
+
+    pub(super) fn nested_list(&mut self, list: Node<'h>, of: Of<'_, 'h>, depth: usize) {
+        let items = of.place.items();
+        let of = Of { place: &items, ..of };
+        let telling = layout::telling_of(list);
+        let mut fields = Fields::of(&items, &mut Vec::new());
+        for (at, value) in list.elements().enumerate() {
+            if self.is_full() {
+                self.hidden += 1;
+                continue;
+            }
+            if let Some(inline) = self.simple(value, of) {
+                self.put(&Block::Entry { depth, label: None, value: Some(&inline), note: None });
+            } else if value.kind() == Type::String {
+                self.text(value, None, None, of, depth);
+            } else if depth >= LISTS {
+                let code = self.json(value);
+                self.put(&Block::Entry { depth, label: None, value: Some(&code), note: None });
+            } else {
+                let heading = self.heading(value, telling.as_ref(), &mut fields, of.beside, at);
+                self.put(&Block::Entry { depth, label: Some(&heading), value: None, note: None });
+                self.nested(value, of, depth + 1, telling.as_ref());
+            }
+        }
+    }
+}
+
+/// Whether lines were set by hand: indented, in columns, or code.
+fn is_preformatted(text: &str) -> bool {
+    let mut lines = text.trim_matches('\n').lines().filter(|line| !line.trim().is_empty());
+    let set = |line: &str| {
+        line.starts_with([' ', '\t'])
+            || line.trim_end().contains("   ")
+            || line.ends_with(['{', '}', ';'])
+            || ["@@ ", "+++ ", "--- ", "diff --git ", "#!", "<?xml", "<!DOCTYPE", "{\"", "[{"]
+                .iter()
+                .any(|start| line.starts_with(start))
+    };
+    lines.any(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_were_set_by_hand_are_kept_so() {
+        for (text, expected) in [
+            ("Dear Ms. Meier\nthank you.", false),
+            ("- milk\n- bread", false),
+            ("def main():\n    pass", true),
+            ("a     1\nb     2", true),
+            ("int x;\nint y;", true),
+            ("@@ -1 +1 @@\n-a", true),
+        ] {
+            assert_eq!(is_preformatted(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The result that a task carries.
+//!
+//! Rules: F5, F6, F7, F8, F10, F12.
+
+use mcp_attune_wire::json::Value;
+use mcp_attune_wire::message::ResultParts;
+
+use crate::call;
+use crate::work::Work;
+
+pub(super) fn shape(work: &mut Work<'_>, task: Value<'_>) {
+    if let Some(result) = task.member("result") {
+        call::shape(work, &ResultParts::of(result));
+        // The task around it says by itself whose cache it is for.
+        work.varied = true;
+    }
+}

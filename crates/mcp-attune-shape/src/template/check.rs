@@ -1,0 +1,459 @@
+//! Whether a tool gives what a template prints.
+//!
+//! A name is followed through the template: members, elements, loops over lists, and variables that are set to a part of
+//! the result. What is not understood is not told: a template that looks fine may still fail, but one that is told is wrong, or
+//! the schema is.
+
+use core::fmt;
+
+use super::compiled::Template;
+use super::lex::{self, Tag, Token, Word};
+use super::scene::OWN;
+use super::vet::KEYWORDS;
+use crate::output::{Output, Part};
+use mcp_attune::catalog::place;
+use mcp_attune::features::FLAGS;
+use mcp_attune::near::{nearest, shown};
+
+/// A name in a template that nothing goes by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Finding {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The character in the line, counted from 1.
+    pub column: usize,
+    /// The way to it through the result, as in locale files: `stops[].name`; or `features.NAME`.
+    pub path: String,
+    /// It may be this one that was meant.
+    pub meant: Option<String>,
+    /// Where it is looked for.
+    pub place: Place,
+}
+
+/// Where a name is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In the `outputSchema` of a tool.
+    Output,
+    /// Among the tags of callers.
+    Features,
+}
+
+/// Says what is wrong and what to do; where is in the fields.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Place::Output => write!(f, "`{}` is not in the output schema", self.path)?,
+            Place::Features => write!(f, "`{}` is no tag that callers can say", self.path)?,
+        }
+        match (&self.meant, self.place) {
+            (Some(meant), _) => write!(f, "; did you mean `{meant}`?"),
+            (None, Place::Output) => f.write_str("; take it out, or add it to the schema"),
+            (None, Place::Features) => f.write_str("; vendors' tags begin with `x-`: features[\"x-acme\"]"),
+        }
+    }
+}
+
+impl Template {
+    /// The names in it that a result of this schema does not have, and the tags that no caller can say. Without a
+    /// schema only the tags are looked at.
+    ///
+    /// ```
+    /// use mcp_attune_shape::Output;
+    /// use mcp_attune_shape::template::Template;
+    ///
+    /// let output = Output::read(r#"{"type":"object","properties":{"temperature_c":{},
+    ///     "days":{"type":"array","items":{"properties":{"high":{}}}}}}"#).unwrap();
+    /// let source = "{{ temperatur_c }}\n{% for day in days %}\n{{ day.hihg }}\n{% endfor %}";
+    /// let findings = Template::compile("md", source).unwrap().check(Some(&output));
+    /// let told: Vec<_> = findings.iter().map(|it| format!("{}:{}: {it}", it.line, it.column)).collect();
+    /// assert_eq!(told, [
+    ///     "1:4: `temperatur_c` is not in the output schema; did you mean `temperature_c`?",
+    ///     "3:8: `days[].hihg` is not in the output schema; did you mean `high`?",
+    /// ]);
+    /// ```
+    #[must_use]
+    pub fn check(&self, output: Option<&Output>) -> Vec<Finding> {
+        let mut check =
+            Check { source: self.source(), output, scopes: vec![Vec::new()], findings: Vec::new() };
+        for tag in &lex::tags(self.source()).all {
+            check.tag(tag);
+        }
+        check.findings
+    }
+}
+
+/// What a variable stands for: a part of the result, by the way to it; nothing where that is not known.
+type Known<'o> = Option<(Part<'o>, String)>;
+
+struct Check<'t, 'o> {
+    source: &'t str,
+    output: Option<&'o Output>,
+    /// The variables that a template sets, the innermost last.
+    scopes: Vec<Vec<(&'t str, Known<'o>)>>,
+    findings: Vec<Finding>,
+}
+
+/// One step of `a.b[0]["c"]`.
+enum Step<'t> {
+    Member(&'t str, usize),
+    Element,
+}
+
+impl<'t, 'o> Check<'t, 'o> {
+    fn tag(&mut self, tag: &Tag<'t>) {
+        let words = tag.words.as_slice();
+        let Some((Word { token: Token::Name(name), .. }, rest)) =
+            words.split_first().filter(|_| tag.statement)
+        else {
+            return self.expression(words);
+        };
+        match *name {
+            "for" => {
+                let names = rest.iter().take_while(|word| word.token != Token::Name("in"));
+                let names: Vec<&str> = names.filter_map(|word| name_of(*word)).collect();
+                let from = rest
+                    .iter()
+                    .position(|word| word.token == Token::Name("in"))
+                    .map_or(rest.len(), |at| at + 1);
+                let over = rest.get(from..).unwrap_or_default();
+                let element = self.elements(over);
+                // The filter of a loop, `if …`, sees the variable.
+                let until =
+                    over.iter().position(|word| word.token == Token::Name("if")).unwrap_or(over.len());
+                self.expression(over.get(..until).unwrap_or_default());
+                let known = |_| element.clone().filter(|_| names.len() == 1);
+                self.scopes
+                    .push(names.iter().enumerate().map(|(index, name)| (*name, known(index))).collect());
+                self.expression(over.get(until..).unwrap_or_default());
+            }
+            "set" => {
+                let equals = rest.iter().position(|word| word.token == Token::Sign("="));
+                let value = equals.and_then(|at| rest.get(at + 1..)).unwrap_or_default();
+                self.expression(value);
+                let known = self.whole(value);
+                let names = rest.get(..equals.unwrap_or(1)).unwrap_or_default();
+                for name in names.iter().filter_map(|word| name_of(*word)) {
+                    self.bind(name, known.clone().filter(|_| names.len() == 1));
+                }
+            }
+            "with" => {
+                self.expression(rest);
+                let assigned = rest
+                    .windows(2)
+                    .filter(|pair| pair.get(1).map(|word| word.token) == Some(Token::Sign("=")));
+                let names = assigned.filter_map(|pair| name_of(*pair.first()?));
+                self.scopes.push(names.map(|name| (name, None)).collect());
+            }
+            "macro" => {
+                let mut names = rest.iter().filter_map(|word| name_of(*word));
+                if let Some(name) = names.next() {
+                    self.bind(name, None);
+                }
+                self.scopes.push(names.map(|name| (name, None)).collect());
+            }
+            "call" => {
+                // What the called macro hands over, if anything, stands in brackets before its name.
+                let handed = rest.first().is_some_and(|word| word.token == Token::Sign("("));
+                let names = rest.iter().take_while(|word| word.token != Token::Sign(")"));
+                let names =
+                    names.filter(|_| handed).filter_map(|word| name_of(*word)).map(|name| (name, None));
+                let names = names.collect();
+                self.scopes.push(names);
+            }
+            "endfor" | "endwith" | "endmacro" | "endcall" => {
+                if self.scopes.len() > 1 {
+                    self.scopes.pop();
+                }
+            }
+            "filter" => {}
+            _ => self.expression(rest),
+        }
+    }
+
+    fn bind(&mut self, name: &'t str, known: Known<'o>) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push((name, known));
+        }
+    }
+
+    /// Looks at every name in an expression.
+    fn expression(&mut self, words: &[Word<'t>]) {
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            let token =
+                |index: Option<usize>| index.and_then(|index| words.get(index)).map(|word| word.token);
+            let before = token(at.checked_sub(1));
+            let asked = |token| matches!(token, Some(Token::Name("is")));
+            let is_test =
+                asked(before) || (before == Some(Token::Name("not")) && asked(token(at.checked_sub(2))));
+            let is_option = token(Some(at + 1)) == Some(Token::Sign("="));
+            match word.token {
+                Token::Name(name)
+                    if !KEYWORDS.contains(&name)
+                        && !matches!(before, Some(Token::Sign("|" | ".")))
+                        && !is_test
+                        && !is_option =>
+                {
+                    let (steps, length) = steps(words.get(at..).unwrap_or_default());
+                    self.follow(name, word.at, &steps);
+                    at += length;
+                }
+                _ => at += 1,
+            }
+        }
+    }
+
+    /// Follows a name, and tells where it ends in nothing.
+    fn follow(&mut self, name: &'t str, at: usize, steps: &[Step<'t>]) -> Known<'o> {
+        if name == "features" && !self.is_bound(name) {
+            if let Some(Step::Member(tag, at)) = steps.first() {
+                self.tag_of_caller(tag, *at);
+            }
+            return None;
+        }
+        let bound = self.scopes.iter().rev().flatten_latest(name);
+        let (mut part, mut path) = match bound {
+            Some(known) => known?,
+            None => {
+                let part = self.output?.part();
+                if name == "data" {
+                    (part, String::new())
+                } else if OWN.contains(&name) || name == "range" || name == "caller" {
+                    return None;
+                } else {
+                    (self.member(part, "", name, at)?, name.to_owned())
+                }
+            }
+        };
+        for step in steps {
+            match step {
+                Step::Member(name, at) => {
+                    part = self.member(part, &path, name, *at)?;
+                    path = if path.is_empty() { (*name).to_owned() } else { format!("{path}.{name}") };
+                }
+                Step::Element => {
+                    part = part.items()?;
+                    path.push_str("[]");
+                }
+            }
+        }
+        Some((part, path))
+    }
+
+    fn is_bound(&self, name: &str) -> bool {
+        self.scopes.iter().flatten().any(|(held, _)| *held == name)
+    }
+
+    fn member(&mut self, part: Part<'o>, path: &str, name: &str, at: usize) -> Option<Part<'o>> {
+        let found = part.property(name);
+        if found.is_none() && part.names_all() {
+            let names = part.properties().into_iter().flat_map(|members| members.keys());
+            let meant = nearest(name, names.map(String::as_str));
+            let dot = if path.is_empty() { "" } else { "." };
+            let path = format!("{path}{dot}{}", shown(name));
+            self.found(at, path, meant, Place::Output);
+        }
+        found
+    }
+
+    fn tag_of_caller(&mut self, name: &str, at: usize) {
+        let own = ["format", "verbosity"];
+        if FLAGS.contains(&name) || own.contains(&name) || name.starts_with("x-") {
+            return;
+        }
+        let meant = nearest(name, FLAGS.into_iter().chain(own));
+        self.found(at, format!("features.{}", shown(name)), meant, Place::Features);
+    }
+
+    fn found(&mut self, at: usize, path: String, meant: Option<String>, place_of: Place) {
+        let (line, column) = place(self.source.as_bytes(), at);
+        let finding = Finding { line, column, path, meant, place: place_of };
+        if self.findings.len() < MOST && !self.findings.contains(&finding) {
+            self.findings.push(finding);
+        }
+    }
+
+    /// What an expression is that is a name and nothing else.
+    fn whole(&mut self, words: &[Word<'t>]) -> Known<'o> {
+        let (name, at) = words.first().and_then(|word| Some((name_of(*word)?, word.at)))?;
+        let (steps, length) = steps(words);
+        if length != words.len() {
+            return None;
+        }
+        // Told already, where there was something to tell.
+        let told = self.findings.len();
+        let known = self.follow(name, at, &steps);
+        self.findings.truncate(told);
+        known
+    }
+
+    /// What the elements are of what a loop goes over.
+    fn elements(&mut self, words: &[Word<'t>]) -> Known<'o> {
+        const SAME: [&str; 7] = ["sort", "reverse", "unique", "select", "reject", "selectattr", "rejectattr"];
+        let name = words.first().and_then(|word| name_of(*word))?;
+        let (found, length) = steps(words);
+        let mut rest = words.get(length..).unwrap_or_default();
+        loop {
+            match rest {
+                [] | [Word { token: Token::Name("if" | "recursive"), .. }, ..] => break,
+                [
+                    Word { token: Token::Sign("|"), .. },
+                    Word { token: Token::Name(filter), .. },
+                    after @ ..,
+                ] if SAME.contains(filter) => {
+                    rest = after_brackets(after);
+                }
+                _ => return None,
+            }
+        }
+        let told = self.findings.len();
+        let known = self.follow(name, words.first().map_or(0, |word| word.at), &found);
+        self.findings.truncate(told);
+        let (part, path) = known?;
+        Some((part.items()?, format!("{path}[]")))
+    }
+}
+
+/// How many findings are told.
+const MOST: usize = 50;
+
+fn name_of(word: Word<'_>) -> Option<&str> {
+    match word.token {
+        Token::Name(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// The steps that follow a name, and how many words they are together with it.
+fn steps<'t>(words: &[Word<'t>]) -> (Vec<Step<'t>>, usize) {
+    let (mut steps, mut at) = (Vec::new(), 1);
+    loop {
+        let token = |index: usize| words.get(index).map(|word| word.token);
+        let offset = |index: usize| words.get(index).map_or(0, |word| word.at);
+        match (token(at), token(at + 1), token(at + 2)) {
+            (Some(Token::Sign(".")), Some(Token::Name(name)), after) => {
+                // A method, which values from outside do not have.
+                if after == Some(Token::Sign("(")) {
+                    return (steps, at);
+                }
+                steps.push(Step::Member(name, offset(at + 1)));
+                at += 2;
+            }
+            (Some(Token::Sign("[")), Some(Token::Text(name)), Some(Token::Sign("]")))
+                if !name.contains('\\') =>
+            {
+                steps.push(Step::Member(name, offset(at + 1) + 1));
+                at += 3;
+            }
+            (Some(Token::Sign("[")), Some(Token::Number), Some(Token::Sign("]"))) => {
+                steps.push(Step::Element);
+                at += 3;
+            }
+            _ => return (steps, at),
+        }
+    }
+}
+
+fn after_brackets<'w, 't>(words: &'w [Word<'t>]) -> &'w [Word<'t>] {
+    if words.first().map(|word| word.token) != Some(Token::Sign("(")) {
+        return words;
+    }
+    let mut open = 0_usize;
+    for (index, word) in words.iter().enumerate() {
+        match word.token {
+            Token::Sign("(") => open += 1,
+            Token::Sign(")") => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if open == 0 {
+            return words.get(index + 1..).unwrap_or_default();
+        }
+    }
+    &[]
+}
+
+/// The innermost variable of a name, in scopes that come innermost first.
+trait Latest<'o> {
+    fn flatten_latest(self, name: &str) -> Option<Known<'o>>;
+}
+
+impl<'s, 't: 's, 'o: 's, I: Iterator<Item = &'s Vec<(&'t str, Known<'o>)>>> Latest<'o> for I {
+    fn flatten_latest(mut self, name: &str) -> Option<Known<'o>> {
+        self.find_map(|scope| {
+            scope.iter().rev().find(|(held, _)| *held == name).map(|(_, known)| known.clone())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCHEMA: &str = r##"{"type":"object","properties":{
+        "city":{"type":"string"},
+        "wind":{"$ref":"#/$defs/wind"},
+        "days":{"type":"array","items":{"type":"object","additionalProperties":false,"properties":{
+            "high":{"type":"number"},"hours":{"type":"array","items":{"properties":{"at":{}}}}}}},
+        "free":{"type":"object"},
+        "open":{"type":"object","properties":{"known":{}},"additionalProperties":true}
+        },"$defs":{"wind":{"type":"object","properties":{"speed":{},"from":{}}}}}"##;
+
+    /// What is told of a template: line, column and path.
+    #[track_caller]
+    fn check(source: &str, expected: &[&str]) {
+        let output = Output::read(SCHEMA).unwrap();
+        let findings = Template::compile("md", source).unwrap().check(Some(&output));
+        let told: Vec<_> =
+            findings.iter().map(|it| format!("{}:{} {}", it.line, it.column, it.path)).collect();
+        assert_eq!(told, expected, "{source}");
+    }
+
+    #[test]
+    fn what_the_schema_has_is_fine() {
+        for source in [
+            "{{ city }} {{ wind.speed }} {{ data.wind['from'] }} {{ days[0].high }}",
+            "{{ free.anything.goes }} {{ open.unknown }} {{ city | default('x') }}",
+            "{% for day in days %}{{ loop.index }} {{ day.high }}{% for hour in day.hours %}{{ hour.at }}{% endfor %}{% endfor %}",
+            "{% for day in days | sort(attribute='high') | reverse if day.high > 3 %}{{ day.high }}{% else %}-{% endfor %}",
+            "{% set w = wind %}{{ w.speed }}{% set x = 1 %}{{ x.y }}",
+            "{% with a = wind.speed, b = 2 %}{{ a }}{{ b.c }}{% endwith %}",
+            "{% macro row(cell, other=1) %}{{ cell.any }}{{ other }}{% endmacro %}{{ row(city) }}",
+            "{% for key, value in wind | items %}{{ key }}{{ value.x }}{% endfor %}",
+            "{{ arguments.anything }} {{ locale }} {{ language }} {{ timezone }} {{ now | date }}",
+            "{% if features.sampling and features['x-acme'] == 'gold' %}{% endif %}",
+            "{{ range(3) | join }} {{ city is defined }} {{ city is not none }}",
+            "{% for wind in days %}{{ wind.high }}{% endfor %}",
+            "{% raw %}{{ nothing }}{% endraw %}{# {{ nothing }} #}",
+        ] {
+            check(source, &[]);
+        }
+    }
+
+    #[test]
+    fn what_the_schema_does_not_have_is_told_with_its_place() {
+        check("{{ citty }}", &["1:4 citty"]);
+        check("a\n  {{ wind.sped }} {{ data.nothing.more }}", &["2:11 wind.sped", "2:27 nothing"]);
+        check("{% if cty %}{% elif days[0].low %}{% endif %}", &["1:7 cty", "1:29 days[].low"]);
+        check(
+            "{% for day in days %}{{ day.low }}{% for hour in day.hours if hour.on %}{% endfor %}{% endfor %}",
+            &["1:29 days[].low", "1:68 days[].hours[].on"],
+        );
+        check("{% for d in dayz %}{{ d.x }}{% endfor %}", &["1:13 dayz"]);
+        check("{% set w = wind %}{{ w.sped }}", &["1:24 wind.sped"]);
+        check("{{ 'k' | t(count=cty) }}", &["1:18 cty"]);
+        check("{% for wind in days %}{% endfor %}{{ wind.high }}", &["1:43 wind.high"]);
+        check(
+            "{{ features.samplin }} {{ features['y-acme'] }}",
+            &["1:13 features.samplin", "1:37 features.y-acme"],
+        );
+    }
+
+    #[test]
+    fn without_a_schema_only_tags_are_looked_at() {
+        let template = Template::compile("md", "{{ anything }} {{ features.agnt }}").unwrap();
+        let told: Vec<String> = template.check(None).iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["`features.agnt` is no tag that callers can say; did you mean `agent`?"]);
+    }
+}

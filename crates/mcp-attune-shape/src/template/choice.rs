@@ -1,0 +1,163 @@
+//! The templates of one thing, and which of them a caller gets.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::compiled::Template;
+use super::name::Kind;
+use mcp_attune::features::{Format, Wanted};
+
+/// The templates that stand beside each other for one tool, resource or prompt.
+///
+/// 1. A template is used for the callers of whom everything holds that its name says.
+/// 2. Of several the one that asks most is used; of those that ask as much, the first by name.
+///
+/// Rules: F6, F7, F8, F10, F11.
+///
+/// ```
+/// use mcp_attune::features::{Format, Wanted};
+/// use mcp_attune_shape::template::{Template, Templates};
+///
+/// let compile = |(name, source)| Template::compile(name, source).unwrap();
+/// let templates = Templates::new(
+///     [("md", "all of it"), ("compact.md", "little"), ("x-acme-tier=gold.md", "gold")].map(compile),
+/// );
+/// let chosen = |tags: &[&str]| {
+///     let template = templates.choose(&Wanted::read(tags.iter().copied()), Format::Markdown);
+///     template.unwrap().name().to_owned()
+/// };
+/// assert_eq!(chosen(&[]), "md");
+/// assert_eq!(chosen(&["verbosity=compact"]), "compact.md");
+/// assert_eq!(chosen(&["x-acme-tier=gold"]), "x-acme-tier=gold.md");
+/// assert!(templates.choose(&Wanted::default(), Format::Text).is_none());
+/// assert_eq!(templates.vendors().collect::<Vec<_>>(), ["x-acme-tier"]);
+/// ```
+#[derive(Debug, Default)]
+pub struct Templates {
+    /// Those that ask most first.
+    all: Vec<Arc<Template>>,
+    vendors: BTreeSet<String>,
+}
+
+impl Templates {
+    /// Templates, in any order.
+    #[must_use]
+    pub fn new(templates: impl IntoIterator<Item = impl Into<Arc<Template>>>) -> Self {
+        let mut all: Vec<Arc<Template>> = templates.into_iter().map(Into::into).collect();
+        all.sort_by(|one, other| {
+            let weight = |template: &Template| template.variant().weight();
+            weight(other).cmp(&weight(one)).then_with(|| one.name().cmp(other.name()))
+        });
+        let vendors = all.iter().flat_map(|template| template.vendors()).map(str::to_owned).collect();
+        Self { all, vendors }
+    }
+
+    /// The template of a result or a resource in this format.
+    #[must_use]
+    pub fn choose(&self, wanted: &Wanted, format: Format) -> Option<&Template> {
+        let kind = Kind::of(format);
+        self.iter().find(|template| template.variant().kind() == kind && template.variant().holds(wanted))
+    }
+
+    /// The template of a prompt, whose text serves every format: of two that ask as much the `.txt` one for those who want
+    /// plain text, else the `.md` one.
+    #[must_use]
+    pub fn choose_any(&self, wanted: &Wanted) -> Option<&Template> {
+        let first = if wanted.format() == Some(Format::Text) { Kind::Text } else { Kind::Markdown };
+        let fit = |template: &&Template| {
+            template.variant().kind() != Kind::Json && template.variant().holds(wanted)
+        };
+        let most = self.iter().find(fit)?.variant().weight();
+        let mut best = self.iter().filter(fit).filter(|template| template.variant().weight() == most);
+        let first_of = |template: &&Template| template.variant().kind() == first;
+        best.clone().find(first_of).or_else(|| best.next())
+    }
+
+    /// The names of the vendors' tags that names and texts of these templates ask for: they are the ones that a session
+    /// has to remember.
+    ///
+    /// Rules: F3.
+    pub fn vendors(&self) -> impl Iterator<Item = &str> {
+        self.vendors.iter().map(String::as_str)
+    }
+
+    /// The templates.
+    pub fn iter(&self) -> impl Iterator<Item = &Template> + Clone {
+        self.all.iter().map(AsRef::as_ref)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn templates(names: &[&str]) -> Templates {
+        Templates::new(names.iter().map(|name| Template::compile(name, "x").unwrap()))
+    }
+
+    #[test]
+    fn the_one_that_asks_most_is_used() {
+        let templates = templates(&[
+            "md",
+            "compact.md",
+            "agent.md",
+            "agent.compact.md",
+            "!interactive.compact.md",
+            "sampling.txt",
+            "txt",
+            "json",
+            "x-acme-tier=gold.json",
+            "x-acme-tier!=gold.json",
+        ]);
+        for (tags, format, expected) in [
+            (&[][..], Format::Markdown, "md"),
+            (&["agent"], Format::Markdown, "agent.md"),
+            (&["interactive"], Format::Markdown, "md"),
+            (&["interactive", "verbosity=compact"], Format::Markdown, "compact.md"),
+            // Two ask as much: the first by name.
+            (&["agent", "!interactive", "verbosity=compact"], Format::Markdown, "!interactive.compact.md"),
+            (&["agent", "interactive", "verbosity=compact"], Format::Markdown, "agent.compact.md"),
+            (&["verbosity=verbose"], Format::Markdown, "md"),
+            (&["sampling"], Format::Text, "sampling.txt"),
+            (&["!sampling"], Format::Text, "txt"),
+            (&["x-acme-tier=gold"], Format::Json, "x-acme-tier=gold.json"),
+            (&["x-acme-tier=silver"], Format::Json, "x-acme-tier!=gold.json"),
+            (&["x-acme-tier!=gold"], Format::Json, "x-acme-tier!=gold.json"),
+            (&[], Format::Json, "json"),
+        ] {
+            let chosen = templates.choose(&Wanted::read(tags.iter().copied()), format);
+            assert_eq!(chosen.map(Template::name), Some(expected), "{tags:?} {format}");
+        }
+    }
+
+    #[test]
+    fn without_a_template_that_fits_there_is_none() {
+        let templates = templates(&["compact.md", "agent.txt"]);
+        assert!(templates.choose(&Wanted::default(), Format::Markdown).is_none());
+        assert!(templates.choose(&Wanted::default(), Format::Text).is_none());
+        assert!(templates.choose(&Wanted::read(["verbosity=compact"]), Format::Json).is_none());
+        assert!(templates.choose_any(&Wanted::default()).is_none());
+    }
+
+    #[test]
+    fn a_prompt_takes_whichever_asks_most_and_then_what_is_wanted() {
+        let templates = templates(&["md", "txt", "compact.md", "json", "agent.json"]);
+        for (tags, expected) in [
+            (&[][..], "md"),
+            (&["format=markdown"], "md"),
+            (&["format=text"], "txt"),
+            (&["format=json"], "md"),
+            (&["agent"], "md"),
+            (&["format=text", "verbosity=compact"], "compact.md"),
+        ] {
+            let chosen = templates.choose_any(&Wanted::read(tags.iter().copied()));
+            assert_eq!(chosen.map(Template::name), Some(expected), "{tags:?}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! One template: compiled, and rendered within bounds.
+
+use core::fmt;
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use mcp_attune_wire::document::Document;
+use mcp_attune_wire::json::Type;
+use minijinja::Environment;
+use minijinja::value::Value;
+
+use super::environment::environment;
+use super::lex::{self, Token};
+use super::name::{Kind, Variant};
+use super::scene::{Root, Scene};
+use super::wrong::{Failed, Fault, What, Wrong};
+use super::{MAX_DATA, MAX_OUTPUT, MAX_SOURCE, vet};
+
+/// How many bytes of data are short work.
+const MAX_SHORT_DATA: usize = 16 << 10;
+/// The name that minijinja knows it by.
+const IT: &str = "template";
+
+/// What an operator wrote for the results of a tool, for a resource or for a prompt.
+///
+/// Rules: F6, F7, F8, F10, F11.
+///
+/// ```
+/// use jiff::{Timestamp, tz::TimeZone};
+/// use mcp_attune::features::Wanted;
+/// use mcp_attune::language::Tag;
+/// use mcp_attune_shape::template::{Scene, Template};
+/// use mcp_attune_wire::document::Document;
+///
+/// let template = Template::compile("md", "**{{ city }}**: {{ temp | unit('celsius') }}").unwrap();
+/// let values = mcp_attune_format::english().format([&Tag::parse("de-CH").unwrap()], TimeZone::UTC);
+/// let data = Document::parse(r#"{"city":"Bern *BE*","temp":8.5}"#.as_bytes()).unwrap();
+/// let wanted = Wanted::default();
+/// let scene = Scene::new(data.root(), &wanted, &values, Timestamp::UNIX_EPOCH);
+/// assert_eq!(template.render(&scene).unwrap(), "**Bern \\*BE\\***: 8.5\u{a0}°C");
+/// ```
+pub struct Template {
+    name: String,
+    variant: Variant,
+    source: String,
+    vendors: BTreeSet<String>,
+    environment: Environment<'static>,
+    /// The same with fewer steps.
+    short: Environment<'static>,
+}
+
+impl Template {
+    /// Compiles a template. `name` is what follows the thing's own name and a dot in the name of the file: `md`,
+    /// `compact.md`.
+    ///
+    /// # Errors
+    ///
+    /// [`Wrong`] says what is wrong first, and where.
+    pub fn compile(name: &str, source: &str) -> Result<Self, Wrong> {
+        let variant = Variant::parse(name).map_err(|why| Wrong::at(source, 0, Fault::Name(why)))?;
+        if source.len() > MAX_SOURCE {
+            return Err(Wrong::at("", 0, Fault::TooLong));
+        }
+        let tags = lex::tags(source);
+        vet::other_files(source, &tags)?;
+        let mut environment = environment(variant.kind()).clone();
+        environment.set_fuel(Some(vet::steps(&tags)));
+        environment.add_template_owned(IT, source.to_owned()).map_err(|error| Wrong::read(source, &error))?;
+        vet::names(source, &tags)?;
+        vet::slices(source, &tags)?;
+        let mut vendors: BTreeSet<String> = variant.vendors().map(str::to_owned).collect();
+        let words = tags.all.iter().flat_map(|tag| &tag.words);
+        vendors.extend(words.filter_map(|word| match word.token {
+            Token::Text(text) if text.starts_with("x-") => Some(text.to_owned()),
+            _ => None,
+        }));
+        let (name, source) = (name.to_owned(), source.to_owned());
+        let mut short = environment.clone();
+        short.set_fuel(Some(vet::SHORT_STEPS));
+        Ok(Self { name, variant, source, vendors, environment, short })
+    }
+
+    /// What follows the thing's own name in the name of the file.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whom it is for.
+    #[must_use]
+    pub fn variant(&self) -> &Variant {
+        &self.variant
+    }
+
+    /// The text that it was compiled from.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The names of the vendors' tags that its name and its text ask for.
+    ///
+    /// Rules: F3.
+    pub fn vendors(&self) -> impl Iterator<Item = &str> {
+        self.vendors.iter().map(String::as_str)
+    }
+
+    /// Renders it for one caller.
+    ///
+    /// # Errors
+    ///
+    /// [`Failed`] says why there is no text. The steps that a rendering takes, the text that it gives and how deep it goes are
+    /// bounded, so it ends.
+    pub fn render(&self, scene: &Scene<'_>) -> Result<String, Failed> {
+        self.render_with(&self.environment, scene)
+    }
+
+    /// The same with as few steps as short work may take; `None` where it needs more, or may.
+    pub(crate) fn render_if_short(&self, scene: &Scene<'_>) -> Option<Result<String, Failed>> {
+        if scene.data.raw().len() > MAX_SHORT_DATA {
+            return None;
+        }
+        let rendered = self.render_with(&self.short, scene);
+        let longer = matches!(&rendered, Err(failed) if failed.what == What::TooManySteps);
+        (!longer).then_some(rendered)
+    }
+
+    fn render_with(&self, environment: &Environment<'_>, scene: &Scene<'_>) -> Result<String, Failed> {
+        let failed = |error: minijinja::Error| Failed::of(&self.source, &error);
+        let asked = scene.arguments.map_or(0, |arguments| arguments.raw().len());
+        if scene.data.raw().len() + asked > MAX_DATA {
+            return Err(Failed { line: None, what: What::TooMuchData });
+        }
+        let root = Arc::new(Root::new(scene, self.variant.kind()));
+        let seen = Value::from_dyn_object(root.clone());
+        let mut out = Bounded(Vec::with_capacity(self.source.len()));
+        environment.get_template(IT).map_err(failed)?.render_captured_to(seen, &mut out).map_err(failed)?;
+        let text = String::from_utf8(out.0).map_err(|_| Failed { line: None, what: What::TooLong })?;
+        if let Some(translated) = scene.translated.filter(|_| root.translated.load(Ordering::Relaxed)) {
+            translated.set(true);
+        }
+        if self.variant.kind() == Kind::Json && !is_json(&text) {
+            return Err(Failed { line: None, what: What::NoJson });
+        }
+        Ok(text)
+    }
+}
+
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Template").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Whether a text is an object or an array that can be read in one way.
+fn is_json(text: &str) -> bool {
+    let read = Document::parse(text.as_bytes());
+    read.is_ok_and(|read| matches!(read.root().kind(), Type::Object | Type::Array))
+}
+
+/// A text that does not grow beyond its bound.
+struct Bounded(Vec<u8>);
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > MAX_OUTPUT {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,258 @@
+//! A result as templates see it: members in their order, numbers as they were written.
+//!
+//! 1. Whole numbers are exact up to 38 digits. Numbers with a point or an exponent are floats where a float says the same;
+//!    what neither can say exactly stays as it was written: it can be printed and formatted, not calculated with.
+//! 2. Half a character, which JSON can write and text cannot hold, is U+FFFD.
+//! 3. A string is what the server wrote, so that comparing means what it says. What people read in its place, where the
+//!    caller's locale files have something else, is kept [beside](Localized) and used where it is printed.
+
+use core::fmt;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mcp_attune_wire::json::{self, Text, Type, Walk};
+use minijinja::value::{Enumerator, Object, ObjectExt as _, ObjectRepr, Value};
+
+use crate::output::Part;
+use crate::render::Place;
+use mcp_attune::catalog::Chain;
+
+/// What people read in the place of strings, by where in memory these are: a copy of a [`Value`] shares its text, and what
+/// a template makes of it is another text.
+///
+/// Rules: L22.
+#[derive(Default)]
+pub(super) struct Localized(HashMap<usize, (Arc<str>, Box<str>)>);
+
+impl Localized {
+    pub(super) fn get(&self, value: &Value) -> Option<&str> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(&value.as_str()?.as_ptr().addr()).map(|(_, told)| &**told)
+    }
+
+    /// A string that is known again. It is held here, so that nothing else can come to stand in its place.
+    fn put(&mut self, text: &str, told: String) -> Value {
+        let held: Arc<str> = text.into();
+        self.0.insert(held.as_ptr().addr(), (held.clone(), told.into()));
+        Value::from(held)
+    }
+}
+
+/// Where the strings of a result are looked up.
+pub(super) struct Lookup<'a> {
+    pub(super) tool: &'a str,
+    pub(super) chain: &'a Chain,
+    pub(super) output: Option<Part<'a>>,
+}
+
+/// A value that was read before, which bounds how deep it is.
+pub(super) fn value(value: json::Value<'_>) -> Value {
+    walked(&mut value.walk(), None, &mut Localized::default())
+}
+
+/// The same for a result whose strings may be translated.
+pub(super) fn localized(value: json::Value<'_>, lookup: &Lookup<'_>) -> (Value, Localized) {
+    let mut found = Localized::default();
+    let value = walked(&mut value.walk(), Some((lookup, &Place::root(lookup.output))), &mut found);
+    (value, found)
+}
+
+fn walked(walk: &mut Walk<'_>, place: Option<(&Lookup<'_>, &Place<'_>)>, found: &mut Localized) -> Value {
+    match walk.kind() {
+        Type::Object => {
+            let mut members = Vec::new();
+            walk.members(|name, walk| {
+                let name = text(name);
+                let member =
+                    place.map(|(lookup, place)| (lookup, place.member(name.as_str().unwrap_or_default())));
+                let value = walked(walk, member.as_ref().map(|(lookup, place)| (*lookup, place)), found);
+                members.push((name, value));
+            });
+            Value::from_object(Members::new(members))
+        }
+        Type::Array => {
+            let items = place.map(|(lookup, place)| (lookup, place.items()));
+            let items = items.as_ref().map(|(lookup, place)| (*lookup, place));
+            let mut elements = Vec::new();
+            walk.elements(|walk| elements.push(walked(walk, items, found)));
+            Value::from(elements)
+        }
+        Type::String => {
+            let value = walk.value().text().map_or(Value::UNDEFINED, text);
+            let told = place.zip(value.as_str()).and_then(|((lookup, place), text)| {
+                let told = place.value(|path| lookup.chain.value(lookup.tool, path, text))?;
+                Some(found.put(text, told))
+            });
+            told.unwrap_or(value)
+        }
+        Type::Number => number(walk.value().raw()),
+        Type::Boolean => Value::from(walk.value().raw() == "true"),
+        Type::Null => {
+            walk.value();
+            Value::from(())
+        }
+    }
+}
+
+fn text(text: Text<'_>) -> Value {
+    match text.plain() {
+        Some(plain) => Value::from(plain),
+        None => Value::from(
+            text.chars().map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>(),
+        ),
+    }
+}
+
+fn number(raw: &str) -> Value {
+    if !raw.contains(['.', 'e', 'E']) {
+        // `-0` is not 0 to whoever wrote it.
+        return match raw.parse::<i64>() {
+            Ok(small) if raw != "-0" => Value::from(small),
+            _ => raw.parse::<i128>().ok().filter(|_| raw != "-0").map_or_else(|| written(raw), Value::from),
+        };
+    }
+    match raw.parse::<f64>() {
+        Ok(float) if says_the_same(float, raw) => Value::from(float),
+        _ => written(raw),
+    }
+}
+
+fn written(raw: &str) -> Value {
+    Value::from_object(Written(raw.into()))
+}
+
+/// Whether the shortest text of a float has the digits of this one, zeros at either end aside.
+fn says_the_same(float: f64, raw: &str) -> bool {
+    let digits = |text: &str| {
+        let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+        let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+        digits.trim_matches('0').to_owned()
+    };
+    let significant = raw.bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).count();
+    // Fifteen digits survive in every float of ordinary size.
+    let ordinary = float == 0.0 || (1e-300..1e300).contains(&float.abs());
+    if ordinary && significant <= 15 {
+        return float != 0.0 || digits(raw).is_empty();
+    }
+    float.is_finite() && digits(&format!("{float:e}")) == digits(raw)
+}
+
+/// A number that no integer or float here can hold: its digits.
+#[derive(Debug)]
+pub(super) struct Written(pub(super) Box<str>);
+
+impl Object for Written {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        ObjectRepr::Plain
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The members of an object, in their order.
+#[derive(Debug)]
+struct Members {
+    all: Vec<(Value, Value)>,
+    /// The members by their names, where there are too many to go through.
+    sorted: Vec<u32>,
+}
+
+impl Members {
+    /// So many are faster gone through than searched.
+    const FEW: usize = 16;
+
+    fn new(all: Vec<(Value, Value)>) -> Self {
+        let mut sorted = Vec::new();
+        if all.len() > Self::FEW {
+            sorted.extend(0..u32::try_from(all.len()).unwrap_or(u32::MAX));
+            let name = |index: &u32| all.get(*index as usize).and_then(|(name, _)| name.as_str());
+            sorted.sort_unstable_by(|one, other| name(one).cmp(&name(other)));
+        }
+        Self { all, sorted }
+    }
+
+    fn find(&self, name: &str) -> Option<&Value> {
+        if self.sorted.is_empty() {
+            return self.all.iter().find(|(held, _)| held.as_str() == Some(name)).map(|(_, value)| value);
+        }
+        let held = |index: &u32| self.all.get(*index as usize).and_then(|(name, _)| name.as_str());
+        let at = self.sorted.binary_search_by(|index| held(index).cmp(&Some(name))).ok()?;
+        self.all.get(*self.sorted.get(at)? as usize).map(|(_, value)| value)
+    }
+}
+
+impl Object for Members {
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        self.find(key.as_str()?).cloned()
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        self.find(key).cloned()
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        self.mapped_key_value_enumerator(|this| Box::new(this.all.iter().cloned()))
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        Some(self.all.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::template::print;
+    use mcp_attune_wire::message::Message;
+
+    fn read(json: &str) -> Value {
+        value(Message::parse(json.as_bytes()).unwrap().body())
+    }
+
+    #[test]
+    fn numbers_say_what_was_written() {
+        for (raw, printed) in [
+            ("7", "7"),
+            ("-9223372036854775809", "-9223372036854775809"),
+            ("170141183460469231731687303715884105727", "170141183460469231731687303715884105727"),
+            ("170141183460469231731687303715884105728", "170141183460469231731687303715884105728"),
+            ("-0", "-0"),
+            ("0.1", "0.1"),
+            ("1.50", "1.5"),
+            ("8.0", "8.0"),
+            ("0.12345678901234567890", "0.12345678901234567890"),
+            ("1e400", "1e400"),
+            ("1e-400", "1e-400"),
+            ("123456789012345678.5", "123456789012345678.5"),
+        ] {
+            assert_eq!(print::plain(&read(raw)).unwrap(), printed, "{raw}");
+        }
+    }
+
+    #[test]
+    fn members_keep_their_order_and_are_found_however_many_there_are() {
+        for count in [0, 3, 16, 17, 1000] {
+            let members: Vec<_> =
+                (0..count).map(|number| format!("\"m{}\":{number}", count - number)).collect();
+            let object = read(&format!("{{{}}}", members.join(",")));
+            assert_eq!(object.len(), Some(count));
+            let names: Vec<_> = object.try_iter().unwrap().map(|name| name.to_string()).collect();
+            assert_eq!(names, (0..count).map(|number| format!("m{}", count - number)).collect::<Vec<_>>());
+            for number in 0..count {
+                let name = format!("m{}", count - number);
+                assert_eq!(object.get_attr(&name).unwrap(), Value::from(number), "{name} of {count}");
+            }
+            assert!(object.get_attr("none").unwrap().is_undefined());
+        }
+    }
+
+    #[test]
+    fn half_a_character_is_a_mark() {
+        assert_eq!(read(r#""a\ud83db""#).as_str(), Some("a\u{fffd}b"));
+        assert_eq!(read(r#""\ud83d\ude00""#).as_str(), Some("😀"));
+    }
+}

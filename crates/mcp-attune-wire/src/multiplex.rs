@@ -1,0 +1,278 @@
+//! Requests of many callers on one connection: each gets a number of its own there, and its caller's names come back.
+//!
+//! 1. A request gets a number that no other has; its `progressToken` gets the same one.
+//! 2. In what comes back, the number stands for the caller's id in `id`, in `notifications/cancelled` and in the
+//!    subscription id, and for the caller's token in `notifications/progress`. Each is put back as it was written.
+//! 3. A caller's own subscription id is taken out, and so is a token in a notification: a server that repeats what it
+//!    was sent could otherwise be made to speak to another caller.
+//! 4. No other byte changes.
+//!
+//! ```
+//! use mcp_attune_wire::message::Message;
+//! use mcp_attune_wire::multiplex;
+//!
+//! let request = Message::parse(br#"{"jsonrpc":"2.0","id":"mine","method":"ping"}"#)?;
+//! let (sent, names) = multiplex::number_request(&request, 7).unwrap();
+//! assert_eq!(sent, r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#);
+//! let answer = Message::parse(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#)?;
+//! assert_eq!(multiplex::number_of(&answer), Some(7));
+//! let restored = multiplex::restore(&answer, 7, &names).unwrap();
+//! assert_eq!(restored, r#"{"jsonrpc":"2.0","id":"mine","result":{}}"#);
+//! # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+//! ```
+//!
+//! Rules: G9.
+
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+
+use crate::correlate::{PROGRESS_TOKEN, Subject, progress_token, subject, subscription};
+use crate::json::{Span, Text, Value};
+use crate::message::{Kind, Message};
+use crate::protocol::meta::SUBSCRIPTION_ID;
+
+/// A caller's own names for a request, as written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallerNames {
+    id: String,
+    token: Option<String>,
+}
+
+/// Writes a request with this number in the place of its id and its progress token. Returns it with the names that were
+/// taken out; `None` for what is no request.
+#[must_use]
+pub fn number_request(message: &Message<'_>, number: u64) -> Option<(String, CallerNames)> {
+    let id = message.id().filter(|_| message.kind() == Kind::Request)?;
+    let token = progress_token(message);
+    let number = number.to_string();
+    let mut edits: Vec<(Span, &str)> = vec![(id.span(), &number)];
+    edits.extend(token.map(|token| (token.span(), number.as_str())));
+    edits.extend(message.meta_span(SUBSCRIPTION_ID).map(|span| (span, "")));
+    let names = CallerNames { id: id.raw().to_owned(), token: token.map(|token| token.raw().to_owned()) };
+    Some((message.splice(&edits).ok()?, names))
+}
+
+/// Writes a caller's notification without anything in `_meta` that could be taken for the number of a request.
+#[must_use]
+pub fn without_addresses(notification: &Message<'_>) -> Option<String> {
+    let is_address = |name: Text<'_>| name.is(SUBSCRIPTION_ID) || name.is(PROGRESS_TOKEN);
+    let cuts = notification.param("_meta").map(|meta| meta.cut_members(is_address)).unwrap_or_default();
+    let edits: Vec<(Span, &str)> = cuts.into_iter().map(|cut| (cut, "")).collect();
+    notification.splice(&edits).ok()
+}
+
+/// Whether a notification names a request by its method, so that it makes no sense where requests have other numbers.
+#[must_use]
+pub fn names_request(notification: &Message<'_>) -> bool {
+    matches!(subject(notification), Subject::Progress(_) | Subject::Cancelled(_))
+}
+
+/// Whether a message ends a request before its answer.
+#[must_use]
+pub fn cancels(message: &Message<'_>) -> bool {
+    matches!(subject(message), Subject::Cancelled(_))
+}
+
+/// Returns the number of the request that a message of the server belongs to; `None` where it does not say.
+#[must_use]
+pub fn number_of(message: &Message<'_>) -> Option<u64> {
+    match message.kind() {
+        Kind::Answer => message.id().and_then(number),
+        Kind::Notification => subscription(message).or_else(|| named_in(message)).and_then(number),
+        Kind::Request | Kind::Batch | Kind::Other => None,
+    }
+}
+
+/// Writes a message of the server as the caller gets it. Returns `None` where it speaks of a token that the caller never
+/// gave.
+#[must_use]
+pub fn restore(message: &Message<'_>, asked: u64, names: &CallerNames) -> Option<String> {
+    let is_ours = |value: &Value<'_>| number(*value) == Some(asked);
+    let mut edits: Vec<(Span, &str)> = Vec::new();
+    if message.kind() == Kind::Answer {
+        let subscription =
+            message.member("result").and_then(|result| result.member("_meta")?.member(SUBSCRIPTION_ID));
+        let ids = message.id().into_iter().chain(subscription).filter(is_ours);
+        edits.extend(ids.map(|id| (id.span(), names.id.as_str())));
+    } else {
+        let subscription = subscription(message).filter(is_ours);
+        edits.extend(subscription.map(|id| (id.span(), names.id.as_str())));
+        if let Some(named) = named_in(message).filter(is_ours) {
+            let is_progress = matches!(subject(message), Subject::Progress(_));
+            let name = if is_progress { names.token.as_deref()? } else { &names.id };
+            edits.push((named.span(), name));
+        }
+    }
+    message.splice(&edits).ok()
+}
+
+/// What a notification names a request by.
+fn named_in<'a>(message: &Message<'a>) -> Option<Value<'a>> {
+    match subject(message) {
+        Subject::Progress(named) | Subject::Cancelled(named) => named,
+        Subject::Server | Subject::Other => None,
+    }
+}
+
+/// A number of ours. Some servers give a number back as a string.
+fn number(value: Value<'_>) -> Option<u64> {
+    match value.text() {
+        Some(text) => text.plain()?.parse().ok(),
+        None => value.integer().and_then(|number| number.try_into().ok()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+
+    use super::*;
+
+    #[test]
+    fn a_number_of_ours_is_known_in_every_spelling() {
+        for id in ["3", "3.0", "3e0", "30e-1", "\"3\""] {
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+            assert_eq!(number_of(&Message::parse(answer.as_bytes()).unwrap()), Some(3), "{id}");
+        }
+        for id in ["3.5", "-3", "\"three\"", "\"3.0\"", "null", "1e99"] {
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+            assert_eq!(number_of(&Message::parse(answer.as_bytes()).unwrap()), None, "{id}");
+        }
+    }
+
+    fn message(text: &str) -> Message<'_> {
+        Message::parse(text.as_bytes()).unwrap()
+    }
+
+    const ODD: [&str; 9] = [
+        "1",
+        "\"1\"",
+        "17",
+        "\"17\"",
+        "1.0",
+        "-9007199254740993",
+        "123456789012345678901234567890",
+        r#""a\"\u00e9\\""#,
+        "\"\"",
+    ];
+
+    #[test]
+    fn every_id_comes_back_as_it_was_written() {
+        for id in ODD {
+            let request = format!(r#"{{"id": {id} ,"jsonrpc":"2.0","x":1.0,"method":"m"}}"#);
+            let (sent, names) = number_request(&message(&request), 17).unwrap();
+            assert_eq!(sent, request.replacen(&format!(" {id} "), " 17 ", 1));
+            let answer = r#"{"result":{"id":17,"big":1e400},"id": 17,"jsonrpc":"2.0"}"#;
+            assert_eq!(number_of(&message(answer)), Some(17));
+            let restored = restore(&message(answer), 17, &names).unwrap();
+            assert_eq!(
+                restored,
+                format!(r#"{{"result":{{"id":17,"big":1e400}},"id": {id},"jsonrpc":"2.0"}}"#)
+            );
+        }
+    }
+
+    #[test]
+    fn every_token_comes_back_as_it_was_written() {
+        for token in ODD {
+            let request = format!(
+                r#"{{"jsonrpc":"2.0","id":"i","method":"m","params":{{"progressToken":5,"_meta":{{"progressToken":{token}}}}}}}"#
+            );
+            let (sent, names) = number_request(&message(&request), 9).unwrap();
+            assert!(sent.ends_with(r#""params":{"progressToken":5,"_meta":{"progressToken":9}}}"#), "{sent}");
+            let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":9,"progressToken":9}}"#;
+            assert_eq!(number_of(&message(progress)), Some(9));
+            let restored = restore(&message(progress), 9, &names).unwrap();
+            assert_eq!(
+                restored,
+                progress.replace(r#""progressToken":9"#, &format!(r#""progressToken":{token}"#))
+            );
+        }
+    }
+
+    #[test]
+    fn progress_for_a_caller_who_gave_no_token_is_none() {
+        let (_, names) = number_request(&message(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#), 9).unwrap();
+        let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":9}}"#;
+        assert_eq!(restore(&message(progress), 9, &names), None);
+    }
+
+    #[test]
+    fn subscription_ids_and_cancellations_are_restored() {
+        let request = r#"{"jsonrpc":"2.0","id":"mine","method":"subscriptions/listen"}"#;
+        let (_, names) = number_request(&message(request), 3).unwrap();
+        for said in [
+            r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":3},"x":3}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"3","_meta":{"io.modelcontextprotocol/subscriptionId":"3"}}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3,"reason":"3"}}"#,
+            r#"{"jsonrpc":"2.0","id":3,"result":{"_meta":{"io.modelcontextprotocol/subscriptionId":3}}}"#,
+        ] {
+            assert_eq!(number_of(&message(said)), Some(3), "{said}");
+            let restored = restore(&message(said), 3, &names).unwrap();
+            let expected = said
+                .replace(r#"subscriptionId":3"#, r#"subscriptionId":"mine""#)
+                .replace(r#"subscriptionId":"3""#, r#"subscriptionId":"mine""#)
+                .replace(r#""requestId":3"#, r#""requestId":"mine""#)
+                .replace(r#""id":3"#, r#""id":"mine""#);
+            assert_eq!(restored, expected);
+        }
+    }
+
+    #[test]
+    fn a_callers_own_subscription_id_is_taken_out_of_requests() {
+        for (meta, expected) in [
+            (r#"{"io.modelcontextprotocol/subscriptionId":3}"#, "{}"),
+            (r#"{"a":1,"io.modelcontextprotocol/subscriptionId":"3"}"#, r#"{"a":1}"#),
+            (
+                r#"{"progressToken":"t", "io.modelcontextprotocol/subscription\u0049d":[3],"b":2}"#,
+                r#"{"progressToken":9, "b":2}"#,
+            ),
+            (
+                r#"{"io.modelcontextprotocol/subscriptionId":{"x":3},"progressToken":7}"#,
+                r#"{"progressToken":9}"#,
+            ),
+        ] {
+            let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta":{meta}}}}}"#);
+            let (sent, _) = number_request(&message(&request), 9).unwrap();
+            let expected =
+                format!(r#"{{"jsonrpc":"2.0","id":9,"method":"m","params":{{"_meta":{expected}}}}}"#);
+            assert_eq!(sent, expected);
+        }
+    }
+
+    #[test]
+    fn nothing_in_a_callers_notification_is_an_address() {
+        for (params, expected) in [
+            (
+                r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":3,"progressToken":3}}"#,
+                r#"{"_meta":{}}"#,
+            ),
+            (
+                r#"{"_meta":{"a":1,"progressToken":3, "b":2,"io.modelcontextprotocol/subscriptionId":3},"x":3}"#,
+                r#"{"_meta":{"a":1, "b":2},"x":3}"#,
+            ),
+            (r#"{"x":3}"#, r#"{"x":3}"#),
+        ] {
+            let said = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{params}}}"#);
+            let expected = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{expected}}}"#);
+            assert_eq!(without_addresses(&message(&said)), Some(expected));
+        }
+    }
+
+    #[test]
+    fn what_names_no_request_belongs_to_none() {
+        for said in [
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"theirs"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"3","status":"working"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"3"},"progressToken":3},"data":"x"}}"#,
+            r#"{"jsonrpc":"2.0","id":3,"method":"elicitation/create"}"#,
+            r#"{"jsonrpc":"2.0","id":"x","result":{}}"#,
+            r#"[{"jsonrpc":"2.0","id":3,"result":{}}]"#,
+        ] {
+            assert_eq!(number_of(&message(said)), None, "{said}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Listings whose adapted form is known from before: a hash, a comparison and a copy instead of a reading.
+//!
+//! 1. Only listings and `server/discover` are kept: everything else is a caller's own data. A host that wants to keep them
+//!    asks for the [key](Answering::listing_key) of an answer; where there is none, the answer is not kept.
+//! 2. The key holds everything that the adapted form depends on but the bytes of the answer. The bytes count as a whole, but
+//!    for the id of the request, which differs every time.
+//! 3. The id is found without reading the message. That is safe because the rest is compared byte for byte with a message
+//!    that was read, in which the id stood in the same place: another id there changes nothing else. Ids that are no plain
+//!    number or string are not looked at.
+//! 4. The rules hold nothing: the host keeps what it is given here, within a bound of its own.
+//!
+//! Rules: G4, L7.
+
+use core::hash::{Hash, Hasher};
+use core::ops::Range;
+
+use mcp_attune_wire::json::{Span, Value};
+use mcp_attune_wire::message::Message;
+use mcp_attune_wire::protocol::method::{
+    PROMPTS_LIST, RESOURCES_LIST, RESOURCES_TEMPLATES_LIST, SERVER_DISCOVER, TOOLS_LIST,
+};
+
+use super::answering::{Answering, Learned, Learns, Reworked};
+use crate::plan::{Adapted, PlanKey};
+use crate::shaping::Effort;
+
+/// How many bytes an id may have.
+const MAX_ID: usize = 128;
+/// How many bytes from the start of an answer its id is looked for, where it does not stand at the end.
+const MAX_HEAD: usize = 512;
+
+/// Whether the answer to a request of this method is the same for everybody whose plan is the same.
+pub(super) fn is_listing(method: &str) -> bool {
+    matches!(method, TOOLS_LIST | PROMPTS_LIST | RESOURCES_LIST | RESOURCES_TEMPLATES_LIST | SERVER_DISCOVER)
+}
+
+impl Answering {
+    /// Adapts one message as [`adapt`](Self::adapt) does, and gives beside it what can be kept of it, where `found` is its
+    /// id. `None` where more than this effort is needed.
+    pub fn adapt_and_keep(
+        &self,
+        message: &[u8],
+        found: &WithoutId<'_>,
+        effort: Effort,
+        learn: impl FnOnce(Learned<'_, '_>),
+    ) -> Option<(Reworked, Option<KeptListing>)> {
+        let mut kept = None;
+        let done = self.adapt_reading(message, effort, learn, |read, done| {
+            kept = KeptListing::new(read, found, done);
+        })?;
+        Some((done, kept))
+    }
+
+    /// The key by which what becomes of this answer can be kept; `None` where it must not be.
+    #[must_use]
+    pub fn listing_key(&self) -> Option<ListingKey> {
+        if !self.lists || self.tasks.is_some() {
+            return None;
+        }
+        Some(ListingKey { plan: self.plan.listing_key()?, learns: self.learns })
+    }
+}
+
+/// Everything but the answer's own bytes that its adapted form, and what is learned from it, depend on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ListingKey {
+    pub(super) plan: PlanKey,
+    pub(super) learns: Learns,
+}
+
+/// An answer without its id.
+#[derive(Clone, Copy, Debug)]
+pub struct WithoutId<'m> {
+    before: &'m [u8],
+    id: &'m [u8],
+    after: &'m [u8],
+}
+
+impl<'m> WithoutId<'m> {
+    /// Finds the id of an answer; `None` where it is nowhere to be found at once.
+    #[must_use]
+    pub fn find(answer: &'m [u8]) -> Option<Self> {
+        let place = first_member(answer).or_else(|| last_member(answer))?;
+        let id = answer.get(place.clone())?;
+        is_plain(id).then_some(())?;
+        Some(Self { before: answer.get(..place.start)?, id, after: answer.get(place.end..)? })
+    }
+
+    /// What stands before and after the id in a message that was made of this one. Nothing is changed in front of the id
+    /// where that comes first, and nothing behind it where it comes last, so it is still in its place.
+    fn around_id(&self, changed: &[u8]) -> Option<AroundId> {
+        let head = self.before.len() + self.id.len();
+        let first = changed.strip_prefix(self.before).and_then(|rest| rest.strip_prefix(self.id));
+        if let Some(after) = first.filter(|_| head <= MAX_HEAD) {
+            return Some(AroundId { before: self.before.into(), after: after.into() });
+        }
+        let last = changed.strip_suffix(self.after).and_then(|rest| rest.strip_suffix(self.id));
+        last.map(|before| AroundId { before: before.into(), after: self.after.into() })
+    }
+}
+
+/// The id does not count.
+impl Hash for WithoutId<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write(self.before);
+        state.write(self.after);
+    }
+}
+
+/// The place of an `id` that stands before everything that is no plain value.
+fn first_member(answer: &[u8]) -> Option<Range<usize>> {
+    let head = answer.get(..answer.len().min(MAX_HEAD))?;
+    let mut at = skip_blanks(head, 0);
+    if head.get(at) != Some(&b'{') {
+        return None;
+    }
+    at += 1;
+    loop {
+        at = skip_blanks(head, at);
+        let name = string_end(head, at)?;
+        let is_id = head.get(at..name) == Some(b"\"id\"");
+        at = skip_blanks(head, name);
+        if head.get(at) != Some(&b':') {
+            return None;
+        }
+        at = skip_blanks(head, at + 1);
+        let end = plain_end(head, at)?;
+        if is_id {
+            return Some(at..end);
+        }
+        at = skip_blanks(head, end);
+        if head.get(at) != Some(&b',') {
+            return None;
+        }
+        at += 1;
+    }
+}
+
+/// The place of an `id` that stands at the very end.
+fn last_member(answer: &[u8]) -> Option<Range<usize>> {
+    let end = answer.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
+    let tail = end.get(end.len().saturating_sub(MAX_ID + 16)..)?;
+    let name = memchr::memmem::rfind(tail, b"\"id\"")?;
+    let start = end.len() - tail.len() + name + 4;
+    let colon = skip_blanks(answer, start);
+    if answer.get(colon) != Some(&b':') {
+        return None;
+    }
+    Some(skip_blanks(answer, colon + 1)..end.len())
+}
+
+fn skip_blanks(text: &[u8], from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    from + rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count()
+}
+
+/// The end of a string without escapes that begins here.
+fn string_end(text: &[u8], from: usize) -> Option<usize> {
+    let rest = text.get(from..)?.strip_prefix(b"\"")?;
+    let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+    (rest.get(length) == Some(&b'"')).then_some(from + length + 2)
+}
+
+/// The end of a string or number that begins here.
+fn plain_end(text: &[u8], from: usize) -> Option<usize> {
+    if text.get(from) == Some(&b'"') {
+        return string_end(text, from);
+    }
+    let rest = text.get(from..)?;
+    let length = rest.iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'-')).count();
+    (length > 0).then_some(from + length)
+}
+
+/// Whether bytes are an integer, or a string of printable ASCII without escapes.
+fn is_plain(id: &[u8]) -> bool {
+    if id.len() > MAX_ID {
+        return false;
+    }
+    match id {
+        [b'"', inner @ .., b'"'] => {
+            inner.iter().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
+        }
+        [b'-', digits @ ..] | digits => {
+            let is_zero = digits == b"0";
+            let is_number = digits.first().is_some_and(|first| *first != b'0');
+            (is_zero || is_number) && digits.iter().all(u8::is_ascii_digit)
+        }
+    }
+}
+
+/// The bytes of a message before and after its id.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct AroundId {
+    before: Box<[u8]>,
+    after: Box<[u8]>,
+}
+
+/// An answer and what became of it, to be used for the same answer with another id.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeptListing {
+    came: AroundId,
+    /// What was made of it, where it was changed.
+    changed: Option<AroundId>,
+    told: Option<Box<Adapted<'static>>>,
+}
+
+impl KeptListing {
+    /// Keeps an answer with what became of it. `None` where that is not the same every time: a template failed, or the id
+    /// is not where it seemed to be.
+    pub(super) fn new(read: &Message<'_>, answer: &WithoutId<'_>, done: &Reworked) -> Option<Self> {
+        let said_once = |told: &Adapted<'_>| !told.faults.is_empty() || told.unusable.is_some();
+        let id = read.id().map(Value::span).map(Span::range);
+        let is_kept = read.member("result").is_some()
+            && id == Some(answer.before.len()..answer.before.len() + answer.id.len())
+            && !done.told.as_deref().is_some_and(said_once);
+        if !is_kept {
+            return None;
+        }
+        let changed = match &done.changed {
+            Some(changed) => Some(answer.around_id(changed)?),
+            None => None,
+        };
+        let came = AroundId { before: answer.before.into(), after: answer.after.into() };
+        Some(Self { came, changed, told: done.told.clone() })
+    }
+
+    /// What becomes of an answer, if it is the one that was kept.
+    #[must_use]
+    pub fn apply(&self, answer: &WithoutId<'_>) -> Option<Reworked> {
+        if *self.came.before != *answer.before || *self.came.after != *answer.after {
+            return None;
+        }
+        let with_id = |AroundId { before, after }: &AroundId| [before, answer.id, after].concat();
+        let changed = self.changed.as_ref().map(with_id);
+        Some(Reworked { changed, told: self.told.clone() })
+    }
+
+    /// About how many bytes it takes.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let bytes = |around: &AroundId| around.before.len() + around.after.len();
+        bytes(&self.came) + self.changed.as_ref().map_or(0, bytes) + size_of::<Self>()
+    }
+}

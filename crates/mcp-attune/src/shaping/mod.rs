@@ -1,0 +1,146 @@
+//! The seam between an exchange and whatever shapes answers for agents and for people.
+//!
+//! 1. The exchange knows *when* an answer is shaped and where its edits go; *how* is a [`Shaper`]'s business. The crate
+//!    `mcp-attune-shape` has one: renderers, templates, checks against `outputSchema`. A program that shapes nothing
+//!    compiles none of it.
+//! 2. A [`Shaper`] is what an operator wrote for one server. For a request it makes an [`AnswerShape`], or nothing where
+//!    the answer stays as it is.
+//! 3. An [`AnswerShape`] contributes edits to a message beside those of other steps; it never writes a message itself.
+//! 4. What listings say of a tool's results is kept as text ([`OutputSchema`]) and compiled by the shaper that first
+//!    needs it.
+//!
+//! Rules: F4, F13, F14.
+
+mod key;
+mod listed;
+mod report;
+mod request;
+
+use core::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use mcp_attune_wire::message::Message;
+
+use crate::catalog::Chain;
+use crate::edits::Edits;
+use crate::features::{self, Wanted};
+use crate::format::Format;
+use crate::session::ViewSupport;
+
+pub use key::ListingShapeKey;
+pub use listed::{ListedSchema, ListedTool, OutputSchema, has_view, negotiates};
+pub use report::{Fault, LeftOut, UnusableReason, UnusableSchema};
+pub use request::Request;
+
+/// What an operator wrote for the answers of one server.
+pub trait Shaper: Send + Sync + fmt::Debug {
+    /// Whether anything in it asks for a vendor's feature tag: such tags are kept for a session first.
+    ///
+    /// Rules: F3.
+    fn refers_to(&self, tag: &str) -> bool;
+
+    /// Whether something is written for a tool or prompt of this name that may use the arguments of the request.
+    fn uses_arguments_of(&self, name: &str) -> bool;
+
+    /// Whether results of this tool have a form of their own: a template, hints, or fields of low priority.
+    ///
+    /// Rules: F6, F8, F10.
+    fn has_form_for(&self, tool: &str) -> bool;
+
+    /// Whether anything is written for tools that [`check`](Self::check) could hold against a listing.
+    fn has_tools(&self) -> bool;
+
+    /// Describes what does not fit the tools on these pages of a listing. `is_whole`: there are no other pages.
+    fn check(&self, pages: &[Message<'_>], is_whole: bool) -> Vec<String>;
+
+    /// Decides how the answer to a request is shaped; `None` where nothing is to be done.
+    ///
+    /// Rules: F4.
+    fn shape(self: Arc<Self>, reader: Reader<'_>, request: Request) -> Option<Box<dyn AnswerShape>>;
+}
+
+/// Who reads a shaped answer.
+pub struct Reader<'a> {
+    /// What their feature tags ask for.
+    pub wanted: Wanted,
+    /// Whether their host draws views.
+    pub views: ViewSupport,
+    /// Makes what writes dates and numbers for them. It is called only where something is shaped.
+    pub format: &'a dyn Fn() -> Format,
+    /// The server's clock.
+    pub now: Timestamp,
+}
+
+/// How the answer to one request is shaped.
+pub trait AnswerShape: Send + Sync + fmt::Debug {
+    /// The format that the caller's tags ask for.
+    fn format(&self) -> Option<features::Format>;
+
+    /// The tool whose listing has to be known first, if any.
+    fn tool(&self) -> Option<&str>;
+
+    /// Takes what a listing says of that tool.
+    fn set_tool(&mut self, listed: ListedTool);
+
+    /// All that the form of the answer depends on, where it is a listing or what a server says of itself. `None` for other
+    /// answers, and where it cannot be said.
+    fn listing_key(&self) -> Option<ListingShapeKey>;
+
+    /// Adds the edits that shape one message of the answer. `None` where that takes more than this effort, which is never
+    /// so for [`Effort::Full`]; then no edit was added.
+    ///
+    /// Rules: G4.
+    fn edit(
+        &self,
+        message: &Message<'_>,
+        texts: &Texts<'_>,
+        effort: Effort,
+        edits: &mut Edits<'_>,
+    ) -> Option<Outcome>;
+}
+
+/// Where translated texts are looked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Texts<'a> {
+    /// Texts that people read.
+    pub display: Option<&'a Chain>,
+    /// Texts that stand where models read them, if those are translated.
+    pub model: Option<&'a Chain>,
+}
+
+/// How much work adapting one message may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    /// About a millisecond, but for what large messages take.
+    Short,
+    /// Whatever the bounds of the rules allow.
+    Full,
+}
+
+/// What was done to one message.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Outcome {
+    /// Whether texts from the catalogs are in it.
+    pub translated: bool,
+    /// What was left out of it.
+    pub left_out: LeftOut,
+    /// The templates that failed.
+    pub faults: Vec<Fault>,
+    /// The schema of the tool's results, where it turned out not to be usable. It is reported once for a schema.
+    pub unusable: Option<UnusableSchema>,
+}
+
+/// Where a [`Shaper`] comes from: a host asks with each request for the one that holds now. Following changes is up to
+/// whoever keeps it.
+pub trait Supply: Send + Sync + fmt::Debug {
+    /// What holds now.
+    fn content(&self) -> Arc<dyn Shaper>;
+}
+
+/// What never changes.
+impl<S: Shaper + 'static> Supply for Arc<S> {
+    fn content(&self) -> Arc<dyn Shaper> {
+        self.clone()
+    }
+}

@@ -1,0 +1,144 @@
+//! What an exchange asks its host for, what it makes of the answers, and what it tells.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use mcp_attune::bind::{Binding, Bindings, Fills, Source};
+use mcp_attune::context::Precision;
+use mcp_attune::exchange::listing::{Interest, Listing, Page};
+use mcp_attune::exchange::{Exchange, Known, Need, Recency, Rejection, Rules};
+use mcp_attune::plan::Offer;
+use mcp_attune::session::Features;
+use mcp_attune_wire::agree::Policy;
+use mcp_attune_wire::message::Message;
+
+type Lines<'a> = &'a [(&'a str, &'a [u8])];
+
+const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":"x"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/acceptLanguage":"de"}}}"#;
+const PLAIN: Lines<'static> = &[
+    ("mcp-protocol-version", b"2026-07-28"),
+    ("mcp-method", b"tools/call"),
+    ("mcp-name", b"t"),
+    ("accept-language", b"de"),
+];
+const WITH_PARAM: Lines<'static> = &[
+    ("mcp-protocol-version", b"2026-07-28"),
+    ("mcp-method", b"tools/call"),
+    ("mcp-name", b"t"),
+    ("accept-language", b"de"),
+    ("mcp-param-a", b"x"),
+];
+const OTHER_NAME: Lines<'static> = &[
+    ("mcp-protocol-version", b"2026-07-28"),
+    ("mcp-method", b"tools/call"),
+    ("mcp-name", b"another"),
+    ("accept-language", b"de"),
+];
+
+/// A policy and an offer, for as long as an exchange goes on.
+#[derive(Default)]
+struct Place {
+    policy: Policy,
+    offer: Offer,
+}
+
+impl Place {
+    fn begin<'a>(&'a self, headers: Lines<'a>, refuse_unknown: bool) -> Exchange<'a, Lines<'a>> {
+        self.read(headers, CALL, refuse_unknown).unwrap()
+    }
+
+    fn read<'a>(
+        &'a self,
+        headers: Lines<'a>,
+        body: &'a str,
+        refuse_unknown: bool,
+    ) -> Result<Exchange<'a, Lines<'a>>, Box<Rejection>> {
+        let rules = Rules {
+            policy: &self.policy,
+            report_only: false,
+            refuse_unknown,
+            offer: &self.offer,
+            content: None,
+            seal: None,
+            tasks: None,
+        };
+        Exchange::begin(rules, Some(headers), body.as_bytes(), Features::default(), Timestamp::UNIX_EPOCH)
+    }
+}
+
+/// A listing of the tool `t`, whose argument `a` is declared as this header.
+fn listed(header: &str) -> Known {
+    let answer = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"t","inputSchema":{{"type":"object","properties":{{"a":{{"type":"string","x-mcp-header":"{header}"}}}}}}}}]}}}}"#
+    );
+    let interest = Interest { bindings: &Bindings::default(), outputs: false };
+    let page = Page::read(&Message::parse(answer.as_bytes()).unwrap(), interest, |_| {}).unwrap();
+    let mut listing = Listing::default();
+    listing.add(&page);
+    Known::Listed(Arc::new(listing))
+}
+
+#[test]
+fn what_is_not_known_of_a_tool_keeps_its_call_only_where_that_could_hide_something() {
+    let not_now = |declared_before| Known::NotNow { declared_before };
+    for (headers, refuse_unknown, known, expected) in [
+        (PLAIN, false, Known::Never, Ok(true)),
+        (WITH_PARAM, false, Known::Never, Ok(true)),
+        (PLAIN, true, Known::Never, Err(503)),
+        (PLAIN, false, not_now(false), Ok(true)),
+        (PLAIN, true, not_now(false), Err(503)),
+        (PLAIN, false, not_now(true), Err(503)),
+        (WITH_PARAM, false, not_now(false), Err(503)),
+        // Refused whatever the tool declares.
+        (OTHER_NAME, false, not_now(true), Err(400)),
+        (OTHER_NAME, true, Known::Never, Err(400)),
+        (WITH_PARAM, false, listed("A"), Ok(false)),
+    ] {
+        let (place, told) = (Place::default(), format!("{headers:?} {refuse_unknown} {known:?}"));
+        let exchange = place.begin(headers, refuse_unknown).tool(known);
+        let got = exchange.as_ref().map(|it| it.facts().unchecked).map_err(|it| it.reply.status);
+        assert_eq!(got, expected, "{told}");
+    }
+}
+
+#[test]
+fn a_refusal_rests_on_a_recent_listing() {
+    let place = Place::default();
+    let recency = |exchange: &Exchange<'_, Lines<'_>>| match exchange.need() {
+        Some(Need::Tool(name, recency)) => Some((name.into_owned(), recency)),
+        _ => None,
+    };
+    let exchange = place.begin(PLAIN, false);
+    assert_eq!(recency(&exchange), Some(("t".to_owned(), Recency::Usual)));
+    // The header of the argument is missing.
+    let exchange = exchange.tool(listed("A")).unwrap();
+    assert_eq!(recency(&exchange), Some(("t".to_owned(), Recency::Recent)));
+    assert_eq!(exchange.tool(listed("A")).unwrap_err().reply.status, 400);
+    assert_eq!(recency(&place.begin(OTHER_NAME, false)), Some(("t".to_owned(), Recency::AtHand)));
+}
+
+#[test]
+fn tells_what_is_called_by_whom_and_what_the_context_fills() {
+    let mut place = Place::default();
+    let fills = Fills::Context { from: Source::Timezone, default: Some("\"UTC\"".to_owned()) };
+    let bound = BTreeMap::from([("tz".to_owned(), Binding { fills, hide: false })]);
+    place.offer.bindings =
+        Arc::new(Bindings::new([("t".to_owned(), bound)].into_iter().collect(), Precision::Off));
+    let exchange = place.begin(PLAIN, false);
+    assert_eq!((exchange.called(), exchange.facts().method), (Some("t"), Some("tools/call")));
+    assert!(exchange.caller().is_none() && exchange.filled().is_none());
+    let exchange = exchange.tool(Known::Never).unwrap();
+    assert_eq!(exchange.caller().unwrap().preference().unwrap().as_str(), "de");
+    assert!(!exchange.filled().unwrap().is_empty());
+    let prompt = CALL.replace("tools/call", "prompts/get");
+    let rejected = place.read(PLAIN, &prompt, false).unwrap_err();
+    assert_eq!((rejected.called, rejected.facts.method), (None, Some("prompts/get")));
+}
+
+#[test]
+fn a_body_that_cannot_be_read_is_told_by_the_place_of_its_fault() {
+    let rejected = Place::default().read(PLAIN, r#"{"a":1,"a":2}"#, false).unwrap_err();
+    assert_eq!((rejected.reply.status, rejected.breach, rejected.called), (400, true, None));
+    assert!(rejected.reply.faults.contains('7'), "{}", rejected.reply.faults);
+}
