@@ -41,8 +41,10 @@ fn the_cargo_lines_of_the_page_are_those_of_the_workspace() {
     let pages = [PAGE, README].map(|page| blocks(page, "toml"));
     assert!(pages.iter().all(|blocks| !blocks.is_empty()), "{pages:?}");
     for block in pages.concat() {
-        let line = block.lines().find(|line| line.starts_with("mcp-attune-rmcp = ")).expect("the crate itself");
-        let named = line.split_once("features = [").and_then(|(_, rest)| rest.split_once(']')).expect("features").0;
+        let line =
+            block.lines().find(|line| line.starts_with("mcp-attune-rmcp = ")).expect("the crate itself");
+        let named =
+            line.split_once("features = [").and_then(|(_, rest)| rest.split_once(']')).expect("features").0;
         let features: Vec<_> = named.split(", ").map(|feature| feature.trim_matches('"')).collect();
         assert!(features.contains(&"server"), "{block}");
         for feature in features {
