@@ -7,28 +7,29 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
-use mcp_attune::bind::{Binding, Bindings, Fills, Part, Source, Written};
+use mcp_attune::bind::{ArgumentFill, Binding, Bindings, BoundContextPart, InstantNotation, IntervalEdge};
 use mcp_attune::caller::Caller;
-use mcp_attune::context::Precision;
+use mcp_attune::context::CoordinatePrecision;
 use mcp_attune::plan::{Offer, negotiate};
-use mcp_attune_wire::agree::{self, Policy};
+use mcp_attune_wire::agree::{self, HeaderPolicy};
 use mcp_attune_wire::message::Message;
 
 fn bindings(names: &[&str]) -> Bindings {
-    let context = |from| Binding { fills: Fills::Context { from, default: None }, hide: true };
+    let context = |from| Binding { fills: ArgumentFill::Context { from, default: None }, hide: true };
     let end = |part| {
-        let fills = Fills::Interval { named: "period".to_owned(), part, written: Written::Date };
+        let fills =
+            ArgumentFill::Interval { named: "period".to_owned(), part, written: InstantNotation::Date };
         Binding { fills, hide: false }
     };
     let all = [
-        ("tz", context(Source::Timezone)),
-        ("day", context(Source::Now(Written::Date))),
-        ("from", end(Part::Start)),
-        ("to", end(Part::Last)),
+        ("tz", context(BoundContextPart::Timezone)),
+        ("day", context(BoundContextPart::Now(InstantNotation::Date))),
+        ("from", end(IntervalEdge::Start)),
+        ("to", end(IntervalEdge::Last)),
     ];
     let bound = all.into_iter().filter(|(name, _)| names.contains(name));
     let bound: BTreeMap<_, _> = bound.map(|(name, binding)| (name.to_owned(), binding)).collect();
-    Bindings::new(BTreeMap::from([("query_activity".to_owned(), bound)]), Precision::Off)
+    Bindings::new(BTreeMap::from([("query_activity".to_owned(), bound)]), CoordinatePrecision::Off)
 }
 
 /// The onward call as it is made without bindings, and with those that are named.
@@ -36,7 +37,8 @@ fn calls(c: &mut Criterion) {
     let mut group = c.benchmark_group("binding a call");
     let body = r#"{"jsonrpc":"2.0","id":103,"method":"tools/call","params":{"name":"query_activity","arguments":{"query":"user logins","period":"last week"}},"clientContext":{"timezone":"Europe/Vienna","currentTimestamp":"2026-11-12T14:23:00+01:00","locale":"de-AT"}}"#;
     let agreed =
-        agree::without_headers(Message::parse(body.as_bytes()).unwrap(), &Policy::default()).unwrap();
+        agree::check_without_headers(Message::parse(body.as_bytes()).unwrap(), &HeaderPolicy::default())
+            .unwrap();
     let caller = Caller::read(&agreed);
     let plan = negotiate(&caller, &Offer::default());
     for (name, names) in [
@@ -71,7 +73,7 @@ fn listings(c: &mut Criterion) {
     let answer = Message::parse(answer.as_bytes()).unwrap();
     let bindings = bindings(&["tz", "day", "from", "to"]);
     group.bench_function("20 tools, one of them bound", |b| {
-        b.iter(|| bindings.show(black_box(&answer)));
+        b.iter(|| bindings.edits_for_listing(black_box(&answer)));
     });
     group.finish();
 }

@@ -11,9 +11,9 @@ use std::time::Duration;
 use axum::Json;
 use axum::routing::post;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use mcp_attune_rmcp::context::{ClientContext, Zone};
+use mcp_attune_rmcp::context::{ClientContext, IanaTimeZone};
 use mcp_attune_rmcp::language::AcceptLanguage;
-use mcp_attune_rmcp::{CallerProfile, Connection, Options, Target};
+use mcp_attune_rmcp::{CallerProfile, Connection, ConnectionOptions, ServerTarget};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::mirror;
 use rmcp::model::{
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 fn caller() -> CallerProfile {
     CallerProfile::default()
         .language(AcceptLanguage::parse("de-CH, de;q=0.9, en;q=0.5").unwrap())
-        .context(ClientContext::of(Zone::parse("Europe/Zurich").ok(), None, None))
+        .context(ClientContext::from_parts(IanaTimeZone::parse("Europe/Zurich").ok(), None, None))
         .features(["agent", "format=json"])
         .unwrap()
 }
@@ -79,14 +79,14 @@ fn kept(c: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let connection = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let target: Target = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        let target: ServerTarget = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
         let app = axum::Router::new().route("/", post(answer));
         tokio::spawn(async move { axum::serve(listener, app).await });
-        let mut options = Options::default();
+        let mut options = ConnectionOptions::default();
         options.cache = Some(Arc::default());
         Connection::open(&target, &options).await.unwrap()
     });
-    let asking = connection.with(&caller());
+    let asking = connection.with_profile(&caller());
     assert_eq!(runtime.block_on(asking.tools()).unwrap().len(), 50);
     c.bench_function("client/a kept listing of fifty tools", |b| {
         b.iter(|| runtime.block_on(black_box(&asking).tools()).unwrap().len());

@@ -5,10 +5,10 @@
 use std::hint::black_box;
 
 use mcp_attune::language::{AcceptLanguage, lookup};
-use mcp_attune_wire::agree::{self, Agree, Policy};
-use mcp_attune_wire::header::Headers;
+use mcp_attune_wire::agree::{self, HeaderAgreement, HeaderPolicy};
+use mcp_attune_wire::header::MirroredHeaders;
 use mcp_attune_wire::message::Message;
-use mcp_attune_wire::schema::Declared;
+use mcp_attune_wire::schema::DeclaredHeaders;
 
 fn main() {
     let mut arguments = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));
@@ -46,14 +46,14 @@ fn serde(body: &[u8], times: usize) {
     }
 }
 
-fn agree(declared: Option<&Declared>, times: usize) {
+fn agree(declared: Option<&DeclaredHeaders>, times: usize) {
     let body = benches::rows(1024);
-    let policy = Policy::default();
+    let policy = HeaderPolicy::default();
     for _ in 0..times {
         let message = Message::parse(&body).unwrap();
-        let headers = Headers::new(black_box(benches::HEADERS));
-        let Ok(Agree::NeedsSchema(open)) = agree::begin(&headers, message, &policy) else { return };
-        black_box(open.with(declared).is_ok());
+        let headers = MirroredHeaders::new(black_box(benches::HEADERS));
+        let Ok(HeaderAgreement::NeedsSchema(open)) = agree::begin(&headers, message, &policy) else { return };
+        black_box(open.finish_with_schema(declared).is_ok());
     }
 }
 

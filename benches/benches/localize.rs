@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::tz::TimeZone;
-use mcp_attune::catalog::{Chain, Locale};
+use mcp_attune::catalog::{CompiledLocale, LocaleChain};
 use mcp_attune::language::Tag;
-use mcp_attune::localize::{Asked, How, Translate, adapt};
+use mcp_attune::localize::{LocalizeOptions, RequestSubject, TranslationScope, adapt};
 
 const TOOLS: usize = 1000;
 const MESSAGES: usize = 5000;
@@ -47,21 +47,21 @@ fn file(messages: usize) -> String {
     format!(r#"{{"tools":{{{}}},"messages":{{{}}}}}"#, tools.join(","), messages.join(","))
 }
 
-fn chain(messages: usize) -> Chain {
+fn chain(messages: usize) -> LocaleChain {
     let [en, de] = ["en", "de"].map(|tag| Tag::parse(tag).unwrap());
-    let (locale, findings) = Locale::read(de.clone(), file(messages).as_bytes()).unwrap();
+    let (locale, findings) = CompiledLocale::read(de.clone(), file(messages).as_bytes()).unwrap();
     assert!(findings.is_empty());
     let formatters = mcp_attune_format::formatters(&en);
-    Chain::new(&de, [Arc::new(locale)], &formatters, formatters.format([&de], TimeZone::UTC))
+    LocaleChain::new(&de, [Arc::new(locale)], &formatters, formatters.for_locales([&de], TimeZone::UTC))
 }
 
 fn listings(c: &mut Criterion) {
     let (listing, chain, en) = (listing(), chain(10), Tag::parse("en").unwrap());
-    let asked = Asked::new("tools/list");
-    let how = |model| How {
+    let asked = RequestSubject::new("tools/list");
+    let how = |model| LocalizeOptions {
         asked: &asked,
         chain: Some(&chain),
-        translate: Translate { display: true, model, logs: false },
+        translate: TranslationScope { display: true, model, logs: false },
         default: Some(&en),
         spoken: None,
     };
@@ -85,7 +85,7 @@ fn messages(c: &mut Criterion) {
     let fits = "Step 4321: fetched 1,200 of 5,000 rows for job 4321";
     let noun = ["pages", "rows", "files", "seats", "trains", "records", "hits"][4321 % 7];
     let fits = fits.replace("rows", noun);
-    assert_eq!(chain.live(&fits).unwrap(), "Schritt 4321: 1.200 von 5.000 geladen");
+    assert_eq!(chain.translate_text(&fits).unwrap(), "Schritt 4321: 1.200 von 5.000 geladen");
     let (fails, other) =
         (fits.replace("job", "jo"), "Everything is in order, and nothing more is to be said of it.");
     for (name, text, found) in [
@@ -93,17 +93,17 @@ fn messages(c: &mut Criterion) {
         ("nearly fits", &fails, false),
         ("is another text", other, false),
     ] {
-        assert_eq!(chain.live(text).is_some(), found);
-        group.bench_function(name, |b| b.iter(|| chain.live(black_box(text))));
+        assert_eq!(chain.translate_text(text).is_some(), found);
+        group.bench_function(name, |b| b.iter(|| chain.translate_text(black_box(text))));
     }
-    let (locale, _) = Locale::read(Tag::parse("de").unwrap(), file(MESSAGES).as_bytes()).unwrap();
-    group.bench_function("found", |b| b.iter(|| locale.messages().fits(black_box(&fits))));
+    let (locale, _) = CompiledLocale::read(Tag::parse("de").unwrap(), file(MESSAGES).as_bytes()).unwrap();
+    group.bench_function("found", |b| b.iter(|| locale.messages().matches_source(black_box(&fits))));
     group.finish();
     let mut group = c.benchmark_group("a locale file");
     group.sample_size(20);
     let (file, tag) = (file(1000), Tag::parse("de").unwrap());
     group.bench_function(format!("of {} KB read", file.len() / 1000), |b| {
-        b.iter(|| Locale::read(tag.clone(), black_box(file.as_bytes())).unwrap());
+        b.iter(|| CompiledLocale::read(tag.clone(), black_box(file.as_bytes())).unwrap());
     });
     group.finish();
 }

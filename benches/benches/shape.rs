@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::tz::TimeZone;
-use mcp_attune::features::{Verbosity, Wanted};
-use mcp_attune::format::Format;
+use mcp_attune::features::{FeaturePreferences, Verbosity};
+use mcp_attune::format::ValueFormatter;
 use mcp_attune::language::Tag;
-use mcp_attune::localize::Asked;
-use mcp_attune::shaping::Request;
+use mcp_attune::localize::RequestSubject;
+use mcp_attune::shaping::ShapeRequest;
 use mcp_attune::task::TaskTools;
-use mcp_attune_shape::render::{OwnWords, Rendering, compact, markdown, text};
-use mcp_attune_shape::{Output, Schema, Shape};
-use mcp_attune_wire::json::Quoted;
+use mcp_attune_shape::render::{DefaultLabels, RenderOptions, compact, markdown, text};
+use mcp_attune_shape::{CompiledSchema, ResultSchema, ShapePlan};
+use mcp_attune_wire::json::JsonQuoted;
 use mcp_attune_wire::message::Message;
 use serde_json::Value;
 
@@ -70,20 +70,20 @@ fn main() {
         return;
     }
     let swiss = mcp_attune_format::formatters(&Tag::parse("de-CH").unwrap())
-        .format([], TimeZone::get("Europe/Zurich").unwrap());
-    let output = Output::read(SCHEMA).unwrap();
+        .for_locales([], TimeZone::get("Europe/Zurich").unwrap());
+    let output = CompiledSchema::read(SCHEMA).unwrap();
     println!("| data | bytes | made | serde_json | ratio |\n|---|---:|---:|---:|---:|");
     for (shape, make) in [("table", table as fn(usize) -> String), ("records", records)] {
         for kib in [4, 256] {
             let data = make(kib * 1024);
             let message = Message::parse(data.as_bytes()).unwrap();
-            let how = Rendering {
-                output: Some(output.part()),
+            let how = RenderOptions {
+                output: Some(output.root()),
                 values: &swiss,
                 verbosity: Verbosity::Standard,
                 low_priority: &[],
-                labels: &OwnWords("de-CH"),
-                room: Rendering::ROOM,
+                labels: &DefaultLabels("de-CH"),
+                room: RenderOptions::MAX_PAGE_BYTES,
             };
             let pages: [(&str, &dyn Fn()); 3] = [
                 ("as Markdown", &|| drop(black_box(markdown(black_box(message.body()), &how)))),
@@ -108,7 +108,7 @@ fn main() {
             // Whole answers, in which the data come twice, as servers send them.
             let answer = format!(
                 r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":{}}}],"structuredContent":{data}}}}}"#,
-                Quoted(&data)
+                JsonQuoted(&data)
             );
             let whole = || drop(black_box(serde_json::from_str::<Value>(black_box(&answer)).unwrap()));
             for (kind, tags) in
@@ -134,18 +134,18 @@ fn main() {
 }
 
 /// What becomes of the answer to a call for a caller with these tags.
-fn shape_of(tags: &[&str], values: &Format) -> Option<Shape> {
-    let request = Request {
-        asked: Asked::new("tools/call"),
+fn shape_of(tags: &[&str], values: &ValueFormatter) -> Option<ShapePlan> {
+    let request = ShapeRequest {
+        asked: RequestSubject::new("tools/call"),
         arguments: None,
         modern: true,
         about_tasks: false,
         tasks: TaskTools::default(),
     };
-    let wanted = Wanted::read(tags.iter().copied());
+    let wanted = FeaturePreferences::read(tags.iter().copied());
     let values = || values.clone();
-    let shape = Shape::new(request, wanted, Arc::default(), values, jiff::Timestamp::UNIX_EPOCH);
-    shape.map(|shape| shape.with_schema(Schema::None))
+    let shape = ShapePlan::new(request, wanted, Arc::default(), values, jiff::Timestamp::UNIX_EPOCH);
+    shape.map(|shape| shape.with_schema(ResultSchema::None))
 }
 
 /// The median time of one round of each, in nanoseconds, measured in turn.

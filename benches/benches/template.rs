@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mcp_attune::features::Wanted;
+use mcp_attune::features::FeaturePreferences;
 use mcp_attune::language::Tag;
-use mcp_attune_shape::template::{Scene, Template};
+use mcp_attune_shape::template::{Template, TemplateContext};
 use mcp_attune_wire::message::Message;
 
 /// How often both are done before their times are compared.
@@ -42,10 +42,10 @@ const FORMATTED: &str = "# {{ location }}\n\n{{ updated | datetime }}\n\n| at | 
 fn templates(c: &mut Criterion) {
     let text = result();
     let data = Message::parse(text.as_bytes()).unwrap();
-    let wanted = Wanted::read(["human"]);
+    let wanted = FeaturePreferences::read(["human"]);
     let zone = TimeZone::get("Europe/Zurich").unwrap();
-    let values = mcp_attune_format::english().format([&Tag::parse("de-CH").unwrap()], zone);
-    let scene = Scene::new(data.body(), &wanted, &values, Timestamp::UNIX_EPOCH);
+    let values = mcp_attune_format::english().for_locales([&Tag::parse("de-CH").unwrap()], zone);
+    let scene = TemplateContext::new(data.body(), &wanted, &values, Timestamp::UNIX_EPOCH);
     let [plain, formatted] = [PLAIN, FORMATTED].map(|source| Template::compile("md", source).unwrap());
     let mut group = c.benchmark_group(format!("a result of {} bytes", text.len()));
     group.bench_function("read by serde_json", |b| {

@@ -7,20 +7,20 @@ use std::time::Duration;
 use criterion::{Criterion, criterion_group, criterion_main};
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
-use mcp_attune::when::{Language, Now, When};
+use mcp_attune::when::{ExpressionLanguage, ReferenceTime, When};
 
-const EXPRESSIONS: [(&str, Language); 7] = [
-    ("today", Language::English),
-    ("last week", Language::English),
-    ("last 30 days", Language::English),
-    ("2026-10-01..2026-12-31", Language::English),
-    ("in den letzten sieben Tagen", Language::German),
-    ("last week", Language::German),
-    ("過去3か月間", Language::Japanese),
+const EXPRESSIONS: [(&str, ExpressionLanguage); 7] = [
+    ("today", ExpressionLanguage::English),
+    ("last week", ExpressionLanguage::English),
+    ("last 30 days", ExpressionLanguage::English),
+    ("2026-10-01..2026-12-31", ExpressionLanguage::English),
+    ("in den letzten sieben Tagen", ExpressionLanguage::German),
+    ("last week", ExpressionLanguage::German),
+    ("過去3か月間", ExpressionLanguage::Japanese),
 ];
 
 fn resolve(c: &mut Criterion) {
-    let now = Now {
+    let now = ReferenceTime {
         instant: "2026-11-12T14:23:00+01:00".parse().unwrap(),
         zone: TimeZone::get("Europe/Zurich").unwrap(),
         first_day: Weekday::Monday,
@@ -32,12 +32,12 @@ fn resolve(c: &mut Criterion) {
         });
     }
     group.bench_function("last week (English), read before", |b| {
-        let when = When::parse("last week", Language::English).unwrap();
+        let when = When::parse("last week", ExpressionLanguage::English).unwrap();
         b.iter(|| black_box(&when).resolve(black_box(&now)).unwrap());
     });
     group.bench_function("what is no expression (German)", |b| {
         let text = "am letzten Wochenende bis morgen Abend to whatever";
-        b.iter(|| When::parse(black_box(text), Language::German).unwrap_err());
+        b.iter(|| When::parse(black_box(text), ExpressionLanguage::German).unwrap_err());
     });
     group.finish();
 }

@@ -5,8 +5,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use mcp_attune_wire::agree::{self, Agree, Policy};
-use mcp_attune_wire::header::Headers;
+use mcp_attune_wire::agree::{self, HeaderAgreement, HeaderPolicy};
+use mcp_attune_wire::header::MirroredHeaders;
 use mcp_attune_wire::message::Message;
 
 fn read(c: &mut Criterion) {
@@ -31,16 +31,17 @@ fn agree(c: &mut Criterion) {
     let body = benches::rows(1024);
     let message = Message::parse(&body).unwrap();
     let declared = benches::declared();
-    let policy = Policy::default();
+    let policy = HeaderPolicy::default();
     let mut group = c.benchmark_group("agree");
     for (name, declared) in [("standard headers", None), ("and three arguments", Some(&declared))] {
         group.bench_function(name, |b| {
             b.iter(|| {
-                let headers = Headers::new(black_box(benches::HEADERS));
-                let Ok(Agree::NeedsSchema(open)) = agree::begin(&headers, message.clone(), &policy) else {
+                let headers = MirroredHeaders::new(black_box(benches::HEADERS));
+                let Ok(HeaderAgreement::NeedsSchema(open)) = agree::begin(&headers, message.clone(), &policy)
+                else {
                     unreachable!("the call has arguments")
                 };
-                open.with(declared).unwrap()
+                open.finish_with_schema(declared).unwrap()
             });
         });
     }

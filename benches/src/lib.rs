@@ -1,7 +1,7 @@
 //! What is measured: the bodies, headers and preferences of the benchmarks, and serde_json's reading to compare with.
 
 use mcp_attune::language::Languages;
-use mcp_attune_wire::schema::Declared;
+use mcp_attune_wire::schema::DeclaredHeaders;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -96,8 +96,8 @@ pub const SCHEMA: &[u8] = br#"{"type":"object","properties":{
 ///
 /// Never: the schema is valid.
 #[must_use]
-pub fn declared() -> Declared {
-    Declared::read(SCHEMA).expect("the schema is valid")
+pub fn declared() -> DeclaredHeaders {
+    DeclaredHeaders::read(SCHEMA).expect("the schema is valid")
 }
 
 /// Preferences of four ranges: a usual one, and the two that cost most, a tie that nearness breaks and no

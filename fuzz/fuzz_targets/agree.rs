@@ -3,12 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mcp_attune_wire::agree::{self, Agree, Agreed, Policy, Refusal, Refused};
-use mcp_attune_wire::header::Headers;
+use mcp_attune_wire::agree::{
+    self, Agreed, HeaderAgreement, HeaderPolicy, MessageRefusal, MessageRefusalReason,
+};
+use mcp_attune_wire::header::MirroredHeaders;
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::mirror;
 use mcp_attune_wire::reply::Reply;
-use mcp_attune_wire::schema::Declared;
+use mcp_attune_wire::schema::DeclaredHeaders;
 
 fuzz_target!(|input: &[u8]| {
     let mut lines = input.split(|byte| *byte == b'\n');
@@ -32,12 +34,12 @@ fuzz_target!(|input: &[u8]| {
             return;
         }
     };
-    let declared = Declared::read(schema).ok();
+    let declared = DeclaredHeaders::read(schema).ok();
     for strict in [false, true] {
-        let mut policy = Policy::default();
+        let mut policy = HeaderPolicy::default();
         policy.strict = strict;
         if let Err(refusal) =
-            judge(&Headers::new(headers.iter().copied()), message.clone(), declared.as_ref(), &policy)
+            judge(&MirroredHeaders::new(headers.iter().copied()), message.clone(), declared.as_ref(), &policy)
         {
             let reply = Reply::from(&refusal);
             // An id with half a surrogate pair is told as it was written; serde_json cannot read it back.
@@ -47,23 +49,23 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     let sent = mirror::headers(&message, declared.as_ref());
-    let sent = Headers::new(sent.iter().map(|(name, value)| (*name, value.as_bytes())));
-    let policy = Policy::default();
+    let sent = MirroredHeaders::new(sent.iter().map(|(name, value)| (*name, value.as_bytes())));
+    let policy = HeaderPolicy::default();
     if let Err(refusal) = judge(&sent, message, declared.as_ref(), &policy) {
         // Half a surrogate pair in the name or the version travels in no header.
         let half = body.windows(2).any(|pair| pair == b"\\u");
-        assert!(half || !matches!(refusal.refused, Refused::Mismatch(_)), "{refusal}");
+        assert!(half || !matches!(refusal.refused, MessageRefusalReason::Mismatch(_)), "{refusal}");
     }
 });
 
 fn judge<'a>(
-    headers: &Headers<'a>,
+    headers: &MirroredHeaders<'a>,
     message: Message<'a>,
-    declared: Option<&Declared>,
-    policy: &Policy,
-) -> Result<Agreed<'a>, Refusal> {
+    declared: Option<&DeclaredHeaders>,
+    policy: &HeaderPolicy,
+) -> Result<Agreed<'a>, MessageRefusal> {
     match agree::begin(headers, message, policy)? {
-        Agree::Done(agreed) => Ok(agreed),
-        Agree::NeedsSchema(open) => open.with(declared),
+        HeaderAgreement::Done(agreed) => Ok(agreed),
+        HeaderAgreement::NeedsSchema(open) => open.finish_with_schema(declared),
     }
 }

@@ -7,15 +7,16 @@ use libfuzzer_sys::fuzz_target;
 use mcp_attune::caller::Caller;
 use mcp_attune::language::Languages;
 use mcp_attune::plan::{Offer, Plan, negotiate};
-use mcp_attune_wire::agree::{self, Agree, Policy};
-use mcp_attune_wire::header::Headers;
+use mcp_attune_wire::agree::{self, HeaderAgreement, HeaderPolicy};
+use mcp_attune_wire::header::MirroredHeaders;
 use mcp_attune_wire::message::Message;
 use serde_json::Value;
 
 static PLAN: LazyLock<Plan> = LazyLock::new(|| {
     let body = br#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"_meta":{"io.modelcontextprotocol/acceptLanguage":"de"}}}"#;
-    let policy = Policy::default();
-    let Ok(Agree::Done(agreed)) = agree::begin(&Headers::default(), Message::parse(body).unwrap(), &policy)
+    let policy = HeaderPolicy::default();
+    let Ok(HeaderAgreement::Done(agreed)) =
+        agree::begin(&MirroredHeaders::default(), Message::parse(body).unwrap(), &policy)
     else {
         unreachable!()
     };

@@ -15,8 +15,8 @@ fn fit(said: &str, hint: &str) {
 }
 
 fuzz_target!(|bytes: &[u8]| {
-    let opened = Bundle::of(bytes);
-    let again = Bundle::of(bytes);
+    let opened = Bundle::from_archive(bytes);
+    let again = Bundle::from_archive(bytes);
     let bundle = match (opened, again) {
         (Ok(bundle), Ok(again)) => {
             assert_eq!(bundle.names(), again.names());

@@ -9,28 +9,30 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use mcp_attune::bind::{Binding, Bindings, Fills, Part, Source, Written};
+use mcp_attune::bind::{ArgumentFill, Binding, Bindings, BoundContextPart, InstantNotation, IntervalEdge};
 use mcp_attune::caller::Caller;
-use mcp_attune::context::Precision;
-use mcp_attune_wire::agree::{self, Policy};
-use mcp_attune_wire::json::Type;
+use mcp_attune::context::CoordinatePrecision;
+use mcp_attune_wire::agree::{self, HeaderPolicy};
+use mcp_attune_wire::json::JsonKind;
 use mcp_attune_wire::message::Message;
 
 static BINDINGS: LazyLock<Bindings> = LazyLock::new(|| {
-    let context = |from, hide| Binding { fills: Fills::Context { from, default: None }, hide };
-    let end =
-        |part, written, hide| Binding { fills: Fills::Interval { named: "p".into(), part, written }, hide };
+    let context = |from, hide| Binding { fills: ArgumentFill::Context { from, default: None }, hide };
+    let end = |part, written, hide| Binding {
+        fills: ArgumentFill::Interval { named: "p".into(), part, written },
+        hide,
+    };
     let bound = [
-        ("tz", context(Source::Timezone, true)),
-        ("now", context(Source::Now(Written::DateTime), false)),
-        ("c", context(Source::Country, false)),
-        ("lat", context(Source::Latitude, true)),
-        ("a", end(Part::Start, Written::Date, true)),
-        ("b", end(Part::After, Written::Unix, false)),
-        ("d", end(Part::Last, Written::Utc, false)),
+        ("tz", context(BoundContextPart::Timezone, true)),
+        ("now", context(BoundContextPart::Now(InstantNotation::DateTime), false)),
+        ("c", context(BoundContextPart::Country, false)),
+        ("lat", context(BoundContextPart::Latitude, true)),
+        ("a", end(IntervalEdge::Start, InstantNotation::Date, true)),
+        ("b", end(IntervalEdge::After, InstantNotation::Unix, false)),
+        ("d", end(IntervalEdge::Last, InstantNotation::Utc, false)),
     ];
     let bound: BTreeMap<_, _> = bound.into_iter().map(|(name, binding)| (name.to_owned(), binding)).collect();
-    Bindings::new(BTreeMap::from([("t".to_owned(), bound)]), Precision::Coarse)
+    Bindings::new(BTreeMap::from([("t".to_owned(), bound)]), CoordinatePrecision::Coarse)
 });
 
 fuzz_target!(|input: &str| {
@@ -38,7 +40,7 @@ fuzz_target!(|input: &str| {
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","arguments":{input}}},"clientContext":{{"timezone":"Europe/Zurich"}}}}"#
     );
     if let Ok(message) = Message::parse(call.as_bytes())
-        && let Ok(agreed) = agree::without_headers(message, &Policy::default())
+        && let Ok(agreed) = agree::check_without_headers(message, &HeaderPolicy::default())
         && let Ok(filled) = BINDINGS.fill(agreed.message(), &Caller::read(&agreed), Timestamp::UNIX_EPOCH)
     {
         let onward = agreed.message().splice(&filled.edits()).expect("edits keep apart");
@@ -50,7 +52,7 @@ fuzz_target!(|input: &str| {
     let answer =
         format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"t","inputSchema":{input}}}]}}}}"#);
     let Ok(answer) = Message::parse(answer.as_bytes()) else { return };
-    let edits = BINDINGS.show(&answer);
+    let edits = BINDINGS.edits_for_listing(&answer);
     let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();
     let shown = answer.splice(&edits).expect("edits keep apart");
     let shown = Message::parse(shown.as_bytes()).expect("what is shown can be read");
@@ -59,7 +61,7 @@ fuzz_target!(|input: &str| {
     for tool in tools.into_iter().flat_map(|tools| tools.elements()) {
         let bound = tool.member("name").and_then(|name| name.text()).is_some_and(|name| name.is("t"));
         let properties = tool.member("inputSchema").and_then(|schema| schema.member("properties"));
-        if let Some(properties) = properties.filter(|value| bound && value.kind() == Type::Object) {
+        if let Some(properties) = properties.filter(|value| bound && value.kind() == JsonKind::Object) {
             assert!(properties.member("tz").is_none() && properties.member("p").is_some());
         }
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use libfuzzer_sys::fuzz_target;
-use mcp_attune::features::Wanted;
+use mcp_attune::features::FeaturePreferences;
 use mcp_attune::language::Tag;
-use mcp_attune::shaping::Request;
-use mcp_attune_shape::{Content, Schema, Shape};
-use mcp_attune_wire::json::Quoted;
+use mcp_attune::shaping::ShapeRequest;
+use mcp_attune_shape::{OperatorContent, ResultSchema, ShapePlan};
+use mcp_attune_wire::json::JsonQuoted;
 use mcp_attune_wire::message::Message;
 use pulldown_cmark::{Event, Options, Parser, Tag as Part};
 
@@ -30,17 +30,22 @@ fuzz_target!(|document: &str| {
 /// The text of the resource as the caller gets it; None where the answer stays as it came.
 fn written(document: &str, kind: &str, format: &str) -> Option<String> {
     let request = Message::parse(REQUEST.as_bytes()).expect("a message");
-    let content = Content::default();
-    let request = Request::of(&request, true, &content);
+    let content = OperatorContent::default();
+    let request = ShapeRequest::of(&request, true, &content);
     let values =
-        || mcp_attune_format::formatters(&Tag::parse("en").expect("a tag")).format([], TimeZone::UTC);
-    let shape =
-        Shape::new(request, Wanted::read([format]), Arc::new(content), values, Timestamp::UNIX_EPOCH)?;
+        || mcp_attune_format::formatters(&Tag::parse("en").expect("a tag")).for_locales([], TimeZone::UTC);
+    let shape = ShapePlan::new(
+        request,
+        FeaturePreferences::read([format]),
+        Arc::new(content),
+        values,
+        Timestamp::UNIX_EPOCH,
+    )?;
     let answer = format!(
         r#"{{"jsonrpc":"2.0","id":1,"result":{{"contents":[{{"uri":"doc://a","mimeType":"{kind}","text":{}}}]}}}}"#,
-        Quoted(document)
+        JsonQuoted(document)
     );
-    let shaped = shape.with_schema(Schema::None).adapt(answer.as_bytes(), None)?;
+    let shaped = shape.with_schema(ResultSchema::None).adapt(answer.as_bytes(), None)?;
     let message = Message::parse(shaped.text.as_bytes()).expect("an answer stays a message");
     let contents = message.member("result")?.member("contents")?.elements().next()?;
     contents.member("text")?.text()?.decode().map(Into::into)

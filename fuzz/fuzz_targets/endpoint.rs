@@ -1,16 +1,16 @@
-//! Other spellings of a path: what is canonical has no more to undo, and whatever is written, finding out ends.
+//! Other spellings of a path: what is canonical_path has no more to undo, and whatever is written, finding out ends.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mcp_attune_wire::endpoint::{canonical, is_alias};
+use mcp_attune_wire::endpoint::{canonical_path, is_alias};
 
 fuzz_target!(|path: &str| {
-    let canonical = canonical(path);
-    assert!(canonical.is_empty() || canonical.starts_with('/'));
-    assert!(canonical.split('/').skip(1).all(|segment| !["", ".", ".."].contains(&segment)));
+    let canonical_path = canonical_path(path);
+    assert!(canonical_path.is_empty() || canonical_path.starts_with('/'));
+    assert!(canonical_path.split('/').skip(1).all(|segment| !["", ".", ".."].contains(&segment)));
     assert!(
-        !canonical.contains(['\\', ';', '?', '#', ' '])
-            && !canonical.chars().any(|char| char.is_ascii_uppercase())
+        !canonical_path.contains(['\\', ';', '?', '#', ' '])
+            && !canonical_path.chars().any(|char| char.is_ascii_uppercase())
     );
     assert!(!is_alias(path, path));
     let shouted = path.to_ascii_uppercase();

@@ -8,18 +8,21 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use mcp_attune::bind::{Binding, Bindings, Fills, Part, Source, Written};
-use mcp_attune::catalog::Carried;
-use mcp_attune::context::Precision;
-use mcp_attune::exchange::listing::{Interest, Listing, Page};
-use mcp_attune::exchange::{Exchange, Keys, Known, Need, NoRandomness, Recency, Rules, Seal, Way};
+use mcp_attune::bind::{ArgumentFill, Binding, Bindings, BoundContextPart, InstantNotation, IntervalEdge};
+use mcp_attune::catalog::EmbeddedLocales;
+use mcp_attune::context::CoordinatePrecision;
+use mcp_attune::exchange::listing::{ListingReadOptions, ToolIndex, ToolListingPage};
+use mcp_attune::exchange::{
+    AnswerBodyMode, Exchange, ExchangeSettings, IdSeal, ListingAvailability, ListingRecency, Need,
+    NoRandomness, SealKeys,
+};
 use mcp_attune::language::Tag;
-use mcp_attune::localize::Translate;
+use mcp_attune::localize::TranslationScope;
 use mcp_attune::plan::Offer;
-use mcp_attune::session::Features;
-use mcp_attune::shaping::Effort;
-use mcp_attune_shape::Content;
-use mcp_attune_wire::agree::Policy;
+use mcp_attune::session::ClientFeatures;
+use mcp_attune::shaping::AdaptEffort;
+use mcp_attune_shape::OperatorContent;
+use mcp_attune_wire::agree::HeaderPolicy;
 use mcp_attune_wire::message::Message;
 
 const GERMAN: &str = r#"{"server":{"title":"Wetter"},"tools":{"t":{"title":"Wetter","description":"Das Wetter."}},"messages":{"a":{"source":"cold","text":"kalt"}}}"#;
@@ -27,26 +30,33 @@ const TOOLS: &str = r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"t","i
 
 /// A server that does all there is to do.
 static OFFER: LazyLock<Offer> = LazyLock::new(|| {
-    let zone = Binding { fills: Fills::Context { from: Source::Timezone, default: None }, hide: true };
-    let day = Fills::Interval { named: "when".into(), part: Part::Start, written: Written::Date };
+    let zone = Binding {
+        fills: ArgumentFill::Context { from: BoundContextPart::Timezone, default: None },
+        hide: true,
+    };
+    let day = ArgumentFill::Interval {
+        named: "when".into(),
+        part: IntervalEdge::Start,
+        written: InstantNotation::Date,
+    };
     let arguments = [("tz".to_owned(), zone), ("day".to_owned(), Binding { fills: day, hide: false })];
-    let bindings = Bindings::new([("t".to_owned(), arguments.into())].into(), Precision::default());
-    let files = Carried::new(Tag::parse("en").unwrap(), &[("de", GERMAN)]).unwrap();
+    let bindings = Bindings::new([("t".to_owned(), arguments.into())].into(), CoordinatePrecision::default());
+    let files = EmbeddedLocales::new(Tag::parse("en").unwrap(), &[("de", GERMAN)]).unwrap();
     Offer {
         library: Some(Arc::new(files)),
-        translate: Translate { display: true, model: true, logs: true },
+        translate: TranslationScope { display: true, model: true, logs: true },
         bindings: bindings.into(),
-        content: Some(Arc::new(Arc::new(Content::default()))),
+        content: Some(Arc::new(Arc::new(OperatorContent::default()))),
         ..Offer::default()
     }
 });
 static PLAIN: LazyLock<Offer> = LazyLock::new(Offer::default);
-static POLICY: LazyLock<Policy> = LazyLock::new(Policy::default);
-static SEAL: LazyLock<Seal> = LazyLock::new(|| Seal::new(Keys::new(&[7; 32], []), "mount", random));
-static LISTING: LazyLock<Arc<Listing>> = LazyLock::new(|| {
-    let interest = Interest { bindings: &OFFER.bindings, outputs: true };
-    let page = Page::read(&Message::parse(TOOLS.as_bytes()).unwrap(), interest, |_| {}).unwrap();
-    let mut listing = Listing::default();
+static POLICY: LazyLock<HeaderPolicy> = LazyLock::new(HeaderPolicy::default);
+static SEAL: LazyLock<IdSeal> = LazyLock::new(|| IdSeal::new(SealKeys::new(&[7; 32], []), "mount", random));
+static LISTING: LazyLock<Arc<ToolIndex>> = LazyLock::new(|| {
+    let interest = ListingReadOptions { bindings: &OFFER.bindings, outputs: true };
+    let page = ToolListingPage::read(&Message::parse(TOOLS.as_bytes()).unwrap(), interest, |_| {}).unwrap();
+    let mut listing = ToolIndex::default();
     listing.add(&page);
     Arc::new(listing)
 });
@@ -75,28 +85,35 @@ fuzz_target!(|input: &[u8]| {
 });
 
 fn exchange(offer: &Offer, headers: Option<&[(&str, &[u8])]>, body: &[u8], answers: &[&[u8]]) {
-    let content = offer.content.as_ref().map(|supply| supply.content());
+    let content = offer.content.as_ref().map(|supply| supply.current_shaper());
     let plain = content.is_none();
     let (seal, report_only) = ((!plain).then_some(&*SEAL), body.len() % 2 == 1);
-    let rules =
-        Rules { policy: &POLICY, report_only, refuse_unknown: false, offer, content, seal, tasks: None };
-    let begun = Exchange::begin(rules, headers, body, Features::default(), Timestamp::UNIX_EPOCH);
+    let rules = ExchangeSettings {
+        policy: &POLICY,
+        report_only,
+        refuse_unknown: false,
+        offer,
+        content,
+        seal,
+        tasks: None,
+    };
+    let begun = Exchange::begin(rules, headers, body, ClientFeatures::default(), Timestamp::UNIX_EPOCH);
     let Ok(mut exchange) = begun else { return };
     for needs in 0.. {
         assert!(needs < 8, "it always comes to an end");
         match exchange.need() {
             Some(Need::Tool(name, recency)) => {
                 let known = match (recency, name.len() % 3) {
-                    (Recency::AtHand, 0) | (_, 1) => Known::Never,
-                    (_, 2) => Known::NotNow { declared_before: false },
-                    _ => Known::Listed(Arc::clone(&LISTING)),
+                    (ListingRecency::AtHand, 0) | (_, 1) => ListingAvailability::Never,
+                    (_, 2) => ListingAvailability::NotNow { declared_before: false },
+                    _ => ListingAvailability::Listed(Arc::clone(&LISTING)),
                 };
-                let Ok(known) = exchange.tool(known) else { return };
+                let Ok(known) = exchange.provide_tool(known) else { return };
                 exchange = known;
             }
             Some(Need::Locales(language)) => {
                 let locales = offer.library.as_ref().map(|library| library.load(language));
-                exchange.locales(locales.unwrap_or_default());
+                exchange.provide_locales(locales.unwrap_or_default());
             }
             None => break,
         }
@@ -106,9 +123,9 @@ fn exchange(offer: &Offer, headers: Option<&[(&str, &[u8])]>, body: &[u8], answe
         assert!(Message::parse(&outgoing.body).is_ok(), "what goes on is a message");
     }
     for media in [&b"application/json"[..], b"text/event-stream"] {
-        let (way, ..) = answering.answer(true, &[("content-type", media)][..]);
-        for answer in answers.iter().filter(|_| way != Way::Pass) {
-            let Some(message) = answering.adapt(answer, Effort::Full, |_| {}) else { continue };
+        let (way, ..) = answering.adapt_head(true, &[("content-type", media)][..]);
+        for answer in answers.iter().filter(|_| way != AnswerBodyMode::Pass) {
+            let Some(message) = answering.adapt(answer, AdaptEffort::Full, |_| {}) else { continue };
             assert!(!plain || message.changed.is_none(), "nothing was offered, so nothing changes");
             if let Some(changed) = &message.changed {
                 assert!(
@@ -116,7 +133,7 @@ fn exchange(offer: &Offer, headers: Option<&[(&str, &[u8])]>, body: &[u8], answe
                     "it stays a message"
                 );
             }
-            let _ = answering.held(&message, &[("vary", &b"origin"[..])][..]);
+            let _ = answering.adapt_held_head(&message, &[("vary", &b"origin"[..])][..]);
         }
     }
 }

@@ -6,7 +6,7 @@
 use bytes::{Bytes, BytesMut};
 use httparse::{EMPTY_HEADER, Request, Status};
 use libfuzzer_sys::fuzz_target;
-use mcp_attune_http1::{FramingChecker, HeadLimits, Misframed};
+use mcp_attune_http1::{FramingChecker, FramingError, HeadLimits};
 
 fuzz_target!(|input: &[u8]| {
     let Some((first, text)) = input.split_first() else { return };
@@ -18,7 +18,7 @@ fuzz_target!(|input: &[u8]| {
 });
 
 /// What is passed on of a connection, and which request is refused.
-fn check(text: &[u8], length: usize) -> (BytesMut, Option<(usize, Misframed)>) {
+fn check(text: &[u8], length: usize) -> (BytesMut, Option<(usize, FramingError)>) {
     let (mut checker, mut passed) = (FramingChecker::new(HeadLimits::default()), BytesMut::new());
     for piece in text.chunks(length) {
         let frames = checker.check(Bytes::copy_from_slice(piece), &mut passed);

@@ -8,10 +8,10 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::tz::TimeZone;
 use libfuzzer_sys::fuzz_target;
-use mcp_attune::catalog::{Chain, Locale, Sheet, coverage, mark};
+use mcp_attune::catalog::{CompiledLocale, LocaleChain, ParsedLocaleFile, coverage, mark_stale};
 use mcp_attune::format::Formatters;
 use mcp_attune::language::Tag;
-use mcp_attune::localize::{Asked, How, Translate, adapt};
+use mcp_attune::localize::{LocalizeOptions, RequestSubject, TranslationScope, adapt};
 use serde_json::Value;
 
 static TAGS: LazyLock<[Tag; 2]> = LazyLock::new(|| ["en", "de"].map(|tag| Tag::parse(tag).unwrap()));
@@ -23,17 +23,19 @@ fuzz_target!(|input: &str| {
         return;
     };
     let [en, de] = &*TAGS;
-    let Ok((locale, findings)) = Locale::read(de.clone(), file.as_bytes()) else { return };
+    let Ok((locale, findings)) = CompiledLocale::read(de.clone(), file.as_bytes()) else { return };
     for finding in &findings {
-        assert!(!finding.to_string().is_empty() && finding.place(file.as_bytes()).0 > 0);
+        assert!(!finding.to_string().is_empty() && finding.position(file.as_bytes()).0 > 0);
     }
-    let (sheet, _) = Sheet::read(file.as_bytes()).unwrap();
+    let (sheet, _) = ParsedLocaleFile::read(file.as_bytes()).unwrap();
     assert!(coverage(&sheet, &sheet).missing.is_empty());
-    assert_eq!(mark(file, &sheet, &sheet), file);
-    let chain = Chain::new(de, [Arc::new(locale)], &FORMATTERS, FORMATTERS.format([de], TimeZone::UTC));
-    let asked = Asked::new(method);
-    let translate = Translate { display: true, model: true, logs: true };
-    let how = How { asked: &asked, chain: Some(&chain), translate, default: Some(en), spoken: None };
+    assert_eq!(mark_stale(file, &sheet, &sheet), file);
+    let chain =
+        LocaleChain::new(de, [Arc::new(locale)], &FORMATTERS, FORMATTERS.for_locales([de], TimeZone::UTC));
+    let asked = RequestSubject::new(method);
+    let translate = TranslationScope { display: true, model: true, logs: true };
+    let how =
+        LocalizeOptions { asked: &asked, chain: Some(&chain), translate, default: Some(en), spoken: None };
     let adapted = adapt(message.as_bytes(), &how);
     let Ok(before) = serde_json::from_str::<Value>(message) else {
         // Half a surrogate pair, which serde_json does not read, and Attune lets pass.

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mcp_attune_wire::message::{Fault, Message};
+use mcp_attune_wire::message::{JsonFault, Message};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -14,7 +14,7 @@ fuzz_target!(|body: &[u8]| {
             compare(body, &message);
         }
         // Found later than serde_json's fault, or not a fault to it at all.
-        Err(error) if matches!(error.fault, Fault::RepeatedName | Fault::TooDeep) => {}
+        Err(error) if matches!(error.fault, JsonFault::RepeatedName | JsonFault::TooDeep) => {}
         Err(error) => assert!(theirs.is_err(), "serde_json reads what we refuse: {error}"),
     }
 });

@@ -8,32 +8,32 @@ use std::sync::LazyLock;
 use jiff::tz::TimeZone;
 use libfuzzer_sys::fuzz_target;
 use mcp_attune::features::Verbosity;
-use mcp_attune::format::Format;
+use mcp_attune::format::ValueFormatter;
 use mcp_attune::language::Tag;
-use mcp_attune_shape::Output;
-use mcp_attune_shape::render::{OwnWords, Rendering, compact, markdown, text};
+use mcp_attune_shape::CompiledSchema;
+use mcp_attune_shape::render::{DefaultLabels, RenderOptions, compact, markdown, text};
 use mcp_attune_wire::message::Message;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag as Part};
 
 const ROOM: usize = 4096;
 
-static FORMAT: LazyLock<Format> = LazyLock::new(|| {
+static FORMAT: LazyLock<ValueFormatter> = LazyLock::new(|| {
     let zone = TimeZone::get("Europe/Zurich").unwrap();
-    mcp_attune_format::formatters(&Tag::parse("de-CH").unwrap()).format([], zone)
+    mcp_attune_format::formatters(&Tag::parse("de-CH").unwrap()).for_locales([], zone)
 });
 
 fuzz_target!(|input: &str| {
     let (schema, data) = input.split_once("\n--\n").unwrap_or(("{}", input));
     let Ok(message) = Message::parse(data.as_bytes()) else { return };
-    let output = Output::read(schema);
+    let output = CompiledSchema::read(schema);
     let low_priority = ["b".to_owned()];
     for verbosity in Verbosity::ALL {
-        let how = Rendering {
-            output: output.as_ref().map(Output::part),
+        let how = RenderOptions {
+            output: output.as_ref().map(CompiledSchema::root),
             values: &FORMAT,
             verbosity,
             low_priority: &low_priority,
-            labels: &OwnWords("de"),
+            labels: &DefaultLabels("de"),
             room: ROOM,
         };
         let page = markdown(message.body(), &how).text;

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
 use mcp_attune_wire::message::Message;
-use mcp_attune_wire::schema::{Declared, Why};
+use mcp_attune_wire::schema::{DeclaredHeaders, HeaderDeclarationFault};
 use serde_json::Value;
 
 fuzz_target!(|schema: &[u8]| {
-    let ours = Declared::read(schema);
+    let ours = DeclaredHeaders::read(schema);
     // One reader decides what is readable: duplicate names and depth are its own fuzz target's work.
     if Message::parse(schema).is_err() {
-        assert!(matches!(ours.unwrap_err().why, Why::Unreadable(_)));
+        assert!(matches!(ours.unwrap_err().why, HeaderDeclarationFault::Unreadable(_)));
         return;
     }
     let Ok(tree) = serde_json::from_slice::<Value>(schema) else { return };
@@ -28,7 +28,7 @@ fuzz_target!(|schema: &[u8]| {
             let theirs: BTreeMap<String, Vec<String>> = found.into_iter().collect();
             assert_eq!(ours, theirs);
         }
-        Err(invalid) if matches!(invalid.why, Why::Repeated) => {
+        Err(invalid) if matches!(invalid.why, HeaderDeclarationFault::Repeated) => {
             let mut names: Vec<_> = found.into_iter().map(|(name, _)| name).collect();
             names.sort();
             assert!(names.windows(2).any(|pair| pair[0] == pair[1]));

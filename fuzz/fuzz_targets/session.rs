@@ -3,25 +3,25 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mcp_attune::session::{Event, Features, Session, Task};
+use mcp_attune::session::{ClientFeatures, EventIdPayload, SessionIdPayload, TaskIdPayload};
 use mcp_attune_wire::message::Message;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(session) = Session::decode(bytes) {
+    if let Ok(session) = SessionIdPayload::decode(bytes) {
         assert_eq!(session.encode(), bytes);
-        assert!(bytes.len() <= Session::MAX_LEN);
+        assert!(bytes.len() <= SessionIdPayload::MAX_LEN);
     }
-    if let Ok(event) = Event::decode(bytes) {
+    if let Ok(event) = EventIdPayload::decode(bytes) {
         assert_eq!(event.encode(), bytes);
-        assert!(bytes.len() <= Event::MAX_LEN);
+        assert!(bytes.len() <= EventIdPayload::MAX_LEN);
     }
-    if let Ok(task) = Task::decode(bytes) {
+    if let Ok(task) = TaskIdPayload::decode(bytes) {
         assert_eq!(task.encode(), bytes);
-        assert!(bytes.len() <= Task::MAX_LEN);
+        assert!(bytes.len() <= TaskIdPayload::MAX_LEN);
     }
     if let Ok(message) = Message::parse(bytes) {
-        let declared = Features::declared(&message);
-        let session = Session::new(None, declared.features).unwrap();
-        assert_eq!(Session::decode(&session.encode()), Ok(session));
+        let declared = ClientFeatures::from_initialize(&message);
+        let session = SessionIdPayload::new(None, declared.features).unwrap();
+        assert_eq!(SessionIdPayload::decode(&session.encode()), Ok(session));
     }
 });

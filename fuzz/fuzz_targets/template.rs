@@ -7,10 +7,10 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use libfuzzer_sys::fuzz_target;
-use mcp_attune::features::Wanted;
-use mcp_attune::format::Format;
+use mcp_attune::features::FeaturePreferences;
+use mcp_attune::format::ValueFormatter;
 use mcp_attune::language::Tag;
-use mcp_attune_shape::template::{Kind, MAX_OUTPUT, Scene, Template};
+use mcp_attune_shape::template::{MAX_OUTPUT, Template, TemplateContext, TemplateFormat};
 use mcp_attune_wire::message::Message;
 
 const FILTERS: &str = "number number(2) currency('CHF') percent percent(of=100) unit('kilometer') date date('full') time datetime \
@@ -37,9 +37,9 @@ static TEMPLATES: LazyLock<Vec<Template>> = LazyLock::new(|| {
     ["md", "txt", "json"].into_iter().flat_map(compiled).collect()
 });
 
-static VALUES: LazyLock<Vec<Format>> = LazyLock::new(|| {
+static VALUES: LazyLock<Vec<ValueFormatter>> = LazyLock::new(|| {
     let of = |(locale, zone)| {
-        mcp_attune_format::english().format([&Tag::parse(locale).unwrap()], TimeZone::get(zone).unwrap())
+        mcp_attune_format::english().for_locales([&Tag::parse(locale).unwrap()], TimeZone::get(zone).unwrap())
     };
     [
         ("en-US", "America/New_York"),
@@ -56,13 +56,13 @@ fuzz_target!(|input: (u8, i64, &[u8])| {
     let Ok(data) = Message::parse(text) else { return };
     let values = &VALUES[usize::from(locale) % VALUES.len()];
     let now = Timestamp::from_second(now).unwrap_or(Timestamp::MAX);
-    let wanted = Wanted::read(["agent", "x-a=1"]);
-    let scene = Scene::new(data.body(), &wanted, values, now);
+    let wanted = FeaturePreferences::read(["agent", "x-a=1"]);
+    let scene = TemplateContext::new(data.body(), &wanted, values, now);
     for template in TEMPLATES.iter() {
         let Ok(printed) = template.render(&scene) else { continue };
         assert!(printed.len() <= MAX_OUTPUT);
         match template.variant().kind() {
-            Kind::Json => assert!(Message::parse(printed.as_bytes()).is_ok(), "{printed}"),
+            TemplateFormat::Json => assert!(Message::parse(printed.as_bytes()).is_ok(), "{printed}"),
             // What is written as JSON has its controls in escapes, or above those that JSON escapes.
             _ if template.source().contains("tojson") => {}
             _ => assert!(

@@ -140,7 +140,7 @@ impl Data {
              // SPDX-License-Identifier: Unicode-3.0\n\n\
              //! CLDR's tables, sorted for binary search: aliases, parent locales, language matching, weeks.\n\n\
              use jiff::civil::Weekday;\n\n\
-             use super::subtag::{{Node, Regions, RegionRule, Subtag, n, s}};\n"
+             use super::subtag::{{LocaleNode, Regions, RegionRule, Subtag, n, s}};\n"
         );
         let single = self.aliases_of_languages(&mut out)?;
         self.aliases_of_parts(&mut out)?;
@@ -174,7 +174,7 @@ impl Data {
         table(
             out,
             "One subtag that is an old name, another name or a longer name of a language.",
-            "LANGUAGE_ALIASES: &[(Subtag, Node)]",
+            "LANGUAGE_ALIASES: &[(Subtag, LocaleNode)]",
             single.iter().map(|(old, new)| format!("(s({old:?}), {})", new.source())),
         )?;
         // `und-…` entries are about variants that lost their meaning; none of them names a language.
@@ -228,7 +228,7 @@ impl Data {
         table(
             out,
             "Parent locales, where leaving out the region does not give them.",
-            "PARENTS: &[(Node, Node)]",
+            "PARENTS: &[(LocaleNode, LocaleNode)]",
             rows.iter().map(|(child, parent)| format!("({}, {})", child.source(), parent.source())),
         )
     }
@@ -252,7 +252,7 @@ impl Data {
         table(
             out,
             "Regions that a language without a region stands for, where that is not the likely region.",
-            "DEFAULT_REGIONS: &[(Node, Subtag)]",
+            "DEFAULT_REGIONS: &[(LocaleNode, Subtag)]",
             rows.iter().map(|(short, region)| format!("({}, s({region:?}))", short.source())),
         )
     }
@@ -332,7 +332,7 @@ impl Data {
         table(
             out,
             "What it costs a reader of the first language and script to read the script of the second.",
-            "SCRIPT_DISTANCES: &[(Node, Node, u16)]",
+            "SCRIPT_DISTANCES: &[(LocaleNode, LocaleNode, u16)]",
             scripts.iter().map(|((desired, supported), distance)| {
                 format!("({}, {}, {distance})", desired.source(), supported.source())
             }),

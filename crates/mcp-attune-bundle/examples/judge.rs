@@ -6,27 +6,30 @@
 
 use std::io::{self, BufRead, BufWriter, Write};
 
-use mcp_attune_bundle::{Files, Inside, Level, NoPicture, Picture, Size, Thresholds, Unavailable, check};
+use mcp_attune_bundle::{
+    BundleFileError, BundleFileName, BundleFiles, BundleProblemLevel, BundleThresholds, PictureError,
+    PictureFacts, PixelSize, check,
+};
 use serde_json::{Value, json};
 
 struct Few;
 
-impl Files for Few {
+impl BundleFiles for Few {
     fn names(&self) -> Vec<String> {
         ["icon.png", "assets/icon.png", "notes.txt"].map(str::to_owned).into()
     }
 
-    fn read(&self, _: &Inside, _: usize) -> Result<Vec<u8>, Unavailable> {
-        Err(Unavailable::Missing)
+    fn read(&self, _: &BundleFileName, _: usize) -> Result<Vec<u8>, BundleFileError> {
+        Err(BundleFileError::Missing)
     }
 
-    fn picture(&self, name: &Inside) -> Result<Picture, NoPicture> {
+    fn picture(&self, name: &BundleFileName) -> Result<PictureFacts, PictureError> {
         match name.as_str() {
             "icon.png" | "assets/icon.png" => {
-                Ok(Picture::new(Size { width: 1, height: 1 }, true, 21.0, 21.0, 0))
+                Ok(PictureFacts::new(PixelSize { width: 1, height: 1 }, true, 21.0, 21.0, 0))
             }
-            "notes.txt" => Err(NoPicture::NotPng),
-            _ => Err(NoPicture::Missing),
+            "notes.txt" => Err(PictureError::NotPng),
+            _ => Err(PictureError::Missing),
         }
     }
 }
@@ -36,8 +39,9 @@ fn main() -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         let line: Value = serde_json::from_str(&line?)?;
         let text = line.get("text").and_then(Value::as_str).unwrap_or_default();
-        let report = check(text.as_bytes(), &Few, Thresholds::default());
-        let told = report.official.iter().find(|it| it.level == Level::Error).map(ToString::to_string);
+        let report = check(text.as_bytes(), &Few, BundleThresholds::default());
+        let told =
+            report.official.iter().find(|it| it.level == BundleProblemLevel::Error).map(ToString::to_string);
         writeln!(out, "{}", json!({"official": report.officially_valid, "told": told}))?;
     }
     out.flush()

@@ -2,11 +2,11 @@
 
 use core::fmt;
 
-use super::inside::Inside;
-use super::picture::{NoPicture, Picture};
+use super::file_name::BundleFileName;
+use super::picture::{PictureError, PictureFacts};
 
 /// The files of a bundle: in a folder, in an archive, in memory. The check asks for what it needs, and no more.
-pub trait Files {
+pub trait BundleFiles {
     /// The names of all files, with `/` between their parts, in any order.
     fn names(&self) -> Vec<String>;
 
@@ -14,18 +14,18 @@ pub trait Files {
     ///
     /// # Errors
     ///
-    /// [`Unavailable`] where there is none, or it has more bytes than asked for.
-    fn read(&self, name: &Inside, most: usize) -> Result<Vec<u8>, Unavailable>;
+    /// [`BundleFileError`] where there is none, or it has more bytes than asked for.
+    fn read(&self, name: &BundleFileName, most: usize) -> Result<Vec<u8>, BundleFileError>;
 
     /// What can be measured of a picture.
     ///
     /// # Errors
     ///
-    /// [`NoPicture`] where nothing can.
-    fn picture(&self, name: &Inside) -> Result<Picture, NoPicture>;
+    /// [`PictureError`] where nothing can.
+    fn picture(&self, name: &BundleFileName) -> Result<PictureFacts, PictureError>;
 
     /// Whether there is a file of this name.
-    fn has(&self, name: &Inside) -> bool {
+    fn has(&self, name: &BundleFileName) -> bool {
         self.names().iter().any(|it| it == name.as_str())
     }
 }
@@ -33,7 +33,7 @@ pub trait Files {
 /// Why a file of a bundle cannot be had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Unavailable {
+pub enum BundleFileError {
     /// There is none.
     Missing,
     /// It has more bytes than were asked for.
@@ -44,7 +44,7 @@ pub enum Unavailable {
     Unreadable,
 }
 
-impl fmt::Display for Unavailable {
+impl fmt::Display for BundleFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "there is no such file in the bundle",
@@ -55,7 +55,7 @@ impl fmt::Display for Unavailable {
     }
 }
 
-impl Unavailable {
+impl BundleFileError {
     /// What to do about it.
     #[must_use]
     pub fn hint(self) -> &'static str {
@@ -68,4 +68,4 @@ impl Unavailable {
     }
 }
 
-impl core::error::Error for Unavailable {}
+impl core::error::Error for BundleFileError {}

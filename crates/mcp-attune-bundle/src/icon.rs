@@ -5,21 +5,21 @@ use core::fmt;
 
 /// How many pixels a picture is wide and high.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Size {
+pub struct PixelSize {
     /// From left to right.
     pub width: u32,
     /// From top to bottom.
     pub height: u32,
 }
 
-impl Size {
+impl PixelSize {
     /// Reads `WIDTHxHEIGHT`.
     ///
     /// ```
-    /// use mcp_attune_bundle::Size;
+    /// use mcp_attune_bundle::PixelSize;
     ///
-    /// assert_eq!(Size::parse("16x32"), Some(Size { width: 16, height: 32 }));
-    /// assert_eq!(Size::parse("16 x 32"), None);
+    /// assert_eq!(PixelSize::parse("16x32"), Some(PixelSize { width: 16, height: 32 }));
+    /// assert_eq!(PixelSize::parse("16 x 32"), None);
     /// ```
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -42,7 +42,7 @@ impl Size {
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for PixelSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{}", self.width, self.height)
     }
@@ -51,16 +51,16 @@ impl fmt::Display for Size {
 /// One icon of a manifest.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub struct Icon {
+pub struct ManifestIcon {
     /// Where the picture is, as the manifest has it.
     pub src: Box<str>,
     /// How large it says that the picture is.
-    pub size: Option<Size>,
+    pub size: Option<PixelSize>,
     /// The theme that it is for.
     pub theme: Option<Box<str>>,
 }
 
-impl Icon {
+impl ManifestIcon {
     /// An icon with nothing said about it.
     #[must_use]
     pub fn new(src: &str) -> Self {
@@ -75,27 +75,31 @@ impl Icon {
 /// Rules: B6.
 ///
 /// ```
-/// use mcp_attune_bundle::{Manifest, choose};
+/// use mcp_attune_bundle::{Manifest, choose_icon};
 ///
 /// let manifest = Manifest::read(br#"{"icons": [{"src": "s.png", "size": "16x16", "theme": "light"},
 ///     {"src": "l.png", "size": "64x64", "theme": "light"}, {"src": "n.png", "size": "32x32"}]}"#).unwrap();
-/// let src = |theme, size| choose(&manifest.icons, theme, size).map(|icon| &*icon.src);
+/// let src = |theme, size| choose_icon(&manifest.icons, theme, size).map(|icon| &*icon.src);
 /// assert_eq!(src(Some("dark"), Some(24)), Some("n.png"));
 /// assert_eq!(src(Some("light"), Some(24)), Some("l.png"));
 /// assert_eq!(src(Some("light"), Some(128)), Some("l.png"));
 /// ```
 #[must_use]
-pub fn choose<'a>(icons: &'a [Icon], theme: Option<&str>, side: Option<u32>) -> Option<&'a Icon> {
-    let asked = |icon: &Icon| match (theme, &icon.theme) {
+pub fn choose_icon<'a>(
+    icons: &'a [ManifestIcon],
+    theme: Option<&str>,
+    side: Option<u32>,
+) -> Option<&'a ManifestIcon> {
+    let asked = |icon: &ManifestIcon| match (theme, &icon.theme) {
         (Some(theme), Some(own)) => own.eq_ignore_ascii_case(theme),
         (None, own) => own.is_none(),
         (Some(_), None) => false,
     };
-    let tiers: [&dyn Fn(&Icon) -> bool; 3] = [&asked, &|icon| icon.theme.is_none(), &|_| true];
+    let tiers: [&dyn Fn(&ManifestIcon) -> bool; 3] = [&asked, &|icon| icon.theme.is_none(), &|_| true];
     let tier = tiers.into_iter().find(|fits| icons.iter().any(fits))?;
     // The first of several that are as good.
     icons.iter().filter(|icon| tier(icon)).min_by_key(|icon| {
-        let area = icon.size.map_or(0, Size::area);
+        let area = icon.size.map_or(0, PixelSize::area);
         let large = side.is_some_and(|side| icon.size.is_some_and(|size| size.covers(side)));
         (!large, if large { area } else { 0 }, Reverse(area))
     })
@@ -105,15 +109,19 @@ pub fn choose<'a>(icons: &'a [Icon], theme: Option<&str>, side: Option<u32>) -> 
 mod tests {
     use super::*;
 
-    fn icon(src: &str) -> Icon {
+    fn icon(src: &str) -> ManifestIcon {
         let (size, theme) = src.split_once(' ').unwrap_or((src, ""));
         let theme = (!theme.is_empty()).then(|| theme.into());
-        Icon { src: src.into(), size: Size::parse(size), theme }
+        ManifestIcon { src: src.into(), size: PixelSize::parse(size), theme }
     }
 
     fn check(icons: &[&str], theme: Option<&str>, side: Option<u32>, expected: &str) {
-        let icons: Vec<Icon> = icons.iter().map(|src| icon(src)).collect();
-        assert_eq!(choose(&icons, theme, side).map(|icon| &*icon.src), Some(expected), "{theme:?} {side:?}");
+        let icons: Vec<ManifestIcon> = icons.iter().map(|src| icon(src)).collect();
+        assert_eq!(
+            choose_icon(&icons, theme, side).map(|icon| &*icon.src),
+            Some(expected),
+            "{theme:?} {side:?}"
+        );
     }
 
     #[test]
@@ -136,7 +144,7 @@ mod tests {
         check(&["100x10", "20x20"], None, Some(30), "100x10");
         check(&["unknown", "20x20"], None, Some(30), "20x20");
         check(&["unknown"], None, Some(30), "unknown");
-        assert_eq!(choose(&[], None, None), None);
-        assert_eq!(Size::parse("99999999999x1"), None);
+        assert_eq!(choose_icon(&[], None, None), None);
+        assert_eq!(PixelSize::parse("99999999999x1"), None);
     }
 }

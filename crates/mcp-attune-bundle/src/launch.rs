@@ -3,8 +3,8 @@
 use core::fmt;
 use std::collections::HashMap;
 
-use super::manifest::{Manifest, Override, Setting};
-use mcp_attune::near::shown;
+use super::manifest::{Manifest, PartialCommandLine, UserConfigSetting};
+use mcp_attune::suggestion::quote_name;
 
 /// A system that bundles run on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +40,7 @@ impl Platform {
 
 /// Where a bundle runs: what its variables stand for.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct BundleLaunchContext {
     /// The system.
     pub platform: Platform,
     /// `${__dirname}`: the folder of the bundle, absolute.
@@ -52,19 +52,19 @@ pub struct Place {
 /// A command, ready to be started in the bundle's folder.
 ///
 /// ```
-/// use mcp_attune_bundle::{Launch, Manifest, Place, Platform};
+/// use mcp_attune_bundle::{BundleLaunchCommand, Manifest, BundleLaunchContext, Platform};
 ///
 /// let manifest = Manifest::read(br#"{"server": {"type": "node", "entry_point": "i.js", "mcp_config":
 ///     {"command": "node", "args": ["${__dirname}/i.js", "${user_config.dirs}"], "env": {"KEY": "${user_config.key}"}}},
 ///     "user_config": {"dirs": {"type": "directory", "multiple": true}, "key": {"type": "string", "default": "none"}}}"#).unwrap();
-/// let place = Place { platform: Platform::Linux, directory: "/b".to_owned(), home: None };
-/// let launch = Launch::of(&manifest, &place, &[("dirs", "/one"), ("dirs", "/two")]).unwrap();
+/// let place = BundleLaunchContext { platform: Platform::Linux, directory: "/b".to_owned(), home: None };
+/// let launch = BundleLaunchCommand::from_manifest(&manifest, &place, &[("dirs", "/one"), ("dirs", "/two")]).unwrap();
 /// assert_eq!((&*launch.command, launch.args.join(" ")), ("node", "/b/i.js /one /two".to_owned()));
 /// assert_eq!(launch.env, [("KEY".to_owned(), "none".to_owned())]);
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Launch {
+pub struct BundleLaunchCommand {
     /// The program.
     pub command: String,
     /// Its arguments.
@@ -74,16 +74,16 @@ pub struct Launch {
 }
 
 /// Values may be secrets.
-impl fmt::Debug for Launch {
+impl fmt::Debug for BundleLaunchCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Launch").field("command", &self.command).finish_non_exhaustive()
+        f.debug_struct("BundleLaunchCommand").field("command", &self.command).finish_non_exhaustive()
     }
 }
 
 /// Why a bundle's server cannot be started.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Unready {
+pub enum BundleLaunchError {
     /// The manifest says not how.
     NoCommand,
     /// Something has to be set first.
@@ -122,32 +122,36 @@ pub enum Unready {
         /// Its name.
         name: Box<str>,
     },
-    /// More than [`Launch::LONGEST`] bytes.
+    /// More than [`BundleLaunchCommand::MAX_COMMAND_BYTES`] bytes.
     TooLong,
 }
 
-impl fmt::Display for Unready {
+impl fmt::Display for BundleLaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoCommand => f.write_str("the manifest does not say how its server is started"),
-            Self::Required { key, title } => write!(f, "the bundle needs {} ({})", shown(key), shown(title)),
+            Self::Required { key, title } => {
+                write!(f, "the bundle needs {} ({})", quote_name(key), quote_name(title))
+            }
             Self::UnknownSetting { key, known } if known.is_empty() => {
-                write!(f, "{} cannot be set: the bundle has no settings", shown(key))
+                write!(f, "{} cannot be set: the bundle has no settings", quote_name(key))
             }
             Self::UnknownSetting { key, known } => {
-                let known: Vec<String> = known.iter().map(|key| shown(key)).collect();
-                write!(f, "{} cannot be set; the bundle has {}", shown(key), known.join(", "))
+                let known: Vec<String> = known.iter().map(|key| quote_name(key)).collect();
+                write!(f, "{} cannot be set; the bundle has {}", quote_name(key), known.join(", "))
             }
-            Self::WrongSetting { key, kind } => write!(f, "{} is no {}", shown(key), shown(kind)),
+            Self::WrongSetting { key, kind } => write!(f, "{} is no {}", quote_name(key), quote_name(kind)),
             Self::OutOfRange { key } => {
-                write!(f, "{} is outside the range that the bundle allows", shown(key))
+                write!(f, "{} is outside the range that the bundle allows", quote_name(key))
             }
-            Self::Several { key } => write!(f, "{} is set several times, and can be one value", shown(key)),
+            Self::Several { key } => {
+                write!(f, "{} is set several times, and can be one value", quote_name(key))
+            }
             Self::UnknownVariable { name } => {
                 write!(
                     f,
                     "`mcp_config` has the variable ${{{}}}, and nothing stands for it here",
-                    shown(name)
+                    quote_name(name)
                 )
             }
             Self::TooLong => f.write_str("the command is longer than systems take"),
@@ -155,51 +159,55 @@ impl fmt::Display for Unready {
     }
 }
 
-impl core::error::Error for Unready {}
+impl core::error::Error for BundleLaunchError {}
 
-impl Launch {
+impl BundleLaunchCommand {
     /// The most bytes of the command, its arguments and what is added to its environment.
-    pub const LONGEST: usize = 1024 * 1024;
+    pub const MAX_COMMAND_BYTES: usize = 1024 * 1024;
 
     /// The command of a manifest, on this place and with what its user set; a setting of several values comes several times.
     ///
     /// # Errors
     ///
-    /// [`Unready`], the first of what is missing or wrong.
-    pub fn of(manifest: &Manifest, place: &Place, set: &[(&str, &str)]) -> Result<Self, Unready> {
-        let server = manifest.server.as_ref().ok_or(Unready::NoCommand)?;
+    /// [`BundleLaunchError`], the first of what is missing or wrong.
+    pub fn from_manifest(
+        manifest: &Manifest,
+        place: &BundleLaunchContext,
+        set: &[(&str, &str)],
+    ) -> Result<Self, BundleLaunchError> {
+        let server = manifest.server.as_ref().ok_or(BundleLaunchError::NoCommand)?;
         let values = values(&manifest.user_config, set)?;
-        let mut variables = Variables { place, values: &values, left: Self::LONGEST };
+        let mut variables = LaunchVariables { place, values: &values, left: Self::MAX_COMMAND_BYTES };
         let Some(config) = &server.mcp_config else {
             // A host runs these itself.
             let entry = server.entry_point.as_ref().filter(|_| server.kind.as_deref() == Some("uv"));
-            let entry = entry.ok_or(Unready::NoCommand)?.to_string();
+            let entry = entry.ok_or(BundleLaunchError::NoCommand)?.to_string();
             let args = ["run", "--directory", &place.directory, &entry].map(str::to_owned);
             return Ok(Self { command: "uv".to_owned(), args: args.into(), env: Vec::new() });
         };
         let own = config.platforms.iter().find(|(name, _)| **name == *place.platform.as_str());
         let own = own.map_or(&config.base, |(_, own)| own);
-        let pick = |part: fn(&Override) -> bool| if part(own) { own } else { &config.base };
+        let pick = |part: fn(&PartialCommandLine) -> bool| if part(own) { own } else { &config.base };
         let command = &pick(|it| it.command.is_some()).command;
         let args = &pick(|it| it.args.is_some()).args;
         let env = &pick(|it| it.env.is_some()).env;
         let mut launch = Self {
-            command: variables.one(command.as_deref().ok_or(Unready::NoCommand)?)?,
+            command: variables.expand_text(command.as_deref().ok_or(BundleLaunchError::NoCommand)?)?,
             args: Vec::new(),
             env: Vec::new(),
         };
         for argument in args.iter().flatten() {
-            launch.args.extend(variables.several(argument)?);
+            launch.args.extend(variables.expand_argument(argument)?);
         }
         for (name, value) in env.iter().flatten() {
-            launch.env.push((name.to_string(), variables.one(value)?));
+            launch.env.push((name.to_string(), variables.expand_text(value)?));
         }
         Ok(launch)
     }
 }
 
 /// What a setting is.
-struct Value<'a> {
+struct UserConfigValue<'a> {
     /// Whether it is what the manifest has, and variables in it stand for something.
     own: bool,
     /// None where it is not set, and need not be.
@@ -207,9 +215,9 @@ struct Value<'a> {
 }
 
 fn values<'a>(
-    settings: &'a [Setting],
+    settings: &'a [UserConfigSetting],
     set: &[(&'a str, &'a str)],
-) -> Result<HashMap<&'a str, Value<'a>>, Unready> {
+) -> Result<HashMap<&'a str, UserConfigValue<'a>>, BundleLaunchError> {
     let mut given: HashMap<&str, Vec<&str>> = HashMap::new();
     for (key, value) in set {
         given.entry(key).or_default().push(value);
@@ -223,14 +231,17 @@ fn values<'a>(
         None => Ok(values),
         Some(key) => {
             let known = settings.iter().take(20).map(|it| it.key.clone()).collect();
-            Err(Unready::UnknownSetting { key: (*key).into(), known })
+            Err(BundleLaunchError::UnknownSetting { key: (*key).into(), known })
         }
     }
 }
 
-fn value<'a>(setting: &'a Setting, given: Vec<&'a str>) -> Result<Value<'a>, Unready> {
+fn value<'a>(
+    setting: &'a UserConfigSetting,
+    given: Vec<&'a str>,
+) -> Result<UserConfigValue<'a>, BundleLaunchError> {
     let key = || setting.key.clone();
-    let wrong = |kind: &str| Unready::WrongSetting { key: key(), kind: kind.into() };
+    let wrong = |kind: &str| BundleLaunchError::WrongSetting { key: key(), kind: kind.into() };
     for text in &given {
         match setting.kind.as_deref() {
             Some("number") => {
@@ -238,7 +249,7 @@ fn value<'a>(setting: &'a Setting, given: Vec<&'a str>) -> Result<Value<'a>, Unr
                 let number = number.ok_or_else(|| wrong("number"))?;
                 if setting.min.is_some_and(|min| number < min) || setting.max.is_some_and(|max| number > max)
                 {
-                    return Err(Unready::OutOfRange { key: key() });
+                    return Err(BundleLaunchError::OutOfRange { key: key() });
                 }
             }
             Some("boolean") if !matches!(*text, "true" | "false") => return Err(wrong("boolean")),
@@ -246,7 +257,7 @@ fn value<'a>(setting: &'a Setting, given: Vec<&'a str>) -> Result<Value<'a>, Unr
         }
     }
     if given.len() > 1 && !setting.multiple {
-        return Err(Unready::Several { key: key() });
+        return Err(BundleLaunchError::Several { key: key() });
     }
     let default = setting.default.iter().flatten().map(|text| &**text).collect::<Vec<_>>();
     let missing = |texts: &[&str]| texts.iter().all(|text| text.is_empty());
@@ -254,53 +265,57 @@ fn value<'a>(setting: &'a Setting, given: Vec<&'a str>) -> Result<Value<'a>, Unr
     let texts = if own { default } else { given };
     if setting.required && missing(&texts) {
         let title = setting.title.clone().unwrap_or_else(key);
-        return Err(Unready::Required { key: key(), title });
+        return Err(BundleLaunchError::Required { key: key(), title });
     }
-    Ok(Value { own, texts })
+    Ok(UserConfigValue { own, texts })
 }
 
 /// What variables stand for, and how much may still be written.
-struct Variables<'a> {
-    place: &'a Place,
-    values: &'a HashMap<&'a str, Value<'a>>,
+struct LaunchVariables<'a> {
+    place: &'a BundleLaunchContext,
+    values: &'a HashMap<&'a str, UserConfigValue<'a>>,
     left: usize,
 }
 
-impl Variables<'_> {
+impl LaunchVariables<'_> {
     /// One argument, which may become several, or none where its setting is not set.
-    fn several(&mut self, text: &str) -> Result<Vec<String>, Unready> {
+    fn expand_argument(&mut self, text: &str) -> Result<Vec<String>, BundleLaunchError> {
         let alone = text.strip_prefix("${user_config.").and_then(|rest| rest.strip_suffix('}'));
         let Some(value) = alone.and_then(|key| self.values.get(key)) else {
-            return Ok(vec![self.one(text)?]);
+            return Ok(vec![self.expand_text(text)?]);
         };
-        value.texts.iter().map(|text| self.set(value, text)).collect()
+        value.texts.iter().map(|text| self.expand_value(value, text)).collect()
     }
 
     /// A text with its variables filled in.
-    fn one(&mut self, text: &str) -> Result<String, Unready> {
-        self.filled(text, |this, name| {
+    fn expand_text(&mut self, text: &str) -> Result<String, BundleLaunchError> {
+        self.expand_with(text, |this, name| {
             match name.strip_prefix("user_config.").and_then(|key| Some((key, this.values.get(key)?))) {
-                None => this.known(name),
+                None => this.host_variable(name),
                 Some((key, value)) => match value.texts.as_slice() {
                     // As it is in the environment of a program that has no such setting.
                     [] => Ok(String::new()),
-                    [text] => this.set(value, text),
-                    _ => Err(Unready::Several { key: key.into() }),
+                    [text] => this.expand_value(value, text),
+                    _ => Err(BundleLaunchError::Several { key: key.into() }),
                 },
             }
         })
     }
 
     /// A value that is set; what the manifest has by default may refer to the user's folders.
-    fn set(&mut self, value: &Value<'_>, text: &str) -> Result<String, Unready> {
-        if value.own { self.filled(text, Self::known) } else { self.filled(text, verbatim) }
+    fn expand_value(&mut self, value: &UserConfigValue<'_>, text: &str) -> Result<String, BundleLaunchError> {
+        if value.own {
+            self.expand_with(text, Self::host_variable)
+        } else {
+            self.expand_with(text, keep_variable)
+        }
     }
 
-    fn filled(
+    fn expand_with(
         &mut self,
         text: &str,
-        variable: fn(&mut Self, &str) -> Result<String, Unready>,
-    ) -> Result<String, Unready> {
+        variable: fn(&mut Self, &str) -> Result<String, BundleLaunchError>,
+    ) -> Result<String, BundleLaunchError> {
         let (mut out, mut rest) = (String::new(), text);
         while let Some((before, (name, after))) =
             rest.split_once("${").and_then(|(before, after)| Some((before, after.split_once('}')?)))
@@ -310,12 +325,12 @@ impl Variables<'_> {
             rest = after;
         }
         out.push_str(rest);
-        self.left = self.left.checked_sub(out.len() + 1).ok_or(Unready::TooLong)?;
+        self.left = self.left.checked_sub(out.len() + 1).ok_or(BundleLaunchError::TooLong)?;
         Ok(out)
     }
 
-    fn known(&mut self, name: &str) -> Result<String, Unready> {
-        let Place { platform, directory, home } = self.place;
+    fn host_variable(&mut self, name: &str) -> Result<String, BundleLaunchError> {
+        let BundleLaunchContext { platform, directory, home } = self.place;
         let below = |folder: &str| Some(format!("{}{}{folder}", home.as_ref()?, platform.separator()));
         let known = match name {
             "__dirname" => Some(directory.clone()),
@@ -326,12 +341,12 @@ impl Variables<'_> {
             "DOWNLOADS" => below("Downloads"),
             _ => None,
         };
-        known.ok_or_else(|| Unready::UnknownVariable { name: name.into() })
+        known.ok_or_else(|| BundleLaunchError::UnknownVariable { name: name.into() })
     }
 }
 
 /// What a user sets is no manifest's text: nothing in it stands for anything.
-fn verbatim(_: &mut Variables<'_>, name: &str) -> Result<String, Unready> {
+fn keep_variable(_: &mut LaunchVariables<'_>, name: &str) -> Result<String, BundleLaunchError> {
     Ok(format!("${{{name}}}"))
 }
 
@@ -349,10 +364,15 @@ mod tests {
           "n": {"type": "number", "default": 3, "min": 1, "max": 9},
           "unset": {"type": "string"}}}"#;
 
-    fn launch(text: &str, platform: Platform, set: &[(&str, &str)]) -> Result<Launch, Unready> {
+    fn launch(
+        text: &str,
+        platform: Platform,
+        set: &[(&str, &str)],
+    ) -> Result<BundleLaunchCommand, BundleLaunchError> {
         let manifest = Manifest::read(text.as_bytes()).unwrap();
-        let place = Place { platform, directory: "/b".to_owned(), home: Some("/home/u".to_owned()) };
-        Launch::of(&manifest, &place, set)
+        let place =
+            BundleLaunchContext { platform, directory: "/b".to_owned(), home: Some("/home/u".to_owned()) };
+        BundleLaunchCommand::from_manifest(&manifest, &place, set)
     }
 
     fn refused(set: &[(&str, &str)]) -> String {
@@ -407,6 +427,6 @@ mod tests {
         let text = format!(
             r#"{{"server": {{"mcp_config": {{"command": "c", "args": [{args}]}}}}, "user_config": {{"a": {{"default": "{long}"}}}}}}"#
         );
-        assert_eq!(launch(&text, Platform::Linux, &[]).unwrap_err(), Unready::TooLong);
+        assert_eq!(launch(&text, Platform::Linux, &[]).unwrap_err(), BundleLaunchError::TooLong);
     }
 }

@@ -4,25 +4,25 @@
 //!
 //! 1. [`Manifest::read`] takes the bytes of the manifest. What it has of the right kind is there as a type, and all else
 //!    stays in its text. Only what is no JSON object is refused.
-//! 2. [`Locales::among`] finds the locale files among the names in the bundle, by the manifest's `localization`.
-//! 3. [`Resolve`] says which locale file is needed next for a caller's locale, one after the other and no more than it takes, and
+//! 2. [`BundleLocales::find_among`] finds the locale files among the names in the bundle, by the manifest's `localization`.
+//! 3. [`ManifestResolver`] says which locale file is needed next for a caller's locale, one after the other and no more than it takes, and
 //!    puts their texts into the manifest field by field. It cannot fail: what no file has stays as the manifest says it.
-//! 4. [`choose`] picks an icon for a theme and a size.
+//! 4. [`choose_icon`] picks an icon for a theme and a size.
 //! 5. [`check`] judges all of it: by the official schemas, and by what else goes wrong.
-//! 6. [`Launch::of`] makes a command out of `mcp_config`, with its variables filled in.
+//! 6. [`BundleLaunchCommand::from_manifest`] makes a command out of `mcp_config`, with its variables filled in.
 //!
 //! Rules: B1–B8.
 //!
 //! ```
-//! use mcp_attune_bundle::{Locales, Manifest, Resolve};
+//! use mcp_attune_bundle::{BundleLocales, Manifest, ManifestResolver};
 //! use mcp_attune::language::Tag;
 //!
 //! let manifest = Manifest::read(br#"{"manifest_version": "0.3", "name": "weather", "description": "The weather",
 //!     "localization": {"resources": "texts/${locale}.json", "default_locale": "en-US"}}"#)?;
-//! let locales = Locales::among(&manifest, ["manifest.json", "texts/es-MX.json", "texts/fr.json"]);
-//! let mut resolve = Resolve::new(&manifest, &locales, &Tag::parse("es-UY")?);
-//! assert_eq!(resolve.wanted().unwrap().name.as_str(), "texts/es-MX.json");
-//! resolve.read(br#"{"description": "El tiempo"}"#);
+//! let locales = BundleLocales::find_among(&manifest, ["manifest.json", "texts/es-MX.json", "texts/fr.json"]);
+//! let mut resolve = ManifestResolver::new(&manifest, &locales, &Tag::parse("es-UY")?);
+//! assert_eq!(resolve.next_file().unwrap().name.as_str(), "texts/es-MX.json");
+//! resolve.apply_file(br#"{"description": "El tiempo"}"#);
 //! assert!(resolve.finish().text.contains(r#""description": "El tiempo""#));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -38,7 +38,7 @@
 )]
 
 // Names inside a bundle,
-mod inside;
+mod file_name;
 mod locale_path;
 
 // what a manifest has,
@@ -66,18 +66,22 @@ mod check;
 // and how its server is started.
 mod launch;
 
-pub use check::{Covered, Report, Thresholds, check};
-pub use coverage::{coverage, localizable, texts};
-pub use files::{Files, Unavailable};
-pub use icon::{Icon, Size, choose};
-pub use inside::{Inside, Outside};
-pub use launch::{Launch, Place, Platform, Unready};
+pub use check::{BundleCheckReport, BundleLocaleCoverage, BundleThresholds, check};
+pub use coverage::{applicable_texts, coverage, translatable_texts};
+pub use file_name::{BundleFileName, BundleFileNameError};
+pub use files::{BundleFileError, BundleFiles};
+pub use icon::{ManifestIcon, PixelSize, choose_icon};
+pub use launch::{BundleLaunchCommand, BundleLaunchContext, BundleLaunchError, Platform};
 pub use locale_path::LocalePath;
-pub use locales::{Locales, Resource};
-pub use manifest::{Listed, Localization, Manifest, McpConfig, Override, Refused, Server, Setting};
-pub use picture::{NoPicture, Picture};
-pub use problem::{
-    Breach, By, IconProblem, Leniency, Level, LocaleProblem, PathProblem, Problem, ServerProblem, What,
+pub use locales::{BundleLocaleFile, BundleLocales};
+pub use manifest::{
+    Localization, Manifest, ManifestEntry, ManifestError, ManifestServer, McpConfig, PartialCommandLine,
+    UserConfigSetting,
 };
-pub use resolve::{Field, From, Resolve, Resolved};
-pub use version::Version;
+pub use picture::{PictureError, PictureFacts};
+pub use problem::{
+    AcceptedDeviation, BundleProblem, BundleProblemKind, BundleProblemLevel, BundleProblemSource,
+    IconProblem, LocaleProblem, ManifestConsistencyProblem, ManifestSchemaProblem, PathProblem,
+};
+pub use resolve::{ManifestField, ManifestFieldOrigin, ManifestResolver, ResolvedManifest};
+pub use version::ManifestVersion;

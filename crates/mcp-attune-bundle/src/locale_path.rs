@@ -1,6 +1,6 @@
 //! Paths of locale files: `l10n/${locale}/strings-${locale}.json`.
 
-use super::inside::{Inside, Outside};
+use super::file_name::{BundleFileName, BundleFileNameError};
 
 /// The path of locale files: pieces of text, and the locale between every two of them.
 ///
@@ -9,11 +9,11 @@ use super::inside::{Inside, Outside};
 /// ```
 /// use mcp_attune_bundle::LocalePath;
 ///
-/// let path = LocalePath::cut("l10n/${locale}/strings-${locale}.json").unwrap();
-/// assert_eq!(path.with("de-CH"), "l10n/de-CH/strings-de-CH.json");
+/// let path = LocalePath::parse_template("l10n/${locale}/strings-${locale}.json").unwrap();
+/// assert_eq!(path.with_locale("de-CH"), "l10n/de-CH/strings-de-CH.json");
 /// assert_eq!(path.locale_in("l10n/fr/strings-fr.json"), Some("fr"));
 /// assert_eq!(path.locale_in("l10n/fr/strings-de.json"), None);
-/// assert_eq!(LocalePath::cut("strings.json"), None);
+/// assert_eq!(LocalePath::parse_template("strings.json"), None);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LocalePath {
@@ -25,14 +25,14 @@ const MARK: char = '\u{E000}';
 
 impl LocalePath {
     /// What stands in a path for the locale.
-    pub const PLACE: &str = "${locale}";
+    pub const PLACEHOLDER: &str = "${locale}";
 
     /// Cuts a path where the locale goes. The placeholder counts in any case. None where there is no place for it.
     #[must_use]
-    pub fn cut(path: &str) -> Option<Self> {
+    pub fn parse_template(path: &str) -> Option<Self> {
         let lower = path.to_ascii_lowercase();
         let (mut pieces, mut from) = (Vec::new(), 0);
-        for (at, place) in lower.match_indices(Self::PLACE) {
+        for (at, place) in lower.match_indices(Self::PLACEHOLDER) {
             pieces.push(path.get(from..at)?.into());
             from = at + place.len();
         }
@@ -41,19 +41,19 @@ impl LocalePath {
     }
 
     /// A path of these pieces. One piece alone has no place for a locale.
-    pub fn of(pieces: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
+    pub fn from_pieces(pieces: impl IntoIterator<Item = impl Into<Box<str>>>) -> Self {
         Self { pieces: pieces.into_iter().map(Into::into).collect() }
     }
 
     /// What stands before the first locale.
     #[must_use]
-    pub fn before(&self) -> &str {
+    pub fn prefix(&self) -> &str {
         self.pieces.first().map_or("", |piece| piece)
     }
 
     /// The path with a locale in every place.
     #[must_use]
-    pub fn with(&self, locale: &str) -> String {
+    pub fn with_locale(&self, locale: &str) -> String {
         self.pieces.join(locale)
     }
 
@@ -64,7 +64,7 @@ impl LocalePath {
         let fixed: usize = self.pieces.iter().map(|piece| piece.len()).sum();
         // Every place has the same text, so its length is known before it is looked for.
         let each = name.len().checked_sub(fixed).filter(|rest| rest % places == 0)? / places;
-        let start = self.before().len();
+        let start = self.prefix().len();
         let locale = name.get(start..start + each).filter(|locale| !locale.contains('/'))?;
         let mut rest = name;
         for (at, piece) in self.pieces.iter().enumerate() {
@@ -80,22 +80,22 @@ impl LocalePath {
     ///
     /// # Errors
     ///
-    /// [`Outside`] where it does not stay in the bundle.
-    pub fn inside(&self) -> Result<Self, Outside> {
+    /// [`BundleFileNameError`] where it does not stay in the bundle.
+    pub fn normalize(&self) -> Result<Self, BundleFileNameError> {
         if self.pieces.iter().any(|piece| piece.contains(MARK)) {
-            return Err(Outside::Control);
+            return Err(BundleFileNameError::Control);
         }
-        let marked = Inside::parse(&self.with(&MARK.to_string()))?;
-        Ok(Self::of(marked.as_str().split(MARK)))
+        let marked = BundleFileName::parse(&self.with_locale(&MARK.to_string()))?;
+        Ok(Self::from_pieces(marked.as_str().split(MARK)))
     }
 
     /// Takes a path apart around the name that the first locale stands in: the folder before it, the name, and what is
     /// below where the name is that of a folder.
     #[must_use]
-    pub fn split(&self) -> (String, Self, Option<Self>) {
-        let (folder, start) = match self.before().rsplit_once('/') {
+    pub fn split_at_locale(&self) -> (String, Self, Option<Self>) {
+        let (folder, start) = match self.prefix().rsplit_once('/') {
             Some((folder, start)) => (folder, start),
-            None => ("", self.before()),
+            None => ("", self.prefix()),
         };
         let (mut name, mut below) = (vec![start], None::<Vec<&str>>);
         for piece in self.pieces.iter().skip(1) {
@@ -108,7 +108,7 @@ impl LocalePath {
                 }
             }
         }
-        (folder.to_owned(), Self::of(name), below.map(Self::of))
+        (folder.to_owned(), Self::from_pieces(name), below.map(Self::from_pieces))
     }
 }
 
@@ -118,8 +118,8 @@ mod tests {
 
     #[test]
     fn every_occurrence_has_the_same_locale() {
-        let path = LocalePath::cut("${locale}/a-${LOCALE}/${locale}.json").unwrap();
-        assert_eq!(path.with("de"), "de/a-de/de.json");
+        let path = LocalePath::parse_template("${locale}/a-${LOCALE}/${locale}.json").unwrap();
+        assert_eq!(path.with_locale("de"), "de/a-de/de.json");
         for (name, locale) in [
             ("de/a-de/de.json", Some("de")),
             ("pt-BR/a-pt-BR/pt-BR.json", Some("pt-BR")),
@@ -134,7 +134,7 @@ mod tests {
             assert_eq!(path.locale_in(name), locale, "{name}");
         }
         // A cut through a character is no locale.
-        assert_eq!(LocalePath::cut("${locale}é${locale}").unwrap().locale_in("éaé"), None);
+        assert_eq!(LocalePath::parse_template("${locale}é${locale}").unwrap().locale_in("éaé"), None);
     }
 
     #[test]
@@ -145,18 +145,19 @@ mod tests {
             ("a/${locale}/t.json", "a", "de", Some("t.json")),
             ("a/${locale}-${locale}/b/${locale}.json", "a", "de-de", Some("b/de.json")),
         ] {
-            let (in_folder, named, under) = LocalePath::cut(path).unwrap().split();
-            assert_eq!((in_folder.as_str(), named.with("de").as_str()), (folder, name), "{path}");
-            assert_eq!(under.map(|under| under.with("de")).as_deref(), below, "{path}");
+            let (in_folder, named, under) = LocalePath::parse_template(path).unwrap().split_at_locale();
+            assert_eq!((in_folder.as_str(), named.with_locale("de").as_str()), (folder, name), "{path}");
+            assert_eq!(under.map(|under| under.with_locale("de")).as_deref(), below, "{path}");
         }
     }
 
     #[test]
     fn a_path_that_leads_outside_is_refused() {
         for path in ["../${locale}.json", "a/${locale}/../${locale}.json", "\u{E000}/${locale}.json"] {
-            assert!(LocalePath::cut(path).unwrap().inside().is_err(), "{path}");
+            assert!(LocalePath::parse_template(path).unwrap().normalize().is_err(), "{path}");
         }
-        let path = LocalePath::cut("./a//${locale}/./${locale}.json").unwrap().inside().unwrap();
-        assert_eq!(path.with("de"), "a/de/de.json");
+        let path =
+            LocalePath::parse_template("./a//${locale}/./${locale}.json").unwrap().normalize().unwrap();
+        assert_eq!(path.with_locale("de"), "a/de/de.json");
     }
 }

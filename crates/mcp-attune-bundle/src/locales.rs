@@ -1,17 +1,17 @@
 //! Which locale files a bundle has.
 
-use super::inside::{Inside, Outside};
+use super::file_name::{BundleFileName, BundleFileNameError};
 use super::manifest::{Localization, Manifest};
 use mcp_attune::language::{Languages, Tag};
 
 /// A locale file of a bundle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Resource {
+pub struct BundleLocaleFile {
     /// Its language.
     pub tag: Tag,
     /// Its name in the bundle.
-    pub name: Inside,
+    pub name: BundleFileName,
 }
 
 /// The locale files of a bundle.
@@ -19,9 +19,9 @@ pub struct Resource {
 /// Rules: B2, B4.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Locales {
-    /// Those there are, at most [`Languages::MAX`], by their names.
-    pub files: Vec<Resource>,
+pub struct BundleLocales {
+    /// Those there are, by their names: fewer than [`Languages::MAX_OFFERED`], because the manifest has a language, too.
+    pub files: Vec<BundleLocaleFile>,
     /// Names where locale files are that have no language in them, such as `es_MX.json`.
     pub strange: Vec<Box<str>>,
     /// None where the manifest says nothing of translations.
@@ -33,29 +33,29 @@ impl Localization {
     ///
     /// # Errors
     ///
-    /// [`Outside`] where it does not stay in the bundle.
-    pub fn name(&self, tag: &Tag) -> Result<Inside, Outside> {
-        Inside::parse(&self.resources.with(tag.as_str()))
+    /// [`BundleFileNameError`] where it does not stay in the bundle.
+    pub fn locale_file_name(&self, tag: &Tag) -> Result<BundleFileName, BundleFileNameError> {
+        BundleFileName::parse(&self.resources.with_locale(tag.as_str()))
     }
 }
 
-impl Locales {
+impl BundleLocales {
     /// How many relatives of a language are looked at: a bundle may have a thousand, each without what is looked for.
-    pub const RELATIVES: usize = 32;
+    pub const MAX_RELATIVES: usize = 32;
 
     /// Finds the locale files among the names of all files in the bundle.
-    pub fn among<'a>(manifest: &Manifest, names: impl IntoIterator<Item = &'a str>) -> Self {
-        let path = manifest.localization.as_ref().and_then(|it| it.resources.inside().ok());
-        let (mut files, mut strange) = (Vec::<Resource>::new(), Vec::new());
+    pub fn find_among<'a>(manifest: &Manifest, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let path = manifest.localization.as_ref().and_then(|it| it.resources.normalize().ok());
+        let (mut files, mut strange) = (Vec::<BundleLocaleFile>::new(), Vec::new());
         for name in names {
             let Some(path) = &path else { break };
             // Eight letters can be a language.
-            if name == Manifest::NAME {
+            if name == Manifest::FILE_NAME {
                 continue;
             }
             let Some(locale) = path.locale_in(name) else { continue };
-            match (Tag::parse(locale), Inside::parse(name)) {
-                (Ok(tag), Ok(name)) => files.push(Resource { tag, name }),
+            match (Tag::parse(locale), BundleFileName::parse(name)) {
+                (Ok(tag), Ok(name)) => files.push(BundleLocaleFile { tag, name }),
                 _ => strange.push(name.into()),
             }
         }
@@ -68,7 +68,7 @@ impl Locales {
             }
             same
         });
-        files.truncate(Languages::MAX - 1);
+        files.truncate(Languages::MAX_OFFERED - 1);
         let tags = files.iter().map(|it| it.tag.clone());
         let default = manifest.localization.as_ref().map(|it| it.default_locale.clone());
         let languages = default.and_then(|default| Languages::new(default, tags).ok());
@@ -92,22 +92,22 @@ impl Locales {
 
     /// The file of a language.
     #[must_use]
-    pub fn of(&self, tag: &Tag) -> Option<&Resource> {
+    pub fn file_for(&self, tag: &Tag) -> Option<&BundleLocaleFile> {
         self.files.iter().find(|it| it.tag == *tag)
     }
 
-    /// The files where a caller's texts are looked for: the nearest first, at most [`Locales::RELATIVES`], and that of the
+    /// The files where a caller's texts are looked for: the nearest first, at most [`BundleLocales::MAX_RELATIVES`], and that of the
     /// default locale last. Where the
     /// default locale is a relative itself, nothing follows it, because the manifest's own text is nearer.
     #[must_use]
-    pub fn row(&self, locale: &Tag) -> Vec<&Resource> {
+    pub fn fallback_files(&self, locale: &Tag) -> Vec<&BundleLocaleFile> {
         let Some(languages) = &self.languages else { return Vec::new() };
         let default = languages.default_language();
         let mut row = languages.relatives(locale);
         row.truncate(row.iter().position(|tag| *tag == default).unwrap_or(row.len()));
-        row.truncate(Self::RELATIVES);
+        row.truncate(Self::MAX_RELATIVES);
         row.push(default);
-        row.into_iter().filter_map(|tag| self.of(tag)).collect()
+        row.into_iter().filter_map(|tag| self.file_for(tag)).collect()
     }
 }
 
@@ -119,8 +119,8 @@ mod tests {
         let text =
             format!(r#"{{"localization": {{"resources": "{resources}", "default_locale": "{default}"}}}}"#);
         let manifest = Manifest::read(text.as_bytes()).unwrap();
-        let locales = Locales::among(&manifest, names.iter().copied());
-        let row = locales.row(&Tag::parse(asked).unwrap());
+        let locales = BundleLocales::find_among(&manifest, names.iter().copied());
+        let row = locales.fallback_files(&Tag::parse(asked).unwrap());
         assert_eq!(row.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), expected, "{asked}");
     }
 
@@ -160,7 +160,7 @@ mod tests {
         ];
         check("t/${locale}/x.json", "en", &names, "de-CH", &["t/DE-ch/x.json", "t/de/x.json"]);
         let manifest = Manifest::read(br#"{"localization": {"resources": "t/${locale}/x.json"}}"#).unwrap();
-        let locales = Locales::among(&manifest, names);
+        let locales = BundleLocales::find_among(&manifest, names);
         assert_eq!(locales.strange, ["t/es_MX/x.json".into(), Box::<str>::from("t/de-CH/x.json")]);
         assert_eq!(locales.default_locale().unwrap().as_str(), "en-US");
     }
@@ -178,9 +178,10 @@ mod tests {
     fn a_thousand_relatives_are_not_all_looked_at() {
         let names: Vec<String> = (0..900).map(|number| format!("de-x-n{number}.json")).collect();
         let manifest = Manifest::read(br#"{"localization": {"resources": "${locale}.json"}}"#).unwrap();
-        let locales = Locales::among(&manifest, names.iter().map(String::as_str).chain(["en-US.json"]));
-        let row = locales.row(&Tag::parse("de").unwrap());
-        assert_eq!((locales.files.len(), row.len()), (901, Locales::RELATIVES + 1));
+        let locales =
+            BundleLocales::find_among(&manifest, names.iter().map(String::as_str).chain(["en-US.json"]));
+        let row = locales.fallback_files(&Tag::parse("de").unwrap());
+        assert_eq!((locales.files.len(), row.len()), (901, BundleLocales::MAX_RELATIVES + 1));
         assert_eq!(row.last().unwrap().name.as_str(), "en-US.json");
     }
 

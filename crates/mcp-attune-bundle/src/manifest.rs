@@ -3,12 +3,12 @@
 use core::fmt;
 
 use mcp_attune_wire::document::Document;
-use mcp_attune_wire::json::{Text, Type, Value};
-use mcp_attune_wire::message::Unreadable;
+use mcp_attune_wire::json::{JsonKind, JsonString, SpannedValue};
+use mcp_attune_wire::message::JsonParseError;
 
-use super::icon::{Icon, Size};
+use super::icon::{ManifestIcon, PixelSize};
 use super::locale_path::LocalePath;
-use super::version::Version;
+use super::version::ManifestVersion;
 use mcp_attune::catalog;
 use mcp_attune::language::Tag;
 
@@ -22,7 +22,7 @@ pub struct Manifest {
     /// The file as it is.
     pub text: Box<str>,
     /// Which kind of manifest it says it is.
-    pub version: Option<Version>,
+    pub version: Option<ManifestVersion>,
     /// The name for machines.
     pub name: Option<Box<str>>,
     /// The version of the bundle.
@@ -38,27 +38,27 @@ pub struct Manifest {
     /// The name of who made it.
     pub author: Option<Box<str>>,
     /// The tools that it lists.
-    pub tools: Vec<Listed>,
+    pub tools: Vec<ManifestEntry>,
     /// The prompts that it lists.
-    pub prompts: Vec<Listed>,
+    pub prompts: Vec<ManifestEntry>,
     /// The one icon of old.
     pub icon: Option<Box<str>>,
     /// The icons.
-    pub icons: Vec<Icon>,
+    pub icons: Vec<ManifestIcon>,
     /// Pictures of it in use.
     pub screenshots: Vec<Box<str>>,
     /// Where translations are.
     pub localization: Option<Localization>,
     /// The program.
-    pub server: Option<Server>,
+    pub server: Option<ManifestServer>,
     /// What its user can set, in the order of the file.
-    pub user_config: Vec<Setting>,
+    pub user_config: Vec<UserConfigSetting>,
 }
 
 /// A tool or a prompt that a manifest lists.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Listed {
+pub struct ManifestEntry {
     /// Its name on the wire.
     pub name: Box<str>,
     /// What it does.
@@ -77,7 +77,7 @@ pub struct Localization {
 
 impl Localization {
     /// Where locale files are when nothing else is said.
-    pub const RESOURCES: &str = "mcpb-resources/${locale}.json";
+    pub const DEFAULT_RESOURCES: &str = "mcpb-resources/${locale}.json";
     /// The language of the manifest's own texts when nothing else is said.
     pub const DEFAULT_LOCALE: &str = "en-US";
 }
@@ -85,7 +85,7 @@ impl Localization {
 /// The program of a bundle.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub struct Server {
+pub struct ManifestServer {
     /// `node`, `python`, `binary` or `uv`.
     pub kind: Option<Box<str>>,
     /// The file that is run.
@@ -99,15 +99,15 @@ pub struct Server {
 #[non_exhaustive]
 pub struct McpConfig {
     /// What applies everywhere.
-    pub base: Override,
+    pub base: PartialCommandLine,
     /// What applies instead on one platform, by its name.
-    pub platforms: Vec<(Box<str>, Override)>,
+    pub platforms: Vec<(Box<str>, PartialCommandLine)>,
 }
 
 /// Parts of a command line; what is none here applies from elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct Override {
+pub struct PartialCommandLine {
     /// The program.
     pub command: Option<Box<str>>,
     /// Its arguments.
@@ -119,8 +119,8 @@ pub struct Override {
 /// Something that a user can set.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub struct Setting {
-    /// Its name in `${user_config.NAME}`.
+pub struct UserConfigSetting {
+    /// Its name in `${user_config.FILE_NAME}`.
     pub key: Box<str>,
     /// `string`, `number`, `boolean`, `directory` or `file`.
     pub kind: Option<Box<str>>,
@@ -147,31 +147,31 @@ pub struct Setting {
 /// Why a manifest cannot be read at all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum ManifestError {
     /// More bytes than a manifest may have.
     TooLarge,
     /// No JSON that can be read in one way.
-    Unreadable(Unreadable),
+    Unreadable(JsonParseError),
     /// JSON, but no object.
     NoObject,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for ManifestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge => f.write_str("too large for a manifest; at most 4 MiB are read"),
             // In the words that a locale file gets.
-            Self::Unreadable(why) => catalog::Refused::Unreadable(*why).fmt(f),
+            Self::Unreadable(why) => catalog::LocaleFileError::Unreadable(*why).fmt(f),
             Self::NoObject => f.write_str("no JSON object; a manifest begins with { and ends with }"),
         }
     }
 }
 
-impl core::error::Error for Refused {}
+impl core::error::Error for ManifestError {}
 
 impl Manifest {
     /// The name of the file.
-    pub const NAME: &str = "manifest.json";
+    pub const FILE_NAME: &str = "manifest.json";
     /// The most bytes that it may have.
     pub const MAX_BYTES: usize = 4 * 1024 * 1024;
     /// The most icons that are chosen from.
@@ -181,20 +181,20 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// [`Refused`] where it is no JSON object.
-    pub fn read(file: &[u8]) -> Result<Self, Refused> {
+    /// [`ManifestError`] where it is no JSON object.
+    pub fn read(file: &[u8]) -> Result<Self, ManifestError> {
         if file.len() > Self::MAX_BYTES {
-            return Err(Refused::TooLarge);
+            return Err(ManifestError::TooLarge);
         }
         // Editors on Windows still write it, and it says nothing.
         let file = file.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(file);
-        let read = Document::parse(file).map_err(Refused::Unreadable)?;
+        let read = Document::parse(file).map_err(ManifestError::Unreadable)?;
         let root = read.root();
-        if root.kind() != Type::Object {
-            return Err(Refused::NoObject);
+        if root.kind() != JsonKind::Object {
+            return Err(ManifestError::NoObject);
         }
         let said = |name: &str| root.member(name).and_then(string);
-        let version = |name: &str| said(name).and_then(|text| Version::parse(&text));
+        let version = |name: &str| said(name).and_then(|text| ManifestVersion::parse(&text));
         Ok(Self {
             text: read.text().into(),
             version: version("manifest_version").or_else(|| version("dxt_version")),
@@ -211,7 +211,7 @@ impl Manifest {
             icons: elements(root.member("icons")).flat_map(icons).take(Self::MAX_ICONS).collect(),
             screenshots: root.member("screenshots").map(strings).unwrap_or_default(),
             localization: root.member("localization").and_then(localization),
-            server: root.member("server").filter(|it| it.kind() == Type::Object).map(server),
+            server: root.member("server").filter(|it| it.kind() == JsonKind::Object).map(server),
             user_config: members(root.member("user_config"))
                 .map(|(key, value)| setting(key, value))
                 .collect(),
@@ -222,7 +222,7 @@ impl Manifest {
     ///
     /// Rules: B3.
     #[must_use]
-    pub fn setting_texts(&self) -> usize {
+    pub fn setting_text_count(&self) -> usize {
         let texts = self.user_config.iter().flat_map(|it| [&it.title, &it.description]);
         texts.flatten().filter(|text| !text.trim().is_empty()).count()
     }
@@ -231,110 +231,114 @@ impl Manifest {
     ///
     /// Rules: B6.
     #[must_use]
-    pub fn icons(&self) -> Vec<Icon> {
+    pub fn icons(&self) -> Vec<ManifestIcon> {
         if self.icons.is_empty() {
-            return self.icon.iter().map(|src| Icon::new(src)).collect();
+            return self.icon.iter().map(|src| ManifestIcon::new(src)).collect();
         }
         self.icons.clone()
     }
 }
 
-fn string(value: Value<'_>) -> Option<Box<str>> {
+fn string(value: SpannedValue<'_>) -> Option<Box<str>> {
     Some(value.text()?.decode()?.into())
 }
 
-fn strings(value: Value<'_>) -> Vec<Box<str>> {
+fn strings(value: SpannedValue<'_>) -> Vec<Box<str>> {
     elements(Some(value)).filter_map(string).collect()
 }
 
-fn elements(value: Option<Value<'_>>) -> impl Iterator<Item = Value<'_>> {
-    value.filter(|it| it.kind() == Type::Array).into_iter().flat_map(Value::elements)
+fn elements(value: Option<SpannedValue<'_>>) -> impl Iterator<Item = SpannedValue<'_>> {
+    value.filter(|it| it.kind() == JsonKind::Array).into_iter().flat_map(SpannedValue::elements)
 }
 
-fn members(value: Option<Value<'_>>) -> impl Iterator<Item = (Box<str>, Value<'_>)> {
-    let value = value.filter(|it| it.kind() == Type::Object);
-    let named = |(name, value): (Text<'_>, _)| Some((name.decode()?.into(), value));
+fn members(value: Option<SpannedValue<'_>>) -> impl Iterator<Item = (Box<str>, SpannedValue<'_>)> {
+    let value = value.filter(|it| it.kind() == JsonKind::Object);
+    let named = |(name, value): (JsonString<'_>, _)| Some((name.decode()?.into(), value));
     value.into_iter().flat_map(move |it| it.members().filter_map(named).collect::<Vec<_>>())
 }
 
-fn number(value: Value<'_>) -> Option<f64> {
-    if value.kind() == Type::Number { value.raw().parse().ok() } else { None }
+fn number(value: SpannedValue<'_>) -> Option<f64> {
+    if value.kind() == JsonKind::Number { value.raw().parse().ok() } else { None }
 }
 
-fn listed(value: Option<Value<'_>>) -> Vec<Listed> {
-    let read = |entry: Value<'_>| {
+fn listed(value: Option<SpannedValue<'_>>) -> Vec<ManifestEntry> {
+    let read = |entry: SpannedValue<'_>| {
         let name = entry.member("name").and_then(string)?;
-        Some(Listed { name, description: entry.member("description").and_then(string) })
+        Some(ManifestEntry { name, description: entry.member("description").and_then(string) })
     };
     elements(value).filter_map(read).collect()
 }
 
 /// How many sizes one icon may have. Each is an icon to choose from, with its path.
-const SIZES: usize = 20;
+const MAX_ICON_SIZES: usize = 20;
 
 /// One entry of `icons`; several where it has several sizes, as `sizes` may.
-fn icons(entry: Value<'_>) -> Vec<Icon> {
+fn icons(entry: SpannedValue<'_>) -> Vec<ManifestIcon> {
     let Some(src) = entry.member("src").and_then(string) else { return Vec::new() };
     let theme = entry.member("theme").and_then(string).filter(|theme| !theme.is_empty());
     let sizes = match (entry.member("size"), entry.member("sizes")) {
         (Some(size), _) => string(size).into_iter().collect(),
-        (None, Some(sizes)) if sizes.kind() == Type::Array => strings(sizes),
+        (None, Some(sizes)) if sizes.kind() == JsonKind::Array => strings(sizes),
         (None, Some(sizes)) => string(sizes).into_iter().collect(),
         (None, None) => Vec::new(),
     };
-    let mut sizes: Vec<Option<Size>> =
-        sizes.iter().flat_map(|sizes| sizes.split_ascii_whitespace().map(Size::parse)).take(SIZES).collect();
+    let mut sizes: Vec<Option<PixelSize>> = sizes
+        .iter()
+        .flat_map(|sizes| sizes.split_ascii_whitespace().map(PixelSize::parse))
+        .take(MAX_ICON_SIZES)
+        .collect();
     if sizes.is_empty() {
         sizes.push(None);
     }
-    sizes.into_iter().map(|size| Icon { src: src.clone(), size, theme: theme.clone() }).collect()
+    sizes.into_iter().map(|size| ManifestIcon { src: src.clone(), size, theme: theme.clone() }).collect()
 }
 
 /// None where it says nothing that can be used.
-fn localization(value: Value<'_>) -> Option<Localization> {
-    if value.kind() != Type::Object {
+fn localization(value: SpannedValue<'_>) -> Option<Localization> {
+    if value.kind() != JsonKind::Object {
         return None;
     }
     let said = |name: &str, default: &str| match value.member(name) {
         Some(value) => string(value),
         None => Some(default.into()),
     };
-    let resources = said("resources", Localization::RESOURCES)?;
-    let resources = LocalePath::cut(&resources)?;
+    let resources = said("resources", Localization::DEFAULT_RESOURCES)?;
+    let resources = LocalePath::parse_template(&resources)?;
     let default_locale = Tag::parse(&said("default_locale", Localization::DEFAULT_LOCALE)?).ok()?;
     Some(Localization { resources, default_locale })
 }
 
-fn server(value: Value<'_>) -> Server {
+fn server(value: SpannedValue<'_>) -> ManifestServer {
     let said = |name: &str| value.member(name).and_then(string);
-    let config = value.member("mcp_config").filter(|it| it.kind() == Type::Object);
+    let config = value.member("mcp_config").filter(|it| it.kind() == JsonKind::Object);
     let config = config.map(|config| McpConfig {
         base: command(config),
         platforms: members(config.member("platform_overrides")).map(|(on, it)| (on, command(it))).collect(),
     });
-    Server { kind: said("type"), entry_point: said("entry_point"), mcp_config: config }
+    ManifestServer { kind: said("type"), entry_point: said("entry_point"), mcp_config: config }
 }
 
-fn command(value: Value<'_>) -> Override {
-    let env = |it: Value<'_>| members(Some(it)).filter_map(|(name, it)| Some((name, string(it)?))).collect();
-    Override {
+fn command(value: SpannedValue<'_>) -> PartialCommandLine {
+    let env =
+        |it: SpannedValue<'_>| members(Some(it)).filter_map(|(name, it)| Some((name, string(it)?))).collect();
+    PartialCommandLine {
         command: value.member("command").and_then(string),
-        args: value.member("args").filter(|it| it.kind() == Type::Array).map(strings),
-        env: value.member("env").filter(|it| it.kind() == Type::Object).map(env),
+        args: value.member("args").filter(|it| it.kind() == JsonKind::Array).map(strings),
+        env: value.member("env").filter(|it| it.kind() == JsonKind::Object).map(env),
     }
 }
 
-fn setting(key: Box<str>, value: Value<'_>) -> Setting {
+fn setting(key: Box<str>, value: SpannedValue<'_>) -> UserConfigSetting {
     let said = |name: &str| value.member(name).and_then(string);
     let is = |name: &str| value.member(name).is_some_and(|it| it.raw() == "true");
     let default = value.member("default");
-    let plain = |it: Value<'_>| match it.kind() {
-        Type::Array => Some(strings(it)),
-        Type::String => string(it).map(|text| vec![text]),
-        Type::Number | Type::Boolean => Some(vec![it.raw().into()]),
+    let plain = |it: SpannedValue<'_>| match it.kind() {
+        JsonKind::Array => Some(strings(it)),
+        JsonKind::String => string(it).map(|text| vec![text]),
+        JsonKind::Number | JsonKind::Boolean => Some(vec![it.raw().into()]),
         _ => None,
     };
-    Setting {
+    UserConfigSetting {
         key,
         kind: said("type"),
         title: said("title"),
@@ -343,7 +347,7 @@ fn setting(key: Box<str>, value: Value<'_>) -> Setting {
         multiple: is("multiple"),
         sensitive: is("sensitive"),
         default: default.and_then(plain),
-        default_is_list: default.is_some_and(|it| it.kind() == Type::Array),
+        default_is_list: default.is_some_and(|it| it.kind() == JsonKind::Array),
         min: value.member("min").and_then(number),
         max: value.member("max").and_then(number),
     }
@@ -360,8 +364,11 @@ mod tests {
             r#"{{"icons": [{{"src": "{path}", "sizes": "{sizes}"}}, {{"src": "b", "sizes": ["8x8", "any"]}}]}}"#
         );
         let icons = Manifest::read(text.as_bytes()).unwrap().icons;
-        assert_eq!(icons.len(), SIZES + 2);
-        assert_eq!((icons[SIZES].size, icons[SIZES + 1].size), (Size::parse("8x8"), None));
+        assert_eq!(icons.len(), MAX_ICON_SIZES + 2);
+        assert_eq!(
+            (icons[MAX_ICON_SIZES].size, icons[MAX_ICON_SIZES + 1].size),
+            (PixelSize::parse("8x8"), None)
+        );
         let many = vec![r#"{"src": "a"}"#; 5000].join(",");
         let manifest = Manifest::read(format!(r#"{{"icons": [{many}]}}"#).as_bytes()).unwrap();
         assert_eq!(manifest.icons.len(), Manifest::MAX_ICONS);

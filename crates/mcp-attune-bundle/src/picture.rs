@@ -2,16 +2,16 @@
 
 use core::fmt;
 
-use super::icon::Size;
+use super::icon::PixelSize;
 
 /// Facts about a picture of a bundle. Whoever reads files measures them; the check judges them.
 ///
 /// Rules: B7.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
-pub struct Picture {
+pub struct PictureFacts {
     /// How large it is.
-    pub size: Size,
+    pub size: PixelSize,
     /// Whether anything of it lets the background through.
     pub transparent: bool,
     /// How well it is seen on a light background: a contrast ratio from 1, which is not at all, to 21.
@@ -22,10 +22,10 @@ pub struct Picture {
     pub digest: u64,
 }
 
-impl Picture {
+impl PictureFacts {
     /// These facts.
     #[must_use]
-    pub fn new(size: Size, transparent: bool, on_light: f32, on_dark: f32, digest: u64) -> Self {
+    pub fn new(size: PixelSize, transparent: bool, on_light: f32, on_dark: f32, digest: u64) -> Self {
         Self { size, transparent, on_light, on_dark, digest }
     }
 }
@@ -33,7 +33,7 @@ impl Picture {
 /// Why nothing was measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum NoPicture {
+pub enum PictureError {
     /// There is no such file, or it cannot be read.
     Missing,
     /// It does not begin as PNG files do.
@@ -44,7 +44,7 @@ pub enum NoPicture {
     TooLarge,
 }
 
-impl fmt::Display for NoPicture {
+impl fmt::Display for PictureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "there is no such file in the bundle",
@@ -55,7 +55,7 @@ impl fmt::Display for NoPicture {
     }
 }
 
-impl NoPicture {
+impl PictureError {
     /// What to do about it.
     #[must_use]
     pub fn hint(self) -> &'static str {
@@ -68,4 +68,4 @@ impl NoPicture {
     }
 }
 
-impl core::error::Error for NoPicture {}
+impl core::error::Error for PictureError {}

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use mcp_attune_wire::document::Document;
-use mcp_attune_wire::json::{Quoted, Span, Text, Type, Value};
+use mcp_attune_wire::json::{ByteSpan, JsonKind, JsonQuoted, JsonString, SpannedValue};
 
-use super::icon::Icon;
-use super::locales::{Locales, Resource};
+use super::icon::ManifestIcon;
+use super::locales::{BundleLocaleFile, BundleLocales};
 use super::manifest::Manifest;
-use mcp_attune::catalog::{self, Finding, Locale, Path, Slot};
+use mcp_attune::catalog::{self, CompiledLocale, LocaleFileFinding, LocaleKeyPath, TextSlot};
 use mcp_attune::language::Tag;
 
 /// A text of a manifest that can be translated.
@@ -18,7 +18,7 @@ use mcp_attune::language::Tag;
 /// Rules: B3.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
-pub enum Field {
+pub enum ManifestField {
     /// `display_name`
     DisplayName,
     /// `description`
@@ -35,7 +35,7 @@ pub enum Field {
     Prompt(Box<str>),
 }
 
-impl Field {
+impl ManifestField {
     /// Every text of a manifest that can be translated, with what the manifest itself has for it. Keywords are one text.
     #[must_use]
     pub fn all(manifest: &Manifest) -> Vec<(Self, Option<Cow<'_, str>>)> {
@@ -60,8 +60,8 @@ impl Field {
 
     /// Its place in a locale file.
     #[must_use]
-    pub fn path(&self) -> Path {
-        let path = |names: &[&str]| names.iter().fold(Path::default(), |path, name| path.with(name));
+    pub fn path(&self) -> LocaleKeyPath {
+        let path = |names: &[&str]| names.iter().fold(LocaleKeyPath::default(), |path, name| path.with(name));
         match self {
             Self::DisplayName => path(&["display_name"]),
             Self::Description => path(&["description"]),
@@ -74,28 +74,31 @@ impl Field {
     }
 
     /// What a locale has for it, as JSON.
-    fn of(&self, locale: &Locale) -> Option<String> {
+    fn translation_in(&self, locale: &CompiledLocale) -> Option<String> {
         let own = locale.bundle();
-        let quoted = |text: &Option<Box<str>>| text.as_deref().map(|text| Quoted(text).to_string());
+        let quoted = |text: &Option<Box<str>>| text.as_deref().map(|text| JsonQuoted(text).to_string());
         match self {
             Self::DisplayName => quoted(&own.display_name),
             Self::Description => quoted(&own.description),
             Self::LongDescription => quoted(&own.long_description),
             Self::Keywords if own.keywords.is_empty() => None,
             Self::Keywords => {
-                let words: Vec<String> = own.keywords.iter().map(|word| Quoted(word).to_string()).collect();
+                let words: Vec<String> =
+                    own.keywords.iter().map(|word| JsonQuoted(word).to_string()).collect();
                 Some(format!("[{}]", words.join(", ")))
             }
             Self::Author => quoted(&own.author),
-            Self::Tool(name) => locale.find(Slot::Tool(name, catalog::Field::Description)).map(str::to_owned),
+            Self::Tool(name) => {
+                locale.find(TextSlot::Tool(name, catalog::LocaleField::Description)).map(str::to_owned)
+            }
             Self::Prompt(name) => {
-                locale.find(Slot::Prompt(name, catalog::Field::Description)).map(str::to_owned)
+                locale.find(TextSlot::Prompt(name, catalog::LocaleField::Description)).map(str::to_owned)
             }
         }
     }
 }
 
-impl fmt::Display for Field {
+impl fmt::Display for ManifestField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.path().fmt(f)
     }
@@ -103,7 +106,7 @@ impl fmt::Display for Field {
 
 /// Where a text came from.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum From {
+pub enum ManifestFieldOrigin {
     /// The locale file of this language.
     Locale(Tag),
     /// The manifest itself.
@@ -116,17 +119,17 @@ pub enum From {
 ///
 /// Rules: B3, B4, B5.
 #[derive(Debug)]
-pub struct Resolve<'a> {
+pub struct ManifestResolver<'a> {
     manifest: &'a Manifest,
-    row: std::vec::IntoIter<&'a Resource>,
-    next: Option<&'a Resource>,
-    fields: Vec<Sought>,
+    row: std::vec::IntoIter<&'a BundleLocaleFile>,
+    next: Option<&'a BundleLocaleFile>,
+    fields: Vec<ManifestFieldLookup>,
 }
 
 /// A text that is looked for.
 #[derive(Debug)]
-struct Sought {
-    field: Field,
+struct ManifestFieldLookup {
+    field: ManifestField,
     /// Whether the manifest has one.
     own: bool,
     /// What was found first, as JSON, and in which language.
@@ -136,57 +139,60 @@ struct Sought {
 /// A manifest as a user of one locale sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Resolved {
+pub struct ResolvedManifest {
     /// The manifest, with the texts in their places and everything else as it was.
     pub text: String,
     /// Where each text came from.
-    pub fields: Vec<(Field, From)>,
+    pub fields: Vec<(ManifestField, ManifestFieldOrigin)>,
 }
 
-impl Resolved {
+impl ResolvedManifest {
     /// The same with an icon that was chosen, as an object in the place of `icon`.
     ///
     /// ```
-    /// use mcp_attune_bundle::{Icon, Locales, Manifest, Resolve};
+    /// use mcp_attune_bundle::{ManifestIcon, BundleLocales, Manifest, ManifestResolver};
     /// use mcp_attune::language::Tag;
     ///
     /// let manifest = Manifest::read(br#"{"icon": "a.png"}"#).unwrap();
-    /// let locales = Locales::among(&manifest, []);
-    /// let resolved = Resolve::new(&manifest, &locales, &Tag::parse("de").unwrap()).finish();
-    /// let shown = resolved.with_icon(&Icon::new("b.png")).text;
+    /// let locales = BundleLocales::find_among(&manifest, []);
+    /// let resolved = ManifestResolver::new(&manifest, &locales, &Tag::parse("de").unwrap()).finish();
+    /// let shown = resolved.with_icon(&ManifestIcon::new("b.png")).text;
     /// assert_eq!(shown, r#"{"icon": {"src":"b.png","size":null,"theme":null}}"#);
     /// ```
     #[must_use]
-    pub fn with_icon(self, icon: &Icon) -> Self {
+    pub fn with_icon(self, icon: &ManifestIcon) -> Self {
         let Ok(read) = Document::parse(self.text.as_bytes()) else { return self };
-        let text = |text: Option<String>| text.map_or("null".to_owned(), |text| Quoted(&text).to_string());
+        let text =
+            |text: Option<String>| text.map_or("null".to_owned(), |text| JsonQuoted(&text).to_string());
         let size = text(icon.size.map(|size| size.to_string()));
         let theme = text(icon.theme.as_deref().map(str::to_owned));
-        let mut edits = Edits::default();
-        edits.put(
+        let mut edits = ManifestEdits::default();
+        edits.set_member(
             read.root(),
             "icon",
-            &format!(r#"{{"src":{},"size":{size},"theme":{theme}}}"#, Quoted(&icon.src)),
+            &format!(r#"{{"src":{},"size":{size},"theme":{theme}}}"#, JsonQuoted(&icon.src)),
         );
         let text = edits.apply(&read);
         Self { text: text.unwrap_or_else(|| self.text.clone()), ..self }
     }
 }
 
-impl<'a> Resolve<'a> {
+impl<'a> ManifestResolver<'a> {
     /// For a user of this locale.
     #[must_use]
-    pub fn new(manifest: &'a Manifest, locales: &'a Locales, locale: &Tag) -> Self {
-        let mut row = locales.row(locale).into_iter();
+    pub fn new(manifest: &'a Manifest, locales: &'a BundleLocales, locale: &Tag) -> Self {
+        let mut row = locales.fallback_files(locale).into_iter();
         let next = row.next();
-        let fields = Field::all(manifest).into_iter();
-        let fields = fields.map(|(field, own)| Sought { field, own: own.is_some(), found: None }).collect();
+        let fields = ManifestField::all(manifest).into_iter();
+        let fields = fields
+            .map(|(field, own)| ManifestFieldLookup { field, own: own.is_some(), found: None })
+            .collect();
         Self { manifest, row, next, fields }
     }
 
     /// The file that is needed next; none once there is nothing more to find.
     #[must_use]
-    pub fn wanted(&self) -> Option<&'a Resource> {
+    pub fn next_file(&self) -> Option<&'a BundleLocaleFile> {
         self.next.filter(|_| self.fields.iter().any(|sought| sought.found.is_none()))
     }
 
@@ -196,10 +202,10 @@ impl<'a> Resolve<'a> {
     }
 
     /// Goes on with the file that was wanted, read before.
-    pub fn take(&mut self, locale: &Locale) {
-        for Sought { field, found, .. } in &mut self.fields {
+    pub fn apply_locale(&mut self, locale: &CompiledLocale) {
+        for ManifestFieldLookup { field, found, .. } in &mut self.fields {
             if found.is_none() {
-                *found = field.of(locale).map(|text| (text, locale.tag().clone()));
+                *found = field.translation_in(locale).map(|text| (text, locale.tag().clone()));
             }
         }
         self.skip();
@@ -209,12 +215,12 @@ impl<'a> Resolve<'a> {
     ///
     /// # Errors
     ///
-    /// [`Refused`](catalog::Refused) where nothing of it can. It is skipped then.
-    pub fn read(&mut self, file: &[u8]) -> Result<Vec<Finding>, catalog::Refused> {
+    /// [`LocaleFileError`](catalog::LocaleFileError) where nothing of it can. It is skipped then.
+    pub fn apply_file(&mut self, file: &[u8]) -> Result<Vec<LocaleFileFinding>, catalog::LocaleFileError> {
         let Some(wanted) = self.next else { return Ok(Vec::new()) };
-        match Locale::read(wanted.tag.clone(), file) {
+        match CompiledLocale::read(wanted.tag.clone(), file) {
             Ok((locale, findings)) => {
-                self.take(&locale);
+                self.apply_locale(&locale);
                 Ok(findings)
             }
             Err(why) => {
@@ -226,59 +232,59 @@ impl<'a> Resolve<'a> {
 
     /// The manifest with what was found.
     #[must_use]
-    pub fn finish(self) -> Resolved {
-        let fields = self.fields.iter().map(|Sought { field, own, found }| {
+    pub fn finish(self) -> ResolvedManifest {
+        let fields = self.fields.iter().map(|ManifestFieldLookup { field, own, found }| {
             let from = match found {
-                Some((_, tag)) => From::Locale(tag.clone()),
-                None if *own => From::Manifest,
-                None => From::Nowhere,
+                Some((_, tag)) => ManifestFieldOrigin::Locale(tag.clone()),
+                None if *own => ManifestFieldOrigin::Manifest,
+                None => ManifestFieldOrigin::Nowhere,
             };
             (field.clone(), from)
         });
         let fields = fields.collect();
-        let text = self.spliced().unwrap_or_else(|| self.manifest.text.clone().into());
-        Resolved { text, fields }
+        let text = self.splice_texts().unwrap_or_else(|| self.manifest.text.clone().into());
+        ResolvedManifest { text, fields }
     }
 
-    fn spliced(&self) -> Option<String> {
+    fn splice_texts(&self) -> Option<String> {
         // It was read before, so it can be read.
         let read = Document::parse(self.manifest.text.as_bytes()).ok()?;
         let root = read.root();
-        let mut edits = Edits::default();
+        let mut edits = ManifestEdits::default();
         let (mut tools, mut prompts) = (HashMap::new(), HashMap::new());
-        for Sought { field, found, .. } in &self.fields {
+        for ManifestFieldLookup { field, found, .. } in &self.fields {
             let Some((text, _)) = found else { continue };
             match field {
-                Field::DisplayName => edits.put(root, "display_name", text),
-                Field::Description => edits.put(root, "description", text),
-                Field::LongDescription => edits.put(root, "long_description", text),
-                Field::Keywords => edits.put(root, "keywords", text),
-                Field::Author => {
-                    if let Some(author) = root.member("author").filter(|it| it.kind() == Type::Object) {
-                        edits.put(author, "name", text);
+                ManifestField::DisplayName => edits.set_member(root, "display_name", text),
+                ManifestField::Description => edits.set_member(root, "description", text),
+                ManifestField::LongDescription => edits.set_member(root, "long_description", text),
+                ManifestField::Keywords => edits.set_member(root, "keywords", text),
+                ManifestField::Author => {
+                    if let Some(author) = root.member("author").filter(|it| it.kind() == JsonKind::Object) {
+                        edits.set_member(author, "name", text);
                     }
                 }
-                Field::Tool(name) => drop(tools.insert(&**name, &**text)),
-                Field::Prompt(name) => drop(prompts.insert(&**name, &**text)),
+                ManifestField::Tool(name) => drop(tools.insert(&**name, &**text)),
+                ManifestField::Prompt(name) => drop(prompts.insert(&**name, &**text)),
             }
         }
-        edits.describe(root.member("tools"), &tools);
-        edits.describe(root.member("prompts"), &prompts);
+        edits.set_descriptions(root.member("tools"), &tools);
+        edits.set_descriptions(root.member("prompts"), &prompts);
         edits.apply(&read)
     }
 }
 
 #[derive(Default)]
-struct Edits(Vec<(Span, String)>);
+struct ManifestEdits(Vec<(ByteSpan, String)>);
 
-impl Edits {
+impl ManifestEdits {
     fn apply(&self, to: &Document<'_>) -> Option<String> {
-        let edits: Vec<(Span, &str)> = self.0.iter().map(|(span, text)| (*span, text.as_str())).collect();
+        let edits: Vec<(ByteSpan, &str)> = self.0.iter().map(|(span, text)| (*span, text.as_str())).collect();
         to.splice(&edits).ok()
     }
 
     /// Puts a member into an object, in place of the one that is there.
-    fn put(&mut self, object: Value<'_>, name: &str, text: &str) {
+    fn set_member(&mut self, object: SpannedValue<'_>, name: &str, text: &str) {
         if let Some(there) = object.member(name) {
             self.0.push((there.span(), text.to_owned()));
             return;
@@ -288,15 +294,15 @@ impl Edits {
     }
 
     /// Puts descriptions into the entries of a list, by their names.
-    fn describe(&mut self, list: Option<Value<'_>>, texts: &HashMap<&str, &str>) {
+    fn set_descriptions(&mut self, list: Option<SpannedValue<'_>>, texts: &HashMap<&str, &str>) {
         if texts.is_empty() {
             return;
         }
-        let list = list.filter(|it| it.kind() == Type::Array);
-        for entry in list.into_iter().flat_map(Value::elements) {
-            let name = entry.member("name").and_then(Value::text).and_then(Text::decode);
+        let list = list.filter(|it| it.kind() == JsonKind::Array);
+        for entry in list.into_iter().flat_map(SpannedValue::elements) {
+            let name = entry.member("name").and_then(SpannedValue::text).and_then(JsonString::decode);
             if let Some(text) = name.and_then(|name| texts.get(&*name)) {
-                self.put(entry, "description", text);
+                self.set_member(entry, "description", text);
             }
         }
     }
@@ -320,21 +326,21 @@ mod tests {
 
     fn resolve(files: &[(&str, &str)], locale: &str) -> (String, Vec<String>, Vec<(String, String)>) {
         let manifest = Manifest::read(MANIFEST.as_bytes()).unwrap();
-        let locales = Locales::among(&manifest, files.iter().map(|(name, _)| *name));
-        let mut resolve = Resolve::new(&manifest, &locales, &Tag::parse(locale).unwrap());
+        let locales = BundleLocales::find_among(&manifest, files.iter().map(|(name, _)| *name));
+        let mut resolve = ManifestResolver::new(&manifest, &locales, &Tag::parse(locale).unwrap());
         let mut read = Vec::new();
-        while let Some(wanted) = resolve.wanted() {
+        while let Some(wanted) = resolve.next_file() {
             read.push(wanted.name.to_string());
             match files.iter().find(|(name, _)| *name == wanted.name.as_str()) {
                 Some((_, "")) | None => resolve.skip(),
-                Some((_, text)) => drop(resolve.read(text.as_bytes())),
+                Some((_, text)) => drop(resolve.apply_file(text.as_bytes())),
             }
         }
         let resolved = resolve.finish();
-        let from = |from: &From| match from {
-            From::Locale(tag) => tag.to_string(),
-            From::Manifest => "manifest".to_owned(),
-            From::Nowhere => String::new(),
+        let from = |from: &ManifestFieldOrigin| match from {
+            ManifestFieldOrigin::Locale(tag) => tag.to_string(),
+            ManifestFieldOrigin::Manifest => "manifest".to_owned(),
+            ManifestFieldOrigin::Nowhere => String::new(),
         };
         let told = resolved.fields.iter().map(|(field, it)| (field.to_string(), from(it))).collect();
         (resolved.text, read, told)

@@ -7,7 +7,7 @@ use core::fmt;
 /// Rules: B1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
-pub enum Version {
+pub enum ManifestVersion {
     /// The first, mostly said as `dxt_version`.
     V0_1,
     /// With `privacy_policies`.
@@ -18,7 +18,7 @@ pub enum Version {
     V0_4,
 }
 
-impl Version {
+impl ManifestVersion {
     /// All of them, the oldest first.
     pub const ALL: [Self; 4] = [Self::V0_1, Self::V0_2, Self::V0_3, Self::V0_4];
 
@@ -40,7 +40,7 @@ impl Version {
     }
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for ManifestVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// # Errors
 ///
 /// What is wrong, and what to write instead.
-pub(crate) fn listen(text: &str) -> Result<SocketAddr, String> {
+pub(crate) fn parse_listen_address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);
     }
@@ -28,12 +28,12 @@ mod tests {
     fn a_port_alone_and_localhost_are_this_machine() {
         for text in ["8808", ":8808", "localhost:8808", "127.0.0.1:8808"] {
             assert_eq!(
-                listen(text).map(|address| address.to_string()).as_deref(),
+                parse_listen_address(text).map(|address| address.to_string()).as_deref(),
                 Ok("127.0.0.1:8808"),
                 "{text}"
             );
         }
-        assert_eq!(listen("[::1]:80").map(|address| address.port()), Ok(80));
+        assert_eq!(parse_listen_address("[::1]:80").map(|address| address.port()), Ok(80));
         for (text, says) in [
             ("*:80", "write 0.0.0.0:80"),
             ("", "write an IP address and a port"),
@@ -41,7 +41,7 @@ mod tests {
             ("99999", "write an IP address and a port"),
             ("example.com:80", "write an IP address and a port"),
         ] {
-            assert!(listen(text).unwrap_err().starts_with(says), "{text}");
+            assert!(parse_listen_address(text).unwrap_err().starts_with(says), "{text}");
         }
     }
 }

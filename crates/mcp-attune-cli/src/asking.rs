@@ -4,7 +4,7 @@
 pub(crate) mod system;
 
 pub(crate) mod caller;
-pub(crate) mod near;
+pub(crate) mod did_you_mean;
 
 pub(crate) mod arguments;
 
@@ -20,40 +20,42 @@ pub(crate) mod scripted;
 
 // and what is seen of it.
 mod negotiated;
-mod onlooker;
+mod terminal_host;
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_attune::features::{Format, Wanted};
+use mcp_attune::features::{ContentFormat, FeaturePreferences};
 use mcp_attune::session::CONTENT_NEGOTIATION;
-use mcp_attune_rmcp::{Connection, Error, Options, Stderr, Target, UnknownVersion, Version};
-use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_rmcp::{
+    ClientError, Connection, ConnectionOptions, McpVersion, ServerTarget, StderrTarget, UnknownVersion,
+};
+use mcp_attune_wire::json::{JsonString, SpannedValue};
 use mcp_attune_wire::protocol::code::MISSING_CLIENT_CAPABILITY;
 use mcp_attune_wire::protocol::method;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use self::caller::{Caller, Said};
-use self::onlooker::Onlooker;
-use self::scripted::Answers;
-use self::words::Words;
+use self::caller::{CallerArgs, SourcedCaller};
+use self::scripted::ScriptedAnswers;
+use self::terminal_host::TerminalHost;
+use self::words::QuestionTexts;
 use crate::exit::{self, Exit, hinted};
 use crate::progress;
-use crate::running::one_thread;
-use crate::server::{Trusted, pages, read_result};
-use crate::show::{Form, Markdown, plain};
+use crate::running::single_thread_runtime;
+use crate::server::{TrustArgs, for_each_page, read_result};
+use crate::show::{CliOutputForm, MarkdownDisplay, plain};
 
 /// How long an answer may take, and how long where a person may be asked before it comes.
-const PATIENCE: Duration = Duration::from_secs(60);
-const PATIENCE_WITH_PEOPLE: Duration = Duration::from_secs(600);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+const INTERACTIVE_TIMEOUT: Duration = Duration::from_secs(600);
 /// How often a server may ask before it answers.
-const MOST_ROUNDS: usize = 16;
+const MAX_INPUT_ROUNDS: usize = 16;
 
 /// What every command has that asks a server.
 #[derive(clap::Args)]
-pub(crate) struct Ask {
+pub(crate) struct CliSessionArgs {
     /// Print JSON, as the server said it; so it is in a pipe
     #[arg(long, conflicts_with = "text")]
     json: bool,
@@ -65,60 +67,62 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u16).range(1..))]
     timeout: Option<u16>,
     /// The only version of MCP to speak, such as 2025-11-25; without it the newest that the server knows
-    #[arg(long, value_name = "VERSION", value_parser = version)]
-    protocol: Option<Version>,
+    #[arg(long, value_name = "VERSION", value_parser = parse_version)]
+    protocol: Option<McpVersion>,
     #[command(flatten)]
-    trusted: Trusted,
+    trusted: TrustArgs,
     #[command(flatten)]
-    caller: Caller,
+    caller: CallerArgs,
     /// What is answered where a server asks, in place of a person.
     #[arg(skip)]
-    answers: Option<Answers>,
+    answers: Option<ScriptedAnswers>,
 }
 
-impl Ask {
+impl CliSessionArgs {
     /// Answers so when a server asks.
-    pub(crate) fn answering(self, answers: Option<Answers>) -> Self {
+    pub(crate) fn with_answers(self, answers: Option<ScriptedAnswers>) -> Self {
         Self { answers, ..self }
     }
 
     /// Connects, asks, and ends the connection. A server that refuses is a finding, and one that does not answer is none.
     pub(crate) fn run<O: Write>(
         self,
-        target: &Target,
+        target: &ServerTarget,
         out: &mut O,
-        ask: impl AsyncFnOnce(&Asked, &mut O) -> anyhow::Result<Exit>,
+        ask: impl AsyncFnOnce(&CliSession, &mut O) -> anyhow::Result<Exit>,
     ) -> anyhow::Result<Exit> {
-        let said = self.caller.said()?;
+        let said = self.caller.resolve_caller()?;
         let all_terminals = std::io::stdin().is_terminal()
             && std::io::stdout().is_terminal()
             && std::io::stderr().is_terminal();
-        let words = Words::of(&said.accept);
-        let onlooker = Onlooker::new(self.caller.raw, all_terminals, self.answers, words, target.to_string());
+        let words = QuestionTexts::for_preference(&said.accept);
+        let onlooker =
+            TerminalHost::new(self.caller.raw, all_terminals, self.answers, words, target.to_string());
         let onlooker = Arc::new(onlooker);
-        let mut options = Options::default();
-        self.caller.identify(target, &mut options)?;
+        let mut options = ConnectionOptions::default();
+        self.caller.add_credentials(target, &mut options)?;
         options.trust = self.trusted.read()?;
         options.version = self.protocol.clone();
-        options.profile = onlooker.declare(&said.profile);
+        options.profile = onlooker.declare_elicitation(&said.profile);
         let patience = self.timeout.map(|seconds| Duration::from_secs(seconds.into()));
-        options.connect = patience.unwrap_or(PATIENCE);
-        options.answer = patience.unwrap_or(if all_terminals { PATIENCE_WITH_PEOPLE } else { PATIENCE });
+        options.connect = patience.unwrap_or(ANSWER_TIMEOUT);
+        options.answer = patience.unwrap_or(if all_terminals { INTERACTIVE_TIMEOUT } else { ANSWER_TIMEOUT });
         if std::io::stderr().is_terminal() {
             // What a program says stands apart from what we show.
-            options.stderr = Stderr::Piped;
+            options.stderr = StderrTarget::Piped;
         }
         options.host = Some(onlooker.clone());
-        let form = Form::choose(self.json, self.text);
-        let runtime = one_thread()?;
+        let form = CliOutputForm::choose(self.json, self.text);
+        let runtime = single_thread_runtime()?;
         let ended = runtime.block_on(async {
             onlooker.show(&format!("connecting to {target}"));
             let connection = Connection::open(target, &options).await?;
-            other_version(self.protocol.as_ref(), &connection);
-            let asked = Asked { connection, onlooker, said, form, told: negotiated::Told::default() };
+            note_other_version(self.protocol.as_ref(), &connection);
+            let asked =
+                CliSession { connection, onlooker, said, form, told: negotiated::ReportedNotes::default() };
             let ended = ask(&asked, out).await;
             progress::clear();
-            asked.onlooker.tell_unused();
+            asked.onlooker.note_unused_answers();
             // A server that got no answer may go on without one, but whoever wrote the command did not mean that.
             let ended = asked.onlooker.fault().map_or(ended, Err);
             // What came is shown before the server takes its time to end.
@@ -129,34 +133,34 @@ impl Ask {
         progress::clear();
         // Somebody may still be asked a question that no one waits for any more.
         runtime.shutdown_background();
-        ended.or_else(refused)
+        ended.or_else(refusal_as_finding)
     }
 }
 
 /// Reads `--protocol`.
-fn version(text: &str) -> Result<Version, String> {
+fn parse_version(text: &str) -> Result<McpVersion, String> {
     text.parse().map_err(|why: UnknownVersion| why.to_string())
 }
 
 /// Tells where a server speaks another version than it was asked for, as older ones may.
-fn other_version(wanted: Option<&Version>, connection: &Connection) {
+fn note_other_version(wanted: Option<&McpVersion>, connection: &Connection) {
     if let Some(wanted) = wanted.filter(|wanted| wanted.as_str() != connection.version()) {
         progress::clear();
         let spoken = plain::line(connection.version());
-        exit::note(&format!("{} was asked for, and the server speaks {spoken}", wanted.as_str()));
+        exit::print_note(&format!("{} was asked for, and the server speaks {spoken}", wanted.as_str()));
     }
 }
 
 /// The server's own "no" is an answer.
-fn refused(error: anyhow::Error) -> anyhow::Result<Exit> {
-    match error.downcast_ref::<Error>() {
-        Some(Error::Refused { code: MISSING_CLIENT_CAPABILITY, data: Some(data), .. })
+fn refusal_as_finding(error: anyhow::Error) -> anyhow::Result<Exit> {
+    match error.downcast_ref::<ClientError>() {
+        Some(ClientError::Refused { code: MISSING_CLIENT_CAPABILITY, data: Some(data), .. })
             if data["requiredCapabilities"].get("elicitation").is_some() =>
         {
-            Err(nobody())
+            Err(no_person_error())
         }
         Some(refusal) if refusal.is_refusal() => {
-            exit::warn(&error);
+            exit::print_error(&error);
             Ok(Exit::Findings)
         }
         _ => Err(error),
@@ -164,14 +168,14 @@ fn refused(error: anyhow::Error) -> anyhow::Result<Exit> {
 }
 
 /// A server that has a question, and nobody who could answer it.
-fn nobody() -> anyhow::Error {
+fn no_person_error() -> anyhow::Error {
     let hint = "run the command on a terminal, or answer with --answer KEY=VALUE, --answer decline or --answer cancel";
     hinted("the server wants to ask a person before it answers", hint)
 }
 
 /// How text is read on a terminal.
 #[derive(Clone, Copy, clap::Args)]
-pub(crate) struct Reading {
+pub(crate) struct MarkdownArgs {
     /// Show every text on the terminal as it came
     #[arg(long, conflicts_with = "markdown")]
     plain: bool,
@@ -180,60 +184,63 @@ pub(crate) struct Reading {
     markdown: bool,
 }
 
-impl Reading {
+impl MarkdownArgs {
     /// How what this server says is shown. Text is known to be Markdown where the user says so, or where it was asked for as
     /// that from a server that negotiates content.
-    pub(crate) fn form(self, asked: &Asked) -> Form {
-        asked.form.reading(match self {
-            Self { plain: true, .. } => Markdown::Never,
-            Self { markdown: true, .. } => Markdown::Results,
-            _ if asked.gives_markdown() => Markdown::Results,
-            _ => Markdown::Declared,
+    pub(crate) fn form(self, asked: &CliSession) -> CliOutputForm {
+        asked.form.with_markdown(match self {
+            Self { plain: true, .. } => MarkdownDisplay::Never,
+            Self { markdown: true, .. } => MarkdownDisplay::Results,
+            _ if asked.gives_markdown() => MarkdownDisplay::Results,
+            _ => MarkdownDisplay::Declared,
         })
     }
 }
 
 /// A server that is asked.
-pub(crate) struct Asked {
+pub(crate) struct CliSession {
     pub(crate) connection: Connection,
-    pub(crate) form: Form,
-    onlooker: Arc<Onlooker>,
-    said: Said,
-    told: negotiated::Told,
+    pub(crate) form: CliOutputForm,
+    onlooker: Arc<TerminalHost>,
+    said: SourcedCaller,
+    told: negotiated::ReportedNotes,
 }
 
-impl Asked {
+impl CliSession {
     /// Asks, and answers what the server asks back, until there is a result.
-    pub(crate) async fn ask(
+    pub(crate) async fn request(
         &self,
         method: &str,
         mut params: serde_json::Value,
     ) -> anyhow::Result<Box<RawValue>> {
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_INPUT_ROUNDS {
             self.onlooker.show(method);
             let raw = self.connection.request_raw(method, params.clone()).await?;
             let result = read_result(method, raw.get())?;
-            let kind = result.member("resultType").and_then(Value::text);
+            let kind = result.member("resultType").and_then(SpannedValue::text);
             if !kind.is_some_and(|kind| kind.is("input_required")) {
-                self.negotiated(&raw);
+                self.report_negotiation(&raw);
                 return Ok(raw);
             }
             let questions = result.member("inputRequests");
-            params["inputResponses"] = self.answers(questions).await?;
-            match result.member("requestState").and_then(Value::text) {
+            params["inputResponses"] = self.answer_questions(questions).await?;
+            match result.member("requestState").and_then(SpannedValue::text) {
                 Some(state) => params["requestState"] = json!(state.decode()),
                 None => drop(params.as_object_mut().and_then(|params| params.remove("requestState"))),
             }
         }
-        let what = format!("the server wants more {MOST_ROUNDS} times and gives no answer");
+        let what = format!("the server wants more {MAX_INPUT_ROUNDS} times and gives no answer");
         Err(hinted(what, "--raw shows what it asks for"))
     }
 
     /// The answers of a person to what the server asks.
-    async fn answers(&self, questions: Option<Value<'_>>) -> anyhow::Result<serde_json::Value> {
+    async fn answer_questions(
+        &self,
+        questions: Option<SpannedValue<'_>>,
+    ) -> anyhow::Result<serde_json::Value> {
         let mut answers = serde_json::Map::new();
-        for (name, question) in questions.into_iter().flat_map(Value::members) {
-            let method = question.member("method").and_then(Value::text).and_then(Text::decode);
+        for (name, question) in questions.into_iter().flat_map(SpannedValue::members) {
+            let method = question.member("method").and_then(SpannedValue::text).and_then(JsonString::decode);
             let method = method.unwrap_or_default();
             if method != method::ELICITATION_CREATE {
                 let what = format!(
@@ -243,10 +250,10 @@ impl Asked {
                 return Err(hinted(what, "use a client that has a model"));
             }
             if !self.onlooker.has_answers() {
-                return Err(nobody());
+                return Err(no_person_error());
             }
-            let asked = question.member("params").map_or("{}", Value::raw);
-            let answer = self.onlooker.put(asked.to_owned()).await;
+            let asked = question.member("params").map_or("{}", SpannedValue::raw);
+            let answer = self.onlooker.elicit(asked.to_owned()).await;
             if let Some(fault) = self.onlooker.fault() {
                 return Err(fault);
             }
@@ -259,31 +266,33 @@ impl Asked {
     pub(crate) async fn list(&self, method: &str, member: &str) -> anyhow::Result<Vec<String>> {
         let mut items = Vec::new();
         let turn = |page| self.onlooker.show(&format!("{method}, page {page}"));
-        let take = |result: Value<'_>| {
+        let take = |result: SpannedValue<'_>| {
             let listed = result.member(member);
-            items.extend(listed.into_iter().flat_map(Value::elements).map(|item| item.raw().to_owned()));
-            self.negotiated_of(result.raw());
+            items.extend(
+                listed.into_iter().flat_map(SpannedValue::elements).map(|item| item.raw().to_owned()),
+            );
+            self.report_negotiation_of(result.raw());
             Ok(())
         };
-        pages(&self.connection, method, turn, take).await?;
+        for_each_page(&self.connection, method, turn, take).await?;
         Ok(items)
     }
 
-    fn negotiated(&self, result: &RawValue) {
-        self.negotiated_of(result.get());
+    fn report_negotiation(&self, result: &RawValue) {
+        self.report_negotiation_of(result.get());
     }
 
     /// Tells what was negotiated: all of it beside the wire, else only what was asked for and not given.
-    fn negotiated_of(&self, result: &str) {
+    fn report_negotiation_of(&self, result: &str) {
         let Ok(result) = serde_json::from_str(result) else { return };
         progress::clear();
-        negotiated::tell(&self.connection, &self.said, &result, self.onlooker.is_raw(), &self.told);
+        negotiated::report_result(&self.connection, &self.said, &result, self.onlooker.is_raw(), &self.told);
     }
 
     /// What was negotiated before anything was asked.
-    pub(crate) fn introduced(&self) {
+    pub(crate) fn report_introduction(&self) {
         if let Some(raw) = self.connection.introduction() {
-            self.negotiated(&raw);
+            self.report_negotiation(&raw);
         }
     }
 
@@ -291,26 +300,26 @@ impl Asked {
     fn gives_markdown(&self) -> bool {
         let extensions = self.connection.info().capabilities.extensions.as_ref();
         extensions.is_some_and(|extensions| extensions.contains_key(CONTENT_NEGOTIATION))
-            && Wanted::read(self.said.profile.tags()).format() == Some(Format::Markdown)
+            && FeaturePreferences::read(self.said.profile.tags()).format() == Some(ContentFormat::Markdown)
     }
 
     /// Whether there is something to look at while the tools are listed.
-    pub(crate) fn show(&self, what: &str) {
+    pub(crate) fn show_progress(&self, what: &str) {
         self.onlooker.show(what);
     }
 }
 
 /// The words of a command line that asks for one thing: a URL where no program is named, the thing, and the rest.
-pub(crate) fn words<'w>(
+pub(crate) fn parse_target_words<'w>(
     words: &'w [String],
     command: &[String],
     thing: &str,
-) -> anyhow::Result<(Target, &'w str, &'w [String])> {
+) -> anyhow::Result<(ServerTarget, &'w str, &'w [String])> {
     let (url, words) = match (command.is_empty(), words) {
         (true, [url, rest @ ..]) => (Some(url.as_str()), rest),
         (_, words) => (None, words),
     };
-    let target = crate::server::target(url, command)?;
+    let target = crate::server::parse_target(url, command)?;
     match words {
         [name, rest @ ..] => Ok((target, name, rest)),
         [] => Err(hinted(

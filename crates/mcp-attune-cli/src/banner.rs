@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use mcp_attune::language::Tag;
-use mcp_attune_gateway::config::{Config, Mount, Target};
+use mcp_attune_gateway::config::{Config, MountConfig, UpstreamTarget};
 
 /// How many languages are named.
 const MAX_LANGUAGES: usize = 12;
@@ -16,22 +16,23 @@ pub(crate) fn banner(config: &Config, address: SocketAddr, admin: SocketAddr) ->
     let mut text = format!("Attune serves {}\n", urls.join(" and "));
     text += &format!("Health is at http://{admin}/healthz, counts at http://{admin}/metrics\n");
     for mount in &config.mounts {
-        text += &format!("Behind {}: {}; {}\n", mount.path, server(mount), around(config, mount));
+        text +=
+            &format!("Behind {}: {}; {}\n", mount.path, upstream_label(mount), mount_summary(config, mount));
     }
     text + &format!("Try: attune tools {}\n", urls.first().map_or("", String::as_str))
 }
 
 /// The server, without the arguments of a program, which can be secrets.
-fn server(mount: &Mount) -> String {
+fn upstream_label(mount: &MountConfig) -> String {
     match mount.upstream.as_ref().map(|upstream| &upstream.target) {
-        Some(Target::Http(url)) => url.to_string(),
-        Some(Target::Stdio(child)) => format!("the program `{}`", child.program),
+        Some(UpstreamTarget::Http(url)) => url.to_string(),
+        Some(UpstreamTarget::Stdio(child)) => format!("the program `{}`", child.program),
         None => "nowhere".to_owned(),
     }
 }
 
 /// What is done for its callers.
-fn around(config: &Config, mount: &Mount) -> String {
+fn mount_summary(config: &Config, mount: &MountConfig) -> String {
     let mut parts = vec![languages(config, mount)];
     parts.push(format!("answers {} shaped", if mount.content.enabled { "are" } else { "are not" }));
     match mount.tools.values().map(|tool| tool.context.len()).sum() {
@@ -42,7 +43,7 @@ fn around(config: &Config, mount: &Mount) -> String {
     parts.join("; ")
 }
 
-fn languages(config: &Config, mount: &Mount) -> String {
+fn languages(config: &Config, mount: &MountConfig) -> String {
     let own = config.default_language.as_ref();
     let files: Vec<Tag> = match mount.locales.carried {
         [] => mount.locales.path.files().0.into_iter().map(|file| file.tag).collect(),

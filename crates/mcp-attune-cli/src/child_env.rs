@@ -1,6 +1,6 @@
 //! Variables for the program that a command starts.
 
-use mcp_attune_gateway::config::{Env, Target, Upstream};
+use mcp_attune_gateway::config::{SecretEnv, UpstreamConfig, UpstreamTarget};
 
 use crate::exit::hinted;
 
@@ -20,11 +20,11 @@ impl ChildEnv {
     }
 
     /// Adds them to what the program gets.
-    pub(crate) fn put(&self, upstream: Option<&mut Upstream>) -> anyhow::Result<()> {
+    pub(crate) fn apply_env(&self, upstream: Option<&mut UpstreamConfig>) -> anyhow::Result<()> {
         if self.env.is_empty() {
             return Ok(());
         }
-        let Some(Target::Stdio(child)) = upstream.map(|upstream| &mut upstream.target) else {
+        let Some(UpstreamTarget::Stdio(child)) = upstream.map(|upstream| &mut upstream.target) else {
             let hint =
                 "name the program after `--`, or leave --env out: a server at a URL has its own environment";
             return Err(hinted("--env is for a program, and there is none", hint));
@@ -32,14 +32,14 @@ impl ChildEnv {
         let mut all: Vec<_> =
             child.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         for given in &self.env {
-            all.push(read(given)?);
+            all.push(parse_env(given)?);
         }
-        child.env = all.into_iter().collect::<Env>();
+        child.env = all.into_iter().collect::<SecretEnv>();
         Ok(())
     }
 }
 
-fn read(given: &str) -> anyhow::Result<(String, String)> {
+fn parse_env(given: &str) -> anyhow::Result<(String, String)> {
     let (name, value) = match given.split_once('=') {
         Some((name, value)) => (name, value.to_owned()),
         None => {

@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use mcp_attune::catalog::{Coverage, Path};
+use mcp_attune::catalog::{CatalogCoverage, LocaleKeyPath};
 use mcp_attune::language::Tag;
 use serde::Serialize;
 
 /// How far one language is.
 #[derive(Serialize)]
-pub(crate) struct Covered {
+pub(crate) struct LocaleCoverageRow {
     pub(crate) locale: String,
     pub(crate) translated: usize,
     pub(crate) percent: usize,
@@ -18,9 +18,9 @@ pub(crate) struct Covered {
     pub(crate) surplus: Vec<String>,
 }
 
-impl Covered {
-    pub(crate) fn new(tag: &Tag, coverage: &Coverage) -> Self {
-        let paths = |paths: &[Path]| paths.iter().map(ToString::to_string).collect();
+impl LocaleCoverageRow {
+    pub(crate) fn new(tag: &Tag, coverage: &CatalogCoverage) -> Self {
+        let paths = |paths: &[LocaleKeyPath]| paths.iter().map(ToString::to_string).collect();
         Self {
             locale: tag.to_string(),
             translated: coverage.translated(),
@@ -34,7 +34,7 @@ impl Covered {
 }
 
 /// Writes a line for each language.
-pub(crate) fn table(out: &mut impl Write, locales: &[Covered]) -> io::Result<()> {
+pub(crate) fn write_coverage_table(out: &mut impl Write, locales: &[LocaleCoverageRow]) -> io::Result<()> {
     let width = locales.iter().map(|it| it.locale.len()).max().unwrap_or(0).max("locale".len());
     if locales.is_empty() {
         return writeln!(out, "There is no translation yet.");
@@ -59,7 +59,7 @@ fn bar(percent: usize) -> String {
 }
 
 /// Names each text that is missing, stale or surplus.
-pub(crate) fn list(out: &mut impl Write, locales: &[Covered]) -> io::Result<()> {
+pub(crate) fn write_coverage_details(out: &mut impl Write, locales: &[LocaleCoverageRow]) -> io::Result<()> {
     writeln!(out)?;
     for it in locales {
         for (what, paths) in [("missing", &it.missing), ("stale", &it.stale), ("surplus", &it.surplus)] {

@@ -17,7 +17,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
 ];
 
 /// Lists the commands in their groups.
-pub(crate) fn grouped(command: Command) -> Command {
+pub(crate) fn group_commands(command: Command) -> Command {
     let header = *command.get_styles().get_header();
     let literal = *command.get_styles().get_literal();
     let widest = command.get_subcommands().map(|it| it.get_name().len()).max().unwrap_or_default();
@@ -43,11 +43,11 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::Attune;
+    use crate::AttuneArgs;
 
     #[test]
     fn every_command_stands_in_one_group() {
-        for command in Attune::command().get_subcommands() {
+        for command in AttuneArgs::command().get_subcommands() {
             let name = command.get_name();
             let times = GROUPS.iter().flat_map(|(_, names)| *names).filter(|known| **known == name).count();
             assert_eq!(
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn what_is_for_newcomers_stands_first_and_nothing_is_lost() {
-        let mut command = grouped(Attune::command());
+        let mut command = group_commands(AttuneArgs::command());
         let help = command.render_help().to_string();
         let at = |text: &str| help.find(text).unwrap_or_else(|| panic!("{text} is missing:\n{help}"));
         assert!(at("Try:\n  demo ") < at("Serve:\n  serve ") && at("Learn:\n  explain ") < at("Options:\n"));

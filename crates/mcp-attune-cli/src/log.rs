@@ -1,7 +1,7 @@
 //! The log: lines on standard error, and never a flood of them.
 //!
-//! 1. Lines are of one kind when the same place in the code writes them. Of each kind at most [`MOST`] are written in
-//!    [`WHILE`]: whoever sends a million bad requests fills no disk.
+//! 1. Lines are of one kind when the same place in the code writes them. Of each kind at most [`MAX_LINES_PER_KIND`] are written in
+//!    [`LIMIT_WINDOW`]: whoever sends a million bad requests fills no disk.
 //! 2. What was left out is counted, and told in one line when that time is over.
 //! 3. `debug` and `trace` are not limited: whoever asks for them wants all of them.
 //! 4. At `debug` only Attune's own lines are written; at `trace` those of the libraries under it, too.
@@ -32,19 +32,19 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// How many lines of one kind are written in [`WHILE`].
-const MOST: u32 = 20;
-const WHILE: Duration = Duration::from_secs(10);
+/// How many lines of one kind are written in [`LIMIT_WINDOW`].
+const MAX_LINES_PER_KIND: u32 = 20;
+const LIMIT_WINDOW: Duration = Duration::from_secs(10);
 /// Marks the lines that tell of others, which are as few as there are kinds.
-const TELLING: &str = "attune::left_out";
+const LEFT_OUT_TARGET: &str = "attune::left_out";
 /// How much is shown of a line that was left out.
-const SHOWN: usize = 120;
+const MAX_EXCERPT_CHARS: usize = 120;
 
 /// Counts the lines of each kind. A clone counts the same ones.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Log {
-    kinds: Arc<Mutex<HashMap<Identifier, Kind>>>,
-    chosen: Arc<Chosen>,
+pub(crate) struct ThrottledLog {
+    kinds: Arc<Mutex<HashMap<Identifier, CallsiteCount>>>,
+    chosen: Arc<LiveLogSettings>,
     /// Writes the lines of `attune serve`, so that no thread that serves waits for whoever reads them.
     calls: AccessLog,
     /// None where another log was there before.
@@ -53,14 +53,14 @@ pub(crate) struct Log {
 
 /// What can change while lines are written.
 #[derive(Debug, Default)]
-struct Chosen {
+struct LiveLogSettings {
     json: AtomicBool,
     /// Whether lines of libraries are written at every level.
     everything: AtomicBool,
 }
 
 #[derive(Debug)]
-struct Kind {
+struct CallsiteCount {
     since: Instant,
     written: u32,
     left_out: u64,
@@ -68,31 +68,31 @@ struct Kind {
     said: String,
 }
 
-impl Log {
+impl ThrottledLog {
     /// Logs to standard error from this level on.
     pub(crate) fn start(level: &str) -> Self {
         Self::start_as(level.parse().unwrap_or(LevelFilter::INFO), LogFormat::Text)
     }
 
     /// Logs to standard error as a configuration says.
-    pub(crate) fn of(config: &Config) -> Self {
+    pub(crate) fn from_config(config: &Config) -> Self {
         Self::start_as(level(config), config.server.log_format)
     }
 
     fn start_as(level: LevelFilter, format: LogFormat) -> Self {
         let (layer, handle) = reload::Layer::new(level);
         let log = Self { level: Some(handle), ..Self::default() };
-        log.choose(level, format);
+        log.apply_settings(level, format);
         let lines = tracing_subscriber::fmt::layer()
-            .fmt_fields(Fields::default())
-            .event_format(Lines { chosen: Arc::clone(&log.chosen), text: Format::default() })
+            .fmt_fields(FieldsWithRequestId::default())
+            .event_format(LogLineFormat { chosen: Arc::clone(&log.chosen), text: Format::default() })
             .with_writer({
                 let calls = log.calls.clone();
-                move || Queued(calls.clone())
+                move || QueuedLogWriter(calls.clone())
             });
         let chosen = Arc::clone(&log.chosen);
         let ours = filter_fn(move |about| {
-            about.target() != request_id::SPANS
+            about.target() != request_id::SPAN_TARGET
                 && (*about.level() <= Level::INFO
                     || is_ours(about.target())
                     || chosen.everything.load(Ordering::Relaxed))
@@ -104,41 +104,41 @@ impl Log {
     }
 
     /// The log of calls: from now on, until it is [finished](Self::finish), all lines are written by a thread of their own.
-    pub(crate) fn calls(&self) -> std::io::Result<AccessLog> {
+    pub(crate) fn start_access_log(&self) -> std::io::Result<AccessLog> {
         self.calls.start(std::io::stderr())?;
         Ok(self.calls.clone())
     }
 
     /// Writes all that waits.
     pub(crate) fn finish(&self) {
-        self.tell_now();
+        self.report_left_out();
         self.calls.finish();
     }
 
     /// Follows a configuration that changed.
     pub(crate) fn follow(&self, config: &Config) {
-        self.choose(level(config), config.server.log_format);
+        self.apply_settings(level(config), config.server.log_format);
         if let Some(handle) = &self.level {
             // It fails only where the log is gone.
             let _ = handle.reload(level(config));
         }
     }
 
-    fn choose(&self, level: LevelFilter, format: LogFormat) {
+    fn apply_settings(&self, level: LevelFilter, format: LogFormat) {
         self.chosen.json.store(format == LogFormat::Json, Ordering::Relaxed);
         self.chosen.everything.store(level == LevelFilter::TRACE, Ordering::Relaxed);
     }
 
     /// Tells what was left out, from time to time.
-    pub(crate) async fn tell(self) {
+    pub(crate) async fn report_periodically(self) {
         loop {
-            sleep(WHILE).await;
-            self.tell_now();
+            sleep(LIMIT_WINDOW).await;
+            self.report_left_out();
         }
     }
 
     /// Tells what was left out so far.
-    pub(crate) fn tell_now(&self) {
+    pub(crate) fn report_left_out(&self) {
         // Not while the kinds are locked: telling is logging.
         let left_out: Vec<_> = self
             .kinds()
@@ -147,34 +147,34 @@ impl Log {
             .map(|kind| (std::mem::take(&mut kind.left_out), std::mem::take(&mut kind.said)))
             .collect();
         for (more, said) in left_out {
-            tracing::warn!(target: TELLING, "and {more} more like this: {said}");
+            tracing::warn!(target: LEFT_OUT_TARGET, "and {more} more like this: {said}");
         }
     }
 
-    fn writes(&self, event: &Event<'_>) -> bool {
+    fn admits(&self, event: &Event<'_>) -> bool {
         let now = Instant::now();
         let mut kinds = self.kinds();
-        let kind = kinds.entry(event.metadata().callsite()).or_insert_with(|| Kind {
+        let kind = kinds.entry(event.metadata().callsite()).or_insert_with(|| CallsiteCount {
             since: now,
             written: 0,
             left_out: 0,
             said: String::new(),
         });
-        if now.duration_since(kind.since) >= WHILE {
+        if now.duration_since(kind.since) >= LIMIT_WINDOW {
             (kind.since, kind.written) = (now, 0);
         }
-        if kind.written < MOST {
+        if kind.written < MAX_LINES_PER_KIND {
             kind.written += 1;
             return true;
         }
         if kind.left_out == 0 {
-            event.record(&mut Said(&mut kind.said));
+            event.record(&mut LogMessageVisitor(&mut kind.said));
         }
         kind.left_out += 1;
         false
     }
 
-    fn kinds(&self) -> MutexGuard<'_, HashMap<Identifier, Kind>> {
+    fn kinds(&self) -> MutexGuard<'_, HashMap<Identifier, CallsiteCount>> {
         // Nothing that holds the lock can panic halfway through a change.
         self.kinds.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -182,12 +182,12 @@ impl Log {
 
 fn level(config: &Config) -> LevelFilter {
     match config.log {
-        config::Log::Off => LevelFilter::OFF,
-        config::Log::Error => LevelFilter::ERROR,
-        config::Log::Warn => LevelFilter::WARN,
-        config::Log::Info => LevelFilter::INFO,
-        config::Log::Debug => LevelFilter::DEBUG,
-        config::Log::Trace => LevelFilter::TRACE,
+        config::LogLevelSetting::Off => LevelFilter::OFF,
+        config::LogLevelSetting::Error => LevelFilter::ERROR,
+        config::LogLevelSetting::Warn => LevelFilter::WARN,
+        config::LogLevelSetting::Info => LevelFilter::INFO,
+        config::LogLevelSetting::Debug => LevelFilter::DEBUG,
+        config::LogLevelSetting::Trace => LevelFilter::TRACE,
     }
 }
 
@@ -196,30 +196,30 @@ fn is_ours(target: &str) -> bool {
     ["mcp_attune", "attune"].iter().any(|start| target.starts_with(start))
 }
 
-impl<S: Subscriber> Layer<S> for Log {
+impl<S: Subscriber> Layer<S> for ThrottledLog {
     fn event_enabled(&self, event: &Event<'_>, _: Context<'_, S>) -> bool {
         let about = event.metadata();
-        *about.level() > Level::INFO || about.target() == TELLING || self.writes(event)
+        *about.level() > Level::INFO || about.target() == LEFT_OUT_TARGET || self.admits(event)
     }
 }
 
 /// The fields of a line, and the name of the request that it is about.
 #[derive(Debug, Default)]
-struct Fields(DefaultFields);
+struct FieldsWithRequestId(DefaultFields);
 
-impl<'w> FormatFields<'w> for Fields {
+impl<'w> FormatFields<'w> for FieldsWithRequestId {
     fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> fmt::Result {
         self.0.format_fields(writer.by_ref(), fields)?;
-        request_id::current(|name| write!(writer, " {name}")).unwrap_or(Ok(()))
+        request_id::with_current(|name| write!(writer, " {name}")).unwrap_or(Ok(()))
     }
 }
 
 /// Gives lines to the thread that writes them, or writes them itself where there is none.
-struct Queued(AccessLog);
+struct QueuedLogWriter(AccessLog);
 
-impl std::io::Write for Queued {
+impl std::io::Write for QueuedLogWriter {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        if !self.0.line(line) {
+        if !self.0.queue_line(line) {
             std::io::stderr().write_all(line)?;
         }
         Ok(line.len())
@@ -231,12 +231,12 @@ impl std::io::Write for Queued {
 }
 
 /// Writes lines for people, or one JSON object a line for programs.
-struct Lines {
-    chosen: Arc<Chosen>,
+struct LogLineFormat {
+    chosen: Arc<LiveLogSettings>,
     text: Format,
 }
 
-impl<S, N> FormatEvent<S, N> for Lines
+impl<S, N> FormatEvent<S, N> for LogLineFormat
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
@@ -253,7 +253,7 @@ where
         let about = event.metadata();
         let mut fields = Map::new();
         event.record(&mut JsonFields(&mut fields));
-        request_id::current(|name| {
+        request_id::with_current(|name| {
             fields.insert("request".to_owned(), name.id().into());
             fields.extend(name.trace().map(|trace| ("trace".to_owned(), trace.into())));
         });
@@ -290,12 +290,12 @@ impl Visit for JsonFields<'_> {
 }
 
 /// Takes the words of an event, without its other fields, and not too many of them.
-struct Said<'s>(&'s mut String);
+struct LogMessageVisitor<'s>(&'s mut String);
 
-impl Visit for Said<'_> {
+impl Visit for LogMessageVisitor<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         if field.name() == "message" {
-            self.0.extend(format!("{value:?}").chars().take(SHOWN));
+            self.0.extend(format!("{value:?}").chars().take(MAX_EXCERPT_CHARS));
         }
     }
 }
@@ -327,8 +327,8 @@ mod tests {
         }
     }
 
-    fn listen() -> (Log, Lines, tracing::subscriber::DefaultGuard) {
-        let (log, lines) = (Log::default(), Lines::default());
+    fn listen() -> (ThrottledLog, Lines, tracing::subscriber::DefaultGuard) {
+        let (log, lines) = (ThrottledLog::default(), Lines::default());
         let into = lines.clone();
         let layer = tracing_subscriber::fmt::layer()
             .without_time()
@@ -349,7 +349,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_flood_of_one_kind_is_cut_short_and_counted() {
         let (log, lines, _guard) = listen();
-        let telling = tokio::spawn(log.tell());
+        let telling = tokio::spawn(log.report_periodically());
         tokio::task::yield_now().await;
         refuse(1_000_000);
         let written = lines.take();
@@ -358,7 +358,7 @@ mod tests {
 
         // The next time it is as it was at first.
         for _ in 0..2 {
-            advance(WHILE).await;
+            advance(LIMIT_WINDOW).await;
             tokio::task::yield_now().await;
             let told = lines.take();
             assert_eq!(told, ["WARN attune::left_out: and 999980 more like this: refused"]);
@@ -381,9 +381,9 @@ mod tests {
             tracing::debug!("everything");
         }
         assert_eq!(lines.take().len(), 1000);
-        log.tell_now();
+        log.report_left_out();
         assert_eq!(lines.take().len(), 1);
-        log.tell_now();
+        log.report_left_out();
         assert_eq!(lines.take().len(), 0);
     }
 
@@ -392,9 +392,9 @@ mod tests {
         let (log, lines, _guard) = listen();
         for _ in 0..100 {
             refuse(10);
-            advance(WHILE / 2).await;
+            advance(LIMIT_WINDOW / 2).await;
         }
-        log.tell_now();
+        log.report_left_out();
         assert_eq!(lines.take().len(), 1000);
     }
 }

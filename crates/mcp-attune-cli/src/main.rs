@@ -18,10 +18,10 @@ mod running;
 mod address;
 mod child_env;
 mod rules;
-mod speech;
+mod language_args;
 mod tool;
 
-mod arguments;
+mod call_plan;
 
 // servers,
 mod banner;
@@ -56,78 +56,78 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
     long_version = env!("ATTUNE_VERSION"),
     after_help = "Begin with `attune demo`: a server to try it with, and requests to paste.\n\nExamples:\n  $ attune call get_weather location=Bern --language de-CH -- attune demo --bare --stdio\n  $ attune check -- attune demo --bare --stdio\n  $ attune explain L14\n\nYour own server, one that runs or one that is started:\n  attune serve --upstream http://127.0.0.1:9000/mcp\n  attune stdio --default-language en -- npx -y some-server"
 )]
-struct Attune {
+struct AttuneArgs {
     /// When to use colours: auto, always or never; NO_COLOR and CLICOLOR_FORCE in the environment say so too
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, hide_default_value = true)]
     #[arg(hide_possible_values = true)]
-    color: paint::When,
+    color: paint::ColorMode,
     #[command(subcommand)]
-    command: Command,
+    command: AttuneCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum AttuneCommand {
     #[cfg(feature = "audit")]
-    Audit(commands::audit::Audit),
-    Bundle(commands::bundle::Bundle),
-    Call(commands::call::Call),
-    Catalog(commands::catalog::Catalog),
-    Check(commands::check::Check),
-    Config(commands::config::Config),
-    Context(commands::context::Context),
-    Demo(commands::demo::Demo),
-    Discover(commands::discover::Discover),
-    Explain(commands::explain::Explain),
-    Features(commands::features::Features),
-    Init(commands::init::Init),
-    Language(commands::language::Language),
-    Prompt(commands::prompt::Prompt),
-    Prompts(commands::list::Prompts),
-    Read(commands::read::Read),
-    Resources(commands::list::Resources),
-    Serve(commands::serve::Serve),
-    Stdio(commands::stdio::Stdio),
-    Template(commands::template::Template),
-    Tools(commands::list::Tools),
+    Audit(commands::audit::AuditArgs),
+    Bundle(commands::bundle::BundleArgs),
+    Call(commands::call::CallArgs),
+    Catalog(commands::catalog::CatalogArgs),
+    Check(commands::check::CheckArgs),
+    Config(commands::config::ConfigArgs),
+    Context(commands::context::ContextArgs),
+    Demo(commands::demo::DemoArgs),
+    Discover(commands::discover::DiscoverArgs),
+    Explain(commands::explain::ExplainArgs),
+    Features(commands::features::FeaturesArgs),
+    Init(commands::init::InitArgs),
+    Language(commands::language::LanguageArgs),
+    Prompt(commands::prompt::PromptArgs),
+    Prompts(commands::list::PromptsArgs),
+    Read(commands::read::ReadArgs),
+    Resources(commands::list::ResourcesArgs),
+    Serve(commands::serve::ServeArgs),
+    Stdio(commands::stdio::StdioArgs),
+    Template(commands::template::TemplateArgs),
+    Tools(commands::list::ToolsArgs),
 }
 
 fn main() -> ExitCode {
     // What cannot be parsed ends here, with exit code 2; what is asked of --help and --version, with 0.
-    let foretold = paint::foretold(std::env::args_os());
-    let attune = help::grouped(Attune::command().color(foretold.into()))
+    let foretold = paint::color_mode_in_words(std::env::args_os());
+    let attune = help::group_commands(AttuneArgs::command().color(foretold.into()))
         .try_get_matches()
-        .and_then(|matches| Attune::from_arg_matches(&matches))
+        .and_then(|matches| AttuneArgs::from_arg_matches(&matches))
         .unwrap_or_else(|error| {
             let _ = error.print();
             commands::serve::hint_at_dashes(&error);
             std::process::exit(error.exit_code())
         });
-    paint::choose(attune.color);
+    paint::set_color_mode(attune.color);
     // Not locked: a command may hand standard output to another thread.
     let mut out = BufWriter::new(io::stdout());
     let result = match attune.command {
         #[cfg(feature = "audit")]
-        Command::Audit(audit) => audit.run(&mut out),
-        Command::Bundle(bundle) => bundle.run(&mut out),
-        Command::Call(call) => call.run(&mut out),
-        Command::Catalog(catalog) => catalog.run(&mut out),
-        Command::Check(check) => check.run(&mut out),
-        Command::Config(config) => config.run(&mut out),
-        Command::Context(context) => context.run(&mut out),
-        Command::Demo(demo) => demo.run(&mut out),
-        Command::Discover(discover) => discover.run(&mut out),
-        Command::Explain(explain) => explain.run(&mut out),
-        Command::Features(features) => features.run(&mut out),
-        Command::Init(init) => init.run(&mut out),
-        Command::Language(language) => language.run(&mut out),
-        Command::Prompt(prompt) => prompt.run(&mut out),
-        Command::Prompts(prompts) => prompts.run(&mut out),
-        Command::Read(read) => read.run(&mut out),
-        Command::Resources(resources) => resources.run(&mut out),
-        Command::Serve(serve) => serve.run(&mut out),
-        Command::Stdio(stdio) => stdio.run(),
-        Command::Template(template) => template.run(&mut out),
-        Command::Tools(tools) => tools.run(&mut out),
+        AttuneCommand::Audit(audit) => audit.run(&mut out),
+        AttuneCommand::Bundle(bundle) => bundle.run(&mut out),
+        AttuneCommand::Call(call) => call.run(&mut out),
+        AttuneCommand::Catalog(catalog) => catalog.run(&mut out),
+        AttuneCommand::Check(check) => check.run(&mut out),
+        AttuneCommand::Config(config) => config.run(&mut out),
+        AttuneCommand::Context(context) => context.run(&mut out),
+        AttuneCommand::Demo(demo) => demo.run(&mut out),
+        AttuneCommand::Discover(discover) => discover.run(&mut out),
+        AttuneCommand::Explain(explain) => explain.run(&mut out),
+        AttuneCommand::Features(features) => features.run(&mut out),
+        AttuneCommand::Init(init) => init.run(&mut out),
+        AttuneCommand::Language(language) => language.run(&mut out),
+        AttuneCommand::Prompt(prompt) => prompt.run(&mut out),
+        AttuneCommand::Prompts(prompts) => prompts.run(&mut out),
+        AttuneCommand::Read(read) => read.run(&mut out),
+        AttuneCommand::Resources(resources) => resources.run(&mut out),
+        AttuneCommand::Serve(serve) => serve.run(&mut out),
+        AttuneCommand::Stdio(stdio) => stdio.run(),
+        AttuneCommand::Template(template) => template.run(&mut out),
+        AttuneCommand::Tools(tools) => tools.run(&mut out),
     };
     exit::code(result.and_then(|exit| Ok(out.flush().map(|()| exit)?)))
 }

@@ -5,7 +5,7 @@
 //! 2. A terminal that says `TERM=dumb`, or nothing, gets no escape code at all: no colours, and no line that is written over.
 //!
 //! A command paints what it prints with [`stdout`] and [`stderr`]:
-//! `writeln!(out, "{}", paint::stdout().paint(Style::Good, "passed"))`. In a pipe the text comes out as it went in.
+//! `writeln!(out, "{}", paint::stdout().paint(PaintStyle::Good, "passed"))`. In a pipe the text comes out as it went in.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 
 /// When something is coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum When {
+pub(crate) enum ColorMode {
     /// On a terminal, unless the environment says otherwise.
     #[default]
     Auto,
@@ -25,7 +25,7 @@ pub(crate) enum When {
 
 /// What a piece of text is; the colours belong together, so they are chosen here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum PaintStyle {
     /// `error:`, and what is wrong.
     Bad,
     /// `warning:`, and what may be wrong.
@@ -50,7 +50,7 @@ pub(crate) enum Style {
     Literal,
 }
 
-impl Style {
+impl PaintStyle {
     /// The escape code that begins it.
     pub(crate) fn code(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl Style {
 }
 
 /// The escape code that ends every style.
-pub(crate) const END: &str = "\u{1b}[0m";
+pub(crate) const STYLE_END: &str = "\u{1b}[0m";
 
 /// Paints, or does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,41 +93,45 @@ impl Paint {
     }
 
     /// Text in a style.
-    pub(crate) fn paint(self, style: Style, text: &str) -> String {
-        if self.on && !text.is_empty() { format!("{}{text}{END}", style.code()) } else { text.to_owned() }
+    pub(crate) fn paint(self, style: PaintStyle, text: &str) -> String {
+        if self.on && !text.is_empty() {
+            format!("{}{text}{STYLE_END}", style.code())
+        } else {
+            text.to_owned()
+        }
     }
 }
 
-static CHOICE: OnceLock<When> = OnceLock::new();
+static COLOR_MODE: OnceLock<ColorMode> = OnceLock::new();
 
 /// What the command line chooses, once.
-pub(crate) fn choose(when: When) {
-    let _ = CHOICE.set(when);
+pub(crate) fn set_color_mode(when: ColorMode) {
+    let _ = COLOR_MODE.set(when);
 }
 
 /// How standard output is painted.
 pub(crate) fn stdout() -> Paint {
-    of(std::io::stdout().is_terminal())
+    paint_for(std::io::stdout().is_terminal())
 }
 
 /// How standard error is painted.
 pub(crate) fn stderr() -> Paint {
-    of(std::io::stderr().is_terminal())
+    paint_for(std::io::stderr().is_terminal())
 }
 
-fn of(terminal: bool) -> Paint {
-    let choice = CHOICE.get().copied().unwrap_or_default();
+fn paint_for(terminal: bool) -> Paint {
+    let choice = COLOR_MODE.get().copied().unwrap_or_default();
     Paint { on: is_on(choice, terminal, |name| std::env::var_os(name)) }
 }
 
-fn is_on(when: When, terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
+fn is_on(when: ColorMode, terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let set = |name| variable(name).is_some_and(|value| !value.is_empty());
     let forced = variable("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
     match when {
-        When::Always => true,
-        When::Never => false,
-        When::Auto if set("NO_COLOR") => false,
-        When::Auto => forced || (terminal && !is_dumb(variable("TERM"))),
+        ColorMode::Always => true,
+        ColorMode::Never => false,
+        ColorMode::Auto if set("NO_COLOR") => false,
+        ColorMode::Auto => forced || (terminal && !is_dumb(variable("TERM"))),
     }
 }
 
@@ -143,7 +147,7 @@ fn is_dumb(term: Option<OsString>) -> bool {
 
 /// What `--color` says among the words of a command line that is not read yet, so that what is wrong with the others is
 /// told in colours or not.
-pub(crate) fn foretold(words: impl IntoIterator<Item = OsString>) -> When {
+pub(crate) fn color_mode_in_words(words: impl IntoIterator<Item = OsString>) -> ColorMode {
     let words = words.into_iter().map(|word| word.to_string_lossy().into_owned());
     let mut words = words.take_while(|word| word != "--");
     while let Some(word) = words.next() {
@@ -153,20 +157,20 @@ pub(crate) fn foretold(words: impl IntoIterator<Item = OsString>) -> When {
             None => None,
         };
         match value.as_deref() {
-            Some("always") => return When::Always,
-            Some("never") => return When::Never,
+            Some("always") => return ColorMode::Always,
+            Some("never") => return ColorMode::Never,
             _ => {}
         }
     }
-    When::Auto
+    ColorMode::Auto
 }
 
-impl From<When> for clap::ColorChoice {
-    fn from(when: When) -> Self {
+impl From<ColorMode> for clap::ColorChoice {
+    fn from(when: ColorMode) -> Self {
         match when {
-            When::Auto => Self::Auto,
-            When::Always => Self::Always,
-            When::Never => Self::Never,
+            ColorMode::Auto => Self::Auto,
+            ColorMode::Always => Self::Always,
+            ColorMode::Never => Self::Never,
         }
     }
 }
@@ -184,27 +188,27 @@ mod tests {
             assert_eq!(is_on(when, terminal, variable), expected, "{when:?} {terminal} {variables:?}");
         };
         let xterm = ("TERM", "xterm");
-        check(When::Auto, true, &[xterm], true);
-        check(When::Auto, false, &[xterm], false);
-        check(When::Auto, true, &[("TERM", "dumb")], false);
-        check(When::Auto, true, &[], cfg!(windows));
-        check(When::Auto, true, &[xterm, ("NO_COLOR", "1")], false);
-        check(When::Auto, true, &[xterm, ("NO_COLOR", "")], true);
-        check(When::Auto, false, &[("CLICOLOR_FORCE", "1")], true);
-        check(When::Auto, false, &[("CLICOLOR_FORCE", "0")], false);
-        check(When::Auto, false, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false);
-        check(When::Always, false, &[("NO_COLOR", "1")], true);
-        check(When::Never, true, &[xterm, ("CLICOLOR_FORCE", "1")], false);
+        check(ColorMode::Auto, true, &[xterm], true);
+        check(ColorMode::Auto, false, &[xterm], false);
+        check(ColorMode::Auto, true, &[("TERM", "dumb")], false);
+        check(ColorMode::Auto, true, &[], cfg!(windows));
+        check(ColorMode::Auto, true, &[xterm, ("NO_COLOR", "1")], false);
+        check(ColorMode::Auto, true, &[xterm, ("NO_COLOR", "")], true);
+        check(ColorMode::Auto, false, &[("CLICOLOR_FORCE", "1")], true);
+        check(ColorMode::Auto, false, &[("CLICOLOR_FORCE", "0")], false);
+        check(ColorMode::Auto, false, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false);
+        check(ColorMode::Always, false, &[("NO_COLOR", "1")], true);
+        check(ColorMode::Never, true, &[xterm, ("CLICOLOR_FORCE", "1")], false);
     }
 
     #[test]
     fn a_choice_is_found_before_the_command_line_is_read() {
         let check = |words: &[&str], expected| {
-            assert_eq!(foretold(words.iter().map(OsString::from)), expected, "{words:?}");
+            assert_eq!(color_mode_in_words(words.iter().map(OsString::from)), expected, "{words:?}");
         };
-        check(&["attune", "tools", "--color=never", "--nonsense"], When::Never);
-        check(&["attune", "--color", "always"], When::Always);
-        check(&["attune", "--colour", "always"], When::Auto);
-        check(&["attune", "tools", "--", "server", "--color=never"], When::Auto);
+        check(&["attune", "tools", "--color=never", "--nonsense"], ColorMode::Never);
+        check(&["attune", "--color", "always"], ColorMode::Always);
+        check(&["attune", "--colour", "always"], ColorMode::Auto);
+        check(&["attune", "tools", "--", "server", "--color=never"], ColorMode::Auto);
     }
 }

@@ -25,7 +25,7 @@ const FAMILIES: [(char, &str); 8] = [
 
 /// A rule as the ledger has it; what else stands there is not printed.
 #[derive(Deserialize)]
-struct Entry {
+struct LedgerEntry {
     title: String,
     level: String,
     source: String,
@@ -36,8 +36,8 @@ struct Entry {
     #[serde(default)]
     kept: Vec<String>,
     #[serde(default)]
-    refused: Refused,
-    state: Option<State>,
+    refused: RefusalProof,
+    state: Option<RuleState>,
     #[serde(default)]
     still: String,
 }
@@ -45,12 +45,12 @@ struct Entry {
 /// The tests that show a breach refused, or `n/a: why` where nothing can be.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Refused {
+enum RefusalProof {
     Tests(Vec<String>),
     Nothing(String),
 }
 
-impl Default for Refused {
+impl Default for RefusalProof {
     fn default() -> Self {
         Self::Tests(Vec::new())
     }
@@ -59,7 +59,7 @@ impl Default for Refused {
 /// Whether tests prove a rule yet.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum State {
+pub(crate) enum RuleState {
     Planned,
     Proven,
 }
@@ -74,7 +74,7 @@ pub(crate) struct Rule {
     pub(crate) says: String,
     pub(crate) why: String,
     pub(crate) example: String,
-    pub(crate) state: State,
+    pub(crate) state: RuleState,
     pub(crate) kept: Vec<String>,
     pub(crate) refused: Vec<String>,
     pub(crate) nothing_to_refuse: Option<String>,
@@ -83,10 +83,12 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    fn new(id: String, entry: Entry) -> Self {
+    fn new(id: String, entry: LedgerEntry) -> Self {
         let (refused, nothing_to_refuse) = match entry.refused {
-            Refused::Tests(tests) => (tests, None),
-            Refused::Nothing(text) => (Vec::new(), Some(text.trim_start_matches("n/a:").trim().to_owned())),
+            RefusalProof::Tests(tests) => (tests, None),
+            RefusalProof::Nothing(text) => {
+                (Vec::new(), Some(text.trim_start_matches("n/a:").trim().to_owned()))
+            }
         };
         Self {
             id,
@@ -96,7 +98,7 @@ impl Rule {
             says: entry.says.trim().to_owned(),
             why: entry.why.trim().to_owned(),
             example: entry.example.trim().to_owned(),
-            state: entry.state.unwrap_or(State::Proven),
+            state: entry.state.unwrap_or(RuleState::Proven),
             kept: entry.kept,
             refused,
             nothing_to_refuse,
@@ -106,9 +108,9 @@ impl Rule {
 }
 
 /// All rules, in the order of listings.
-pub(crate) struct Rules(pub(crate) Vec<Rule>);
+pub(crate) struct RuleLedger(pub(crate) Vec<Rule>);
 
-impl Rules {
+impl RuleLedger {
     /// The rules that this program was built with.
     pub(crate) fn built_in() -> anyhow::Result<Self> {
         Self::parse(LEDGER)
@@ -128,7 +130,7 @@ impl Rules {
                 )),
             })
             .collect::<anyhow::Result<Vec<Rule>>>()?;
-        rules.sort_by_key(|rule| order(&rule.id));
+        rules.sort_by_key(|rule| sort_key(&rule.id));
         Ok(Self(rules))
     }
 
@@ -145,7 +147,7 @@ impl Rules {
         if let Some((letter, subject)) = family {
             return format!(
                 "the {letter} rules ({subject}) are {}; `attune explain` lists all",
-                self.range(letter)
+                self.family_range(letter)
             );
         }
         let same_number: Vec<&str> =
@@ -153,12 +155,12 @@ impl Rules {
         if !same_number.is_empty() {
             return format!("did you mean {}? `attune explain` lists all", same_number.join(", "));
         }
-        let families = FAMILIES.map(|(letter, subject)| format!("{} ({subject})", self.range(letter)));
+        let families = FAMILIES.map(|(letter, subject)| format!("{} ({subject})", self.family_range(letter)));
         format!("the rules are {}", families.join(", "))
     }
 
     /// `L1 to L21`
-    fn range(&self, letter: char) -> String {
+    fn family_range(&self, letter: char) -> String {
         let mut family = self.0.iter().map(|rule| rule.id.as_str()).filter(|id| id.starts_with(letter));
         match (family.next(), family.next_back()) {
             (Some(first), Some(last)) => format!("{first} to {last}"),
@@ -173,7 +175,7 @@ pub(crate) fn family(text: &str) -> Option<(char, &'static str)> {
 }
 
 /// Families in their order, numbers as numbers.
-fn order(id: &str) -> (usize, u32) {
+fn sort_key(id: &str) -> (usize, u32) {
     let family = FAMILIES.iter().position(|(letter, _)| id.starts_with(*letter)).unwrap_or(FAMILIES.len());
     (family, id.get(1..).and_then(|number| number.parse().ok()).unwrap_or(0))
 }
@@ -184,8 +186,8 @@ mod tests {
 
     #[test]
     fn the_rules_in_this_program_can_be_read() {
-        let rules = Rules::built_in().unwrap();
-        let ranges = FAMILIES.map(|(letter, _)| rules.range(letter));
+        let rules = RuleLedger::built_in().unwrap();
+        let ranges = FAMILIES.map(|(letter, _)| rules.family_range(letter));
         let expected = [
             "L1 to L23",
             "H1 to H20",
@@ -202,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_rule_that_cannot_be_read_is_named() {
-        let error = Rules::parse("[L1]\ntitle = 'x'\n").err().unwrap();
+        let error = RuleLedger::parse("[L1]\ntitle = 'x'\n").err().unwrap();
         assert_eq!(error.to_string(), "the rules in this program cannot be read: L1: missing field `level`");
     }
 }

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::thread::available_parallelism;
 
 use anyhow::Context;
-use mcp_attune_gateway::gateway::Control;
+use mcp_attune_gateway::gateway::GatewayControl;
 use tokio::sync::mpsc;
 
 /// A runtime with a thread for each core.
@@ -13,15 +13,15 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 /// A runtime with one thread: enough for two pipes, and there sooner than several.
-pub(crate) fn one_thread() -> anyhow::Result<tokio::runtime::Runtime> {
+pub(crate) fn single_thread_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build().context("the runtime does not start")
 }
 
 /// Makes room for the files that so many connections of callers, and to servers behind, need at a time; warns where there is
 /// none.
-pub(crate) fn make_room(connections: usize, behind: usize) {
+pub(crate) fn raise_file_limit(connections: usize, behind: usize) {
     let cores = available_parallelism().map_or(1, usize::from);
-    let own = OWN_FILES + FILES_PER_CORE * cores.saturating_sub(CORES);
+    let own = OWN_FILES + FILES_PER_CORE * cores.saturating_sub(BASE_CORES);
     let needed = u64::try_from(connections.saturating_add(behind).saturating_add(own)).unwrap_or(u64::MAX);
     match rlimit::increase_nofile_limit(needed) {
         Ok(open) if open >= needed => {}
@@ -38,21 +38,21 @@ pub(crate) fn make_room(connections: usize, behind: usize) {
 /// Listeners, the log, the runtime's own, name look-ups, a reserve: what is open beside connections.
 const OWN_FILES: usize = 64;
 /// That is enough for so many cores. Each has a thread with files of its own.
-const CORES: usize = 8;
+const BASE_CORES: usize = 8;
 const FILES_PER_CORE: usize = 4;
 
 /// What the gateway is told by signals, from now on: `SIGTERM` and Ctrl-C end it, `SIGHUP` makes it look at its files,
 /// `SIGUSR1` and `SIGUSR2` mean nothing to it.
 #[cfg(unix)]
-pub(crate) fn controls() -> anyhow::Result<mpsc::UnboundedReceiver<Control>> {
+pub(crate) fn controls() -> anyhow::Result<mpsc::UnboundedReceiver<GatewayControl>> {
     use tokio::signal::unix::{SignalKind, signal};
     let (tell, told) = mpsc::unbounded_channel();
     let on_terminal = std::io::stdin().is_terminal();
     let terminal_is_gone = move || on_terminal && !std::io::stdin().is_terminal();
     for (kind, name, control) in [
-        (SignalKind::terminate(), "SIGTERM", Some(Control::Terminate)),
-        (SignalKind::interrupt(), "SIGINT", Some(Control::Interrupt)),
-        (SignalKind::hangup(), "SIGHUP", Some(Control::Reload)),
+        (SignalKind::terminate(), "SIGTERM", Some(GatewayControl::Terminate)),
+        (SignalKind::interrupt(), "SIGINT", Some(GatewayControl::Interrupt)),
+        (SignalKind::hangup(), "SIGHUP", Some(GatewayControl::Reload)),
         (SignalKind::user_defined1(), "SIGUSR1", None),
         (SignalKind::user_defined2(), "SIGUSR2", None),
     ] {
@@ -62,7 +62,7 @@ pub(crate) fn controls() -> anyhow::Result<mpsc::UnboundedReceiver<Control>> {
             while came.recv().await.is_some() {
                 let told = match control {
                     // Whoever closes the window of a terminal wants the end of what runs in it.
-                    Some(Control::Reload) if terminal_is_gone() => Some(Control::Interrupt),
+                    Some(GatewayControl::Reload) if terminal_is_gone() => Some(GatewayControl::Interrupt),
                     control => control,
                 };
                 tracing::debug!(signal = name, ?told, "a signal came");
@@ -75,16 +75,16 @@ pub(crate) fn controls() -> anyhow::Result<mpsc::UnboundedReceiver<Control>> {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn controls() -> anyhow::Result<mpsc::UnboundedReceiver<Control>> {
+pub(crate) fn controls() -> anyhow::Result<mpsc::UnboundedReceiver<GatewayControl>> {
     let (tell, told) = mpsc::unbounded_channel();
     tokio::spawn(async move {
-        while tokio::signal::ctrl_c().await.is_ok() && tell.send(Control::Interrupt).is_ok() {}
+        while tokio::signal::ctrl_c().await.is_ok() && tell.send(GatewayControl::Interrupt).is_ok() {}
     });
     Ok(told)
 }
 
 /// Ctrl-C, or whoever runs us says so.
-pub(crate) async fn stopped() {
+pub(crate) async fn shutdown_signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use mcp_attune_wire::json::Value;
+use mcp_attune_wire::json::SpannedValue;
 
 use crate::exit::hinted;
-use crate::paint::{self, Style};
-use crate::show::text;
-use crate::show::{plain, size};
+use crate::paint::{self, PaintStyle};
+use crate::show::text_member;
+use crate::show::{content_size, plain};
 
 /// How many things are saved from one result.
 const MAX_PARTS: usize = 1000;
@@ -29,7 +29,7 @@ const MAX_TRIES: usize = 10_000;
 
 /// One thing that can be saved.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct SavableContent {
     bytes: Vec<u8>,
     /// What it is called, without an extension.
     stem: String,
@@ -37,19 +37,19 @@ pub(crate) struct Part {
 }
 
 /// What there is to save in the result of a call.
-pub(crate) fn of_call(result: Value<'_>) -> anyhow::Result<Vec<Part>> {
+pub(crate) fn contents_of_call(result: SpannedValue<'_>) -> anyhow::Result<Vec<SavableContent>> {
     let blocks: Vec<_> =
-        result.member("content").into_iter().flat_map(Value::elements).take(MAX_PARTS).collect();
+        result.member("content").into_iter().flat_map(SpannedValue::elements).take(MAX_PARTS).collect();
     let (mut parts, mut texts) = (Vec::new(), Vec::new());
     for block in blocks {
-        let kind = text(block, "type").unwrap_or_default();
+        let kind = text_member(block, "type").unwrap_or_default();
         match (kind.as_str(), block.member("resource")) {
             ("image" | "audio", _) => {
-                let bytes = decoded(&text(block, "data").unwrap_or_default())?;
-                parts.push(Part::new(bytes, &kind, parts.len(), text(block, "mimeType")));
+                let bytes = decoded(&text_member(block, "data").unwrap_or_default())?;
+                parts.push(SavableContent::new(bytes, &kind, parts.len(), text_member(block, "mimeType")));
             }
-            ("resource", Some(resource)) => parts.extend(of_resource(resource, parts.len())?),
-            ("text", _) => texts.extend(text(block, "text")),
+            ("resource", Some(resource)) => parts.extend(content_of_resource(resource, parts.len())?),
+            ("text", _) => texts.extend(text_member(block, "text")),
             _ => {}
         }
     }
@@ -57,7 +57,7 @@ pub(crate) fn of_call(result: Value<'_>) -> anyhow::Result<Vec<Part>> {
         let named = |(number, text): (usize, String)| {
             let json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
             let kind = if json { "application/json" } else { "text/plain" };
-            Part::new(text.into_bytes(), "text", number, Some(kind.to_owned()))
+            SavableContent::new(text.into_bytes(), "text", number, Some(kind.to_owned()))
         };
         parts = texts.into_iter().enumerate().map(named).collect();
     }
@@ -65,30 +65,30 @@ pub(crate) fn of_call(result: Value<'_>) -> anyhow::Result<Vec<Part>> {
 }
 
 /// What there is to save in a resource that was read.
-pub(crate) fn of_read(result: Value<'_>) -> anyhow::Result<Vec<Part>> {
-    let contents = result.member("contents").into_iter().flat_map(Value::elements).take(MAX_PARTS);
+pub(crate) fn contents_of_resource(result: SpannedValue<'_>) -> anyhow::Result<Vec<SavableContent>> {
+    let contents = result.member("contents").into_iter().flat_map(SpannedValue::elements).take(MAX_PARTS);
     let mut parts = Vec::new();
     for (number, content) in contents.enumerate() {
-        parts.extend(of_resource(content, number)?);
+        parts.extend(content_of_resource(content, number)?);
     }
     Ok(parts)
 }
 
-fn of_resource(resource: Value<'_>, number: usize) -> anyhow::Result<Option<Part>> {
-    let bytes = match (text(resource, "blob"), text(resource, "text")) {
+fn content_of_resource(resource: SpannedValue<'_>, number: usize) -> anyhow::Result<Option<SavableContent>> {
+    let bytes = match (text_member(resource, "blob"), text_member(resource, "text")) {
         (Some(blob), _) => decoded(&blob)?,
         (None, Some(text)) => text.into_bytes(),
         (None, None) => return Ok(None),
     };
-    let mut part = Part::new(bytes, "resource", number, text(resource, "mimeType"));
-    if let Some((stem, extension)) = text(resource, "uri").as_deref().and_then(name_of) {
+    let mut part = SavableContent::new(bytes, "resource", number, text_member(resource, "mimeType"));
+    if let Some((stem, extension)) = text_member(resource, "uri").as_deref().and_then(file_name_of) {
         part.stem = stem;
         part.extension = extension.unwrap_or(part.extension);
     }
     Ok(Some(part))
 }
 
-impl Part {
+impl SavableContent {
     fn new(bytes: Vec<u8>, what: &str, number: usize, kind: Option<String>) -> Self {
         let extension = extension(&kind.unwrap_or_default()).to_owned();
         Self { bytes, stem: format!("{what}-{}", number + 1), extension }
@@ -147,7 +147,7 @@ fn extension(kind: &str) -> &'static str {
 }
 
 /// What a resource is called by the end of its URI, and its extension; none where that is nothing that a file can be called.
-fn name_of(uri: &str) -> Option<(String, Option<String>)> {
+fn file_name_of(uri: &str) -> Option<(String, Option<String>)> {
     let path = uri.split(['?', '#']).next().unwrap_or_default();
     let last = path.trim_end_matches('/').rsplit(['/', '\\', ':']).next()?;
     let plain =
@@ -168,13 +168,13 @@ fn name_of(uri: &str) -> Option<(String, Option<String>)> {
 }
 
 /// Whether `--out` can be written, before anything is asked.
-pub(crate) fn writable(path: &Path) -> anyhow::Result<()> {
+pub(crate) fn check_out_path(path: &Path) -> anyhow::Result<()> {
     if is_folder(path) {
         return Ok(());
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if path.symlink_metadata().is_ok() {
-        return Err(taken(path));
+        return Err(file_exists_error(path));
     }
     match folder {
         Some(folder) if !folder.is_dir() => Err(hinted(
@@ -186,11 +186,11 @@ pub(crate) fn writable(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Saves what there is, and tells where.
-pub(crate) fn save(parts: &[Part], path: &Path) -> anyhow::Result<()> {
+pub(crate) fn save(parts: &[SavableContent], path: &Path) -> anyhow::Result<()> {
     let folder = is_folder(path);
     match parts {
         [] => {
-            crate::exit::note("there is nothing to save in the result");
+            crate::exit::print_note("there is nothing to save in the result");
             return Ok(());
         }
         [_, _, ..] if !folder => {
@@ -206,10 +206,14 @@ pub(crate) fn save(parts: &[Part], path: &Path) -> anyhow::Result<()> {
     }
     for part in parts {
         let (mut file, written) =
-            if folder { in_folder(part, path)? } else { (created(path)?, path.to_owned()) };
+            if folder { create_in_folder(part, path)? } else { (create_new_file(path)?, path.to_owned()) };
         file.write_all(&part.bytes)?;
-        let wrote = paint::stderr().paint(Style::Good, "wrote");
-        eprintln!("{wrote} {} ({})", plain::line(&written.display().to_string()), size(part.bytes.len()));
+        let wrote = paint::stderr().paint(PaintStyle::Good, "wrote");
+        eprintln!(
+            "{wrote} {} ({})",
+            plain::line(&written.display().to_string()),
+            content_size(part.bytes.len())
+        );
     }
     Ok(())
 }
@@ -220,7 +224,7 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// A new file in a folder, under the first name that is free.
-fn in_folder(part: &Part, folder: &Path) -> anyhow::Result<(File, PathBuf)> {
+fn create_in_folder(part: &SavableContent, folder: &Path) -> anyhow::Result<(File, PathBuf)> {
     for number in 1..=MAX_TRIES {
         let number = if number == 1 { String::new() } else { format!("-{number}") };
         let path = folder.join(format!("{}{number}.{}", part.stem, part.extension));
@@ -233,14 +237,14 @@ fn in_folder(part: &Part, folder: &Path) -> anyhow::Result<(File, PathBuf)> {
     Err(hinted(format!("{} has too many files of that name", folder.display()), "name another folder"))
 }
 
-fn created(path: &Path) -> anyhow::Result<File> {
+fn create_new_file(path: &Path) -> anyhow::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => taken(path),
+        io::ErrorKind::AlreadyExists => file_exists_error(path),
         _ => hinted(format!("{}: {error}", path.display()), "name another file"),
     })
 }
 
-fn taken(path: &Path) -> anyhow::Error {
+fn file_exists_error(path: &Path) -> anyhow::Error {
     hinted(
         format!("{} is there already, and nothing is written over", path.display()),
         "remove it, or name another",
@@ -256,7 +260,7 @@ mod tests {
     fn saved(
         result: &str,
         path: &Path,
-        of: fn(Value<'_>) -> anyhow::Result<Vec<Part>>,
+        of: fn(SpannedValue<'_>) -> anyhow::Result<Vec<SavableContent>>,
     ) -> anyhow::Result<()> {
         save(&of(Document::parse(result.as_bytes()).unwrap().root())?, path)
     }
@@ -280,11 +284,11 @@ mod tests {
     fn a_folder_gets_every_thing_under_a_name_of_its_own() {
         let outer = tempfile::tempdir().unwrap();
         let folder = outer.path().join("out/");
-        saved(RESULT, &folder, of_call).unwrap();
+        saved(RESULT, &folder, contents_of_call).unwrap();
         assert_eq!(names(&folder), ["audio-2.wav", "image-1.png", "pass_wd.TXT", "resource-4.pdf"]);
         assert_eq!(fs::read(folder.join("image-1.png")).unwrap(), [0, 1, 2]);
         // Nothing is written over.
-        saved(RESULT, &folder, of_call).unwrap();
+        saved(RESULT, &folder, contents_of_call).unwrap();
         assert_eq!(names(&folder).len(), 8);
         assert!(folder.join("image-1-2.png").is_file());
         assert_eq!(names(outer.path()), ["out"]);
@@ -294,33 +298,35 @@ mod tests {
     fn one_thing_is_one_file_and_several_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("picture");
-        let error = saved(RESULT, &file, of_call).unwrap_err();
+        let error = saved(RESULT, &file, contents_of_call).unwrap_err();
         assert!(error.to_string().starts_with("there are 4 things to save"), "{error}");
         let one = r#"{"contents":[{"uri":"x:y","mimeType":"text/plain","text":"hi\r\n"}]}"#;
-        saved(one, &file, of_read).unwrap();
+        saved(one, &file, contents_of_resource).unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"hi\r\n");
-        assert!(writable(&file).unwrap_err().to_string().contains("is there already"));
-        assert!(saved(one, &file, of_read).is_err());
-        assert!(writable(&folder.path().join("a/b")).is_err() && writable(folder.path()).is_ok());
+        assert!(check_out_path(&file).unwrap_err().to_string().contains("is there already"));
+        assert!(saved(one, &file, contents_of_resource).is_err());
+        assert!(check_out_path(&folder.path().join("a/b")).is_err() && check_out_path(folder.path()).is_ok());
     }
 
     #[test]
     fn text_is_saved_where_there_is_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let result = r#"{"content":[{"type":"text","text":"{}"},{"type":"text","text":"words"}]}"#;
-        saved(result, folder.path(), of_call).unwrap();
+        saved(result, folder.path(), contents_of_call).unwrap();
         assert_eq!(names(folder.path()), ["text-1.json", "text-2.txt"]);
         let broken = r#"{"content":[{"type":"image","data":"?","mimeType":"image/png"}]}"#;
-        assert!(saved(broken, folder.path(), of_call).unwrap_err().to_string().contains("no base64"));
+        assert!(
+            saved(broken, folder.path(), contents_of_call).unwrap_err().to_string().contains("no base64")
+        );
     }
 
     #[test]
     fn names_lead_nowhere_else() {
         for uri in ["file:///..", "x:", "a/.hidden/..", "///", "file:///nul.txt", "x:CON"] {
-            assert_eq!(name_of(uri), None, "{uri}");
+            assert_eq!(file_name_of(uri), None, "{uri}");
         }
-        assert_eq!(name_of("https://x/a.b/c"), Some(("c".to_owned(), None)));
-        assert_eq!(name_of("c:\\a\\b.tar.gz"), Some(("b.tar".to_owned(), Some("gz".to_owned()))));
-        assert_eq!(name_of("x://y/天気.md"), Some(("天気".to_owned(), Some("md".to_owned()))));
+        assert_eq!(file_name_of("https://x/a.b/c"), Some(("c".to_owned(), None)));
+        assert_eq!(file_name_of("c:\\a\\b.tar.gz"), Some(("b.tar".to_owned(), Some("gz".to_owned()))));
+        assert_eq!(file_name_of("x://y/天気.md"), Some(("天気".to_owned(), Some("md".to_owned()))));
     }
 }

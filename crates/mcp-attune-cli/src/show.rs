@@ -19,16 +19,16 @@ pub(crate) mod tool;
 use std::borrow::Cow;
 use std::io::IsTerminal;
 
-use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::json::{JsonString, SpannedValue};
 
 use crate::paint::{self, Paint};
 
 /// How wide a terminal is when it does not say.
-const USUAL_WIDTH: usize = 80;
+const DEFAULT_WIDTH: usize = 80;
 
 /// Where something is shown, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum CliOutputForm {
     /// JSON; on a terminal nothing in it is obeyed.
     Json {
         /// Whether a terminal shows it.
@@ -41,7 +41,7 @@ pub(crate) enum Form {
         /// What may be coloured and bold.
         paint: Paint,
         /// What is read as Markdown.
-        markdown: Markdown,
+        markdown: MarkdownDisplay,
     },
     /// Text as it came, for a file.
     Text,
@@ -49,7 +49,7 @@ pub(crate) enum Form {
 
 /// What is read as Markdown, and not shown as it came.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Markdown {
+pub(crate) enum MarkdownDisplay {
     /// Nothing.
     Never,
     /// Resources that say so.
@@ -59,21 +59,23 @@ pub(crate) enum Markdown {
     Results,
 }
 
-impl Form {
+impl CliOutputForm {
     /// JSON where it is asked for or nobody looks, text for a person, and text as it came where that is asked for.
     pub(crate) fn choose(json: bool, text: bool) -> Self {
         let terminal = std::io::stdout().is_terminal();
         match (json, terminal, text) {
-            (false, true, _) => {
-                Self::Terminal { width: width(), paint: paint::stdout(), markdown: Markdown::default() }
-            }
+            (false, true, _) => Self::Terminal {
+                width: terminal_columns(),
+                paint: paint::stdout(),
+                markdown: MarkdownDisplay::default(),
+            },
             (false, false, true) => Self::Text,
             _ => Self::Json { terminal },
         }
     }
 
     /// The same with another reading of Markdown.
-    pub(crate) fn reading(self, markdown: Markdown) -> Self {
+    pub(crate) fn with_markdown(self, markdown: MarkdownDisplay) -> Self {
         match self {
             Self::Terminal { width, paint, .. } => Self::Terminal { width, paint, markdown },
             other => other,
@@ -82,19 +84,19 @@ impl Form {
 }
 
 /// A member that is text.
-pub(crate) fn text(value: Value<'_>, member: &str) -> Option<String> {
-    value.member(member).and_then(Value::text).and_then(Text::decode).map(Cow::into_owned)
+pub(crate) fn text_member(value: SpannedValue<'_>, member: &str) -> Option<String> {
+    value.member(member).and_then(SpannedValue::text).and_then(JsonString::decode).map(Cow::into_owned)
 }
 
 /// How many columns the terminal has.
-pub(crate) fn width() -> usize {
+pub(crate) fn terminal_columns() -> usize {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let told = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    asked.or_else(told).filter(|width| *width >= 20).unwrap_or(USUAL_WIDTH)
+    asked.or_else(told).filter(|width| *width >= 20).unwrap_or(DEFAULT_WIDTH)
 }
 
 /// How much something is, such as `12.3 kB`.
-pub(crate) fn size(bytes: usize) -> String {
+pub(crate) fn content_size(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{}.{} kB", bytes / 1_000, bytes % 1_000 / 100),

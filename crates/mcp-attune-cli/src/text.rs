@@ -8,7 +8,7 @@ use serde::Serialize;
 const WIDTH: usize = 80;
 
 /// The Markdown of the rules as a terminal shows it: indented, wrapped between words, with list items hanging.
-pub(crate) fn wrapped(text: &str) -> String {
+pub(crate) fn wrap_rule_text(text: &str) -> String {
     let mut lines = vec![String::new()];
     let mut indent = 2;
     for line in text.lines() {
@@ -47,13 +47,13 @@ fn is_marker(word: &str) -> bool {
 }
 
 /// Prints a value as JSON, with a line break after it.
-pub(crate) fn json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Result<()> {
+pub(crate) fn print_json(out: &mut impl Write, value: &impl Serialize) -> anyhow::Result<()> {
     serde_json::to_writer_pretty(&mut *out, value).map_err(std::io::Error::from)?;
     Ok(writeln!(out)?)
 }
 
 /// A number of bytes as people read it: `512 bytes`, `1.5 kB`, `500.0 MB`.
-pub(crate) fn size(bytes: u64) -> String {
+pub(crate) fn byte_size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
     match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
         // Tenths, rounded down: what is shown is never more than there is.
@@ -65,7 +65,7 @@ pub(crate) fn size(bytes: u64) -> String {
 /// A value as an error may quote it: escaped, and no longer than a line can bear.
 pub(crate) fn quoted(value: &str) -> String {
     const MAX_CHARS: usize = 40;
-    mcp_attune::quoted::shortened(value, MAX_CHARS)
+    mcp_attune::quoted::escape_and_truncate(value, MAX_CHARS)
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
         let text = "One line of the source that ends\nearly, and one that does not end before it has become far too long for a terminal.\n\n\
                     - an item that goes on and on, so that it has to be continued below, under its text\n  and further\n\
                     - another\n10. a number\n\nThe end.";
-        insta::assert_snapshot!(wrapped(text), @"
+        insta::assert_snapshot!(wrap_rule_text(text), @"
         One line of the source that ends early, and one that does not end before it
         has become far too long for a terminal.
 
@@ -93,12 +93,12 @@ mod tests {
     #[test]
     fn keeps_a_word_that_is_too_long_whole() {
         let long = "x".repeat(100);
-        assert_eq!(wrapped(&format!("a {long} b")), format!("  a\n  {long}\n  b\n"));
+        assert_eq!(wrap_rule_text(&format!("a {long} b")), format!("  a\n  {long}\n  b\n"));
     }
 
     #[test]
     fn no_line_is_wider_than_a_terminal_or_ends_in_a_blank() {
-        let text = wrapped(&"abcdefg ".repeat(99));
+        let text = wrap_rule_text(&"abcdefg ".repeat(99));
         for line in text.lines() {
             assert!(line.chars().count() <= WIDTH && !line.ends_with(' '), "{line:?}");
         }
@@ -117,7 +117,7 @@ mod tests {
             (2_150_000_000, "2.1 GB"),
             (u64::MAX, "18446744073.7 GB"),
         ] {
-            assert_eq!(size(bytes), told);
+            assert_eq!(byte_size(bytes), told);
         }
     }
 

@@ -9,7 +9,7 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{Timestamp, ToSpan, Zoned};
 use serde::Serialize;
 
-pub(crate) use trains::{Connection, connection, connections};
+pub(crate) use trains::{TrainConnection, connection, connections};
 
 /// The day that it is in Switzerland.
 pub(crate) fn today(now: Timestamp) -> Date {
@@ -18,7 +18,7 @@ pub(crate) fn today(now: Timestamp) -> Date {
 }
 
 /// How a moment is written everywhere in the answers: RFC 3339 with the offset of its zone.
-pub(crate) fn written(moment: &Zoned) -> String {
+pub(crate) fn format_rfc3339(moment: &Zoned) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct Weather {
 
 /// One day of the forecast.
 #[derive(Clone, Copy, Serialize)]
-pub(crate) struct Forecast {
+pub(crate) struct ForecastDay {
     pub(crate) date: Date,
     pub(crate) temperature_c: i32,
     pub(crate) conditions: &'static str,
@@ -60,11 +60,11 @@ pub(crate) struct Forecast {
 
 impl Weather {
     /// Today, tomorrow, and the day that is four days ahead. Fewer at the very end of the calendar.
-    pub(crate) fn forecast(&self, today: Date) -> Vec<Forecast> {
+    pub(crate) fn forecast(&self, today: Date) -> Vec<ForecastDay> {
         let ahead = [0, 1, 4].into_iter().map(|days| today.checked_add(days.days()).ok());
         let days = ahead.zip(self.days);
         days.filter_map(|(date, (temperature_c, conditions))| {
-            Some(Forecast { date: date?, temperature_c, conditions })
+            Some(ForecastDay { date: date?, temperature_c, conditions })
         })
         .collect()
     }

@@ -3,7 +3,7 @@
 //! It is what a good server looks like today: English titles, results as text and as structured content, times in
 //! UTC unless a zone is asked for. It knows nothing of languages, formats or the caller's context, so that one sees
 //! what Attune adds in front of it; four tools are the exception, and show what a Rust author can do with
-//! [`Caller`](mcp_attune_rmcp::Caller). The sample data never change. The clock runs, unless [`Options::now`] stops it.
+//! [`Caller`](mcp_attune_rmcp::Caller). The sample data never change. The clock runs, unless [`DemoOptions::now`] stops it.
 //!
 //! | what | name | shows |
 //! |---|---|---|
@@ -28,7 +28,7 @@
 //!
 //! All of it is done by rmcp, before a tool runs:
 //!
-//! - `Host` must be a loopback name or one of [`Options::allowed_hosts`]: 403. `Origin` is not compared: a page on
+//! - `Host` must be a loopback name or one of [`DemoOptions::allowed_hosts`]: 403. `Origin` is not compared: a page on
 //!   another origin fails at its CORS preflight, and a gateway in front decides for itself.
 //! - `Accept` must name both `application/json` and `text/event-stream`: 406. `Content-Type` must be JSON: 415.
 //! - `MCP-Protocol-Version` must be a known version (400), and equal to the one in `_meta` (400, `-32020`).
@@ -36,7 +36,7 @@
 //!   (400, `-32020`), and the `_meta` keys of the envelope (400, `-32602`).
 //!
 //! Nothing compares `Mcp-Param-*`: rmcp would, for a server that implements `ServerHandler::get_tool`, and
-//! [`Travel`] leaves it out.
+//! [`TravelServer`] leaves it out.
 //!
 //! # Example
 //!
@@ -44,7 +44,7 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
 //! println!("http://{}/mcp", listener.local_addr()?);
-//! mcp_attune_demo::serve(listener, mcp_attune_demo::Options::default(), std::future::ready(())).await
+//! mcp_attune_demo::serve(listener, mcp_attune_demo::DemoOptions::default(), std::future::ready(())).await
 //! # })?;
 //! # Ok::<(), std::io::Error>(())
 //! ```
@@ -68,38 +68,46 @@ use std::time::Duration;
 use axum::Router;
 use axum::serve::ListenerExt;
 use jiff::Timestamp;
-use mcp_attune_shape::{Page, Thing};
+use mcp_attune_shape::{EmbeddedTemplate, TemplateSubject};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 
-pub use server::Travel;
+pub use server::TravelServer;
 
 /// What an operator of the service might write for agents and for people.
-pub const TEMPLATES: &[Page] = &[
-    Page { of: WEATHER, file: "md", text: include_str!("../templates/get_weather.md") },
-    Page { of: WEATHER, file: "compact.md", text: include_str!("../templates/get_weather.compact.md") },
-    Page {
+pub const TEMPLATES: &[EmbeddedTemplate] = &[
+    EmbeddedTemplate { of: WEATHER, file: "md", text: include_str!("../templates/get_weather.md") },
+    EmbeddedTemplate {
+        of: WEATHER,
+        file: "compact.md",
+        text: include_str!("../templates/get_weather.compact.md"),
+    },
+    EmbeddedTemplate {
         of: WEATHER,
         file: "!interactive.json",
         text: include_str!("../templates/get_weather.!interactive.json"),
     },
-    Page { of: WEATHER, file: "hints", text: include_str!("../templates/get_weather.hints") },
-    Page {
-        of: Thing::Resource("map://features/alpine-valley-1"),
+    EmbeddedTemplate { of: WEATHER, file: "hints", text: include_str!("../templates/get_weather.hints") },
+    EmbeddedTemplate {
+        of: TemplateSubject::Resource("map://features/alpine-valley-1"),
         file: "md",
         text: include_str!("../templates/alpine-valley-1.md"),
     },
-    Page {
+    EmbeddedTemplate {
         of: PLAN,
         file: "mcp-capable.sampling.md",
         text: include_str!("../templates/plan_trip.mcp-capable.sampling.md"),
     },
-    Page { of: PLAN, file: "interactive.md", text: include_str!("../templates/plan_trip.interactive.md") },
+    EmbeddedTemplate {
+        of: PLAN,
+        file: "interactive.md",
+        text: include_str!("../templates/plan_trip.interactive.md"),
+    },
 ];
 
-const WEATHER: Thing = Thing::Tool("get_weather");
-const PLAN: Thing = Thing::Prompt("plan_trip");
+const WEATHER: TemplateSubject = TemplateSubject::Tool("get_weather");
+const PLAN: TemplateSubject = TemplateSubject::Prompt("plan_trip");
 
 /// The locale files of the service, by their tags; English is its own language.
 pub const LOCALES: &[(&str, &str)] = &[
@@ -116,7 +124,7 @@ pub const LOCALES: &[(&str, &str)] = &[
 
 /// How the demo behaves.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct DemoOptions {
     /// How long `build_report` takes for each page.
     pub step_delay: Duration,
     /// Whether modern calls without progress are answered as one JSON document. Off, every answer is a stream.
@@ -127,7 +135,7 @@ pub struct Options {
     pub allowed_hosts: Vec<String>,
 }
 
-impl Default for Options {
+impl Default for DemoOptions {
     fn default() -> Self {
         Self {
             step_delay: Duration::from_millis(150),
@@ -142,19 +150,19 @@ impl Default for Options {
 ///
 /// Clones share their legacy sessions. Cancelling `config.cancellation_token` of the service ends them all, and every
 /// open stream with them.
-pub fn service(options: Options) -> StreamableHttpService<Travel, LocalSessionManager> {
+pub fn service(options: DemoOptions) -> StreamableHttpService<TravelServer, LocalSessionManager> {
     let config = StreamableHttpServerConfig::default()
         .with_json_response(options.json_answers)
         .with_allowed_hosts(options.allowed_hosts)
         .disable_allowed_origins();
-    let travel = Travel::new(options.step_delay).at(options.now);
+    let travel = TravelServer::new(options.step_delay).with_stopped_clock(options.now);
     StreamableHttpService::new(move || Ok(travel.clone()), Arc::default(), config)
 }
 
 /// Serves the demo at `/mcp` until `shutdown` is ready. Streams that are still open then end at once.
 pub async fn serve(
     listener: TcpListener,
-    options: Options,
+    options: DemoOptions,
     shutdown: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
     let service = service(options);
@@ -173,8 +181,8 @@ pub async fn serve(
 }
 
 /// Serves the demo on standard input and output until the input is closed.
-pub async fn serve_stdio(options: &Options) -> io::Result<()> {
-    let travel = Travel::new(options.step_delay).at(options.now);
+pub async fn serve_stdio(options: &DemoOptions) -> io::Result<()> {
+    let travel = TravelServer::new(options.step_delay).with_stopped_clock(options.now);
     let running = match rmcp::serve_server(travel, rmcp::transport::stdio_pipes()).await {
         // Whoever only wanted to know who we are has left.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),

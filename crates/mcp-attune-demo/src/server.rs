@@ -20,19 +20,19 @@ use crate::era::is_modern;
 use crate::{prompts, resources, tools};
 
 /// How long a client may keep a listing. The lists never change; an hour is enough to see that they are kept.
-const FRESH_MS: u64 = 3_600_000;
+const LISTING_TTL_MS: u64 = 3_600_000;
 
 /// The travel service: an rmcp server handler, cheap to clone.
 ///
 /// It does not implement `get_tool`. With it rmcp would compare `Mcp-Param-*` headers by itself, and nobody could see
 /// what a gateway in front adds.
 #[derive(Debug, Clone)]
-pub struct Travel {
+pub struct TravelServer {
     step_delay: Duration,
     now: Option<Timestamp>,
 }
 
-impl Travel {
+impl TravelServer {
     /// A travel service whose `build_report` takes `step_delay` for each page.
     pub fn new(step_delay: Duration) -> Self {
         Self { step_delay, now: None }
@@ -40,7 +40,7 @@ impl Travel {
 
     /// The same service with its clock stopped at this moment; `None` lets it run.
     #[must_use]
-    pub fn at(self, now: Option<Timestamp>) -> Self {
+    pub fn with_stopped_clock(self, now: Option<Timestamp>) -> Self {
         Self { now, ..self }
     }
 
@@ -51,7 +51,7 @@ impl Travel {
     }
 }
 
-impl ServerHandler for Travel {
+impl ServerHandler for TravelServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities =
             ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
@@ -63,7 +63,7 @@ impl ServerHandler for Travel {
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info())
-            .with_ttl_ms(FRESH_MS)
+            .with_ttl_ms(LISTING_TTL_MS)
             .with_cache_scope(CacheScope::Public))
     }
 
@@ -72,7 +72,7 @@ impl ServerHandler for Travel {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let Envelope { ttl_ms, cache_scope, meta } = Envelope::of(&context);
+        let ResultEnvelope { ttl_ms, cache_scope, meta } = ResultEnvelope::of(&context);
         Ok(ListToolsResult { tools: tools::list(), ttl_ms, cache_scope, meta, ..Default::default() })
     }
 
@@ -82,14 +82,15 @@ impl ServerHandler for Travel {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let now = self.now();
-        let caller = Caller::of(&context).at(now);
+        let caller = Caller::of(&context).with_clock(now);
         let mut response = tools::call(request, &context, &caller, now, self.step_delay).await?;
         match &mut response {
             CallToolResponse::Complete(result) => {
-                result.meta = Envelope::of(&context).titled(tools::service_title(&caller)).meta;
+                result.meta =
+                    ResultEnvelope::of(&context).with_server_title(tools::service_title(&caller)).meta;
                 caller.report(&mut result.meta);
             }
-            CallToolResponse::InputRequired(result) => result.meta = Envelope::of(&context).meta,
+            CallToolResponse::InputRequired(result) => result.meta = ResultEnvelope::of(&context).meta,
             _ => {}
         }
         Ok(response)
@@ -100,7 +101,7 @@ impl ServerHandler for Travel {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let Envelope { ttl_ms, cache_scope, meta } = Envelope::of(&context);
+        let ResultEnvelope { ttl_ms, cache_scope, meta } = ResultEnvelope::of(&context);
         let resources = resources::list();
         Ok(ListResourcesResult { resources, ttl_ms, cache_scope, meta, ..Default::default() })
     }
@@ -110,7 +111,7 @@ impl ServerHandler for Travel {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let Envelope { ttl_ms, cache_scope, meta } = Envelope::of(&context);
+        let ResultEnvelope { ttl_ms, cache_scope, meta } = ResultEnvelope::of(&context);
         let resource_templates = resources::templates();
         Ok(ListResourceTemplatesResult {
             resource_templates,
@@ -127,8 +128,8 @@ impl ServerHandler for Travel {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let mut result = resources::read(&request.uri)?;
-        Envelope { ttl_ms: result.ttl_ms, cache_scope: result.cache_scope, meta: result.meta } =
-            Envelope::of(&context);
+        ResultEnvelope { ttl_ms: result.ttl_ms, cache_scope: result.cache_scope, meta: result.meta } =
+            ResultEnvelope::of(&context);
         Ok(result.into())
     }
 
@@ -137,7 +138,7 @@ impl ServerHandler for Travel {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let Envelope { ttl_ms, cache_scope, meta } = Envelope::of(&context);
+        let ResultEnvelope { ttl_ms, cache_scope, meta } = ResultEnvelope::of(&context);
         Ok(ListPromptsResult { prompts: prompts::list(), ttl_ms, cache_scope, meta, ..Default::default() })
     }
 
@@ -147,20 +148,20 @@ impl ServerHandler for Travel {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let mut result = prompts::get(&request.name, &request.arguments.unwrap_or_default())?;
-        result.meta = Envelope::of(&context).meta;
+        result.meta = ResultEnvelope::of(&context).meta;
         Ok(result.into())
     }
 }
 
 /// What a modern answer says about itself, and a legacy one does not: how long it holds, and who answered.
 #[derive(Default)]
-struct Envelope {
+struct ResultEnvelope {
     ttl_ms: Option<u64>,
     cache_scope: Option<CacheScope>,
     meta: Option<MetaObject>,
 }
 
-impl Envelope {
+impl ResultEnvelope {
     fn of(context: &RequestContext<RoleServer>) -> Self {
         static META: LazyLock<MetaObject> = LazyLock::new(|| {
             let mut meta = MetaObject::default();
@@ -172,11 +173,11 @@ impl Envelope {
         if !is_modern(context) {
             return Self::default();
         }
-        Self { ttl_ms: Some(FRESH_MS), cache_scope: Some(CacheScope::Public), meta: Some(META.clone()) }
+        Self { ttl_ms: Some(LISTING_TTL_MS), cache_scope: Some(CacheScope::Public), meta: Some(META.clone()) }
     }
 
     /// An answer whose language the service chose itself calls the service as that language does.
-    fn titled(mut self, title: Option<String>) -> Self {
+    fn with_server_title(mut self, title: Option<String>) -> Self {
         let info = self.meta.as_mut().and_then(|meta| meta.get_mut(SERVER_INFO));
         if let (Some(info), Some(title)) = (info.and_then(Value::as_object_mut), title) {
             info.insert("title".to_owned(), title.into());

@@ -27,7 +27,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::data::{self, City};
-use problem::{Problem, shown};
+use problem::{TravelToolError, quoted_input};
 pub(crate) use query::service_title;
 
 /// Every tool, in the order in which they are listed.
@@ -68,23 +68,25 @@ pub(crate) async fn call(
         query::SALES => query::sales(given, caller),
         query::TICKETS => query::support(given, caller),
         query::ACTIVITY => query::activity(given, caller),
-        unknown => return Err(ErrorData::invalid_params(format!("Unknown tool: {}", shown(unknown)), None)),
+        unknown => {
+            return Err(ErrorData::invalid_params(format!("Unknown tool: {}", quoted_input(unknown)), None));
+        }
     };
     Ok(result.unwrap_or_else(CallToolResult::from).into())
 }
 
 /// The arguments as the tool wants them.
-fn arguments<T: DeserializeOwned>(given: JsonObject) -> Result<T, Problem> {
-    serde_json::from_value(Value::Object(given)).map_err(Problem::Arguments)
+fn arguments<T: DeserializeOwned>(given: JsonObject) -> Result<T, TravelToolError> {
+    serde_json::from_value(Value::Object(given)).map_err(TravelToolError::Arguments)
 }
 
 /// A result in both forms: the structured content, and the same as JSON text for clients that read only text.
-fn answer(value: &impl Serialize) -> Result<CallToolResult, Problem> {
-    Ok(CallToolResult::structured(serde_json::to_value(value).map_err(|_| Problem::Internal)?))
+fn answer(value: &impl Serialize) -> Result<CallToolResult, TravelToolError> {
+    Ok(CallToolResult::structured(serde_json::to_value(value).map_err(|_| TravelToolError::Internal)?))
 }
 
 /// A result in both forms where the text is for people.
-fn answer_with_text(text: String, value: &impl Serialize) -> Result<CallToolResult, Problem> {
+fn answer_with_text(text: String, value: &impl Serialize) -> Result<CallToolResult, TravelToolError> {
     let mut result = answer(value)?;
     result.content = vec![ContentBlock::text(text)];
     Ok(result)
@@ -95,16 +97,16 @@ fn read_only(title: &str) -> ToolAnnotations {
     ToolAnnotations::with_title(title).read_only(true).open_world(false)
 }
 
-fn city(name: &str) -> Result<&'static City, Problem> {
-    data::city(name).ok_or_else(|| Problem::UnknownCity(name.to_owned()))
+fn city(name: &str) -> Result<&'static City, TravelToolError> {
+    data::city(name).ok_or_else(|| TravelToolError::UnknownCity(name.to_owned()))
 }
 
-fn day(text: &str) -> Result<Date, Problem> {
-    text.parse().map_err(|_| Problem::Date(text.to_owned()))
+fn day(text: &str) -> Result<Date, TravelToolError> {
+    text.parse().map_err(|_| TravelToolError::Date(text.to_owned()))
 }
 
-fn moment(text: &str) -> Result<Timestamp, Problem> {
-    text.parse().map_err(|_| Problem::Moment(text.to_owned()))
+fn moment(text: &str) -> Result<Timestamp, TravelToolError> {
+    text.parse().map_err(|_| TravelToolError::Moment(text.to_owned()))
 }
 
 /// The name of the zone that a moment is in; its offset where a caller told no more.
@@ -114,8 +116,10 @@ fn zone_name(moment: &Zoned) -> String {
 }
 
 /// UTC where nobody says otherwise, as servers do.
-fn zone(name: Option<&str>) -> Result<TimeZone, Problem> {
-    name.map_or(Ok(TimeZone::UTC), |name| data::zone(name).ok_or_else(|| Problem::Zone(name.to_owned())))
+fn zone(name: Option<&str>) -> Result<TimeZone, TravelToolError> {
+    name.map_or(Ok(TimeZone::UTC), |name| {
+        data::zone(name).ok_or_else(|| TravelToolError::Zone(name.to_owned()))
+    })
 }
 
 #[cfg(test)]

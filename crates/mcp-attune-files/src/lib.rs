@@ -1,6 +1,6 @@
-//! Attune's files on disk. Locale files: a [`Folder`] knows which there are, and loads them when they are first needed;
-//! translators' tools read and write them whole. Templates: a [`Shelf`] has those of one tool, resource or prompt, and
-//! [`Shelves`] those of a server. A [`Watcher`] follows locale files and templates when they change. Bundles:
+//! Attune's files on disk. Locale files: a [`LocaleFolder`] knows which there are, and loads them when they are first needed;
+//! translators' tools read and write them whole. Templates: a [`TemplateFiles`] has those of one tool, resource or prompt, and
+//! [`ServerTemplateFiles`] those of a server. A [`FileWatcher`] follows locale files and templates when they change. Bundles:
 //! [`bundle::Bundle`] is a folder or an archive of one, opened without trusting it.
 #![cfg_attr(
     not(test),
@@ -18,16 +18,16 @@ mod watcher;
 
 mod store;
 
-mod folder;
+mod locale_folder;
 
 mod templates;
-mod shelves;
+mod server_templates;
 
 pub mod bundle;
 
-pub use folder::Folder;
-pub use pattern::{NoPlace, Pattern};
-pub use shelves::{Places, Shelves, ToolPlaces};
-pub use store::{Named, NotAFile, read, replaceable, write};
-pub use templates::{Finding, Shelf, Unfit};
-pub use watcher::{Following, Watched, Watcher};
+pub use locale_folder::LocaleFolder;
+pub use pattern::{LocaleFilePattern, LocaleFilePatternError};
+pub use server_templates::{ServerTemplateFiles, ServerTemplatePaths, ToolTemplatePaths};
+pub use store::{NotAFile, TaggedLocaleFile, read_locale_file, resolve_write_target, write_atomically};
+pub use templates::{TemplateFileError, TemplateFileFinding, TemplateFiles};
+pub use watcher::{FileWatcher, WatchedFiles, WatcherHandle};

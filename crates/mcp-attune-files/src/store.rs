@@ -5,38 +5,44 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use mcp_attune::catalog::Sheet;
+use mcp_attune::catalog::ParsedLocaleFile;
 use mcp_attune::language::Tag;
 
-use crate::pattern::{Found, Pattern};
+use crate::pattern::{FoundLocaleFile, LocaleFilePattern};
 
 /// A file, and the language that its name says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Named {
+pub struct TaggedLocaleFile {
     /// The language.
     pub tag: Tag,
     /// Where the file is.
     pub path: PathBuf,
 }
 
-impl Pattern {
+impl LocaleFilePattern {
     /// The files that are there, by their tags, and the names in their place that are no tag.
     #[must_use]
-    pub fn files(&self) -> (Vec<Named>, Vec<String>) {
+    pub fn files(&self) -> (Vec<TaggedLocaleFile>, Vec<String>) {
         let (found, strange) = self.find();
-        (found.into_iter().map(|Found { tag, path, .. }| Named { tag, path }).collect(), strange)
+        (
+            found
+                .into_iter()
+                .map(|FoundLocaleFile { tag, path, .. }| TaggedLocaleFile { tag, path })
+                .collect(),
+            strange,
+        )
     }
 }
 
-/// Reads a file, up to one byte more than a locale file may have: [`Sheet::read`] then says that it is too large.
+/// Reads a file, up to one byte more than a locale file may have: [`ParsedLocaleFile::read`] then says that it is too large.
 ///
 /// # Errors
 ///
 /// What the system says.
-pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub fn read_locale_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(Sheet::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    File::open(path)?.take(ParsedLocaleFile::MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -58,7 +64,7 @@ impl std::error::Error for NotAFile {}
 /// # Errors
 ///
 /// [`NotAFile`] where something is there that is no regular file. It stays.
-pub fn replaceable(path: &Path) -> Result<PathBuf, NotAFile> {
+pub fn resolve_write_target(path: &Path) -> Result<PathBuf, NotAFile> {
     if fs::symlink_metadata(path).is_err() {
         return Ok(path.to_owned());
     }
@@ -71,8 +77,8 @@ pub fn replaceable(path: &Path) -> Result<PathBuf, NotAFile> {
 /// # Errors
 ///
 /// What the system says, or [`NotAFile`]. What is there then is what it was.
-pub fn write(path: &Path, text: &str) -> io::Result<()> {
-    let path = replaceable(path).map_err(|why| io::Error::new(io::ErrorKind::AlreadyExists, why))?;
+pub fn write_atomically(path: &Path, text: &str) -> io::Result<()> {
+    let path = resolve_write_target(path).map_err(|why| io::Error::new(io::ErrorKind::AlreadyExists, why))?;
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
     // No locale file ends so.
     let beside = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
@@ -99,21 +105,21 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("attune-store-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("de.json");
-        write(&path, "{}").unwrap();
-        write(&path, "{\"a\":1}").unwrap();
-        assert_eq!(read(&path).unwrap(), b"{\"a\":1}");
+        write_atomically(&path, "{}").unwrap();
+        write_atomically(&path, "{\"a\":1}").unwrap();
+        assert_eq!(read_locale_file(&path).unwrap(), b"{\"a\":1}");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink(&path, folder.join("fr.json")).unwrap();
-            write(&folder.join("fr.json"), "{}").unwrap();
-            assert_eq!(read(&path).unwrap(), b"{}");
+            write_atomically(&folder.join("fr.json"), "{}").unwrap();
+            assert_eq!(read_locale_file(&path).unwrap(), b"{}");
             assert!(fs::symlink_metadata(folder.join("fr.json")).unwrap().is_symlink());
         }
-        assert!(write(&folder.join("none/de.json"), "{}").is_err());
+        assert!(write_atomically(&folder.join("none/de.json"), "{}").is_err());
         // A folder in its place stays, and so does what is in it.
         fs::create_dir_all(folder.join("it.json/x")).unwrap();
-        assert!(write(&folder.join("it.json"), "{}").is_err());
+        assert!(write_atomically(&folder.join("it.json"), "{}").is_err());
         assert!(
             fs::read_dir(&folder).unwrap().all(|it| !it
                 .unwrap()
@@ -137,8 +143,8 @@ mod tests {
         symlink(at("round"), at("round")).unwrap();
         fs::create_dir(at("folder")).unwrap();
         for name in ["socket", "to-socket", "to-nowhere", "round", "folder"] {
-            assert_eq!(replaceable(&at(name)), Err(NotAFile), "{name}");
-            let error = write(&at(name), "{}").unwrap_err();
+            assert_eq!(resolve_write_target(&at(name)), Err(NotAFile), "{name}");
+            let error = write_atomically(&at(name), "{}").unwrap_err();
             assert_eq!(error.to_string(), "it is there and no file", "{name}");
         }
         assert!(fs::metadata(at("socket")).unwrap().file_type().is_socket());
@@ -151,7 +157,7 @@ mod tests {
     fn no_more_is_read_than_can_be_used() {
         let path = std::env::temp_dir().join(format!("attune-store-{}.json", std::process::id()));
         File::create(&path).unwrap().set_len(1 << 30).unwrap();
-        assert_eq!(read(&path).unwrap().len(), Sheet::MAX_BYTES + 1);
+        assert_eq!(read_locale_file(&path).unwrap().len(), ParsedLocaleFile::MAX_BYTES + 1);
         fs::remove_file(path).unwrap();
     }
 }

@@ -4,7 +4,7 @@
 //!    are told with file, line and what to do, and are no template.
 //! 2. When they are [refreshed](Shelf::refresh), new ones count, those that are gone do not, and those that changed are
 //!    read again. A changed file that is broken is told once, and what it was before stays.
-//! 3. No more than [`Shelf::MOST_FILES`] files are read, none of them larger than a template may be.
+//! 3. No more than [`Shelf::MAX_FILES`] files are read, none of them larger than a template may be.
 //!
 //! Rules: F8, F10, G4.
 
@@ -15,68 +15,70 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_attune_shape::template::{Hints, MAX_SOURCE, Misnamed, Template, Templates, Variant, Wrong};
+use mcp_attune_shape::template::{
+    MAX_SOURCE, Template, TemplateCompileError, TemplateNameError, TemplateSet, TemplateVariant, ToolHints,
+};
 
-use crate::pattern::Stamp;
+use crate::pattern::WatchedFileStamp;
 
 /// How many entries of a folder are looked at.
-const MOST_ENTRIES: usize = 10_000;
+const MAX_FOLDER_ENTRIES: usize = 10_000;
 
 /// The templates and the hints of one tool, resource or prompt, as they are on disk.
 ///
 /// ```
-/// use mcp_attune_files::Shelf;
+/// use mcp_attune_files::TemplateFiles;
 ///
-/// let shelf = Shelf::new(Some("nowhere/get_weather".as_ref()), None);
+/// let shelf = TemplateFiles::new(Some("nowhere/get_weather".as_ref()), None);
 /// assert!(shelf.templates().is_empty() && shelf.hints().is_empty());
 /// assert!(shelf.findings().is_empty());
 /// ```
-pub struct Shelf {
+pub struct TemplateFiles {
     /// The folder, and the name that the files begin with.
     stem: Option<(PathBuf, String)>,
     hints: Option<PathBuf>,
     /// Held by whoever reads files.
     reading: Mutex<()>,
-    state: Mutex<State>,
+    state: Mutex<TemplateFilesState>,
 }
 
 #[derive(Default)]
-struct State {
-    files: BTreeMap<String, Kept<Template>>,
-    note: Option<Kept<Hints>>,
-    templates: Arc<Templates>,
-    hints: Arc<Hints>,
-    findings: Vec<Finding>,
+struct TemplateFilesState {
+    files: BTreeMap<String, LoadedTemplateFile<Template>>,
+    note: Option<LoadedTemplateFile<ToolHints>>,
+    templates: Arc<TemplateSet>,
+    hints: Arc<ToolHints>,
+    findings: Vec<TemplateFileFinding>,
 }
 
 /// A file that was read.
-struct Kept<T> {
+struct LoadedTemplateFile<T> {
     /// None where it could never be used.
     read: Option<Arc<T>>,
     /// The state of the file that was read last, whether or not it could be used.
-    stamp: Stamp,
+    stamp: WatchedFileStamp,
     /// What is wrong with that.
-    wrong: Option<Finding>,
+    wrong: Option<TemplateFileFinding>,
 }
 
 /// Something that is wrong with a file of templates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct TemplateFileFinding {
     /// The file.
     pub path: PathBuf,
     /// Why it is not used.
-    pub why: Unfit,
+    pub why: TemplateFileError,
 }
 
 /// Why a file is no template.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Unfit {
+pub enum TemplateFileError {
     /// Its name says not what it is for.
-    Name(Misnamed),
+    Name(TemplateNameError),
     /// Its text is none.
-    Text(Wrong),
+    Text(TemplateCompileError),
     /// More bytes than a template may have.
     TooLarge,
     /// It is not UTF-8.
@@ -88,29 +90,29 @@ pub enum Unfit {
 }
 
 /// Says where, what is wrong, and what to do.
-impl fmt::Display for Finding {
+impl fmt::Display for TemplateFileFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         match &self.why {
-            Unfit::Name(wrong) => write!(f, "{path}: {wrong}; {}", wrong.hint()),
-            Unfit::Text(wrong) => {
+            TemplateFileError::Name(wrong) => write!(f, "{path}: {wrong}; {}", wrong.hint()),
+            TemplateFileError::Text(wrong) => {
                 write!(f, "{path}:{}:{}: {wrong}; {}", wrong.line, wrong.column, wrong.hint())
             }
-            Unfit::TooLarge => {
+            TemplateFileError::TooLarge => {
                 write!(f, "{path}: too large for a template; write at most {} KiB", MAX_SOURCE >> 10)
             }
-            Unfit::Encoding => write!(f, "{path}: not UTF-8; save it in that encoding"),
-            Unfit::Unreadable(why) => write!(f, "{path}: {why}; see who may read it"),
-            Unfit::TooMany => {
-                write!(f, "{path}: more files than are read; keep at most {}", Shelf::MOST_FILES)
+            TemplateFileError::Encoding => write!(f, "{path}: not UTF-8; save it in that encoding"),
+            TemplateFileError::Unreadable(why) => write!(f, "{path}: {why}; see who may read it"),
+            TemplateFileError::TooMany => {
+                write!(f, "{path}: more files than are read; keep at most {}", TemplateFiles::MAX_FILES)
             }
         }
     }
 }
 
-impl Shelf {
+impl TemplateFiles {
     /// How many files of one stem are read.
-    pub const MOST_FILES: usize = 64;
+    pub const MAX_FILES: usize = 64;
 
     /// The templates whose paths begin with `stem` and a dot, and the file of hints. They are read now; files and folders that are not there
     /// have nothing in them, until they are.
@@ -125,7 +127,7 @@ impl Shelf {
             stem,
             hints: hints.map(Path::to_owned),
             reading: Mutex::new(()),
-            state: Mutex::new(State::default()),
+            state: Mutex::new(TemplateFilesState::default()),
         };
         shelf.refresh();
         shelf
@@ -133,19 +135,19 @@ impl Shelf {
 
     /// The templates as they were when last looked at.
     #[must_use]
-    pub fn templates(&self) -> Arc<Templates> {
+    pub fn templates(&self) -> Arc<TemplateSet> {
         self.state().templates.clone()
     }
 
     /// The hints as they were when last looked at.
     #[must_use]
-    pub fn hints(&self) -> Arc<Hints> {
+    pub fn hints(&self) -> Arc<ToolHints> {
         self.state().hints.clone()
     }
 
     /// What is wrong with the files as they were when last looked at.
     #[must_use]
-    pub fn findings(&self) -> Vec<Finding> {
+    pub fn findings(&self) -> Vec<TemplateFileFinding> {
         self.state().findings.clone()
     }
 
@@ -162,17 +164,19 @@ impl Shelf {
         let mut changed = files.len() < before;
         for (rest, path, stamp) in found {
             let held = files.remove(&rest);
-            let kept = follow(held, &path, stamp, |text| Template::compile(&rest, text), &mut changed);
+            let kept =
+                reload_if_changed(held, &path, stamp, |text| Template::compile(&rest, text), &mut changed);
             findings.extend(kept.wrong.clone());
             files.insert(rest, kept);
         }
-        let hints = self.hints.as_ref().and_then(|path| Some((path, Stamp::of(path)?)));
+        let hints = self.hints.as_ref().and_then(|path| Some((path, WatchedFileStamp::read_stamp(path)?)));
         changed |= hints.is_none() && note.is_some();
-        let note = hints.map(|(path, stamp)| follow(note, path, stamp, Hints::compile, &mut changed));
+        let note =
+            hints.map(|(path, stamp)| reload_if_changed(note, path, stamp, ToolHints::compile, &mut changed));
         findings.extend(note.as_ref().and_then(|note| note.wrong.clone()));
         let mut state = self.state();
         if changed {
-            state.templates = Arc::new(Templates::new(files.values().filter_map(|kept| kept.read.clone())));
+            state.templates = Arc::new(TemplateSet::new(files.values().filter_map(|kept| kept.read.clone())));
             state.hints = note.as_ref().and_then(|note| note.read.clone()).unwrap_or_default();
         }
         for finding in findings.iter().filter(|finding| !state.findings.contains(finding)) {
@@ -183,42 +187,43 @@ impl Shelf {
     }
 
     /// The files that are there, by what follows the stem, and those that no template can be.
-    fn find(&self) -> (Vec<(String, PathBuf, Stamp)>, Vec<Finding>) {
+    fn find(&self) -> (Vec<(String, PathBuf, WatchedFileStamp)>, Vec<TemplateFileFinding>) {
         let (mut found, mut findings) = (Vec::new(), Vec::new());
         let Some((folder, stem)) = &self.stem else { return (found, findings) };
-        let entries = fs::read_dir(folder).into_iter().flatten().take(MOST_ENTRIES).filter_map(Result::ok);
+        let entries =
+            fs::read_dir(folder).into_iter().flatten().take(MAX_FOLDER_ENTRIES).filter_map(Result::ok);
         for entry in entries {
             let name = entry.file_name();
             let rest = name.to_str().and_then(|name| name.strip_prefix(stem.as_str())?.strip_prefix('.'));
             let Some(rest) = rest.filter(|rest| rest.rsplit('.').next() != Some("hints")) else { continue };
             let path = folder.join(&name);
-            let Some(stamp) = Stamp::of(&path) else { continue };
-            match Variant::parse(rest) {
+            let Some(stamp) = WatchedFileStamp::read_stamp(&path) else { continue };
+            match TemplateVariant::parse(rest) {
                 Ok(_) => found.push((rest.to_owned(), path, stamp)),
-                Err(why) => findings.push(Finding { path, why: Unfit::Name(why) }),
+                Err(why) => findings.push(TemplateFileFinding { path, why: TemplateFileError::Name(why) }),
             }
         }
         // A disk gives them in any order.
         found.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         findings.sort_by(|one, other| one.path.cmp(&other.path));
-        if let Some((_, path, _)) = found.get(Self::MOST_FILES) {
-            findings.push(Finding { path: path.clone(), why: Unfit::TooMany });
-            found.truncate(Self::MOST_FILES);
+        if let Some((_, path, _)) = found.get(Self::MAX_FILES) {
+            findings.push(TemplateFileFinding { path: path.clone(), why: TemplateFileError::TooMany });
+            found.truncate(Self::MAX_FILES);
         }
-        findings.truncate(Self::MOST_FILES);
+        findings.truncate(Self::MAX_FILES);
         (found, findings)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TemplateFilesState> {
         // Nothing that holds the lock can panic halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Debug for Shelf {
+impl fmt::Debug for TemplateFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
-        f.debug_struct("Shelf")
+        f.debug_struct("TemplateFiles")
             .field("stem", &self.stem)
             .field("hints", &self.hints)
             .field("files", &state.files.len())
@@ -227,53 +232,57 @@ impl fmt::Debug for Shelf {
 }
 
 /// Reads a file again if it changed; what it was before stays where it is broken now.
-fn follow<T>(
-    before: Option<Kept<T>>,
+fn reload_if_changed<T>(
+    before: Option<LoadedTemplateFile<T>>,
     path: &Path,
-    stamp: Stamp,
-    compile: impl FnOnce(&str) -> Result<T, Wrong>,
+    stamp: WatchedFileStamp,
+    compile: impl FnOnce(&str) -> Result<T, TemplateCompileError>,
     changed: &mut bool,
-) -> Kept<T> {
+) -> LoadedTemplateFile<T> {
     let before = match before {
         Some(kept) if kept.stamp == stamp => return kept,
         before => before.and_then(|kept| kept.read),
     };
     *changed = true;
-    match read(path, stamp).and_then(|text| compile(&text).map_err(Unfit::Text)) {
+    match read(path, stamp).and_then(|text| compile(&text).map_err(TemplateFileError::Text)) {
         Ok(read) => {
             if before.is_some() {
                 tracing::info!("{} was read again", path.display());
             }
-            Kept { read: Some(Arc::new(read)), stamp, wrong: None }
+            LoadedTemplateFile { read: Some(Arc::new(read)), stamp, wrong: None }
         }
         Err(why) => {
             if before.is_some() {
                 tracing::warn!("{}: what it was before stays in use", path.display());
             }
-            Kept { read: before, stamp, wrong: Some(Finding { path: path.to_owned(), why }) }
+            LoadedTemplateFile {
+                read: before,
+                stamp,
+                wrong: Some(TemplateFileFinding { path: path.to_owned(), why }),
+            }
         }
     }
 }
 
-fn read(path: &Path, stamp: Stamp) -> Result<String, Unfit> {
+fn read(path: &Path, stamp: WatchedFileStamp) -> Result<String, TemplateFileError> {
     let most = MAX_SOURCE as u64;
     if stamp.bytes > most {
-        return Err(Unfit::TooLarge);
+        return Err(TemplateFileError::TooLarge);
     }
     let mut bytes = Vec::new();
     // One byte more, so that a file that grows meanwhile is found too large.
     let file = File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
-    file.map_err(|error| Unfit::Unreadable(error.kind()))?;
+    file.map_err(|error| TemplateFileError::Unreadable(error.kind()))?;
     if bytes.len() > MAX_SOURCE {
-        return Err(Unfit::TooLarge);
+        return Err(TemplateFileError::TooLarge);
     }
-    String::from_utf8(bytes).map_err(|_| Unfit::Encoding)
+    String::from_utf8(bytes).map_err(|_| TemplateFileError::Encoding)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcp_attune::features::{Format, Wanted};
+    use mcp_attune::features::{ContentFormat, FeaturePreferences};
 
     /// A folder of its own, gone with its test.
     struct Place(PathBuf);
@@ -288,21 +297,21 @@ mod tests {
         /// Writes a file, and makes sure that it can be seen to have changed.
         fn write(&self, name: &str, text: &str) {
             let path = self.0.join(name);
-            let before = Stamp::of(&path);
+            let before = WatchedFileStamp::read_stamp(&path);
             loop {
                 fs::write(&path, text).unwrap();
-                if Stamp::of(&path) != before {
+                if WatchedFileStamp::read_stamp(&path) != before {
                     return;
                 }
             }
         }
 
-        fn shelf(&self) -> Shelf {
-            Shelf::new(Some(&self.0.join("weather")), Some(&self.0.join("weather.hints")))
+        fn shelf(&self) -> TemplateFiles {
+            TemplateFiles::new(Some(&self.0.join("weather")), Some(&self.0.join("weather.hints")))
         }
 
         /// What is wrong, without the folder.
-        fn told(&self, shelf: &Shelf) -> Vec<String> {
+        fn told(&self, shelf: &TemplateFiles) -> Vec<String> {
             let folder = format!("{}/", self.0.display());
             shelf.findings().iter().map(|finding| finding.to_string().replace(&folder, "")).collect()
         }
@@ -315,9 +324,9 @@ mod tests {
     }
 
     /// The source of what a caller without tags gets in Markdown.
-    fn chosen(shelf: &Shelf) -> Option<String> {
+    fn chosen(shelf: &TemplateFiles) -> Option<String> {
         let templates = shelf.templates();
-        Some(templates.choose(&Wanted::default(), Format::Markdown)?.source().to_owned())
+        Some(templates.choose(&FeaturePreferences::default(), ContentFormat::Markdown)?.source().to_owned())
     }
 
     #[test]
@@ -402,7 +411,7 @@ mod tests {
             place.write(&format!("weather.x-a={number:03}.md"), "");
         }
         let shelf = place.shelf();
-        assert_eq!(shelf.templates().iter().count(), Shelf::MOST_FILES);
+        assert_eq!(shelf.templates().iter().count(), TemplateFiles::MAX_FILES);
         assert_eq!(place.told(&shelf), ["weather.x-a=064.md: more files than are read; keep at most 64"]);
     }
 }

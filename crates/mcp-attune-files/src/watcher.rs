@@ -1,6 +1,6 @@
 //! Following files: one watcher for all of them.
 //!
-//! 1. Whoever reads files keeps what was read, and hands it out without touching a disk. Only [`Watched::refresh`] looks
+//! 1. Whoever reads files keeps what was read, and hands it out without touching a disk. Only [`WatchedFiles::refresh`] looks
 //!    whether files changed, and puts what is new in the place of the old.
 //! 2. A [`Watcher`] refreshes everything that it follows when it is told to. It has no clock and no thread, so that a program
 //!    with a loop of its own can drive it; [`Watcher::spawn`] drives it on a thread, once a second.
@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 /// Files that were read, and can be read again when they change.
-pub trait Watched: Send + Sync {
+pub trait WatchedFiles: Send + Sync {
     /// Looks at the files, and reads those that changed. Blocks while it does. A file that is broken leaves what was there.
     fn refresh(&self);
 }
@@ -24,21 +24,21 @@ pub trait Watched: Send + Sync {
 /// use std::sync::Arc;
 ///
 /// use mcp_attune::language::Tag;
-/// use mcp_attune_files::{Folder, Pattern, Watcher};
+/// use mcp_attune_files::{LocaleFolder, LocaleFilePattern, FileWatcher};
 ///
-/// let pattern = Pattern::new("locales/${locale}.json")?;
-/// let folder = Arc::new(Folder::new(pattern, Tag::parse("en")?));
+/// let pattern = LocaleFilePattern::new("locales/${locale}.json")?;
+/// let folder = Arc::new(LocaleFolder::new(pattern, Tag::parse("en")?));
 /// // Follows the files until it is dropped.
-/// let _following = Watcher::new().follow(folder.clone()).spawn()?;
+/// let _following = FileWatcher::new().follow(folder.clone()).spawn()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct Watcher {
-    watched: Vec<Arc<dyn Watched>>,
+pub struct FileWatcher {
+    watched: Vec<Arc<dyn WatchedFiles>>,
     after: Vec<Arc<dyn Fn() + Send + Sync>>,
 }
 
-impl Watcher {
+impl FileWatcher {
     /// How often files are looked at.
     pub const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -50,19 +50,19 @@ impl Watcher {
 
     /// Follows these files too.
     #[must_use]
-    pub fn follow(mut self, files: Arc<impl Watched + 'static>) -> Self {
+    pub fn follow(mut self, files: Arc<impl WatchedFiles + 'static>) -> Self {
         self.add(files);
         self
     }
 
     /// Does the same to a watcher in its place.
-    pub fn add(&mut self, files: Arc<impl Watched + 'static>) {
+    pub fn add(&mut self, files: Arc<impl WatchedFiles + 'static>) {
         self.watched.push(files);
     }
 
     /// Calls this after every look at the files, whether or not they changed.
     #[must_use]
-    pub fn then(mut self, after: impl Fn() + Send + Sync + 'static) -> Self {
+    pub fn on_refresh(mut self, after: impl Fn() + Send + Sync + 'static) -> Self {
         self.after.push(Arc::new(after));
         self
     }
@@ -84,27 +84,27 @@ impl Watcher {
     /// # Errors
     ///
     /// The system has no thread left.
-    pub fn spawn(self) -> io::Result<Following> {
+    pub fn spawn(self) -> io::Result<WatcherHandle> {
         let (end, ended) = mpsc::channel();
         thread::Builder::new().name("attune-files".to_owned()).spawn(move || {
             while ended.recv_timeout(Self::INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 self.refresh();
             }
         })?;
-        Ok(Following { _end: end })
+        Ok(WatcherHandle { _end: end })
     }
 }
 
-impl fmt::Debug for Watcher {
+impl fmt::Debug for FileWatcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watcher").field("watched", &self.watched.len()).finish_non_exhaustive()
+        f.debug_struct("FileWatcher").field("watched", &self.watched.len()).finish_non_exhaustive()
     }
 }
 
 /// A thread that follows files. It ends when this is dropped; a look that has begun is finished.
 #[derive(Debug)]
 #[must_use = "nothing is followed once this is dropped"]
-pub struct Following {
+pub struct WatcherHandle {
     /// The thread waits for this to go away.
     _end: mpsc::Sender<()>,
 }

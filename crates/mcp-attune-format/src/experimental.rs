@@ -28,12 +28,12 @@ use icu_provider::prelude::{
 };
 
 use mcp_attune::format::Currency;
-use mcp_attune::format::Length;
-use mcp_attune::format::{Step, Unit};
+use mcp_attune::format::FormatLength;
+use mcp_attune::format::{MeasureUnit, RelativeTimeUnit};
 
 /// Whether the language has words of its own: those for yesterday and tomorrow, which no two languages inherit from the
 /// root of all locales.
-pub(crate) fn has_words(locale: &Locale) -> bool {
+pub(crate) fn is_known_language(locale: &Locale) -> bool {
     let wanted = DataLocale::from(&locale.id);
     let mut request =
         DataRequest { id: DataIdentifierBorrowed::for_locale(&wanted), ..DataRequest::default() };
@@ -44,9 +44,9 @@ pub(crate) fn has_words(locale: &Locale) -> bool {
 }
 
 #[derive(Debug)]
-pub(crate) struct Money(CurrencyFormatter<DecimalFormatter>);
+pub(crate) struct MoneyWriter(CurrencyFormatter<DecimalFormatter>);
 
-impl Money {
+impl MoneyWriter {
     /// With the currency's symbol in the locale, or its code where there is none.
     pub(crate) fn new(locale: &Locale, currency: Currency) -> Option<Self> {
         let code = CurrencyType::try_from_utf8(&currency.bytes()).ok()?;
@@ -59,20 +59,20 @@ impl Money {
 }
 
 #[derive(Debug)]
-pub(crate) struct Percent(PercentFormatter<DecimalFormatter>);
+pub(crate) struct PercentWriter(PercentFormatter<DecimalFormatter>);
 
-impl Percent {
+impl PercentWriter {
     pub(crate) fn new(locale: &Locale) -> Option<Self> {
         PercentFormatter::try_new(locale.into(), Default::default()).ok().map(Self)
     }
 
     pub(crate) fn write(&self, hundredfold: &Decimal) -> String {
-        signs(self.0.format(hundredfold).to_string())
+        localize_percent_signs(self.0.format(hundredfold).to_string())
     }
 }
 
 /// The library takes the signs that go with Western digits whatever the digits are. With Arabic ones CLDR has others.
-fn signs(text: String) -> String {
+fn localize_percent_signs(text: String) -> String {
     if text.contains(|digit| ('\u{660}'..='\u{669}').contains(&digit)) {
         text.replace("\u{200e}%\u{200e}", "٪\u{61c}").replace("\u{200e}-", "\u{61c}-")
     } else if text.contains(|digit| ('\u{6f0}'..='\u{6f9}').contains(&digit)) {
@@ -83,37 +83,42 @@ fn signs(text: String) -> String {
 }
 
 #[derive(Debug)]
-pub(crate) struct Relative(RelativeTimeFormatter);
+pub(crate) struct RelativeTimeWriter(RelativeTimeFormatter);
 
-impl Relative {
+impl RelativeTimeWriter {
     /// In words where the language has them (`yesterday`) if `words`, else always with a number.
-    pub(crate) fn new(locale: &Locale, step: Step, length: Length, words: bool) -> Option<Self> {
+    pub(crate) fn new(
+        locale: &Locale,
+        step: RelativeTimeUnit,
+        length: FormatLength,
+        words: bool,
+    ) -> Option<Self> {
         use RelativeTimeFormatter as F;
         let make = match (step, length) {
-            (Step::Second, Length::Short) => F::try_new_narrow_second,
-            (Step::Second, Length::Medium) => F::try_new_short_second,
-            (Step::Second, _) => F::try_new_long_second,
-            (Step::Minute, Length::Short) => F::try_new_narrow_minute,
-            (Step::Minute, Length::Medium) => F::try_new_short_minute,
-            (Step::Minute, _) => F::try_new_long_minute,
-            (Step::Hour, Length::Short) => F::try_new_narrow_hour,
-            (Step::Hour, Length::Medium) => F::try_new_short_hour,
-            (Step::Hour, _) => F::try_new_long_hour,
-            (Step::Day, Length::Short) => F::try_new_narrow_day,
-            (Step::Day, Length::Medium) => F::try_new_short_day,
-            (Step::Day, _) => F::try_new_long_day,
-            (Step::Week, Length::Short) => F::try_new_narrow_week,
-            (Step::Week, Length::Medium) => F::try_new_short_week,
-            (Step::Week, _) => F::try_new_long_week,
-            (Step::Month, Length::Short) => F::try_new_narrow_month,
-            (Step::Month, Length::Medium) => F::try_new_short_month,
-            (Step::Month, _) => F::try_new_long_month,
-            (Step::Quarter, Length::Short) => F::try_new_narrow_quarter,
-            (Step::Quarter, Length::Medium) => F::try_new_short_quarter,
-            (Step::Quarter, _) => F::try_new_long_quarter,
-            (Step::Year, Length::Short) => F::try_new_narrow_year,
-            (Step::Year, Length::Medium) => F::try_new_short_year,
-            (Step::Year, _) => F::try_new_long_year,
+            (RelativeTimeUnit::Second, FormatLength::Short) => F::try_new_narrow_second,
+            (RelativeTimeUnit::Second, FormatLength::Medium) => F::try_new_short_second,
+            (RelativeTimeUnit::Second, _) => F::try_new_long_second,
+            (RelativeTimeUnit::Minute, FormatLength::Short) => F::try_new_narrow_minute,
+            (RelativeTimeUnit::Minute, FormatLength::Medium) => F::try_new_short_minute,
+            (RelativeTimeUnit::Minute, _) => F::try_new_long_minute,
+            (RelativeTimeUnit::Hour, FormatLength::Short) => F::try_new_narrow_hour,
+            (RelativeTimeUnit::Hour, FormatLength::Medium) => F::try_new_short_hour,
+            (RelativeTimeUnit::Hour, _) => F::try_new_long_hour,
+            (RelativeTimeUnit::Day, FormatLength::Short) => F::try_new_narrow_day,
+            (RelativeTimeUnit::Day, FormatLength::Medium) => F::try_new_short_day,
+            (RelativeTimeUnit::Day, _) => F::try_new_long_day,
+            (RelativeTimeUnit::Week, FormatLength::Short) => F::try_new_narrow_week,
+            (RelativeTimeUnit::Week, FormatLength::Medium) => F::try_new_short_week,
+            (RelativeTimeUnit::Week, _) => F::try_new_long_week,
+            (RelativeTimeUnit::Month, FormatLength::Short) => F::try_new_narrow_month,
+            (RelativeTimeUnit::Month, FormatLength::Medium) => F::try_new_short_month,
+            (RelativeTimeUnit::Month, _) => F::try_new_long_month,
+            (RelativeTimeUnit::Quarter, FormatLength::Short) => F::try_new_narrow_quarter,
+            (RelativeTimeUnit::Quarter, FormatLength::Medium) => F::try_new_short_quarter,
+            (RelativeTimeUnit::Quarter, _) => F::try_new_long_quarter,
+            (RelativeTimeUnit::Year, FormatLength::Short) => F::try_new_narrow_year,
+            (RelativeTimeUnit::Year, FormatLength::Medium) => F::try_new_short_year,
+            (RelativeTimeUnit::Year, _) => F::try_new_long_year,
             _ => return None,
         };
         let numeric = if words { Numeric::Auto } else { Numeric::Always };
@@ -126,38 +131,48 @@ impl Relative {
 }
 
 #[derive(Debug)]
-pub(crate) enum Measure {
+pub(crate) enum MeasureWriter {
     Time(CategorizedFormatter<category::Duration>),
     Length(CategorizedFormatter<category::Length>),
     Mass(CategorizedFormatter<category::Mass>),
     Volume(CategorizedFormatter<category::Volume>),
 }
 
-impl Measure {
-    /// None for units without names in the library: see [`Unit::symbol`].
-    pub(crate) fn new(locale: &Locale, unit: Unit, length: Length) -> Option<Self> {
+impl MeasureWriter {
+    /// None for units without names in the library: see [`MeasureUnit::symbol`].
+    pub(crate) fn new(locale: &Locale, unit: MeasureUnit, length: FormatLength) -> Option<Self> {
         use category::{Duration, Length as Distance, Mass, Volume};
         let width = UnitsFormatterOptions::from(match length {
-            Length::Short => Width::Narrow,
-            Length::Medium => Width::Short,
-            Length::Long | Length::Full => Width::Long,
+            FormatLength::Short => Width::Narrow,
+            FormatLength::Medium => Width::Short,
+            FormatLength::Long | FormatLength::Full => Width::Long,
         });
         Some(match unit {
-            Unit::Second | Unit::Minute | Unit::Hour | Unit::Day | Unit::Week | Unit::Month | Unit::Year => {
-                let unit = || called(Duration::second(), unit);
-                Self::Time(named(locale, unit, width)?)
+            MeasureUnit::Second
+            | MeasureUnit::Minute
+            | MeasureUnit::Hour
+            | MeasureUnit::Day
+            | MeasureUnit::Week
+            | MeasureUnit::Month
+            | MeasureUnit::Year => {
+                let unit = || with_unit_id(Duration::second(), unit);
+                Self::Time(named_unit_formatter(locale, unit, width)?)
             }
-            Unit::Centimeter | Unit::Meter | Unit::Kilometer | Unit::Foot | Unit::Mile => {
-                let unit = || called(Distance::meter(), unit);
-                Self::Length(named(locale, unit, width)?)
+            MeasureUnit::Centimeter
+            | MeasureUnit::Meter
+            | MeasureUnit::Kilometer
+            | MeasureUnit::Foot
+            | MeasureUnit::Mile => {
+                let unit = || with_unit_id(Distance::meter(), unit);
+                Self::Length(named_unit_formatter(locale, unit, width)?)
             }
-            Unit::Gram | Unit::Kilogram => {
-                let unit = || called(Mass::gram(), unit);
-                Self::Mass(named(locale, unit, width)?)
+            MeasureUnit::Gram | MeasureUnit::Kilogram => {
+                let unit = || with_unit_id(Mass::gram(), unit);
+                Self::Mass(named_unit_formatter(locale, unit, width)?)
             }
-            Unit::Liter => {
-                let unit = || called(Volume::liter(), unit);
-                Self::Volume(named(locale, unit, width)?)
+            MeasureUnit::Liter => {
+                let unit = || with_unit_id(Volume::liter(), unit);
+                Self::Volume(named_unit_formatter(locale, unit, width)?)
             }
             _ => return None,
         })
@@ -174,9 +189,9 @@ impl Measure {
 }
 
 /// Another unit of the same category: the library has constructors for few, but data for all, found by name alone.
-fn called<C: MeasureUnitCategory>(
+fn with_unit_id<C: MeasureUnitCategory>(
     mut one: CategorizedMeasureUnit<C>,
-    unit: Unit,
+    unit: MeasureUnit,
 ) -> CategorizedMeasureUnit<C> {
     one.unit.id = Some(unit.as_str());
     one
@@ -184,7 +199,7 @@ fn called<C: MeasureUnitCategory>(
 
 /// Looks for the name in all three layers of data before the root's symbol is taken. The library's own constructors take
 /// what the first layer inherits from the root, so that two kilometres are `2 km` at any length.
-fn named<C: MeasureUnitCategory>(
+fn named_unit_formatter<C: MeasureUnitCategory>(
     locale: &Locale,
     unit: impl Fn() -> CategorizedMeasureUnit<C>,
     width: UnitsFormatterOptions,

@@ -10,69 +10,71 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff_icu::{ConvertFrom as _, ConvertTryFrom as _};
-use mcp_attune::format::{FormatBackend, FormatValue, Grouping, LocaleFormatter, Number, Plural, Precision};
+use mcp_attune::format::{
+    DecimalNumber, DigitGrouping, FormatBackend, FormatValue, LocaleFormatter, PluralForm, TimePrecision,
+};
 use mcp_attune::language::Tag;
 
-use crate::kept::Kept;
-use crate::locale::Known;
-use crate::made::{Kind, Made};
+use crate::cache::FormatterCache;
+use crate::icu_formatter::{FormatterKind, IcuFormatter};
+use crate::locale::KnownLocale;
 
 /// What CLDR knows of all locales, and the formatters that were made of it.
-pub(crate) struct Cldr {
-    kept: Arc<Kept>,
-    default: Arc<Known>,
+pub(crate) struct CldrBackend {
+    kept: Arc<FormatterCache>,
+    default: Arc<KnownLocale>,
 }
 
-impl Cldr {
+impl CldrBackend {
     pub(crate) fn new(default: &Tag) -> Self {
-        Self::with(Known::first([default]).unwrap_or_else(Known::english))
+        Self::with(KnownLocale::first_known([default]).unwrap_or_else(KnownLocale::english))
     }
 
     pub(crate) fn english() -> Self {
-        Self::with(Known::english())
+        Self::with(KnownLocale::english())
     }
 
-    fn with(default: Known) -> Self {
-        Self { kept: Arc::new(Kept::new()), default: Arc::new(default) }
+    fn with(default: KnownLocale) -> Self {
+        Self { kept: Arc::new(FormatterCache::new()), default: Arc::new(default) }
     }
 }
 
-impl FormatBackend for Cldr {
+impl FormatBackend for CldrBackend {
     fn formatter(&self, locales: &mut dyn Iterator<Item = &Tag>, zone: TimeZone) -> Arc<dyn LocaleFormatter> {
-        let known = Known::first(locales).map_or_else(|| Arc::clone(&self.default), Arc::new);
-        Arc::new(Formatter { kept: Arc::clone(&self.kept), known, zone, named: OnceLock::new() })
+        let known = KnownLocale::first_known(locales).map_or_else(|| Arc::clone(&self.default), Arc::new);
+        Arc::new(CldrFormatter { kept: Arc::clone(&self.kept), known, zone, named: OnceLock::new() })
     }
 }
 
-impl fmt::Debug for Cldr {
+impl fmt::Debug for CldrBackend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Cldr({} of {}, {})", self.kept.len(), Kept::CAPACITY, self.default.name)
+        write!(f, "Cldr({} of {}, {})", self.kept.len(), FormatterCache::CAPACITY, self.default.name)
     }
 }
 
 /// What writes values for one locale and one zone.
 #[derive(Clone)]
-struct Formatter {
-    kept: Arc<Kept>,
-    known: Arc<Known>,
+struct CldrFormatter {
+    kept: Arc<FormatterCache>,
+    known: Arc<KnownLocale>,
     zone: TimeZone,
     /// The zone as ICU names it, found when the first instant is shown.
     named: OnceLock<IcuZone>,
 }
 
-impl Formatter {
-    fn made(&self, kind: Kind) -> Option<Made> {
+impl CldrFormatter {
+    fn formatter_for(&self, kind: FormatterKind) -> Option<IcuFormatter> {
         self.kept.get(&self.known, kind)
     }
 
-    fn civil(&self, civil: DateTime, kind: Kind) -> Option<String> {
-        let Made::DateTime(formatter) = self.made(kind)? else { return None };
+    fn format_civil(&self, civil: DateTime, kind: FormatterKind) -> Option<String> {
+        let IcuFormatter::DateTime(formatter) = self.formatter_for(kind)? else { return None };
         let time = IcuTime::convert_from(civil.time());
         Some(formatter.format(&IcuDateTime { date: gregorian(civil.date()), time }).to_string())
     }
 
-    fn instant(&self, instant: Timestamp, kind: Kind) -> Option<String> {
-        let Made::Zoned(formatter) = self.made(kind)? else { return None };
+    fn format_instant(&self, instant: Timestamp, kind: FormatterKind) -> Option<String> {
+        let IcuFormatter::Zoned(formatter) = self.formatter_for(kind)? else { return None };
         let zoned = instant.to_zoned(self.zone.clone());
         let (date, time) = (gregorian(zoned.date()), IcuTime::convert_from(zoned.time()));
         let named = self.named.get_or_init(|| IcuZone::convert_from(&self.zone));
@@ -82,7 +84,7 @@ impl Formatter {
     }
 }
 
-impl LocaleFormatter for Formatter {
+impl LocaleFormatter for CldrFormatter {
     fn locale(&self) -> &str {
         &self.known.name
     }
@@ -91,62 +93,68 @@ impl LocaleFormatter for Formatter {
         &self.zone
     }
 
-    fn within(&self, zone: TimeZone) -> Arc<dyn LocaleFormatter> {
+    fn with_zone(&self, zone: TimeZone) -> Arc<dyn LocaleFormatter> {
         Arc::new(Self { zone, named: OnceLock::new(), ..self.clone() })
     }
 
     fn write(&self, value: FormatValue<'_>) -> Option<String> {
         if let FormatValue::DateTime(civil, ..) = value {
-            return self.civil(civil, kind(value));
+            return self.format_civil(civil, kind_of(value));
         }
         if let FormatValue::Instant(instant, ..) = value {
-            return self.instant(instant, kind(value));
+            return self.format_instant(instant, kind_of(value));
         }
-        Some(match (self.made(kind(value))?, value) {
-            (Made::Date(formatter), FormatValue::Date(date, _)) => {
+        Some(match (self.formatter_for(kind_of(value))?, value) {
+            (IcuFormatter::Date(formatter), FormatValue::Date(date, _)) => {
                 formatter.format(&gregorian(date)).to_string()
             }
-            (Made::Time(formatter), FormatValue::Time(time, _)) => {
+            (IcuFormatter::Time(formatter), FormatValue::Time(time, _)) => {
                 formatter.format(&IcuTime::convert_from(time)).to_string()
             }
-            (Made::Number(formatter), FormatValue::Number(number, _)) => {
+            (IcuFormatter::Number(formatter), FormatValue::Number(number, _)) => {
                 formatter.format(number.decimal()).to_string()
             }
-            (Made::Percent(formatter), FormatValue::Percent(hundredths)) => {
+            (IcuFormatter::Percent(formatter), FormatValue::Percent(hundredths)) => {
                 formatter.write(hundredths.decimal())
             }
-            (Made::Money(formatter), FormatValue::Money(amount, _)) => formatter.write(amount.decimal()),
-            (Made::Measure(formatter), FormatValue::Measure(value, ..)) => formatter.write(value.decimal()),
-            (Made::Relative(formatter), FormatValue::Relative { count, .. }) => formatter.write(count),
-            (Made::List(formatter), FormatValue::List(items, _)) => {
+            (IcuFormatter::Money(formatter), FormatValue::Money(amount, _)) => {
+                formatter.write(amount.decimal())
+            }
+            (IcuFormatter::Measure(formatter), FormatValue::Measure(value, ..)) => {
+                formatter.write(value.decimal())
+            }
+            (IcuFormatter::Relative(formatter), FormatValue::Relative { count, .. }) => {
+                formatter.write(count)
+            }
+            (IcuFormatter::List(formatter), FormatValue::List(items, _)) => {
                 formatter.format(items.iter()).to_string()
             }
             _ => return None,
         })
     }
 
-    fn plural(&self, number: &Number) -> Option<Plural> {
-        let Made::Plural(rules) = self.made(Kind::Plural)? else { return None };
+    fn plural(&self, number: &DecimalNumber) -> Option<PluralForm> {
+        let IcuFormatter::Plural(rules) = self.formatter_for(FormatterKind::Plural)? else { return None };
         Some(rules.category_for(number.decimal()).into())
     }
 }
 
 /// The kind of formatter that writes a value.
-fn kind(value: FormatValue<'_>) -> Kind {
+fn kind_of(value: FormatValue<'_>) -> FormatterKind {
     match value {
-        FormatValue::Date(_, length) => Kind::Date(length),
-        FormatValue::Time(_, length) => Kind::Time(length),
-        FormatValue::DateTime(_, length, Precision::Second) => Kind::DateTime(length),
-        FormatValue::DateTime(_, length, Precision::Minute) => Kind::DateTimeMinute(length),
-        FormatValue::Instant(_, length, Precision::Second) => Kind::Zoned(length),
-        FormatValue::Instant(_, length, Precision::Minute) => Kind::ZonedMinute(length),
-        FormatValue::Number(_, Grouping::Locale) => Kind::Number,
-        FormatValue::Number(_, Grouping::Never) => Kind::Ungrouped,
-        FormatValue::Percent(_) => Kind::Percent,
-        FormatValue::Money(_, currency) => Kind::Money(currency),
-        FormatValue::Measure(_, unit, length) => Kind::Measure(unit, length),
-        FormatValue::Relative { step, length, words, .. } => Kind::Relative { step, length, words },
-        FormatValue::List(_, list) => Kind::List(list),
+        FormatValue::Date(_, length) => FormatterKind::Date(length),
+        FormatValue::Time(_, length) => FormatterKind::Time(length),
+        FormatValue::DateTime(_, length, TimePrecision::Second) => FormatterKind::DateTime(length),
+        FormatValue::DateTime(_, length, TimePrecision::Minute) => FormatterKind::DateTimeMinute(length),
+        FormatValue::Instant(_, length, TimePrecision::Second) => FormatterKind::Zoned(length),
+        FormatValue::Instant(_, length, TimePrecision::Minute) => FormatterKind::ZonedMinute(length),
+        FormatValue::Number(_, DigitGrouping::Locale) => FormatterKind::Number,
+        FormatValue::Number(_, DigitGrouping::Never) => FormatterKind::Ungrouped,
+        FormatValue::Percent(_) => FormatterKind::Percent,
+        FormatValue::Money(_, currency) => FormatterKind::Money(currency),
+        FormatValue::Measure(_, unit, length) => FormatterKind::Measure(unit, length),
+        FormatValue::Relative { step, length, words, .. } => FormatterKind::Relative { step, length, words },
+        FormatValue::List(_, list) => FormatterKind::List(list),
     }
 }
 
@@ -157,14 +165,14 @@ fn gregorian(date: Date) -> IcuDate<Gregorian> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcp_attune::format::{Currency, Format, Formatters, List};
+    use mcp_attune::format::{Currency, Formatters, ListStyle, ValueFormatter};
 
     fn tag(text: &str) -> Tag {
         Tag::parse(text).unwrap()
     }
 
-    fn english() -> (Arc<Kept>, Formatters) {
-        let cldr = Cldr::new(&tag("en"));
+    fn english() -> (Arc<FormatterCache>, Formatters) {
+        let cldr = CldrBackend::new(&tag("en"));
         (Arc::clone(&cldr.kept), Formatters::new(Arc::new(cldr)))
     }
 
@@ -172,8 +180,8 @@ mod tests {
     fn keeps_a_formatter_for_the_next_caller() {
         let (kept, formatters) = english();
         for _ in 0..3 {
-            let format = formatters.format([&tag("de-CH")], TimeZone::UTC);
-            assert_eq!(format.list(&["a", "b"], List::And), "a und b");
+            let format = formatters.for_locales([&tag("de-CH")], TimeZone::UTC);
+            assert_eq!(format.list(&["a", "b"], ListStyle::And), "a und b");
         }
         assert_eq!(kept.len(), 1);
     }
@@ -181,8 +189,8 @@ mod tests {
     #[test]
     fn keeps_no_more_than_it_has_room_for() {
         let (kept, formatters) = english();
-        let format = formatters.format([], TimeZone::UTC);
-        let one = Number::from(1);
+        let format = formatters.for_locales([], TimeZone::UTC);
+        let one = DecimalNumber::from(1);
         for number in 0..3000_u16 {
             let letter = |place: u16| char::from(b'A' + u8::try_from(number / place % 26).unwrap());
             let code: String = [letter(676), letter(26), letter(1)].iter().collect();
@@ -195,6 +203,6 @@ mod tests {
     fn is_shared_by_threads() {
         fn check<T: Send + Sync + 'static>() {}
         check::<Formatters>();
-        check::<Format>();
+        check::<ValueFormatter>();
     }
 }

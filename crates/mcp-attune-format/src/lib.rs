@@ -13,13 +13,13 @@
 //!
 //! ```
 //! use jiff::tz::TimeZone;
-//! use mcp_attune::format::{Currency, Length, Number, Step};
+//! use mcp_attune::format::{Currency, FormatLength, DecimalNumber, RelativeTimeUnit};
 //! use mcp_attune::language::Tag;
 //!
 //! let formatters = mcp_attune_format::formatters(&Tag::parse("en").unwrap());
-//! let format = formatters.format([&Tag::parse("fr").unwrap()], TimeZone::UTC);
-//! assert_eq!(format.relative(-1, Step::Day, Length::Long), "hier");
-//! let price = Number::parse("1234.5").unwrap();
+//! let format = formatters.for_locales([&Tag::parse("fr").unwrap()], TimeZone::UTC);
+//! assert_eq!(format.relative(-1, RelativeTimeUnit::Day, FormatLength::Long), "hier");
+//! let price = DecimalNumber::parse("1234.5").unwrap();
 //! assert_eq!(format.currency(&price, Currency::parse("CHF").unwrap()), "1\u{202f}234,50\u{a0}CHF");
 //! ```
 #![cfg_attr(
@@ -38,10 +38,10 @@ mod experimental;
 mod locale;
 
 // what formats a value,
-mod made;
+mod icu_formatter;
 
 // and who keeps and uses that.
-mod kept;
+mod cache;
 
 mod formatter;
 
@@ -51,7 +51,7 @@ use mcp_attune::format::Formatters;
 use mcp_attune::language::Tag;
 
 /// How many formatters are kept: twenty for each of fifty locales, and some.
-pub const MAX_FORMATTERS: u16 = kept::Kept::CAPACITY;
+pub const MAX_FORMATTERS: u16 = cache::FormatterCache::CAPACITY;
 
 /// Makes the formatters of a server. `default` is the locale that stands in where none of those asked for is known; where
 /// CLDR does not know that one either, English does.
@@ -64,13 +64,13 @@ pub const MAX_FORMATTERS: u16 = kept::Kept::CAPACITY;
 /// use mcp_attune_format::formatters;
 ///
 /// let [french, swedish, klingon] = ["fr", "sv", "tlh"].map(|tag| Tag::parse(tag).unwrap());
-/// assert_eq!(formatters(&swedish).format([&klingon, &french], TimeZone::UTC).locale(), "fr");
-/// assert_eq!(formatters(&swedish).format([&klingon], TimeZone::UTC).locale(), "sv");
-/// assert_eq!(formatters(&klingon).format([], TimeZone::UTC).locale(), "en");
+/// assert_eq!(formatters(&swedish).for_locales([&klingon, &french], TimeZone::UTC).locale(), "fr");
+/// assert_eq!(formatters(&swedish).for_locales([&klingon], TimeZone::UTC).locale(), "sv");
+/// assert_eq!(formatters(&klingon).for_locales([], TimeZone::UTC).locale(), "en");
 /// ```
 #[must_use]
 pub fn formatters(default: &Tag) -> Formatters {
-    Formatters::new(Arc::new(formatter::Cldr::new(default)))
+    Formatters::new(Arc::new(formatter::CldrBackend::new(default)))
 }
 
 /// The formatters of a server whose own language is not known: English stands in.
@@ -78,9 +78,9 @@ pub fn formatters(default: &Tag) -> Formatters {
 /// ```
 /// use jiff::tz::TimeZone;
 ///
-/// assert_eq!(mcp_attune_format::english().format([], TimeZone::UTC).locale(), "en");
+/// assert_eq!(mcp_attune_format::english().for_locales([], TimeZone::UTC).locale(), "en");
 /// ```
 #[must_use]
 pub fn english() -> Formatters {
-    Formatters::new(Arc::new(formatter::Cldr::english()))
+    Formatters::new(Arc::new(formatter::CldrBackend::english()))
 }

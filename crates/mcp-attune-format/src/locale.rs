@@ -12,20 +12,20 @@
 use icu_locale::extensions::unicode::key;
 use icu_locale::{Locale, locale};
 
-use crate::experimental::has_words;
+use crate::experimental::is_known_language;
 use mcp_attune::language::{self, Tag};
 
 /// A locale that CLDR knows, and its name, by which formatters are kept.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct KnownLocale {
     pub(crate) locale: Locale,
     pub(crate) name: Box<str>,
 }
 
-impl Known {
+impl KnownLocale {
     /// The first known of these, if there is one.
-    pub(crate) fn first<'a>(tags: impl IntoIterator<Item = &'a Tag>) -> Option<Self> {
-        tags.into_iter().find_map(Self::read)
+    pub(crate) fn first_known<'a>(tags: impl IntoIterator<Item = &'a Tag>) -> Option<Self> {
+        tags.into_iter().find_map(Self::from_tag)
     }
 
     pub(crate) fn english() -> Self {
@@ -37,18 +37,18 @@ impl Known {
         Self { locale, name }
     }
 
-    fn read(tag: &Tag) -> Option<Self> {
-        let asked = parse(&language::canonical(tag.as_str()))?;
+    fn from_tag(tag: &Tag) -> Option<Self> {
+        let asked = parse_prefix(&language::canonical(tag.as_str()))?;
         let mut locale = Locale::from(asked.id);
         locale.id.variants.clear();
         locale.extensions.unicode.keywords = asked.extensions.unicode.keywords;
         locale.extensions.unicode.keywords.retain_by_key(|key| *key == key!("nu") || *key == key!("hc"));
-        has_words(&locale).then(|| Self::new(locale))
+        is_known_language(&locale).then(|| Self::new(locale))
     }
 }
 
 /// The longest beginning that can be read: what stands behind it is nothing that formats depend on.
-fn parse(mut text: &str) -> Option<Locale> {
+fn parse_prefix(mut text: &str) -> Option<Locale> {
     loop {
         if let Ok(locale) = Locale::try_from_str(text) {
             return Some(locale);
@@ -64,7 +64,7 @@ mod tests {
     fn check(text: &str, expected: Option<&str>) {
         let tag = Tag::parse(text).unwrap();
         assert_eq!(
-            Known::first([&tag]).map(|known| known.name.into()),
+            KnownLocale::first_known([&tag]).map(|known| known.name.into()),
             expected.map(str::to_owned),
             "{text}"
         );

@@ -14,7 +14,7 @@ use hyper::service::Service;
 
 use crate::Body;
 use crate::config::Config;
-use crate::guard::Allowed;
+use crate::guard::Allowlist;
 use crate::health::UpstreamState;
 use crate::metrics::{self, Meter, Metrics};
 
@@ -22,37 +22,37 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// `/healthz`: the process runs. `/readyz`: it wants requests, and the servers behind that it tries can be reached. `/metrics`: what it has counted.
 #[derive(Clone, Debug)]
-pub(crate) struct Admin {
+pub(crate) struct AdminService {
     ready: Arc<AtomicBool>,
     metrics: Metrics,
-    allowed: Arc<RwLock<Allowed>>,
+    allowed: Arc<RwLock<Allowlist>>,
     /// The servers behind that have to be there: the path of each, and what counts for it.
     servers: Arc<RwLock<Vec<(String, Meter)>>>,
 }
 
-impl Admin {
+impl AdminService {
     pub(crate) fn new(metrics: Metrics, config: &Config) -> Self {
         let ready = Arc::new(AtomicBool::new(true));
         let admin = Self { ready, metrics, allowed: Arc::default(), servers: Arc::default() };
-        admin.allow(config);
+        admin.set_allowed_hosts(config);
         admin
     }
 
     /// From now on these hosts are answered.
-    pub(crate) fn allow(&self, config: &Config) {
+    pub(crate) fn set_allowed_hosts(&self, config: &Config) {
         let hosts = config.server.allowed_hosts.iter().map(http::uri::Authority::as_str);
         // What is no host is found before this is asked.
-        let allowed = Allowed::new(hosts, []).unwrap_or_default().with_addresses();
+        let allowed = Allowlist::new(hosts, []).unwrap_or_default().with_ip_addresses();
         *self.allowed.write().unwrap_or_else(PoisonError::into_inner) = allowed;
     }
 
     /// From now on these servers have to be there, so that the gateway is ready.
-    pub(crate) fn need(&self, servers: Vec<(String, Meter)>) {
+    pub(crate) fn require_servers(&self, servers: Vec<(String, Meter)>) {
         *self.servers.write().unwrap_or_else(PoisonError::into_inner) = servers;
     }
 
     /// Why the gateway is not ready, a line for each server; empty where it is.
-    fn unready(&self) -> String {
+    fn unready_reasons(&self) -> String {
         if !self.ready.load(Ordering::Relaxed) {
             return "stopping\n".to_owned();
         }
@@ -70,12 +70,12 @@ impl Admin {
     }
 
     /// From now on the gateway wants no requests.
-    pub(crate) fn stopping(&self) {
+    pub(crate) fn set_stopping(&self) {
         self.ready.store(false, Ordering::Relaxed);
     }
 }
 
-impl Service<Request<Body>> for Admin {
+impl Service<Request<Body>> for AdminService {
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = Ready<Result<Response<Body>, Infallible>>;
@@ -85,7 +85,7 @@ impl Service<Request<Body>> for Admin {
     }
 }
 
-impl Admin {
+impl AdminService {
     fn answer(&self, request: &Request<Body>) -> Response<Body> {
         if let Err(foreign) = self.allowed.read().unwrap_or_else(PoisonError::into_inner).check(request) {
             tracing::debug!(%foreign, "a request to the admin listener is refused");
@@ -100,7 +100,7 @@ impl Admin {
         // Whoever writes the answer leaves the body of one to HEAD out.
         match request.uri().path() {
             "/healthz" => answer(StatusCode::OK, PLAIN, "ok\n"),
-            "/readyz" => match self.unready() {
+            "/readyz" => match self.unready_reasons() {
                 why if why.is_empty() => answer(StatusCode::OK, PLAIN, "ready\n"),
                 why => answer(StatusCode::SERVICE_UNAVAILABLE, PLAIN, why),
             },

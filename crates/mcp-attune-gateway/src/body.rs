@@ -14,7 +14,7 @@ use crate::BoxError;
 /// A time-out for waiting, cheap for what rarely waits: the timer is armed by the first wait, and when it rings
 /// it looks whether something came in between before it says that nothing did.
 #[derive(Debug)]
-pub(crate) struct Idle {
+pub(crate) struct IdleTimeout {
     limit: Duration,
     /// Since when nothing came; `None` right after something did.
     since: Option<Instant>,
@@ -23,7 +23,7 @@ pub(crate) struct Idle {
     waits: Option<Waker>,
 }
 
-impl Idle {
+impl IdleTimeout {
     pub(crate) fn new(limit: Duration) -> Self {
         Self { limit, since: None, timer: None, waits: None }
     }
@@ -35,7 +35,7 @@ impl Idle {
 
     /// Ready when nothing came for the whole limit, counted from the first of the polls that found nothing:
     /// the time in which nobody asked does not count.
-    pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_elapsed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let since = *self.since.get_or_insert_with(Instant::now);
         let end = since + self.limit;
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
@@ -54,23 +54,23 @@ impl Idle {
 
 pin_project_lite::pin_project! {
     /// A body whose frames must not be further apart than a limit. Its errors are of one small type.
-    pub(crate) struct Timed<B, E> {
+    pub(crate) struct IdleTimeoutBody<B, E> {
         #[pin]
         inner: B,
-        idle: Idle,
+        idle: IdleTimeout,
         stalled: E,
         broken: E,
     }
 }
 
-impl<B, E> Timed<B, E> {
+impl<B, E> IdleTimeoutBody<B, E> {
     /// `stalled` is what a pause above the limit means, `broken` any error of the body itself that is not of their type.
     pub(crate) fn new(inner: B, limit: Duration, stalled: E, broken: E) -> Self {
-        Self { inner, idle: Idle::new(limit), stalled, broken }
+        Self { inner, idle: IdleTimeout::new(limit), stalled, broken }
     }
 }
 
-impl<B, E> http_body::Body for Timed<B, E>
+impl<B, E> http_body::Body for IdleTimeoutBody<B, E>
 where
     B: http_body::Body,
     B::Error: Into<BoxError>,
@@ -88,7 +88,7 @@ where
             Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(match error.into().downcast::<E>() {
                 Ok(known) => known,
                 Err(error) => {
-                    tracing::debug!(error = %Chain(&*error), "{}", this.broken);
+                    tracing::debug!(error = %ErrorChain(&*error), "{}", this.broken);
                     Box::new(*this.broken)
                 }
             }))),
@@ -97,7 +97,7 @@ where
                 Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
             }
             Poll::Pending => {
-                ready!(this.idle.poll_over(cx));
+                ready!(this.idle.poll_elapsed(cx));
                 Poll::Ready(Some(Err(Box::new(*this.stalled))))
             }
         }
@@ -115,7 +115,7 @@ where
 pin_project_lite::pin_project! {
     /// A body that must come in time: `time`, and a second more with each `rate` bytes of it. A caller that sends a byte now
     /// and then makes no pause, and would take for ever.
-    pub(crate) struct Paced<B, E> {
+    pub(crate) struct MinRateBody<B, E> {
         #[pin]
         inner: B,
         began: Instant,
@@ -127,7 +127,7 @@ pin_project_lite::pin_project! {
     }
 }
 
-impl<B, E> Paced<B, E> {
+impl<B, E> MinRateBody<B, E> {
     /// `late` is what it means when the time is over.
     pub(crate) fn new(inner: B, time: Duration, rate: usize, late: E) -> Self {
         let rate = u64::try_from(rate).unwrap_or(u64::MAX).max(1);
@@ -135,7 +135,7 @@ impl<B, E> Paced<B, E> {
     }
 }
 
-impl<B, E> http_body::Body for Paced<B, E>
+impl<B, E> http_body::Body for MinRateBody<B, E>
 where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<BoxError>,
@@ -176,9 +176,9 @@ where
 }
 
 /// An error with all that caused it, for the log.
-pub(crate) struct Chain<'a>(pub(crate) &'a (dyn Error + 'static));
+pub(crate) struct ErrorChain<'a>(pub(crate) &'a (dyn Error + 'static));
 
-impl std::fmt::Display for Chain<'_> {
+impl std::fmt::Display for ErrorChain<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.0)?;
         let mut cause = self.0.source();
@@ -198,13 +198,13 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    async fn is_over(idle: &mut Idle) -> bool {
-        timeout(Duration::ZERO, poll_fn(|cx| idle.poll_over(cx))).await.is_ok()
+    async fn is_over(idle: &mut IdleTimeout) -> bool {
+        timeout(Duration::ZERO, poll_fn(|cx| idle.poll_elapsed(cx))).await.is_ok()
     }
 
     #[tokio::test(start_paused = true)]
     async fn is_over_when_nothing_came_for_the_limit() {
-        let mut idle = Idle::new(LIMIT);
+        let mut idle = IdleTimeout::new(LIMIT);
         assert!(!is_over(&mut idle).await);
         advance(LIMIT / 2).await;
         assert!(!is_over(&mut idle).await);
@@ -214,7 +214,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn starts_anew_when_something_came() {
-        let mut idle = Idle::new(LIMIT);
+        let mut idle = IdleTimeout::new(LIMIT);
         for _ in 0..5 {
             assert!(!is_over(&mut idle).await);
             advance(LIMIT * 2 / 3).await;
@@ -227,7 +227,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn does_not_count_the_time_in_which_nobody_asked() {
-        let mut idle = Idle::new(LIMIT);
+        let mut idle = IdleTimeout::new(LIMIT);
         advance(LIMIT * 3).await;
         assert!(!is_over(&mut idle).await);
         idle.touch();

@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use http::{HeaderMap, HeaderName};
 
-use crate::config::Network;
+use crate::config::IpNetwork;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// How many addresses of `X-Forwarded-For` are looked at.
@@ -38,33 +38,33 @@ impl CallerKeys {
 
 /// Tells callers apart.
 #[derive(Debug)]
-pub(crate) struct Callers {
+pub(crate) struct CallerKeyHasher {
     hashes: RandomState,
-    trusted_proxies: Vec<Network>,
+    trusted_proxies: Vec<IpNetwork>,
 }
 
-impl Callers {
-    pub(crate) fn new(trusted_proxies: &[Network]) -> Self {
+impl CallerKeyHasher {
+    pub(crate) fn new(trusted_proxies: &[IpNetwork]) -> Self {
         Self { hashes: RandomState::new(), trusted_proxies: trusted_proxies.to_vec() }
     }
 
     /// The keys of whoever sent these headers from this address. `identity` is a hash of their credentials.
     pub(crate) fn keys(&self, identity: Option<u64>, headers: &HeaderMap, peer: IpAddr) -> CallerKeys {
-        let address = self.address(headers, peer);
+        let address = self.client_address(headers, peer);
         // The first element keeps the two kinds apart.
         let identity = identity.map(|identity| self.hashes.hash_one((0, u128::from(identity))));
         CallerKeys([identity, address.map(|address| self.hashes.hash_one((1, network_of(address))))])
     }
 
     /// Where a caller comes from, as far as that can be believed.
-    fn address(&self, headers: &HeaderMap, peer: IpAddr) -> Option<IpAddr> {
+    fn client_address(&self, headers: &HeaderMap, peer: IpAddr) -> Option<IpAddr> {
         if !self.is_trusted(peer) {
             return Some(peer);
         }
         let lines = headers.get_all(FORWARDED_FOR).into_iter().rev();
         let hops = lines.flat_map(|line| line.as_bytes().rsplit(|byte| *byte == b',')).take(MAX_HOPS);
         for hop in hops {
-            let address = read_address(hop)?;
+            let address = parse_forwarded_hop(hop)?;
             if !self.is_trusted(address) {
                 return Some(address);
             }
@@ -88,7 +88,7 @@ fn network_of(address: IpAddr) -> u128 {
 }
 
 /// One hop of `X-Forwarded-For`: an address, in brackets or quotes or not, with a port or not.
-fn read_address(hop: &[u8]) -> Option<IpAddr> {
+fn parse_forwarded_hop(hop: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(hop).ok()?.trim().trim_matches('"');
     let bare = text.strip_prefix('[').and_then(|text| text.split(']').next()).unwrap_or(text);
     let without_port =
@@ -101,12 +101,14 @@ mod tests {
     use super::*;
 
     fn address(trusted: &[&str], forwarded: &[&str], peer: &str) -> Option<String> {
-        let trusted: Vec<Network> = trusted.iter().map(|network| network.parse().unwrap()).collect();
+        let trusted: Vec<IpNetwork> = trusted.iter().map(|network| network.parse().unwrap()).collect();
         let mut headers = HeaderMap::new();
         for line in forwarded {
             headers.append(FORWARDED_FOR, line.parse().unwrap());
         }
-        Callers::new(&trusted).address(&headers, peer.parse().unwrap()).map(|address| address.to_string())
+        CallerKeyHasher::new(&trusted)
+            .client_address(&headers, peer.parse().unwrap())
+            .map(|address| address.to_string())
     }
 
     #[test]
@@ -130,7 +132,7 @@ mod tests {
 
     #[test]
     fn keys_are_those_of_one_caller() {
-        let callers = Callers::new(&[]);
+        let callers = CallerKeyHasher::new(&[]);
         let keys = |identity, peer: &str| callers.keys(identity, &HeaderMap::new(), peer.parse().unwrap());
         assert_eq!(keys(Some(1), "2001:db8::1"), keys(Some(1), "2001:db8::2"));
         assert_ne!(keys(None, "2001:db8::1"), keys(None, "2001:db8:0:1::1"));

@@ -11,13 +11,13 @@
 //! Caveat: where there is no such limit (not on Unix) nothing is shared out.
 
 /// How many are kept back where the limit is not small.
-const RESERVE: u64 = 32;
+const MAX_RESERVED: u64 = 32;
 /// How many callers are told that there are too many, at a time.
-const TURNED_AWAY: usize = 64;
+const MAX_TURNED_AWAY: usize = 64;
 
 /// What callers get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Share {
+pub(crate) struct DescriptorShare {
     /// Connections that are served.
     pub(crate) connections: usize,
     /// Connections that are told that there are too many.
@@ -25,16 +25,16 @@ pub(crate) struct Share {
 }
 
 /// The first descriptor that is kept back.
-pub(crate) fn reserved_from() -> Option<u64> {
+pub(crate) fn first_reserved() -> Option<u64> {
     limit().map(|limit| limit - reserve(limit))
 }
 
 /// What callers get of the descriptors of this process, of which `in_use` are open for other things. Without a limit,
 /// all that was configured.
-pub(crate) fn for_callers(in_use: u64, connections: usize, behind: usize) -> Share {
+pub(crate) fn share_for_callers(in_use: u64, connections: usize, behind: usize) -> DescriptorShare {
     match limit() {
         Some(limit) => share(limit, in_use, connections, behind),
-        None => Share { connections, turned_away: TURNED_AWAY },
+        None => DescriptorShare { connections, turned_away: MAX_TURNED_AWAY },
     }
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn are_short(reserved_from: u64) -> bool {
     // Whatever else can go wrong is for whoever needs a descriptor to find.
     match std::io::stderr().as_fd().try_clone_to_owned() {
         Ok(next) => number(&next) >= reserved_from,
-        Err(error) => error.raw_os_error().is_some_and(is_none_left),
+        Err(error) => error.raw_os_error().is_some_and(is_out_of_descriptors),
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn are_short(_: u64) -> bool {
 
 /// Whether this error says that the system has no descriptor left, for this process (`EMFILE`) or for all of them
 /// (`ENFILE`). The two have the same numbers on every Unix.
-pub(crate) fn is_none_left(code: i32) -> bool {
+pub(crate) fn is_out_of_descriptors(code: i32) -> bool {
     cfg!(unix) && matches!(code, 23 | 24)
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn limit() -> Option<u64> {
     None
 }
 
-/// The number of a descriptor, by which [`reserved_from`] goes.
+/// The number of a descriptor, by which [`first_reserved`] goes.
 #[cfg(unix)]
 pub(crate) fn number(of: &impl std::os::fd::AsRawFd) -> u64 {
     u64::try_from(of.as_raw_fd()).unwrap_or(0)
@@ -80,15 +80,15 @@ pub(crate) fn number<T>(_: &T) -> u64 {
 }
 
 fn reserve(limit: u64) -> u64 {
-    RESERVE.min(limit / 6)
+    MAX_RESERVED.min(limit / 6)
 }
 
-fn share(limit: u64, in_use: u64, connections: usize, behind: usize) -> Share {
+fn share(limit: u64, in_use: u64, connections: usize, behind: usize) -> DescriptorShare {
     let all = usize::try_from(limit.saturating_sub(in_use + reserve(limit))).unwrap_or(usize::MAX);
     let callers = all - behind.min(all / 2);
     let least_turned_away = (callers / 8).min(8);
     let connections = connections.min(callers - least_turned_away).max(1);
-    Share { connections, turned_away: callers.saturating_sub(connections).min(TURNED_AWAY) }
+    DescriptorShare { connections, turned_away: callers.saturating_sub(connections).min(MAX_TURNED_AWAY) }
 }
 
 #[cfg(test)]
@@ -114,6 +114,6 @@ mod tests {
 
     #[test]
     fn there_is_always_one_connection() {
-        assert_eq!(share(8, 20, 10_000, 4096), Share { connections: 1, turned_away: 0 });
+        assert_eq!(share(8, 20, 10_000, 4096), DescriptorShare { connections: 1, turned_away: 0 });
     }
 }

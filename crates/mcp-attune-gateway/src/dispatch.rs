@@ -11,24 +11,24 @@ use mcp_attune_tower::full;
 use mcp_attune_wire::reply::Reply;
 
 use crate::Body;
-use crate::listen::Arrival;
+use crate::listen::PeerBody;
 use crate::metrics::Meter;
-use crate::permits::{Answer, Limited, answered};
+use crate::permits::{LimitedMount, MountAnswerFuture, ready_answer};
 use crate::refusal;
-use crate::route::{Destination, MountRoute, NoRoute, Router};
+use crate::route::{MountRoute, NoRoute, RouteDestination, Router};
 
 /// All mounts, by their paths.
 #[derive(Debug)]
 pub(crate) struct Dispatch {
     router: Router,
-    mounts: Vec<Limited>,
+    mounts: Vec<LimitedMount>,
     /// Counts what is for no mount.
     meter: Meter,
 }
 
 impl Dispatch {
     /// `routes` and `mounts` are in the same order.
-    pub(crate) fn new(routes: Vec<MountRoute>, mounts: Vec<Limited>, meter: Meter) -> Self {
+    pub(crate) fn new(routes: Vec<MountRoute>, mounts: Vec<LimitedMount>, meter: Meter) -> Self {
         Self { router: Router::new(routes), mounts, meter }
     }
 
@@ -47,8 +47,9 @@ impl Dispatch {
         if no_route == NoRoute::NotFound {
             return refusal::failed(404, &no_route, headers);
         }
-        self.meter.broke("H19", true);
-        let mut answer = refusal::answer_to(&Reply::not_taken(no_route.status(), "H19", &no_route), headers);
+        self.meter.rule_broken("H19", true);
+        let mut answer =
+            refusal::render_reply_for(&Reply::not_accepted(no_route.status(), "H19", &no_route), headers);
         if let NoRoute::Method(allowed) = no_route {
             answer.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
         }
@@ -56,25 +57,25 @@ impl Dispatch {
     }
 }
 
-impl Service<Request<Arrival>> for Dispatch {
+impl Service<Request<PeerBody>> for Dispatch {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = Answer;
+    type Future = MountAnswerFuture;
 
-    fn call(&self, request: Request<Arrival>) -> Answer {
+    fn call(&self, request: Request<PeerBody>) -> MountAnswerFuture {
         let mount = |number: usize| self.mounts.get(number).ok_or(NoRoute::NotFound);
         let no_route = match self.router.route(request.method(), request.uri()) {
-            Ok(Destination::Endpoint(number)) => match mount(number) {
+            Ok(RouteDestination::Endpoint(number)) => match mount(number) {
                 Ok(mount) => return mount.call(request),
                 Err(no_route) => no_route,
             },
-            Ok(Destination::OffEndpoint(number)) => match mount(number) {
+            Ok(RouteDestination::OffEndpoint(number)) => match mount(number) {
                 Ok(mount) => return mount.call_off_endpoint(request),
                 Err(no_route) => no_route,
             },
-            Err(NoRoute::NotFound) if request.uri().path() == "/" => return answered(self.greeting()),
+            Err(NoRoute::NotFound) if request.uri().path() == "/" => return ready_answer(self.greeting()),
             Err(no_route) => no_route,
         };
-        answered(self.no_route(no_route, request.headers()))
+        ready_answer(self.no_route(no_route, request.headers()))
     }
 }

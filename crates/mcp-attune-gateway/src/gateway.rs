@@ -20,13 +20,17 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 use crate::access::AccessLog;
-use crate::admin::Admin;
+use crate::admin::AdminService;
 use crate::config::{Config, HttpImplementation};
 use crate::descriptors;
 use crate::inspect;
-use crate::listen::{Drained, Limits, Phase, Tls, Traffic, serve, serve_on};
-use crate::reload::{Current, FileStamp, Follow, ReloadHook, ServeCurrent, certificate_stamps, limits};
-use crate::stack::{SharedState, Unservable, stack};
+use crate::listen::{
+    DrainOutcome, ListenerLimits, ListenerMetrics, ListenerPhase, ListenerTls, serve, serve_on_workers,
+};
+use crate::reload::{
+    CurrentStack, CurrentStackService, FileStamp, ReloadHook, ReloadLoop, certificate_stamps, listener_limits,
+};
+use crate::stack::{SharedState, StackError, build_stack};
 use crate::workers::Workers;
 
 /// How long who asks the admin listener may take at the end.
@@ -35,7 +39,7 @@ const ADMIN_DRAIN: Duration = Duration::from_secs(1);
 /// What an operator tells a running gateway.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Control {
+pub enum GatewayControl {
     /// Look at the configuration, locale files and templates now, and read the certificate again: `SIGHUP`.
     Reload,
     /// End, after `shutdown_delay`: `SIGTERM`. Told again, go to the next stage of the end at once.
@@ -47,9 +51,9 @@ pub enum Control {
 /// Why a gateway does not start.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum NotStarted {
+pub enum GatewayStartError {
     /// The configuration names what cannot be served.
-    Unservable(Unservable),
+    Unservable(StackError),
     /// An address cannot be listened on.
     Listen {
         /// The address.
@@ -68,7 +72,7 @@ pub enum NotStarted {
     Keys(NoRandomness),
 }
 
-impl fmt::Display for NotStarted {
+impl fmt::Display for GatewayStartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unservable(why) => why.fmt(f),
@@ -79,19 +83,19 @@ impl fmt::Display for NotStarted {
     }
 }
 
-impl std::error::Error for NotStarted {}
+impl std::error::Error for GatewayStartError {}
 
 /// A gateway that has its listeners and waits to run.
 #[derive(Debug)]
 pub struct Gateway {
     config: Config,
-    current: Current,
+    current: CurrentStack,
     callers: TcpListener,
     admin: TcpListener,
-    tls: Option<Tls>,
+    tls: Option<ListenerTls>,
     certificate: Option<[FileStamp; 2]>,
     shared: SharedState,
-    limits: Limits,
+    limits: ListenerLimits,
     workers: Workers,
     tries: bool,
     hook: ReloadHook,
@@ -102,31 +106,35 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// [`NotStarted`], with what to mend.
-    pub async fn bind(config: Config) -> Result<Self, NotStarted> {
-        Self::bind_logging(config, AccessLog::default()).await
+    /// [`GatewayStartError`], with what to mend.
+    pub async fn bind(config: Config) -> Result<Self, GatewayStartError> {
+        Self::bind_with_access_log(config, AccessLog::default()).await
     }
 
     /// The same, with calls in a log, which is written once it is started.
     ///
     /// # Errors
     ///
-    /// [`NotStarted`], with what to mend.
-    pub async fn bind_logging(config: Config, access: AccessLog) -> Result<Self, NotStarted> {
-        inspect::warn(&config);
-        let shared = SharedState::new(access).map_err(NotStarted::Keys)?;
-        let current = Current::new(stack(&config, &shared).map_err(NotStarted::Unservable)?);
+    /// [`GatewayStartError`], with what to mend.
+    pub async fn bind_with_access_log(config: Config, access: AccessLog) -> Result<Self, GatewayStartError> {
+        inspect::log_issues(&config);
+        let shared = SharedState::new(access).map_err(GatewayStartError::Keys)?;
+        let current =
+            CurrentStack::new(build_stack(&config, &shared).map_err(GatewayStartError::Unservable)?);
         let certificate = certificate_stamps(&config);
         let tls = match &config.server.tls {
             Some(files) => Some(read_tls(&files.cert, &files.key)?),
             None => None,
         };
-        let callers = listen(config.server.listen).await?;
-        let admin = listen(config.server.admin).await?;
+        let callers = bind_listener(config.server.listen).await?;
+        let admin = bind_listener(config.server.admin).await?;
         // The newest descriptor has the highest number.
-        let limits =
-            possible(limits(&config), config.limits.upstream_connections(), descriptors::number(&admin) + 1);
-        shared.metrics.access.follow(&config);
+        let limits = within_descriptor_limit(
+            listener_limits(&config),
+            config.limits.upstream_connections(),
+            descriptors::number(&admin) + 1,
+        );
+        shared.metrics.access.apply_config(&config);
         let (workers, hook) = (Workers::none(), ReloadHook::default());
         Ok(Self {
             config,
@@ -145,14 +153,14 @@ impl Gateway {
 
     /// Puts the connections of callers on threads of their own. Without it they stay on the runtime that runs it.
     #[must_use]
-    pub fn on(self, workers: Workers) -> Self {
+    pub fn with_workers(self, workers: Workers) -> Self {
         Self { workers, ..self }
     }
 
     /// Tries the servers behind when it starts, and goes on to: programs are started at once, what cannot be reached is told
     /// in the log, and `/readyz` says so. Without it they are first asked when a caller asks.
     #[must_use]
-    pub fn trying_servers(self) -> Self {
+    pub fn with_probes(self) -> Self {
         Self { tries: true, ..self }
     }
 
@@ -171,7 +179,7 @@ impl Gateway {
         self.callers.local_addr()
     }
 
-    /// Where health and counts are told.
+    /// The address of the admin listener: health and metrics.
     ///
     /// # Errors
     ///
@@ -182,12 +190,12 @@ impl Gateway {
 
     /// Serves until `shutdown`, then lets running calls finish, without a delay; who only listens is let go at once. `file`
     /// is watched, and followed when it changes.
-    pub async fn run(self, file: Option<PathBuf>, shutdown: impl Future<Output = ()>) -> Drained {
+    pub async fn run(self, file: Option<PathBuf>, shutdown: impl Future<Output = ()>) -> DrainOutcome {
         let (tell, told) = mpsc::unbounded_channel();
         let ending = async {
             shutdown.await;
             // The other end is gone when there is nothing left to end.
-            let _ = tell.send(Control::Interrupt);
+            let _ = tell.send(GatewayControl::Interrupt);
             std::future::pending().await
         };
         tokio::select! {
@@ -196,30 +204,31 @@ impl Gateway {
         }
     }
 
-    /// The same, as it is told: see [`Control`].
+    /// The same, as it is told: see [`GatewayControl`].
     pub async fn run_controlled(
         self,
         file: Option<PathBuf>,
-        mut control: mpsc::UnboundedReceiver<Control>,
-    ) -> Drained {
-        let (phase, phases) = watch::channel(Phase::Serve);
+        mut control: mpsc::UnboundedReceiver<GatewayControl>,
+    ) -> DrainOutcome {
+        let (phase, phases) = watch::channel(ListenerPhase::Serve);
         let (end_admin, admin_ends) = oneshot::channel::<()>();
-        let admin = Admin::new(self.shared.metrics.clone(), &self.config);
+        let admin = AdminService::new(self.shared.metrics.clone(), &self.config);
         if self.tries {
-            admin.need(self.current.meters());
+            admin.require_servers(self.current.meters());
         }
         let admin_served = serve_admin(self.admin, admin.clone(), self.limits.http, admin_ends);
         let (current, tls) = (self.current.clone(), self.tls.clone());
-        let service = move |peer| ServeCurrent { current: current.clone(), peer };
+        let service = move |peer| CurrentStackService { current: current.clone(), peer };
         let traffic = self.shared.metrics.traffic.clone();
         let callers_served = async {
             let drained =
-                serve_on(&self.workers, self.callers, service, self.limits, tls, traffic, phases).await;
+                serve_on_workers(&self.workers, self.callers, service, self.limits, tls, traffic, phases)
+                    .await;
             // Until here it says that it is not ready.
             let _ = end_admin.send(());
             drained
         };
-        let follow = Follow {
+        let follow = ReloadLoop {
             file: file.as_deref(),
             config: &self.config,
             current: &self.current,
@@ -230,12 +239,12 @@ impl Gateway {
             tries: self.tries,
             hook: &self.hook,
         };
-        let stages = Stages { phase, stopping: &self.shared.stopping, admin: &admin };
+        let stages = ShutdownStages { phase, stopping: &self.shared.stopping, admin: &admin };
         let (drained, _) = tokio::select! {
             ended = async { tokio::join!(callers_served, admin_served) } => ended,
-            ended = follow_until_told(follow, stages, &mut control) => ended,
+            ended = follow_until_shutdown(follow, stages, &mut control) => ended,
         };
-        self.shared.children.end().await;
+        self.shared.children.end_all().await;
         drained
     }
 }
@@ -243,27 +252,27 @@ impl Gateway {
 /// Answers operators until it is told to end.
 async fn serve_admin(
     listener: TcpListener,
-    admin: Admin,
+    admin: AdminService,
     http: HttpImplementation,
     ends: oneshot::Receiver<()>,
-) -> Drained {
-    let limits = Limits { http, drain: ADMIN_DRAIN, ..Limits::default() };
+) -> DrainOutcome {
+    let limits = ListenerLimits { http, drain: ADMIN_DRAIN, ..ListenerLimits::default() };
     let ends = async {
         let _ = ends.await;
     };
-    serve(listener, move |_| admin.clone(), limits, None, Traffic::default(), ends).await
+    serve(listener, move |_| admin.clone(), limits, None, ListenerMetrics::default(), ends).await
 }
 
 /// Follows the files until the gateway is told to end, and then goes through the stages of the end.
-async fn follow_until_told<T>(
-    follow: Follow<'_>,
-    stages: Stages<'_>,
-    control: &mut mpsc::UnboundedReceiver<Control>,
+async fn follow_until_shutdown<T>(
+    follow: ReloadLoop<'_>,
+    stages: ShutdownStages<'_>,
+    control: &mut mpsc::UnboundedReceiver<GatewayControl>,
 ) -> T {
     let reload = Notify::new();
     let delay = tokio::select! {
-        last = serve_until_told(control, &reload) => match last {
-            Control::Terminate => follow.config.server.shutdown_delay,
+        last = reload_until_shutdown(control, &reload) => match last {
+            GatewayControl::Terminate => follow.config.server.shutdown_delay,
             _ => Duration::ZERO,
         },
         delay = follow.run(&reload) => delay,
@@ -273,9 +282,9 @@ async fn follow_until_told<T>(
 
 /// The limits, as far as the system lets this process have as many connections; `in_use` descriptors are open
 /// already, and `behind` connections to servers behind may be needed.
-fn possible(mut limits: Limits, behind: usize, in_use: u64) -> Limits {
+fn within_descriptor_limit(mut limits: ListenerLimits, behind: usize, in_use: u64) -> ListenerLimits {
     let wanted = limits.connections;
-    let share = descriptors::for_callers(in_use, wanted, behind);
+    let share = descriptors::share_for_callers(in_use, wanted, behind);
     if share.connections < wanted {
         tracing::warn!(
             connections = wanted,
@@ -290,66 +299,70 @@ fn possible(mut limits: Limits, behind: usize, in_use: u64) -> Limits {
 }
 
 /// Who is told of the stages of the end.
-struct Stages<'a> {
-    phase: watch::Sender<Phase>,
+struct ShutdownStages<'a> {
+    phase: watch::Sender<ListenerPhase>,
     /// Ends the streams that never end by themselves.
     stopping: &'a watch::Sender<bool>,
-    admin: &'a Admin,
+    admin: &'a AdminService,
 }
 
-impl Stages<'_> {
+impl ShutdownStages<'_> {
     /// Goes through them, and waits for whoever is served to end.
-    async fn end<T>(self, delay: Duration, control: &mut mpsc::UnboundedReceiver<Control>) -> T {
-        self.admin.stopping();
+    async fn end<T>(self, delay: Duration, control: &mut mpsc::UnboundedReceiver<GatewayControl>) -> T {
+        self.admin.set_stopping();
         if !delay.is_zero() {
             tracing::info!(?delay, "stopping: not ready any more; each answer closes its connection");
-            self.phase.send_replace(Phase::Close);
+            self.phase.send_replace(ListenerPhase::Close);
             tokio::select! {
                 () = tokio::time::sleep(delay) => {}
-                () = told_to_end(control) => {}
+                () = wait_for_next_stage(control) => {}
             }
         }
         tracing::info!("stopping: no new connections, running calls may finish");
-        self.phase.send_replace(Phase::Finish);
+        self.phase.send_replace(ListenerPhase::Finish);
         self.stopping.send_replace(true);
-        told_to_end(control).await;
+        wait_for_next_stage(control).await;
         tracing::warn!("stopping at once: running calls are cut");
-        self.phase.send_replace(Phase::Cut);
+        self.phase.send_replace(ListenerPhase::Cut);
         std::future::pending().await
     }
 }
 
 /// Passes on what is to be looked at, until the gateway is told to end.
-async fn serve_until_told(control: &mut mpsc::UnboundedReceiver<Control>, reload: &Notify) -> Control {
+async fn reload_until_shutdown(
+    control: &mut mpsc::UnboundedReceiver<GatewayControl>,
+    reload: &Notify,
+) -> GatewayControl {
     loop {
         match control.recv().await {
-            Some(Control::Reload) => reload.notify_one(),
+            Some(GatewayControl::Reload) => reload.notify_one(),
             Some(ends) => return ends,
-            None => return Control::Interrupt,
+            None => return GatewayControl::Interrupt,
         }
     }
 }
 
 /// Waits until the gateway is told to end, once more.
-async fn told_to_end(control: &mut mpsc::UnboundedReceiver<Control>) {
+async fn wait_for_next_stage(control: &mut mpsc::UnboundedReceiver<GatewayControl>) {
     loop {
         match control.recv().await {
-            Some(Control::Reload) => {}
+            Some(GatewayControl::Reload) => {}
             Some(_) => return,
             None => std::future::pending().await,
         }
     }
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, NotStarted> {
-    TcpListener::bind(address).await.map_err(|why| NotStarted::Listen { address, why })
+async fn bind_listener(address: SocketAddr) -> Result<TcpListener, GatewayStartError> {
+    TcpListener::bind(address).await.map_err(|why| GatewayStartError::Listen { address, why })
 }
 
-fn read_tls(cert: &Path, key: &Path) -> Result<Tls, NotStarted> {
+fn read_tls(cert: &Path, key: &Path) -> Result<ListenerTls, GatewayStartError> {
     let read = |file: &Path| {
-        std::fs::read(file).map_err(|why| NotStarted::Tls { file: file.to_owned(), why: why.to_string() })
+        std::fs::read(file)
+            .map_err(|why| GatewayStartError::Tls { file: file.to_owned(), why: why.to_string() })
     };
     let (cert_pem, key_pem) = (read(cert)?, read(key)?);
-    Tls::from_pem(&cert_pem, &key_pem)
-        .map_err(|why| NotStarted::Tls { file: cert.to_owned(), why: why.to_string() })
+    ListenerTls::from_pem(&cert_pem, &key_pem)
+        .map_err(|why| GatewayStartError::Tls { file: cert.to_owned(), why: why.to_string() })
 }

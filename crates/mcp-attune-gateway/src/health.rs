@@ -34,13 +34,13 @@ impl UpstreamState {
 
 /// The state of one server behind.
 #[derive(Debug, Default)]
-pub(crate) struct Health {
+pub(crate) struct UpstreamHealth {
     state: Mutex<UpstreamState>,
     /// Whether it answered since this was last looked at. Read for every answer, and written for few.
     answered: AtomicBool,
 }
 
-impl Health {
+impl UpstreamHealth {
     pub(crate) fn state(&self) -> UpstreamState {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,12 +56,12 @@ impl Health {
     }
 
     /// Notes an answer, and says whether it is the first one in a while.
-    pub(crate) fn answered(&self) -> bool {
+    pub(crate) fn note_first_answer(&self) -> bool {
         !self.answered.load(Ordering::Relaxed) && !self.answered.swap(true, Ordering::Relaxed)
     }
 
     /// Whether it answered since this was last asked.
-    pub(crate) fn has_answered(&self) -> bool {
+    pub(crate) fn take_answered(&self) -> bool {
         self.answered.swap(false, Ordering::Relaxed)
     }
 }

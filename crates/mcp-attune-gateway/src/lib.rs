@@ -40,7 +40,7 @@ mod probe;
 pub mod upstream;
 
 mod child;
-mod look;
+mod server_check;
 mod tally;
 
 mod mount;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::Body;
-use mcp_attune_http1::{BodyFraming, MessageEncoder, WrongLength};
+use mcp_attune_http1::{BodyFraming, BodyLengthError, MessageEncoder};
 use tokio::io::AsyncWrite;
 
 use crate::BoxError;
@@ -18,21 +18,21 @@ pub(crate) struct MessageSender<B> {
     /// The body of which more is to come.
     body: Option<B>,
     /// What broke the body. What came before that leaves before that.
-    broken: Option<SendError>,
+    broken: Option<MessageSendError>,
 }
 
 /// Why not all of a message was sent.
 #[derive(Debug)]
-pub(crate) enum SendError {
+pub(crate) enum MessageSendError {
     /// The connection broke.
     Io(io::Error),
     /// The body broke off.
     Body(BoxError),
     /// The body is not as long as the head says.
-    Length(WrongLength),
+    Length(BodyLengthError),
 }
 
-impl fmt::Display for SendError {
+impl fmt::Display for MessageSendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => error.fmt(f),
@@ -42,16 +42,16 @@ impl fmt::Display for SendError {
     }
 }
 
-impl std::error::Error for SendError {}
+impl std::error::Error for MessageSendError {}
 
-impl From<io::Error> for SendError {
+impl From<io::Error> for MessageSendError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<WrongLength> for SendError {
-    fn from(error: WrongLength) -> Self {
+impl From<BodyLengthError> for MessageSendError {
+    fn from(error: BodyLengthError) -> Self {
         Self::Length(error)
     }
 }
@@ -76,7 +76,7 @@ impl<B: Body<Data = Bytes, Error = BoxError> + Unpin> MessageSender<B> {
     }
 
     /// Sends what there is. Ready when all of the message was sent.
-    pub(crate) fn poll<W>(&mut self, io: &mut W, cx: &mut Context<'_>) -> Poll<Result<(), SendError>>
+    pub(crate) fn poll<W>(&mut self, io: &mut W, cx: &mut Context<'_>) -> Poll<Result<(), MessageSendError>>
     where
         W: AsyncWrite + Unpin,
     {
@@ -101,13 +101,13 @@ impl<B: Body<Data = Bytes, Error = BoxError> + Unpin> MessageSender<B> {
     }
 
     /// Takes what there is of the body. Returns true where more will come, and then the task is woken for it.
-    fn poll_body(&mut self, cx: &mut Context<'_>) -> Result<bool, SendError> {
+    fn poll_body(&mut self, cx: &mut Context<'_>) -> Result<bool, MessageSendError> {
         while self.encoder.takes_more()
             && let Some(body) = &mut self.body
         {
             let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(cx) else { return Ok(true) };
             // Trailers are not passed on.
-            let frame = frame.transpose().map_err(SendError::Body)?;
+            let frame = frame.transpose().map_err(MessageSendError::Body)?;
             let piece = frame.map(|frame| frame.into_data().unwrap_or_default());
             let is_end = piece.is_none() || body.is_end_stream();
             self.encoder.push(piece.unwrap_or_default())?;

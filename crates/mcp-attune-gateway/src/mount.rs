@@ -7,22 +7,22 @@ use std::sync::Arc;
 
 use http::header::ACCEPT_LANGUAGE;
 use http::{HeaderMap, Request, Response};
-use mcp_attune_tower::{Account, AttuneLayer};
+use mcp_attune_tower::{AttuneLayer, RequestOutcome};
 use mcp_attune_wire::reply::Reply;
 use tower_layer::Layer;
 
 use crate::Body;
-use crate::look::look;
 use crate::metrics::Meter;
 use crate::probe::probe;
 use crate::refusal;
+use crate::server_check::check_server;
 use crate::slots::Permit;
-use crate::tally::Tally;
+use crate::tally::RequestTally;
 use crate::upstream::{Requester, UpstreamService};
 
 /// A server behind, the rules around its endpoint, and what counts for it.
 #[derive(Debug)]
-pub(crate) struct Mount {
+pub(crate) struct MountedUpstream {
     /// The public path of the endpoint.
     pub(crate) path: String,
     pub(crate) rules: AttuneLayer,
@@ -32,7 +32,7 @@ pub(crate) struct Mount {
     pub(crate) max_answer: usize,
 }
 
-impl Mount {
+impl MountedUpstream {
     /// Answers a request for the endpoint. The permit is held until the answer is over.
     pub(crate) async fn answer(
         self: Arc<Self>,
@@ -40,9 +40,9 @@ impl Mount {
         permit: Permit,
         requester: Requester,
     ) -> Result<Response<Body>, Infallible> {
-        let tally = Tally::new(&self.meter, Some(permit), &request);
+        let tally = RequestTally::new(&self.meter, Some(permit), &request);
         if let Some(reply) = self.upstream.upstream().refuse(&request) {
-            return Ok(tally.answered(refusal::answer(&reply), Account::of(&reply)));
+            return Ok(tally.answered(refusal::render_reply(&reply), RequestOutcome::of_reply(&reply)));
         }
         let (answer, account) = self.rules.layer(self.upstream.on_behalf_of(requester)).answer(request).await;
         Ok(tally.answered(answer, account))
@@ -50,8 +50,8 @@ impl Mount {
 
     /// Counts a request whose body could not be read.
     #[cold]
-    pub(crate) fn unread(&self, answer: Response<Body>, account: Account) -> Response<Body> {
-        Tally::new(&self.meter, None, &Request::new(())).answered(answer, account)
+    pub(crate) fn count_unread(&self, answer: Response<Body>, account: RequestOutcome) -> Response<Body> {
+        RequestTally::new(&self.meter, None, &Request::new(())).answered(answer, account)
     }
 
     /// Answers a request for a path beside the endpoint, which no rule applies to.
@@ -61,16 +61,19 @@ impl Mount {
         permit: Permit,
         requester: Requester,
     ) -> Result<Response<Body>, Infallible> {
-        let tally = Tally::off_endpoint(&self.meter, permit, &request);
+        let tally = RequestTally::off_endpoint(&self.meter, permit, &request);
         let mut preference = HeaderMap::new();
         preference
             .extend(request.headers().get(ACCEPT_LANGUAGE).map(|value| (ACCEPT_LANGUAGE, value.clone())));
         let upstream = self.upstream.on_behalf_of(requester);
         Ok(match upstream.call_off_endpoint(request).await {
-            Ok(answer) => tally.answered(answer, Account::default()),
+            Ok(answer) => tally.answered(answer, RequestOutcome::default()),
             Err(error) => {
                 let reply = Reply::failed(error.status(), None, &error);
-                tally.answered(refusal::answer_to(&reply, &preference), Account::of(&reply))
+                tally.answered(
+                    refusal::render_reply_for(&reply, &preference),
+                    RequestOutcome::of_reply(&reply),
+                )
             }
         })
     }
@@ -86,9 +89,9 @@ impl Mount {
     }
 
     /// Holds what is around the server against it, where there is something to hold.
-    pub(crate) async fn look(self: Arc<Self>) {
-        if self.rules.asks() {
-            look(self.upstream.clone(), self.path.clone(), self.max_answer, self.rules.clone()).await;
+    pub(crate) async fn check_tools(self: Arc<Self>) {
+        if self.rules.needs_probe() {
+            check_server(self.upstream.clone(), self.path.clone(), self.max_answer, self.rules.clone()).await;
         }
     }
 }

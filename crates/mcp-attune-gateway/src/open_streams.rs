@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method, Request, Response};
 use http_body::Frame;
 use hyper::service::Service;
-use mcp_attune_tower::{Media, boxed, media};
+use mcp_attune_tower::{BodyMediaType, boxed, media};
 use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::protocol::method;
 use pin_project_lite::pin_project;
@@ -44,16 +44,16 @@ where
 {
     type Response = Response<Body>;
     type Error = S::Error;
-    type Future = Ending<S::Future>;
+    type Future = EndOpenStreamsFuture<S::Future>;
 
-    fn call(&self, request: Request<B>) -> Ending<S::Future> {
+    fn call(&self, request: Request<B>) -> EndOpenStreamsFuture<S::Future> {
         let stopping = only_listens(request.method(), request.headers()).then(|| self.stopping.clone());
-        Ending { inner: self.inner.call(request), stopping }
+        EndOpenStreamsFuture { inner: self.inner.call(request), stopping }
     }
 }
 
 /// Whether a request opens a stream that its caller listens on: one that may never end by itself.
-pub(crate) fn is_stream(method: &Method, headers: &HeaderMap) -> bool {
+pub(crate) fn opens_stream(method: &Method, headers: &HeaderMap) -> bool {
     *method == Method::GET || only_listens(method, headers)
 }
 
@@ -69,14 +69,14 @@ fn only_listens(method: &Method, headers: &HeaderMap) -> bool {
 
 pin_project! {
     /// An answer that is to come, and when its stream has to end.
-    pub(crate) struct Ending<F> {
+    pub(crate) struct EndOpenStreamsFuture<F> {
         #[pin]
         inner: F,
         stopping: Option<watch::Receiver<bool>>,
     }
 }
 
-impl<F, E> Future for Ending<F>
+impl<F, E> Future for EndOpenStreamsFuture<F>
 where
     F: Future<Output = Result<Response<Body>, E>>,
 {
@@ -86,12 +86,12 @@ where
         let this = self.project();
         let answer = ready!(this.inner.poll(cx));
         Poll::Ready(match (answer, this.stopping.take()) {
-            (Ok(answer), Some(mut stopping)) if media(answer.headers()) == Media::Events => {
+            (Ok(answer), Some(mut stopping)) if media(answer.headers()) == BodyMediaType::Events => {
                 Ok(answer.map(|body| {
                     let stops = Box::pin(async move {
                         let _ = stopping.wait_for(|stopping| *stopping).await;
                     });
-                    boxed(Until { body, stops })
+                    boxed(StoppableBody { body, stops })
                 }))
             }
             (answer, _) => answer,
@@ -100,12 +100,12 @@ where
 }
 
 /// A body that ends when it is told to.
-struct Until {
+struct StoppableBody {
     body: Body,
     stops: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-impl http_body::Body for Until {
+impl http_body::Body for StoppableBody {
     type Data = Bytes;
     type Error = BoxError;
 

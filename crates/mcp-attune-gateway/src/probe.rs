@@ -10,10 +10,10 @@ use crate::metrics::Meter;
 use crate::upstream_error::UpstreamError;
 
 /// How long a server is taken at its last word.
-const RECHECK: Duration = Duration::from_secs(5);
+const RECHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long to wait before a server that cannot be reached is tried again, at first and at most.
-const FIRST_RETRY: Duration = Duration::from_secs(1);
-const LAST_RETRY: Duration = Duration::from_secs(30);
+const MIN_RETRY: Duration = Duration::from_secs(1);
+const MAX_RETRY: Duration = Duration::from_secs(30);
 
 /// Probes a server again and again. `what` is how the log calls it; `always`: also when it was up the last time.
 pub(crate) async fn probe<F>(meter: Meter, what: String, always: bool, reach: impl Fn() -> F + Send)
@@ -22,22 +22,22 @@ where
 {
     let health = meter.health();
     if health.state() == UpstreamState::Unknown {
-        meter.upstream_is(UpstreamState::Starting);
+        meter.set_upstream_state(UpstreamState::Starting);
     }
     // What a program says when it dies need not be read every second.
-    let first_retry = if always { FIRST_RETRY } else { FIRST_RETRY * 10 };
+    let first_retry = if always { MIN_RETRY } else { MIN_RETRY * 10 };
     let mut retry = first_retry;
     loop {
         let is_up = health.state() == UpstreamState::Up;
-        if !(is_up && (!always || health.has_answered())) {
+        if !(is_up && (!always || health.take_answered())) {
             match reach().await {
                 Ok(()) => {
-                    if meter.upstream_is(UpstreamState::Up) {
+                    if meter.set_upstream_state(UpstreamState::Up) {
                         tracing::info!(mount = &**meter.mount(), "{what} can be reached");
                     }
                 }
                 Err(error) => {
-                    if meter.upstream_is(UpstreamState::Down(error)) {
+                    if meter.set_upstream_state(UpstreamState::Down(error)) {
                         tracing::warn!(
                             mount = &**meter.mount(),
                             "{what}: {error}; callers are told so until it answers"
@@ -48,10 +48,10 @@ where
         }
         if health.state() == UpstreamState::Up {
             retry = first_retry;
-            tokio::time::sleep(RECHECK).await;
+            tokio::time::sleep(RECHECK_INTERVAL).await;
         } else {
             tokio::time::sleep(retry).await;
-            retry = (retry * 2).min(LAST_RETRY);
+            retry = (retry * 2).min(MAX_RETRY);
         }
     }
 }
@@ -62,7 +62,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::health::Health;
+    use crate::health::UpstreamHealth;
     use crate::metrics::Metrics;
     use tokio::time::advance;
 
@@ -122,11 +122,11 @@ mod tests {
         // While callers get answers, nobody else asks.
         for _ in 0..5 {
             server.meter.upstream_took(Duration::from_millis(1), true);
-            advance(RECHECK).await;
+            advance(RECHECK_INTERVAL).await;
             tokio::task::yield_now().await;
         }
         assert_eq!(server.tried(), 4);
-        advance(RECHECK).await;
+        advance(RECHECK_INTERVAL).await;
         tokio::task::yield_now().await;
         assert_eq!(server.tried(), 5);
     }
@@ -174,10 +174,10 @@ mod tests {
 
     #[test]
     fn the_first_answer_after_a_failure_is_a_first_one() {
-        let health = Health::default();
-        assert!(health.answered() && !health.answered());
-        assert!(health.set(UpstreamState::Up) && !health.answered());
+        let health = UpstreamHealth::default();
+        assert!(health.note_first_answer() && !health.note_first_answer());
+        assert!(health.set(UpstreamState::Up) && !health.note_first_answer());
         assert!(health.set(UpstreamState::Down(UpstreamError::Refused)));
-        assert!(health.answered() && !health.answered());
+        assert!(health.note_first_answer() && !health.note_first_answer());
     }
 }

@@ -15,21 +15,21 @@ use std::time::SystemTime;
 
 use http::{Request, Response};
 use hyper::service::Service;
-use mcp_attune_files::Watcher;
+use mcp_attune_files::FileWatcher;
 use tokio::sync::Notify;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::Body;
-use crate::admin::Admin;
-use crate::config::{Config, Unusable};
+use crate::admin::AdminService;
+use crate::config::{Config, ConfigLoadError};
 use crate::inspect;
-use crate::listen::{Limits, Peer, Tls};
+use crate::listen::{ListenerLimits, ListenerTls, Peer};
 use crate::metrics::Meter;
-use crate::stack::{SharedState, Stack, StackFuture, stack};
+use crate::stack::{SharedState, Stack, StackFuture, build_stack};
 
 /// What a configuration says of connections and their requests.
-pub(crate) fn limits(config: &Config) -> Limits {
-    let mut limits = Limits::default();
+pub(crate) fn listener_limits(config: &Config) -> ListenerLimits {
+    let mut limits = ListenerLimits::default();
     limits.http = config.server.http;
     limits.connections = config.limits.connections;
     limits.headers = config.limits.headers;
@@ -44,7 +44,7 @@ pub(crate) fn limits(config: &Config) -> Limits {
 }
 
 /// The settings in which two configurations differ, of those that only a restart changes.
-fn need_restart(running: &Config, next: &Config) -> Vec<&'static str> {
+fn settings_needing_restart(running: &Config, next: &Config) -> Vec<&'static str> {
     let (server, other) = (&running.server, &next.server);
     let (limits, others) = (&running.limits, &next.limits);
     let all = [
@@ -77,7 +77,7 @@ impl ReloadHook {
         Self(Some(Arc::new(hook)))
     }
 
-    fn tell(&self, config: &Config) {
+    fn call_hook(&self, config: &Config) {
         if let Some(hook) = &self.0 {
             hook(config);
         }
@@ -104,14 +104,14 @@ pub(crate) fn certificate_stamps(config: &Config) -> Option<[FileStamp; 2]> {
 }
 
 /// What follows all files: the configuration, the certificate, locale files and templates.
-pub(crate) struct Follow<'a> {
+pub(crate) struct ReloadLoop<'a> {
     pub(crate) file: Option<&'a Path>,
     /// The configuration at the start.
     pub(crate) config: &'a Config,
-    pub(crate) current: &'a Current,
+    pub(crate) current: &'a CurrentStack,
     pub(crate) shared: &'a SharedState,
-    pub(crate) admin: &'a Admin,
-    pub(crate) tls: Option<&'a Tls>,
+    pub(crate) admin: &'a AdminService,
+    pub(crate) tls: Option<&'a ListenerTls>,
     /// The state that its files were in when they were read.
     pub(crate) certificate: Option<[FileStamp; 2]>,
     /// Whether servers behind are tried before they are needed.
@@ -119,7 +119,7 @@ pub(crate) struct Follow<'a> {
     pub(crate) hook: &'a ReloadHook,
 }
 
-impl Follow<'_> {
+impl ReloadLoop<'_> {
     /// Looks at the files again and again, and when it is told to, and puts a stack for the newest content in place.
     pub(crate) async fn run<T>(&self, reload: &Notify) -> T {
         // It may have changed since it was read.
@@ -128,11 +128,11 @@ impl Follow<'_> {
         // A certificate and its key are two files: they are read when neither has changed since the last look.
         let mut before = certificate;
         // Dropped, and with it the looking, when the gateway ends.
-        let mut looking = self.current.look(self.tries);
+        let mut looking = self.current.start_server_checks(self.tries);
         loop {
             let follows = self.file.is_some() || self.tls.is_some() || !self.current.watcher().is_empty();
             let asked = tokio::select! {
-                () = tokio::time::sleep(Watcher::INTERVAL), if follows => false,
+                () = tokio::time::sleep(FileWatcher::INTERVAL), if follows => false,
                 () = reload.notified() => true,
             };
             if let Some(file) = self.file {
@@ -165,31 +165,31 @@ impl Follow<'_> {
         let next = match Config::load(file) {
             Ok(next) => next,
             Err(wrong) => {
-                self.tell_wrong(file, &wrong);
+                self.log_load_error(file, &wrong);
                 return;
             }
         };
         if next == *config {
             if asked {
                 tracing::info!("the configuration has not changed");
-                self.tell_waiting(&next);
+                self.log_pending_restart(&next);
             }
             return;
         }
-        match stack(&next, self.shared) {
+        match build_stack(&next, self.shared) {
             Ok(stack) => {
-                inspect::warn(&next);
+                inspect::log_issues(&next);
                 self.current.replace(stack);
-                self.admin.allow(&next);
+                self.admin.set_allowed_hosts(&next);
                 if self.tries {
-                    self.admin.need(self.current.meters());
+                    self.admin.require_servers(self.current.meters());
                 }
-                *looking = self.current.look(self.tries);
-                self.shared.metrics.access.follow(&next);
-                self.hook.tell(&next);
+                *looking = self.current.start_server_checks(self.tries);
+                self.shared.metrics.access.apply_config(&next);
+                self.hook.call_hook(&next);
                 self.shared.metrics.reloaded(true);
                 tracing::info!("the new configuration is in place");
-                self.tell_waiting(&next);
+                self.log_pending_restart(&next);
                 *config = next;
             }
             Err(wrong) => {
@@ -199,18 +199,18 @@ impl Follow<'_> {
         }
     }
 
-    fn tell_wrong(&self, file: &Path, wrong: &Unusable) {
+    fn log_load_error(&self, file: &Path, wrong: &ConfigLoadError) {
         self.shared.metrics.reloaded(false);
         let wrong = match wrong {
-            Unusable::Unreadable(why) => format!("{}: {why}", file.display()),
-            Unusable::Wrong(findings) => findings.to_string(),
+            ConfigLoadError::Unreadable(why) => format!("{}: {why}", file.display()),
+            ConfigLoadError::Wrong(findings) => findings.to_string(),
         };
         tracing::error!("the new configuration is wrong, the old one keeps serving\n{wrong}");
     }
 
     /// Tells what of a configuration waits for a restart.
-    fn tell_waiting(&self, next: &Config) {
-        let waiting = need_restart(self.config, next);
+    fn log_pending_restart(&self, next: &Config) {
+        let waiting = settings_needing_restart(self.config, next);
         if !waiting.is_empty() {
             tracing::warn!("these settings take effect after a restart: {}", waiting.join(", "));
         }
@@ -235,15 +235,15 @@ impl Follow<'_> {
 
 /// The stack that serves now. A request keeps the one that it began with.
 #[derive(Clone, Debug)]
-pub(crate) struct Current(Arc<RwLock<Stack>>);
+pub(crate) struct CurrentStack(Arc<RwLock<Stack>>);
 
-impl Current {
+impl CurrentStack {
     pub(crate) fn new(stack: Stack) -> Self {
         Self(Arc::new(RwLock::new(stack)))
     }
 
-    pub(crate) fn look(&self, tries: bool) -> JoinSet<()> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).look(tries)
+    pub(crate) fn start_server_checks(&self, tries: bool) -> JoinSet<()> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).spawn_server_checks(tries)
     }
 
     /// What counts for each mount, and the mount's path.
@@ -252,7 +252,7 @@ impl Current {
     }
 
     /// Returns what follows the locale files and templates of that stack.
-    fn watcher(&self) -> Watcher {
+    fn watcher(&self) -> FileWatcher {
         self.0.read().unwrap_or_else(PoisonError::into_inner).watcher().clone()
     }
 
@@ -263,12 +263,12 @@ impl Current {
 
 /// The stack that serves now, for one connection.
 #[derive(Clone, Debug)]
-pub(crate) struct ServeCurrent {
-    pub(crate) current: Current,
+pub(crate) struct CurrentStackService {
+    pub(crate) current: CurrentStack,
     pub(crate) peer: Peer,
 }
 
-impl Service<Request<Body>> for ServeCurrent {
+impl Service<Request<Body>> for CurrentStackService {
     type Response = Response<Body>;
     type Error = Infallible;
     type Future = StackFuture;
@@ -286,9 +286,15 @@ mod tests {
     fn what_only_a_restart_changes_is_named() {
         let config = |text: &str| Config::parse(text, "attune.toml").unwrap();
         let running = config("");
-        assert_eq!(need_restart(&running, &config("log = 'debug'\nserver.access_log = false")), [""; 0]);
+        assert_eq!(
+            settings_needing_restart(&running, &config("log = 'debug'\nserver.access_log = false")),
+            [""; 0]
+        );
         let next = config("server.http = 'hyper'\nserver.shutdown_delay = '9 s'\nlimits.headers = 7");
-        assert_eq!(need_restart(&running, &next), ["server.http", "server.shutdown_delay", "limits.headers"]);
-        assert_eq!(limits(&next).http, crate::config::HttpImplementation::Hyper);
+        assert_eq!(
+            settings_needing_restart(&running, &next),
+            ["server.http", "server.shutdown_delay", "limits.headers"]
+        );
+        assert_eq!(listener_limits(&next).http, crate::config::HttpImplementation::Hyper);
     }
 }

@@ -16,7 +16,7 @@ use http::{Method, Uri};
 use mcp_attune_wire::endpoint;
 
 use crate::config::UnknownPaths;
-use crate::upstream::path_behind;
+use crate::upstream::upstream_path;
 
 const WELL_KNOWN: &str = "/.well-known/";
 
@@ -41,7 +41,7 @@ pub(crate) struct Router {
 
 /// Where a request goes: the number is the mount's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Destination {
+pub(crate) enum RouteDestination {
     /// To the endpoint, through all rules.
     Endpoint(usize),
     /// To a path beside it, as it came.
@@ -84,14 +84,14 @@ impl fmt::Display for NoRoute<'_> {
 
 impl Router {
     pub(crate) fn new(mounts: Vec<MountRoute>) -> Self {
-        let canonical_paths = mounts.iter().map(|mount| endpoint::canonical(&mount.path)).collect();
+        let canonical_paths = mounts.iter().map(|mount| endpoint::canonical_path(&mount.path)).collect();
         let endpoints = mounts.iter().filter_map(|mount| mount.endpoint.as_deref());
-        let canonical_endpoints = endpoints.map(endpoint::canonical).collect();
+        let canonical_endpoints = endpoints.map(endpoint::canonical_path).collect();
         Self { mounts, canonical_paths, canonical_endpoints }
     }
 
     /// Finds where a request goes.
-    pub(crate) fn route(&self, method: &Method, uri: &Uri) -> Result<Destination, NoRoute<'_>> {
+    pub(crate) fn route(&self, method: &Method, uri: &Uri) -> Result<RouteDestination, NoRoute<'_>> {
         let path = uri.path();
         if !path.is_ascii() || !uri.query().is_none_or(str::is_ascii) {
             return Err(NoRoute::NotAscii);
@@ -99,20 +99,20 @@ impl Router {
         let found = self.mounts.iter().enumerate().find(|(_, mount)| mount.path == path);
         let Some((number, mount)) = found else { return self.off_endpoint(method, path) };
         // A program gets no methods, and what stands in its place says which it takes.
-        if mount.endpoint.is_some() && !endpoint::is_method(method.as_str()) {
+        if mount.endpoint.is_some() && !endpoint::is_endpoint_method(method.as_str()) {
             return Err(NoRoute::Method(endpoint::ALLOW));
         }
-        Ok(Destination::Endpoint(number))
+        Ok(RouteDestination::Endpoint(number))
     }
 
     #[cold]
-    fn off_endpoint(&self, method: &Method, path: &str) -> Result<Destination, NoRoute<'_>> {
-        let canonical = endpoint::canonical(path);
+    fn off_endpoint(&self, method: &Method, path: &str) -> Result<RouteDestination, NoRoute<'_>> {
+        let canonical = endpoint::canonical_path(path);
         let alias = self.canonical_paths.iter().position(|mount| *mount == canonical);
         if let Some(mount) = alias.and_then(|mount| self.mounts.get(mount)) {
             return Err(NoRoute::Alias(&mount.path));
         }
-        let number = self.beside(path).ok_or(NoRoute::NotFound)?;
+        let number = self.mount_beside(path).ok_or(NoRoute::NotFound)?;
         let mount = self.mounts.get(number).ok_or(NoRoute::NotFound)?;
         // A program has one endpoint and nothing beside it.
         let behind = mount.endpoint.as_deref().ok_or(NoRoute::NotFound)?;
@@ -129,15 +129,15 @@ impl Router {
             }
             UnknownPaths::WellKnown | UnknownPaths::Pass => {}
         }
-        let target = path_behind(path, &mount.path, behind).ok_or(NoRoute::NotFound)?;
-        if self.canonical_endpoints.contains(&endpoint::canonical(&target)) {
+        let target = upstream_path(path, &mount.path, behind).ok_or(NoRoute::NotFound)?;
+        if self.canonical_endpoints.contains(&endpoint::canonical_path(&target)) {
             return Err(NoRoute::Alias(&mount.path));
         }
-        Ok(Destination::OffEndpoint(number))
+        Ok(RouteDestination::OffEndpoint(number))
     }
 
     /// The mount that a path lies beside.
-    fn beside(&self, path: &str) -> Option<usize> {
+    fn mount_beside(&self, path: &str) -> Option<usize> {
         let belongs = |mount: &MountRoute| {
             path.strip_suffix(mount.path.as_str()).is_some_and(|start| start.starts_with(WELL_KNOWN))
                 || path.strip_prefix(mount.path.as_str()).is_some_and(|rest| rest.starts_with('/'))
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(router: &Router, method: &str, path: &str, expected: Result<Destination, NoRoute<'_>>) {
+    fn check(router: &Router, method: &str, path: &str, expected: Result<RouteDestination, NoRoute<'_>>) {
         let uri = path.parse().unwrap();
         assert_eq!(router.route(&method.parse().unwrap(), &uri), expected, "{method} {path}");
     }
@@ -172,7 +172,7 @@ mod tests {
     fn the_endpoint_takes_its_methods_to_the_letter() {
         for router in ALL.map(|unknown_paths| router(unknown_paths, MCP)) {
             for method in endpoint::METHODS {
-                check(&router, method, "/mcp?a=/MCP", Ok(Destination::Endpoint(0)));
+                check(&router, method, "/mcp?a=/MCP", Ok(RouteDestination::Endpoint(0)));
             }
             for method in ["post", "PUT", "PATCH", "TRACE", "CONNECT", "Get", "FOO"] {
                 check(&router, method, "/mcp", Err(NoRoute::Method(endpoint::ALLOW)));
@@ -197,20 +197,20 @@ mod tests {
         let two = router(UnknownPaths::Pass, &mounts);
         check(&two, "POST", "/a/../../y/mcp", Err(NoRoute::Alias("/a")));
         check(&two, "POST", "/a/../../y/%4dCP", Err(NoRoute::Alias("/a")));
-        check(&two, "POST", "/a/%2e%2e/x", Ok(Destination::OffEndpoint(0)));
+        check(&two, "POST", "/a/%2e%2e/x", Ok(RouteDestination::OffEndpoint(0)));
         let one = router(UnknownPaths::Pass, &mounts[..1]);
         for path in ["/x/mcp", "/X/mcp/", "/x/%6dcp", "/a/../../x/mcp", "/a/../mcp"] {
             check(&one, "POST", path, Err(NoRoute::Alias("/a")));
         }
-        check(&one, "POST", "/x/other", Ok(Destination::OffEndpoint(0)));
+        check(&one, "POST", "/x/other", Ok(RouteDestination::OffEndpoint(0)));
     }
 
     #[test]
     fn only_well_known_addresses_pass_by_default() {
         let router = router(UnknownPaths::default(), MCP);
         for path in ["/.well-known/oauth-authorization-server", "/.well-known/oauth-protected-resource/mcp"] {
-            check(&router, "GET", path, Ok(Destination::OffEndpoint(0)));
-            check(&router, "HEAD", path, Ok(Destination::OffEndpoint(0)));
+            check(&router, "GET", path, Ok(RouteDestination::OffEndpoint(0)));
+            check(&router, "HEAD", path, Ok(RouteDestination::OffEndpoint(0)));
             check(&router, "POST", path, Err(NoRoute::Method("GET, HEAD")));
         }
         for path in [
@@ -234,7 +234,7 @@ mod tests {
         let pass = router(UnknownPaths::Pass, MCP);
         let refuse = router(UnknownPaths::Refuse, MCP);
         for path in ["/", "/admin", "/mcp/messages", "/.well-known/oauth-authorization-server"] {
-            check(&pass, "PUT", path, Ok(Destination::OffEndpoint(0)));
+            check(&pass, "PUT", path, Ok(RouteDestination::OffEndpoint(0)));
             check(&refuse, "GET", path, Err(NoRoute::NotFound));
         }
         check(&pass, "OPTIONS", "*", Err(NoRoute::NotFound));
@@ -246,7 +246,7 @@ mod tests {
             for path in ["/mc\u{e9}", "/mcp?\u{e9}", "/.well-known/\u{ff}", "/\u{fffd}"] {
                 check(&router, "GET", path, Err(NoRoute::NotAscii));
             }
-            check(&router, "GET", "/mcp?%C3%A9", Ok(Destination::Endpoint(0)));
+            check(&router, "GET", "/mcp?%C3%A9", Ok(RouteDestination::Endpoint(0)));
         }
     }
 
@@ -254,14 +254,19 @@ mod tests {
     fn a_program_has_nothing_beside_its_endpoint() {
         let router = router(UnknownPaths::Pass, &[("/mcp", None)]);
         check(&router, "GET", "/.well-known/oauth-authorization-server", Err(NoRoute::NotFound));
-        check(&router, "POST", "/mcp", Ok(Destination::Endpoint(0)));
+        check(&router, "POST", "/mcp", Ok(RouteDestination::Endpoint(0)));
     }
 
     #[test]
     fn with_several_mounts_a_path_must_belong_to_one() {
         let router = router(UnknownPaths::Pass, &[("/a", Some("/mcp")), ("/b", Some("/mcp"))]);
-        check(&router, "GET", "/.well-known/oauth-protected-resource/b", Ok(Destination::OffEndpoint(1)));
-        check(&router, "GET", "/b/x", Ok(Destination::OffEndpoint(1)));
+        check(
+            &router,
+            "GET",
+            "/.well-known/oauth-protected-resource/b",
+            Ok(RouteDestination::OffEndpoint(1)),
+        );
+        check(&router, "GET", "/b/x", Ok(RouteDestination::OffEndpoint(1)));
         check(&router, "GET", "/.well-known/oauth-authorization-server", Err(NoRoute::NotFound));
         check(&router, "POST", "/mcp", Err(NoRoute::NotFound));
     }

@@ -47,16 +47,16 @@ pub(crate) enum NoPermit {
 impl Slots {
     /// So many permits, for whomever.
     pub(crate) fn new(limit: usize) -> Arc<Self> {
-        Self::shared(limit, 1.0)
+        Self::with_share(limit, 1.0)
     }
 
     /// So many permits, of which one caller gets at most this share, and at least one.
-    pub(crate) fn shared(limit: usize, share: f64) -> Arc<Self> {
+    pub(crate) fn with_share(limit: usize, share: f64) -> Arc<Self> {
         Arc::new(Self::with(limit, max_share(limit, share)))
     }
 
     /// As many permits as are wanted, of which one caller gets at most this share of `limit`: something else bounds them all.
-    pub(crate) fn shares_of(limit: usize, share: f64) -> Arc<Self> {
+    pub(crate) fn per_caller_only(limit: usize, share: f64) -> Arc<Self> {
         Arc::new(Self::with(usize::MAX, max_share(limit, share)))
     }
 
@@ -114,7 +114,7 @@ impl Slots {
 
 impl Permit {
     /// Whether it is the same caller's as one with these keys.
-    pub(crate) fn is_of(&self, keys: CallerKeys) -> bool {
+    pub(crate) fn is_held_by(&self, keys: CallerKeys) -> bool {
         keys.iter().any(|key| self.keys.iter().any(|own| own == key))
     }
 }
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn one_caller_gets_its_share_and_leaves_the_rest_to_others() {
-        let slots = Slots::shared(8, 0.25);
+        let slots = Slots::with_share(8, 0.25);
         let mut held: Vec<_> = (0..2).map(|_| slots.try_acquire(caller(7, 0)).unwrap()).collect();
         assert_eq!(slots.try_acquire(caller(7, 0)).unwrap_err(), NoPermit::Share);
         held.extend((0..2).map(|_| slots.try_acquire(caller(0, 9)).unwrap()));
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_share_is_one_permit_at_least() {
-        let slots = Slots::shared(2, 0.01);
+        let slots = Slots::with_share(2, 0.01);
         let held = slots.try_acquire(caller(7, 0)).unwrap();
         assert_eq!(slots.try_acquire(caller(7, 0)).unwrap_err(), NoPermit::Share);
         drop(held);

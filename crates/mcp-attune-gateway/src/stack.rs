@@ -1,7 +1,7 @@
 //! The one stack: what happens to a request between the listener and the server behind, in order, in `stack`.
 //!
 //! A layer is a service of hyper's kind: it is shared by all connections, and always ready. What it has to remember of one
-//! request is in the future that it returns; all that `Limited` does inside is one box.
+//! request is in the future that it returns; all that `LimitedMount` does inside is one box.
 //!
 //! Rules: G1, G4, G5, G12.
 
@@ -10,25 +10,25 @@ use std::sync::Arc;
 
 use http::{Request, uri};
 use hyper::service::Service;
-use mcp_attune_files::Watcher;
-use mcp_attune_tower::{AttuneLayer, HeldBudget, Keys, NoRandomness, Settings, random_keys, seal};
+use mcp_attune_files::FileWatcher;
+use mcp_attune_tower::{AttuneLayer, BufferBudget, NoRandomness, SealKeys, Settings, random_keys, seal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::Body;
 use crate::access::AccessLog;
-use crate::child::{self, Children};
-use crate::config::{self, Agreement, Config, OnUnknown, Target};
+use crate::child::{self, ChildRegistry};
+use crate::config::{self, Config, HeaderAgreementSetting, UnknownSchemaSetting, UpstreamTarget};
 use crate::dispatch::Dispatch;
-use crate::guard::{Allowed, BadEntry, Guard};
-use crate::listen::{Arrival, Peer};
+use crate::guard::{Allowlist, AllowlistError, Guard};
+use crate::listen::{Peer, PeerBody};
 use crate::metrics::{Meter, Metrics};
-use crate::mount::Mount;
+use crate::mount::MountedUpstream;
 use crate::open_streams::EndOpenStreams;
-use crate::permits::{Limited, Permits};
+use crate::permits::{LimitedMount, Permits};
 use crate::request_id::RequestIds;
 use crate::route::MountRoute;
-use crate::upstream::{self, HttpUpstream, Setup, Upstream, UpstreamService};
+use crate::upstream::{self, HttpUpstream, Upstream, UpstreamService, UpstreamSetupError};
 
 /// The layers of the gateway, from the outermost to the one that finds the mount.
 type Layers = EndOpenStreams<RequestIds<Guard<Dispatch>>>;
@@ -37,13 +37,13 @@ type Layers = EndOpenStreams<RequestIds<Guard<Dispatch>>>;
 ///
 /// # Errors
 ///
-/// [`Unservable`], where the configuration names what cannot be served.
-pub(crate) fn stack(config: &Config, shared: &SharedState) -> Result<Stack, Unservable> {
+/// [`StackError`], where the configuration names what cannot be served.
+pub(crate) fn build_stack(config: &Config, shared: &SharedState) -> Result<Stack, StackError> {
     shared.held.set_limit(config.limits.held);
     // Counts what no mount does.
     let unmounted = shared.metrics.meter("");
     let permits = Arc::new(Permits::new(config, unmounted.clone()));
-    let (mut routes, mut mounts, mut watcher) = (Vec::new(), Vec::new(), Watcher::new());
+    let (mut routes, mut mounts, mut watcher) = (Vec::new(), Vec::new(), FileWatcher::new());
     for mount in &config.mounts {
         let meter = shared.metrics.meter(&mount.name);
         // The server behind: another one over HTTP, or a program that the gateway starts.
@@ -56,13 +56,13 @@ pub(crate) fn stack(config: &Config, shared: &SharedState) -> Result<Stack, Unse
         let rules = AttuneLayer::new(settings(config, mount, shared, upstream.upstream(), &mut watcher));
         // Templates that change are held against the listing that the old ones were held against.
         let held = rules.clone();
-        watcher = watcher.then(move || held.hold_again());
+        watcher = watcher.on_refresh(move || held.recheck_templates());
         // Counts and logs every request that is for the mount, also what the rules refuse, until its answer is over.
         let (path, max_answer) = (mount.path.as_str().to_owned(), config.limits.answer);
-        let mount = Mount { path, rules, upstream, meter, max_answer };
+        let mount = MountedUpstream { path, rules, upstream, meter, max_answer };
         // Bounds how many calls run at a time, and of whom: when the body is there, so that one that has not come holds up
         // nobody, and before anything that costs.
-        mounts.push(Limited::new(&permits, mount));
+        mounts.push(LimitedMount::new(&permits, mount));
     }
     let servers = mounts.iter().map(|mount| Arc::clone(mount.mount())).collect();
     // Finds the mount by path and method. What is for none takes no permit.
@@ -81,26 +81,26 @@ pub(crate) fn stack(config: &Config, shared: &SharedState) -> Result<Stack, Unse
 #[derive(Debug)]
 pub(crate) struct Stack {
     layers: Layers,
-    servers: Vec<Arc<Mount>>,
+    servers: Vec<Arc<MountedUpstream>>,
     /// Follows the locale files and templates of all mounts, when it is told to look.
-    watcher: Watcher,
+    watcher: FileWatcher,
 }
 
 /// A request that the stack is answering.
-pub(crate) type StackFuture = <Layers as Service<Request<Arrival>>>::Future;
+pub(crate) type StackFuture = <Layers as Service<Request<PeerBody>>>::Future;
 
 impl Stack {
     /// Answers a request that came from `peer`.
     pub(crate) fn answer(&self, request: Request<Body>, peer: Peer) -> StackFuture {
-        self.layers.call(request.map(|body| Arrival { body, peer }))
+        self.layers.call(request.map(|body| PeerBody { body, peer }))
     }
 
     /// Begins to look at the servers that something is said of, and where `probes`, to probe all of them; it ends with what is
     /// returned.
     #[must_use]
-    pub(crate) fn look(&self, probes: bool) -> JoinSet<()> {
-        let asking = self.servers.iter().filter(|mount| mount.rules.asks());
-        let mut looking: JoinSet<()> = asking.map(|mount| Arc::clone(mount).look()).collect();
+    pub(crate) fn spawn_server_checks(&self, probes: bool) -> JoinSet<()> {
+        let asking = self.servers.iter().filter(|mount| mount.rules.needs_probe());
+        let mut looking: JoinSet<()> = asking.map(|mount| Arc::clone(mount).check_tools()).collect();
         for mount in self.servers.iter().filter(|_| probes) {
             looking.spawn(Arc::clone(mount).probe());
         }
@@ -108,7 +108,7 @@ impl Stack {
     }
 
     /// Returns what follows the locale files and templates of all mounts.
-    pub(crate) fn watcher(&self) -> &Watcher {
+    pub(crate) fn watcher(&self) -> &FileWatcher {
         &self.watcher
     }
 
@@ -122,13 +122,13 @@ impl Stack {
 #[derive(Debug)]
 pub(crate) struct SharedState {
     pub(crate) metrics: Metrics,
-    pub(crate) children: Children,
+    pub(crate) children: ChildRegistry,
     /// Tells when the gateway stops.
     pub(crate) stopping: watch::Sender<bool>,
     /// Keys made at the start: what they sealed opens until the end, whatever the file says of keys.
-    keys: Keys,
+    keys: SealKeys,
     /// How much may be held back for all calls together.
-    held: HeldBudget,
+    held: BufferBudget,
 }
 
 impl SharedState {
@@ -138,10 +138,10 @@ impl SharedState {
     pub(crate) fn new(access: AccessLog) -> Result<Self, NoRandomness> {
         Ok(Self {
             metrics: Metrics::new(access),
-            children: Children::new(),
+            children: ChildRegistry::new(),
             stopping: watch::Sender::new(false),
             keys: random_keys()?,
-            held: HeldBudget::default(),
+            held: BufferBudget::default(),
         })
     }
 }
@@ -149,7 +149,7 @@ impl SharedState {
 /// Why a configuration cannot be served.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Unservable {
+pub enum StackError {
     /// A mount names no server.
     NoUpstream {
         /// The mount.
@@ -167,56 +167,58 @@ pub enum Unservable {
         /// The mount.
         mount: String,
         /// What is wrong.
-        why: Setup,
+        why: UpstreamSetupError,
     },
     /// An entry of `allowed_hosts` or `allowed_origins` is none.
-    Allowed(BadEntry),
+    Allowed(AllowlistError),
 }
 
-impl fmt::Display for Unservable {
+impl fmt::Display for StackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoUpstream { mount } => write!(f, "{}no server is named", of_mount(mount)),
-            Self::Program { mount, why } => write!(f, "{}{why}", of_mount(mount)),
-            Self::Upstream { mount, why } => write!(f, "{}{why}", of_mount(mount)),
+            Self::NoUpstream { mount } => write!(f, "{}no server is named", mount_prefix(mount)),
+            Self::Program { mount, why } => write!(f, "{}{why}", mount_prefix(mount)),
+            Self::Upstream { mount, why } => write!(f, "{}{why}", mount_prefix(mount)),
             Self::Allowed(entry) => entry.fmt(f),
         }
     }
 }
 
 /// What stands before an error where there are several servers; whoever has one knows no mount.
-fn of_mount(name: &str) -> String {
-    if name == config::Mount::ALONE { String::new() } else { format!("[mounts.{name}]: ") }
+fn mount_prefix(name: &str) -> String {
+    if name == config::MountConfig::DEFAULT_NAME { String::new() } else { format!("[mounts.{name}]: ") }
 }
 
-impl std::error::Error for Unservable {}
+impl std::error::Error for StackError {}
 
 /// The server behind a mount.
 fn upstream(
     config: &Config,
-    mount: &config::Mount,
+    mount: &config::MountConfig,
     shared: &SharedState,
-) -> Result<Arc<dyn Upstream>, Unservable> {
+) -> Result<Arc<dyn Upstream>, StackError> {
     let name = || mount.name.clone();
-    let Some(upstream) = &mount.upstream else { return Err(Unservable::NoUpstream { mount: name() }) };
+    let Some(upstream) = &mount.upstream else { return Err(StackError::NoUpstream { mount: name() }) };
     match &upstream.target {
-        Target::Http(url) => {
-            let mut options = upstream::Options::new(url.clone(), mount.path.as_str());
+        UpstreamTarget::Http(url) => {
+            let mut options = upstream::HttpUpstreamOptions::new(url.clone(), mount.path.as_str());
             options.first_byte = config.limits.upstream_first_byte;
             options.stream_idle = config.limits.stream_idle;
             let upstream = HttpUpstream::new(&options);
-            Ok(Arc::new(upstream.map_err(|why| Unservable::Upstream { mount: name(), why })?))
+            Ok(Arc::new(upstream.map_err(|why| StackError::Upstream { mount: name(), why })?))
         }
-        Target::Stdio(program) => {
-            let options = child::Options::new(&mount.name, program, &config.limits);
-            options.find().map_err(|why| Unservable::Program { mount: name(), why: why.to_string() })?;
+        UpstreamTarget::Stdio(program) => {
+            let options = child::ChildOptions::new(&mount.name, program, &config.limits);
+            options
+                .check_program_exists()
+                .map_err(|why| StackError::Program { mount: name(), why: why.to_string() })?;
             Ok(Arc::new(shared.children.upstream(options)))
         }
     }
 }
 
 /// What the router knows of a mount.
-fn route(mount: &config::Mount, upstream: &dyn Upstream) -> MountRoute {
+fn route(mount: &config::MountConfig, upstream: &dyn Upstream) -> MountRoute {
     let endpoint = upstream.endpoint().map(str::to_owned);
     let unknown_paths =
         mount.upstream.as_ref().map_or_else(Default::default, |upstream| upstream.unknown_paths);
@@ -224,26 +226,26 @@ fn route(mount: &config::Mount, upstream: &dyn Upstream) -> MountRoute {
 }
 
 /// The hosts and origins that are let in.
-fn allowed(config: &Config) -> Result<Allowed, Unservable> {
+fn allowed(config: &Config) -> Result<Allowlist, StackError> {
     let hosts = config.server.allowed_hosts.iter().map(uri::Authority::as_str);
-    let origins = config.server.allowed_origins.iter().map(config::Origin::as_str);
-    Allowed::new(hosts, origins).map_err(Unservable::Allowed)
+    let origins = config.server.allowed_origins.iter().map(config::AllowedOrigin::as_str);
+    Allowlist::new(hosts, origins).map_err(StackError::Allowed)
 }
 
 /// The keys that the operator gave. Those made at the start open too, so that giving keys ends no session, and seal
 /// where none were given.
-fn session_keys(config: &Config, made: &Keys) -> Keys {
-    let mut given = config.session.keys.iter().map(config::Key::expose);
-    given.next().map_or_else(|| made.clone(), |first| Keys::new(first, given).opening(made))
+fn session_keys(config: &Config, made: &SealKeys) -> SealKeys {
+    let mut given = config.session.keys.iter().map(config::SessionSealKey::expose);
+    given.next().map_or_else(|| made.clone(), |first| SealKeys::new(first, given).also_opening(made))
 }
 
 /// What the operator chose, as the layer wants it; `watcher` follows the files.
 fn settings(
     config: &Config,
-    mount: &config::Mount,
+    mount: &config::MountConfig,
     shared: &SharedState,
     upstream: &dyn Upstream,
-    watcher: &mut Watcher,
+    watcher: &mut FileWatcher,
 ) -> Settings {
     let mut settings = Settings::default();
     settings.seal = Some(seal(session_keys(config, &shared.keys), &mount.name));
@@ -253,7 +255,7 @@ fn settings(
     settings.policy = mount.headers.policy();
     settings.introduce = false;
     settings.attach_message = upstream.is_program();
-    settings.report_only = mount.headers.agree == Agreement::Report;
+    settings.report_only = mount.headers.agree == HeaderAgreementSetting::Report;
     settings.offer = config.offer(Some(mount), watcher);
     settings.limits.body = config.limits.body;
     settings.limits.answer = config.limits.answer;
@@ -263,6 +265,6 @@ fn settings(
     settings.schemas.budget = mount.headers.schema_budget;
     settings.schemas.identity_headers.clone_from(&mount.headers.identity_headers);
     settings.schemas.identity_query = mount.headers.identity_query;
-    settings.schemas.refuse_unknown = mount.headers.on_unknown == OnUnknown::Refuse;
+    settings.schemas.refuse_unknown = mount.headers.on_unknown == UnknownSchemaSetting::Refuse;
     settings
 }

@@ -9,23 +9,23 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 
-use mcp_attune::features::Format;
+use mcp_attune::features::ContentFormat;
 use mcp_attune::language::Tag;
-use mcp_attune_tower::{Account, boxed};
+use mcp_attune_tower::{RequestOutcome, boxed};
 
 use crate::access::AccessRecord;
-use crate::metrics::{Meter, other};
+use crate::metrics::{Meter, other_tool};
 use crate::request_id::ID_HEADER;
 use crate::slots::Permit;
 use crate::{Body, BoxError};
 
 /// A request that runs. It is counted when this is dropped, whichever way that comes about, and its permit is free again.
-pub(crate) struct Tally {
+pub(crate) struct RequestTally {
     meter: Meter,
     began: Instant,
     method: &'static str,
     /// None until there is an answer.
-    account: Option<Account>,
+    account: Option<RequestOutcome>,
     /// None until there is an answer.
     status: Option<StatusCode>,
     /// Whether the body broke off.
@@ -37,7 +37,7 @@ pub(crate) struct Tally {
     _permit: Option<Permit>,
 }
 
-impl Tally {
+impl RequestTally {
     /// Begins to count a request for the endpoint. `permit` is free again when the request is over.
     pub(crate) fn new<B>(meter: &Meter, permit: Option<Permit>, request: &Request<B>) -> Self {
         let method = match *request.method() {
@@ -54,7 +54,7 @@ impl Tally {
     }
 
     fn begin<B>(meter: &Meter, permit: Option<Permit>, request: &Request<B>, method: &'static str) -> Self {
-        meter.began();
+        meter.request_began();
         let is_logged = meter.access().is_enabled();
         let request_id = is_logged.then(|| request.headers().get(&ID_HEADER).cloned());
         Self {
@@ -71,7 +71,7 @@ impl Tally {
     }
 
     /// There is an answer, and what became of the request: it is counted when the answer's body is over.
-    pub(crate) fn answered<B>(mut self, answer: Response<B>, account: Account) -> Response<Body>
+    pub(crate) fn answered<B>(mut self, answer: Response<B>, account: RequestOutcome) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes, Error = BoxError> + Send + 'static,
     {
@@ -83,18 +83,18 @@ impl Tally {
         tracing::debug!(method = self.method, status = answer.status().as_u16(), ?time, "answered");
         answer.map(|body| {
             self.whole = body.is_end_stream();
-            boxed(Counted { body, tally: self })
+            boxed(TalliedBody { body, tally: self })
         })
     }
 
     /// Counts what most requests have nothing of.
     #[cold]
-    fn count(&self, account: &Account) {
+    fn count(&self, account: &RequestOutcome) {
         for rule in &account.broken {
-            self.meter.broke(rule, account.refused);
+            self.meter.rule_broken(rule, account.refused);
         }
         if account.unchecked {
-            self.meter.unchecked();
+            self.meter.call_unchecked();
         }
         if let Some(format) = account.format {
             self.meter.shaped(format.name());
@@ -105,10 +105,10 @@ impl Tally {
         }
     }
 
-    fn outcome(&self, account: &Account) -> &'static str {
+    fn outcome(&self, account: &RequestOutcome) -> &'static str {
         match self.status {
             _ if account.refused => "refused",
-            _ if self.failed || account.failed() => "failed",
+            _ if self.failed || account.has_failed() => "failed",
             Some(status) if self.whole && status.as_u16() >= 400 => "error",
             Some(_) if self.whole => "answered",
             _ => "gone",
@@ -116,7 +116,7 @@ impl Tally {
     }
 }
 
-impl Drop for Tally {
+impl Drop for RequestTally {
     fn drop(&mut self) {
         let mut account = self.account.take().unwrap_or_default();
         if !account.broken.is_empty()
@@ -128,11 +128,11 @@ impl Drop for Tally {
         }
         let (method, outcome) = (self.method, self.outcome(&account));
         // What the answer is in, which is not always what was chosen: nothing of it may have been translated.
-        let language = account.answered_in().cloned();
-        self.meter.over(method, outcome, language.as_ref().map_or("", Tag::as_str));
+        let language = account.answer_language().cloned();
+        self.meter.request_over(method, outcome, language.as_ref().map_or("", Tag::as_str));
         let calls = method == method::TOOLS_CALL;
         if calls {
-            self.meter.called(account.tool.as_ref(), outcome);
+            self.meter.tool_called(account.tool.as_ref(), outcome);
         }
         if self.meter.access().is_enabled() {
             let tool = account.tool.take();
@@ -140,9 +140,9 @@ impl Drop for Tally {
                 at: SystemTime::now(),
                 mount: self.meter.mount().clone(),
                 method,
-                tool: if calls && tool.is_none() { Some(other()) } else { tool },
+                tool: if calls && tool.is_none() { Some(other_tool()) } else { tool },
                 language,
-                format: account.format.map(Format::name),
+                format: account.format.map(ContentFormat::name),
                 outcome,
                 status: self.status.map(|status| status.as_u16()),
                 time: self.began.elapsed(),
@@ -154,14 +154,14 @@ impl Drop for Tally {
 
 pin_project_lite::pin_project! {
     /// A body that keeps its request's permit until it is over.
-    struct Counted<B> {
+    struct TalliedBody<B> {
         #[pin]
         body: B,
-        tally: Tally,
+        tally: RequestTally,
     }
 }
 
-impl<B: http_body::Body> http_body::Body for Counted<B> {
+impl<B: http_body::Body> http_body::Body for TalliedBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 

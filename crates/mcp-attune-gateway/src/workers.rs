@@ -32,18 +32,18 @@ struct Worker {
 }
 
 thread_local! {
-    static NUMBER: Cell<usize> = const { Cell::new(0) };
+    static WORKER_NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
 /// How many threads there are at most: one for each core that there was at the start.
-pub(crate) fn most() -> usize {
-    static MOST: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
-    *MOST
+pub(crate) fn max_workers() -> usize {
+    static MAX_WORKERS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, usize::from));
+    *MAX_WORKERS
 }
 
-/// The number of the thread that this runs on, below [`most`]; 0 for any that is no worker.
-pub(crate) fn number() -> usize {
-    NUMBER.get()
+/// The number of the thread that this runs on, below [`max_workers`]; 0 for any that is no worker.
+pub(crate) fn worker_number() -> usize {
+    WORKER_NUMBER.get()
 }
 
 impl Workers {
@@ -54,12 +54,12 @@ impl Workers {
     /// Where the system gives no thread, or a thread nothing to wait with.
     pub fn start() -> io::Result<Self> {
         let mut workers = Self::default();
-        for number in 0..most() {
+        for number in 0..max_workers() {
             let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
             let handle = runtime.handle().clone();
             let mut stopped = workers.stop.subscribe();
             let run = move || {
-                NUMBER.set(number);
+                WORKER_NUMBER.set(number);
                 // The sender only ever goes away.
                 let _ = runtime.block_on(stopped.changed());
             };
@@ -76,15 +76,18 @@ impl Workers {
     }
 
     /// Gives a connection to the thread that has the fewest.
-    pub(crate) fn give<F>(&self, tcp: TcpStream, serve: impl FnOnce(TcpStream) -> F + Send + 'static)
-    where
+    pub(crate) fn spawn_connection<F>(
+        &self,
+        tcp: TcpStream,
+        serve: impl FnOnce(TcpStream) -> F + Send + 'static,
+    ) where
         F: Future<Output = ()> + Send + 'static,
     {
         let Some(worker) = self.threads.iter().min_by_key(|worker| worker.load.load(Relaxed)) else {
             tokio::spawn(serve(tcp));
             return;
         };
-        let place = Place::new(&worker.load);
+        let place = WorkerLoadGuard::new(&worker.load);
         // A socket belongs to the runtime that it was made on until it is taken out.
         let Ok(tcp) = tcp.into_std() else { return };
         worker.runtime.spawn(async move {
@@ -110,16 +113,16 @@ impl Drop for Workers {
 }
 
 /// One connection on a thread.
-struct Place(Arc<AtomicUsize>);
+struct WorkerLoadGuard(Arc<AtomicUsize>);
 
-impl Place {
+impl WorkerLoadGuard {
     fn new(load: &Arc<AtomicUsize>) -> Self {
         load.fetch_add(1, Relaxed);
         Self(Arc::clone(load))
     }
 }
 
-impl Drop for Place {
+impl Drop for WorkerLoadGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -140,7 +143,7 @@ mod tests {
 
     /// Says which thread it is on, and stays until the other end goes.
     async fn tell(mut tcp: TcpStream) {
-        let number = u8::try_from(number()).unwrap();
+        let number = u8::try_from(worker_number()).unwrap();
         tcp.write_all(&[number]).await.unwrap();
         let _ = tcp.read_u8().await;
     }
@@ -149,14 +152,14 @@ mod tests {
     async fn gives_every_thread_its_share() {
         let workers = Workers::start().unwrap();
         let (mut told, mut open) = (Vec::new(), Vec::new());
-        for _ in 0..2 * most() {
+        for _ in 0..2 * max_workers() {
             let (mut near, far) = pair().await;
-            workers.give(far, tell);
+            workers.spawn_connection(far, tell);
             told.push(usize::from(near.read_u8().await.unwrap()));
             open.push(near);
         }
-        let (first, second) = told.split_at(most());
-        let all: BTreeSet<usize> = (0..most()).collect();
+        let (first, second) = told.split_at(max_workers());
+        let all: BTreeSet<usize> = (0..max_workers()).collect();
         for share in [first, second] {
             assert_eq!(share.iter().copied().collect::<BTreeSet<_>>(), all, "{told:?}");
         }
@@ -166,7 +169,7 @@ mod tests {
     async fn takes_its_connections_along() {
         let workers = Workers::start().unwrap();
         let (mut near, far) = pair().await;
-        workers.give(far, tell);
+        workers.spawn_connection(far, tell);
         near.read_u8().await.unwrap();
         drop(workers);
         let cut = tokio::time::timeout(std::time::Duration::from_secs(10), near.read_u8()).await;
@@ -176,7 +179,7 @@ mod tests {
     #[tokio::test]
     async fn without_threads_a_connection_stays() {
         let (mut near, far) = pair().await;
-        Workers::none().give(far, tell);
+        Workers::none().spawn_connection(far, tell);
         assert_eq!(near.read_u8().await.unwrap(), 0);
     }
 }

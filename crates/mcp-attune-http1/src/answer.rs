@@ -74,13 +74,13 @@ pub fn read_answer(read: &mut BytesMut, is_to_head: bool) -> Result<Option<Answe
 }
 
 /// The first bytes of every answer.
-const PREFIX: &[u8] = b"HTTP/1.";
+const ANSWER_PREFIX: &[u8] = b"HTTP/1.";
 /// The bytes before the reason: `HTTP/1.1 200 `.
-const BEFORE_REASON: usize = 13;
+const REASON_OFFSET: usize = 13;
 
 /// Whether this can become an answer when more comes.
 fn may_begin_answer(text: &[u8]) -> bool {
-    text.iter().zip(PREFIX).all(|(came, byte)| came == byte)
+    text.iter().zip(ANSWER_PREFIX).all(|(came, byte)| came == byte)
 }
 
 struct ParsedHead<'t> {
@@ -105,7 +105,7 @@ impl<'t> ParsedHead<'t> {
         let (line, _) = split_line(text)?;
         Some(Self {
             status: StatusCode::from_u16(parsed.code?).ok()?,
-            reason: line.get(BEFORE_REASON..).unwrap_or_default(),
+            reason: line.get(REASON_OFFSET..).unwrap_or_default(),
             minor: parsed.version?,
             headers: header_map(text, parsed.headers, |_, _| true)?,
         })

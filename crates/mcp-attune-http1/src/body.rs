@@ -29,11 +29,11 @@ const MAX_SIZE_DIGITS: usize = 15;
 /// # Ok::<(), AnswerError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BodyReader(Remaining);
+pub struct BodyReader(RemainingBody);
 
 /// What of a body is yet to come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Remaining {
+enum RemainingBody {
     /// So many bytes.
     Length(u64),
     /// Chunks.
@@ -74,25 +74,25 @@ impl BodyReader {
     /// Reads a body of so many bytes.
     #[must_use]
     pub fn with_length(bytes: u64) -> Self {
-        Self(Remaining::Length(bytes))
+        Self(RemainingBody::Length(bytes))
     }
 
     /// Reads a body in chunks.
     #[must_use]
     pub fn chunked() -> Self {
-        Self(Remaining::Chunked(ChunkState::Size))
+        Self(RemainingBody::Chunked(ChunkState::Size))
     }
 
     /// Reads a body that ends with its connection.
     #[must_use]
     pub fn until_close() -> Self {
-        Self(Remaining::UntilClose)
+        Self(RemainingBody::UntilClose)
     }
 
     /// Whether the body ends with its connection, so that nobody can tell whether it is complete.
     #[must_use]
     pub fn ends_with_connection(self) -> bool {
-        self.0 == Remaining::UntilClose
+        self.0 == RemainingBody::UntilClose
     }
 
     /// Whether all of the body was taken. A body that ends with its connection never says so.
@@ -105,9 +105,9 @@ impl BodyReader {
     #[must_use]
     pub fn remaining(self) -> Option<u64> {
         match self.0 {
-            Remaining::Length(left) => Some(left),
-            Remaining::Chunked(ChunkState::Over) => Some(0),
-            Remaining::Chunked(_) | Remaining::UntilClose => None,
+            RemainingBody::Length(left) => Some(left),
+            RemainingBody::Chunked(ChunkState::Over) => Some(0),
+            RemainingBody::Chunked(_) | RemainingBody::UntilClose => None,
         }
     }
 
@@ -118,11 +118,11 @@ impl BodyReader {
     /// [`AnswerError::Chunk`], where a chunk or a trailer is malformed.
     pub fn next_piece(&mut self, read: &mut BytesMut) -> Result<BodyPiece, AnswerError> {
         match &mut self.0 {
-            Remaining::Length(0) => Ok(BodyPiece::End),
-            Remaining::Length(left) => Ok(take_data(read, left)),
-            Remaining::UntilClose if read.is_empty() => Ok(BodyPiece::NeedsMore),
-            Remaining::UntilClose => Ok(BodyPiece::Data(read.split().freeze())),
-            Remaining::Chunked(state) => state.next_piece(read),
+            RemainingBody::Length(0) => Ok(BodyPiece::End),
+            RemainingBody::Length(left) => Ok(take_data(read, left)),
+            RemainingBody::UntilClose if read.is_empty() => Ok(BodyPiece::NeedsMore),
+            RemainingBody::UntilClose => Ok(BodyPiece::Data(read.split().freeze())),
+            RemainingBody::Chunked(state) => state.next_piece(read),
         }
     }
 }
@@ -143,7 +143,7 @@ impl ChunkState {
             *self = match self {
                 Self::Size => {
                     let Some(line) = take_line(read)? else { return Ok(BodyPiece::NeedsMore) };
-                    match chunk_size(&line).ok_or(AnswerError::Chunk)? {
+                    match parse_chunk_size(&line).ok_or(AnswerError::Chunk)? {
                         0 => Self::Trailers,
                         size => Self::Data(size),
                     }
@@ -200,7 +200,7 @@ fn take_line(read: &mut BytesMut) -> Result<Option<Bytes>, AnswerError> {
 }
 
 /// Parses the size of a chunk. Extensions of the chunk are ignored.
-fn chunk_size(line: &[u8]) -> Option<u64> {
+fn parse_chunk_size(line: &[u8]) -> Option<u64> {
     let digits = line.split(|byte| *byte == b';').next()?.trim_ascii_end();
     if digits.is_empty() || digits.len() > MAX_SIZE_DIGITS {
         return None;

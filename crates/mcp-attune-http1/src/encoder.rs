@@ -20,22 +20,22 @@ pub enum BodyFraming {
 
 /// A body is not as long as the head of its message says.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct WrongLength;
+pub struct BodyLengthError;
 
-impl fmt::Display for WrongLength {
+impl fmt::Display for BodyLengthError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the body is not as long as its Content-Length says")
     }
 }
 
-impl std::error::Error for WrongLength {}
+impl std::error::Error for BodyLengthError {}
 
 /// Encodes the messages of one connection, one after the other, for as few writes as possible.
 ///
 /// Small pieces are copied together, so that a head and a short body leave in one write.
 ///
 /// ```
-/// use mcp_attune_http1::{BodyFraming, MessageEncoder, WrongLength};
+/// use mcp_attune_http1::{BodyFraming, MessageEncoder, BodyLengthError};
 ///
 /// let mut encoder = MessageEncoder::default();
 /// let framing = encoder.begin(|head| {
@@ -53,7 +53,7 @@ impl std::error::Error for WrongLength {}
 ///     encoder.advance(taken);
 /// }
 /// assert!(written.ends_with(b"\r\n\r\n5\r\nhello\r\n0\r\n\r\n"));
-/// # Ok::<(), WrongLength>(())
+/// # Ok::<(), BodyLengthError>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct MessageEncoder {
@@ -92,13 +92,13 @@ impl MessageEncoder {
     ///
     /// # Errors
     ///
-    /// [`WrongLength`], where the body becomes longer than the head says. The piece is left out.
-    pub fn push(&mut self, piece: Bytes) -> Result<(), WrongLength> {
+    /// [`BodyLengthError`], where the body becomes longer than the head says. The piece is left out.
+    pub fn push(&mut self, piece: Bytes) -> Result<(), BodyLengthError> {
         if piece.is_empty() {
             return Ok(());
         }
         match &mut self.missing {
-            Some(missing) => *missing = missing.checked_sub(piece.len() as u64).ok_or(WrongLength)?,
+            Some(missing) => *missing = missing.checked_sub(piece.len() as u64).ok_or(BodyLengthError)?,
             None => self.copied.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes()),
         }
         let end: &[u8] = if self.missing.is_none() { b"\r\n" } else { b"" };
@@ -115,11 +115,11 @@ impl MessageEncoder {
     ///
     /// # Errors
     ///
-    /// [`WrongLength`], where the body is shorter than the head says.
-    pub fn finish(&mut self) -> Result<(), WrongLength> {
+    /// [`BodyLengthError`], where the body is shorter than the head says.
+    pub fn finish(&mut self) -> Result<(), BodyLengthError> {
         match self.missing {
             Some(0) => {}
-            Some(_) => return Err(WrongLength),
+            Some(_) => return Err(BodyLengthError),
             None if self.large.is_empty() => self.copied.extend_from_slice(b"0\r\n\r\n"),
             None => self.after_large = b"\r\n0\r\n\r\n",
         }
@@ -172,7 +172,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Writes a message whose connection takes at most `step` bytes at a time. Returns what was written, and what went wrong.
-    fn write(framing: BodyFraming, pieces: &[&str], step: usize) -> (String, Option<WrongLength>) {
+    fn write(framing: BodyFraming, pieces: &[&str], step: usize) -> (String, Option<BodyLengthError>) {
         let (mut encoder, mut out) = (MessageEncoder::default(), Vec::new());
         let mut flush = |encoder: &mut MessageEncoder| {
             while !encoder.is_written() {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(framing: BodyFraming, pieces: &[&str], expected: &str, wrong: Option<WrongLength>) {
+    fn check(framing: BodyFraming, pieces: &[&str], expected: &str, wrong: Option<BodyLengthError>) {
         for step in [1, 7, usize::MAX] {
             let (written, found) = write(framing, pieces, step);
             assert_eq!((written, found), (format!("head\r\n\r\n{expected}"), wrong));
@@ -226,11 +226,11 @@ mod tests {
 
     #[test]
     fn a_body_is_as_long_as_its_head_says() {
-        check(BodyFraming::Length(3), &["ab"], "ab", Some(WrongLength));
-        check(BodyFraming::Length(3), &["abc", "d"], "abc", Some(WrongLength));
-        check(BodyFraming::Length(3), &[], "", Some(WrongLength));
-        check(BodyFraming::Length(0), &["a"], "", Some(WrongLength));
-        assert!(WrongLength.to_string().contains("Content-Length"));
+        check(BodyFraming::Length(3), &["ab"], "ab", Some(BodyLengthError));
+        check(BodyFraming::Length(3), &["abc", "d"], "abc", Some(BodyLengthError));
+        check(BodyFraming::Length(3), &[], "", Some(BodyLengthError));
+        check(BodyFraming::Length(0), &["a"], "", Some(BodyLengthError));
+        assert!(BodyLengthError.to_string().contains("Content-Length"));
     }
 
     #[test]

@@ -35,13 +35,13 @@ impl std::error::Error for AnswerError {}
 /// Why the framing of a request is refused.
 ///
 /// ```
-/// use mcp_attune_http1::Misframed;
+/// use mcp_attune_http1::FramingError;
 ///
-/// assert_eq!((Misframed::Length.status(), Misframed::Length.rule()), (400, "H20"));
+/// assert_eq!((FramingError::Length.status(), FramingError::Length.rule()), (400, "H20"));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Misframed {
+pub enum FramingError {
     /// A line of the head is not a header line: `Name : value`, a folded line, a control character.
     Line,
     /// `Content-Length` comes twice, or is not a number.
@@ -60,7 +60,7 @@ pub enum Misframed {
     TooLong,
 }
 
-impl Misframed {
+impl FramingError {
     /// The rule that is broken.
     #[must_use]
     pub fn rule(self) -> &'static str {
@@ -81,7 +81,7 @@ impl Misframed {
     }
 }
 
-impl fmt::Display for Misframed {
+impl fmt::Display for FramingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Line => "a line of the request's head is no header line; write `Name: value`, each on a line of its own",
@@ -96,7 +96,7 @@ impl fmt::Display for Misframed {
     }
 }
 
-impl std::error::Error for Misframed {}
+impl std::error::Error for FramingError {}
 
 #[cfg(test)]
 mod tests {
@@ -105,14 +105,14 @@ mod tests {
     #[test]
     fn each_refusal_has_its_rule_and_its_status() {
         for (why, rule, status) in [
-            (Misframed::Line, "H20", 400),
-            (Misframed::Length, "H20", 400),
-            (Misframed::LengthAndCoding, "H20", 400),
-            (Misframed::Coding, "H20", 501),
-            (Misframed::Host, "H20", 400),
-            (Misframed::Trailer, "H20", 400),
-            (Misframed::TooManyLines, "G4", 431),
-            (Misframed::TooLong, "G4", 431),
+            (FramingError::Line, "H20", 400),
+            (FramingError::Length, "H20", 400),
+            (FramingError::LengthAndCoding, "H20", 400),
+            (FramingError::Coding, "H20", 501),
+            (FramingError::Host, "H20", 400),
+            (FramingError::Trailer, "H20", 400),
+            (FramingError::TooManyLines, "G4", 431),
+            (FramingError::TooLong, "G4", 431),
         ] {
             assert_eq!((why.rule(), why.status()), (rule, status), "{why:?}");
         }
@@ -121,14 +121,14 @@ mod tests {
     #[test]
     fn messages_say_what_is_wrong() {
         let refusals = [
-            (Misframed::Line, "header line"),
-            (Misframed::Length, "Content-Length"),
-            (Misframed::LengthAndCoding, "beside Transfer-Encoding"),
-            (Misframed::Coding, "chunked"),
-            (Misframed::Host, "Host"),
-            (Misframed::Trailer, "trailer"),
-            (Misframed::TooManyLines, "too many headers"),
-            (Misframed::TooLong, "too long"),
+            (FramingError::Line, "header line"),
+            (FramingError::Length, "Content-Length"),
+            (FramingError::LengthAndCoding, "beside Transfer-Encoding"),
+            (FramingError::Coding, "chunked"),
+            (FramingError::Host, "Host"),
+            (FramingError::Trailer, "trailer"),
+            (FramingError::TooManyLines, "too many headers"),
+            (FramingError::TooLong, "too long"),
         ];
         for (why, part) in refusals {
             assert!(why.to_string().contains(part), "{why}");

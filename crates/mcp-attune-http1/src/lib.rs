@@ -11,7 +11,7 @@
 //!    another implementation decides.
 //! 3. Every line of a plain request ends with CR LF. A line that ends with LF alone makes the request not plain.
 //! 4. [`FramingChecker`] stands in front of that other implementation. A head whose lengths, codings or hosts are repeated or
-//!    malformed is replaced by a stand-in that has to be refused ([`Misframed`]), and nothing after it is passed on.
+//!    malformed is replaced by a stand-in that has to be refused ([`FramingError`]), and nothing after it is passed on.
 //! 5. Chunks are followed to their end. Trailers are parsed strictly and dropped; malformed trailers make the body fail.
 //!
 //! # Answers
@@ -78,8 +78,8 @@ mod framing;
 
 pub use answer::{AnswerHead, read_answer};
 pub use body::{BodyPiece, BodyReader};
-pub use encoder::{BodyFraming, MessageEncoder, WrongLength};
-pub use error::{AnswerError, Misframed};
+pub use encoder::{BodyFraming, BodyLengthError, MessageEncoder};
+pub use error::{AnswerError, FramingError};
 pub use framing::FramingChecker;
 pub use head::list_members;
 pub use limits::{HeadLimits, MAX_HEAD_BYTES, MAX_HEADER_LINES};

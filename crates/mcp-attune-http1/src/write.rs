@@ -78,7 +78,7 @@ pub fn write_answer<B>(
     out.extend_from_slice(options.reason.unwrap_or_else(usual));
     out.extend_from_slice(b"\r\n");
     let headers = answer.headers_mut();
-    let framing = state_framing(headers, status, options.body_size);
+    let framing = set_framing_headers(headers, status, options.body_size);
     if options.closes {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -93,7 +93,7 @@ pub fn write_answer<B>(
 }
 
 /// Decides how the body of an answer is framed, and puts that into the headers.
-fn state_framing(headers: &mut HeaderMap, status: StatusCode, body_size: Option<u64>) -> BodyFraming {
+fn set_framing_headers(headers: &mut HeaderMap, status: StatusCode, body_size: Option<u64>) -> BodyFraming {
     if headers.contains_key(TRANSFER_ENCODING) {
         headers.remove(TRANSFER_ENCODING);
     }

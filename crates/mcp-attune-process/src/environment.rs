@@ -36,17 +36,17 @@ const NAMES: &[&str] = &[
 ];
 
 /// Families of such names: the parts of a locale, and where a user's files are.
-const FAMILIES: &[&str] = &["LC_", "XDG_"];
+const ESSENTIAL_PREFIXES: &[&str] = &["LC_", "XDG_"];
 
 /// The part of an environment that a child gets.
-pub(crate) fn inherited(
+pub(crate) fn essential_variables(
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
-    environment.filter(|(name, value)| is_passed_on(name) && !value.as_encoded_bytes().starts_with(b"()"))
+    environment.filter(|(name, value)| is_essential(name) && !value.as_encoded_bytes().starts_with(b"()"))
 }
 
 /// The names of what is meant for us.
-pub(crate) fn our_own(
+pub(crate) fn own_variable_names(
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = OsString> {
     let is_ours = |name: &OsString| {
@@ -56,10 +56,10 @@ pub(crate) fn our_own(
     environment.map(|(name, _)| name).filter(is_ours)
 }
 
-fn is_passed_on(name: &OsStr) -> bool {
+fn is_essential(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let same = |known: &&str| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { *known == name };
-    NAMES.iter().any(same) || FAMILIES.iter().any(|family| name.starts_with(family))
+    NAMES.iter().any(same) || ESSENTIAL_PREFIXES.iter().any(|family| name.starts_with(family))
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
     fn what_is_meant_for_us_stays_with_us_and_settings_of_bundles_go_on() {
         let all = ["PATH", "ATTUNE_TOKEN", "ATTUNE_SETTING_KEY", "MY_ATTUNE_"];
         let all = all.map(|name| (OsString::from(name), OsString::new()));
-        let kept: Vec<_> = our_own(all.into_iter()).collect();
+        let kept: Vec<_> = own_variable_names(all.into_iter()).collect();
         assert_eq!(kept, ["ATTUNE_TOKEN"]);
     }
 
@@ -86,7 +86,7 @@ mod tests {
             ("SHELL", "() { :; }; echo"),
         ];
         let all = all.map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let names: Vec<_> = inherited(all.into_iter()).map(|(name, _)| name).collect();
+        let names: Vec<_> = essential_variables(all.into_iter()).map(|(name, _)| name).collect();
         let expected: &[&str] =
             if cfg!(windows) { &["PATH", "LC_TIME", "path"] } else { &["PATH", "HOME", "LC_TIME"] };
         assert_eq!(names, expected);

@@ -24,7 +24,7 @@ use crate::environment;
 use crate::stderr;
 
 /// How long a child may take to end by itself when its input is closed, and again when it is asked to.
-const GRACE: Duration = Duration::from_secs(2);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 /// A program to start.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,21 +36,21 @@ pub struct Program {
     /// The folder that it runs in; ours where none is named.
     pub directory: Option<PathBuf>,
     /// What it finds in its environment.
-    pub environment: Environment,
+    pub environment: ProgramEnvironment,
     /// Where its standard error goes.
-    pub stderr: Stderr,
+    pub stderr: StderrTarget,
 }
 
 /// What a program finds in its environment. See `environment.rs`.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Environment {
+pub enum ProgramEnvironment {
     /// All that we have but what is meant for ourselves (`ATTUNE_…` but `ATTUNE_SETTING_…`), and these on top.
     Inherited(Vec<(String, String)>),
     /// What programs need, and these on top.
     Chosen(Vec<(String, String)>),
 }
 
-impl fmt::Debug for Environment {
+impl fmt::Debug for ProgramEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, added) = match self {
             Self::Inherited(added) => ("Inherited", added),
@@ -63,23 +63,23 @@ impl fmt::Debug for Environment {
 
 /// Where a program's standard error goes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Stderr {
+pub enum StderrTarget {
     /// Into our log, under this name.
     Logged(String),
     /// Where ours goes.
     Inherited,
-    /// To whoever starts it, through [`Pipes::stderr`].
+    /// To whoever starts it, through [`ProgramPipes::stderr`].
     Piped,
 }
 
 /// Why a program does not run.
 #[derive(Debug)]
-pub struct NotStarted {
+pub struct ProgramStartError {
     program: String,
     why: io::Error,
 }
 
-impl fmt::Display for NotStarted {
+impl fmt::Display for ProgramStartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let program = &self.program;
         match self.why.kind() {
@@ -94,26 +94,26 @@ impl fmt::Display for NotStarted {
     }
 }
 
-impl std::error::Error for NotStarted {}
+impl std::error::Error for ProgramStartError {}
 
-/// The two ends of a running program that messages go through.
+/// The ends of a running program that messages and its log go through.
 #[derive(Debug)]
-pub struct Pipes {
+pub struct ProgramPipes {
     /// What it reads.
     pub stdin: ChildStdin,
     /// What it writes.
     pub stdout: ChildStdout,
-    /// What it says beside, where that is [piped](Stderr::Piped).
+    /// What it says beside, where that is [piped](StderrTarget::Piped).
     pub stderr: Option<ChildStderr>,
 }
 
-impl Pipes {
+impl ProgramPipes {
     /// A look at what the program has not read yet; none where the system does not tell.
-    pub fn unread(&self) -> Option<Unread> {
+    pub fn stdin_backlog(&self) -> Option<StdinBacklog> {
         #[cfg(target_os = "linux")]
         {
             use std::os::fd::AsFd;
-            self.stdin.as_fd().try_clone_to_owned().ok().map(|input| Unread { input })
+            self.stdin.as_fd().try_clone_to_owned().ok().map(|input| StdinBacklog { input })
         }
         #[cfg(not(target_os = "linux"))]
         None
@@ -122,12 +122,12 @@ impl Pipes {
 
 /// What a program has not read yet of what was written to it. Its input stays open as long as this is there.
 #[derive(Debug)]
-pub struct Unread {
+pub struct StdinBacklog {
     #[cfg(target_os = "linux")]
     input: std::os::fd::OwnedFd,
 }
 
-impl Unread {
+impl StdinBacklog {
     /// How many bytes; none where the system does not tell.
     pub fn bytes(&self) -> Option<u64> {
         #[cfg(target_os = "linux")]
@@ -141,7 +141,7 @@ impl Unread {
 
 /// A program that runs. Dropped, it and its group are ended by force.
 #[derive(Debug)]
-pub struct Process {
+pub struct RunningProgram {
     child: Child,
     /// The group is the program's own number. None once it is over, or where there are no groups.
     group: Option<u32>,
@@ -159,7 +159,7 @@ pub struct UnreadInput {
 impl UnreadInput {
     /// None where the system cannot tell.
     #[must_use]
-    pub fn of(stdin: &ChildStdin) -> Option<Self> {
+    pub fn from_stdin(stdin: &ChildStdin) -> Option<Self> {
         #[cfg(unix)]
         {
             use std::os::fd::AsFd;
@@ -174,7 +174,7 @@ impl UnreadInput {
 
     /// Whether something was left unread.
     #[must_use]
-    pub fn is_some(&self) -> bool {
+    pub fn has_unread_bytes(&self) -> bool {
         #[cfg(unix)]
         {
             rustix::io::ioctl_fionread(&self.pipe).is_ok_and(|bytes| bytes > 0)
@@ -186,7 +186,7 @@ impl UnreadInput {
 
 /// The exit code that stands for how a program ended; as shells do, 128 is added to the number of a signal.
 #[must_use]
-pub fn code(status: ExitStatus) -> Option<i32> {
+pub fn exit_code(status: ExitStatus) -> Option<i32> {
     #[cfg(unix)]
     {
         use std::os::unix::process::ExitStatusExt;
@@ -198,55 +198,55 @@ pub fn code(status: ExitStatus) -> Option<i32> {
 }
 
 /// Starts a program.
-pub fn start(program: &Program) -> Result<(Process, Pipes), NotStarted> {
-    let failed = |why| NotStarted { program: program.name.clone(), why };
+pub fn start(program: &Program) -> Result<(RunningProgram, ProgramPipes), ProgramStartError> {
+    let failed = |why| ProgramStartError { program: program.name.clone(), why };
     let mut command = Command::new(&program.name);
     command.args(&program.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
     if let Some(directory) = &program.directory {
         command.current_dir(directory);
     }
     match &program.environment {
-        Environment::Chosen(_) => {
-            command.env_clear().envs(environment::inherited(std::env::vars_os()));
+        ProgramEnvironment::Chosen(_) => {
+            command.env_clear().envs(environment::essential_variables(std::env::vars_os()));
         }
-        Environment::Inherited(_) => {
-            for name in environment::our_own(std::env::vars_os()) {
+        ProgramEnvironment::Inherited(_) => {
+            for name in environment::own_variable_names(std::env::vars_os()) {
                 command.env_remove(name);
             }
         }
     }
-    let (Environment::Inherited(added) | Environment::Chosen(added)) = &program.environment;
+    let (ProgramEnvironment::Inherited(added) | ProgramEnvironment::Chosen(added)) = &program.environment;
     command.envs(added.iter().map(|(name, value)| (name, value)));
     command.stderr(match program.stderr {
-        Stderr::Logged(_) | Stderr::Piped => Stdio::piped(),
-        Stderr::Inherited => Stdio::inherit(),
+        StderrTarget::Logged(_) | StderrTarget::Piped => Stdio::piped(),
+        StderrTarget::Inherited => Stdio::inherit(),
     });
     #[cfg(unix)]
     command.process_group(0);
     let mut child = command.spawn().map_err(failed)?;
     let group = child.id().filter(|_| cfg!(unix));
     let (stdin, stdout, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let process = Process { child, group };
+    let process = RunningProgram { child, group };
     let stderr = match (&program.stderr, errors) {
-        (Stderr::Logged(name), Some(errors)) => {
-            tokio::spawn(stderr::log(errors, name.clone()));
+        (StderrTarget::Logged(name), Some(errors)) => {
+            tokio::spawn(stderr::log_lines(errors, name.clone()));
             None
         }
         (_, errors) => errors,
     };
     match (stdin, stdout) {
-        (Some(stdin), Some(stdout)) => Ok((process, Pipes { stdin, stdout, stderr })),
+        (Some(stdin), Some(stdout)) => Ok((process, ProgramPipes { stdin, stdout, stderr })),
         _ => Err(failed(io::Error::other("it has no pipes"))),
     }
 }
 
 /// Whether a program can be found at all, so that an operator hears of it at once and not from the first caller.
-pub fn find(program: &Program) -> Result<(), NotStarted> {
+pub fn check_startable(program: &Program) -> Result<(), ProgramStartError> {
     // Elsewhere, names are looked for in more ways than PATH.
     if !cfg!(unix) {
         return Ok(());
     }
-    let (Environment::Inherited(added) | Environment::Chosen(added)) = &program.environment;
+    let (ProgramEnvironment::Inherited(added) | ProgramEnvironment::Chosen(added)) = &program.environment;
     let path = added.iter().find(|(name, _)| name == "PATH");
     let path = path.map(|(_, value)| OsString::from(value)).or_else(|| std::env::var_os("PATH"));
     let mut places: Vec<PathBuf> = if program.name.contains('/') {
@@ -260,7 +260,7 @@ pub fn find(program: &Program) -> Result<(), NotStarted> {
         false if places.is_empty() => io::ErrorKind::NotFound,
         false => io::ErrorKind::PermissionDenied,
     };
-    Err(NotStarted { program: program.name.clone(), why: why.into() })
+    Err(ProgramStartError { program: program.name.clone(), why: why.into() })
 }
 
 #[cfg(unix)]
@@ -274,21 +274,21 @@ fn is_executable(_: &Path) -> bool {
     true
 }
 
-impl Process {
+impl RunningProgram {
     /// The program's number, while it runs.
-    pub fn id(&self) -> Option<u32> {
+    pub fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
     /// Passes a signal on to it, and to all that it started.
-    pub fn tell(&self, told: Signal) {
+    pub fn send_signal(&self, told: Signal) {
         if let Some(group) = self.group {
             signal(group, told);
         }
     }
 
     /// Waits until it ended by itself, and ends what it left behind. Can be dropped and called again.
-    pub async fn exited(&mut self) -> io::Result<ExitStatus> {
+    pub async fn wait_for_exit(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await;
         if let Some(group) = self.group.take() {
             signal(group, Signal::Kill);
@@ -297,23 +297,23 @@ impl Process {
     }
 
     /// Ends it. Its input must have been closed before: that is the first thing that it is to notice.
-    pub async fn end(mut self) -> Option<ExitStatus> {
-        if let Ok(status) = timeout(GRACE, self.exited()).await {
+    pub async fn terminate(mut self) -> Option<ExitStatus> {
+        if let Ok(status) = timeout(SHUTDOWN_GRACE, self.wait_for_exit()).await {
             return status.ok();
         }
         if let Some(group) = self.group {
             signal(group, Signal::Term);
-            if let Ok(status) = timeout(GRACE, self.exited()).await {
+            if let Ok(status) = timeout(SHUTDOWN_GRACE, self.wait_for_exit()).await {
                 return status.ok();
             }
             signal(group, Signal::Kill);
         }
         let _ = self.child.start_kill();
-        timeout(GRACE, self.exited()).await.ok()?.ok()
+        timeout(SHUTDOWN_GRACE, self.wait_for_exit()).await.ok()?.ok()
     }
 }
 
-impl Drop for Process {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         // The runtime reaps the program itself; `kill_on_drop` ends it where there is no group.
         if let Some(group) = self.group.take() {
@@ -364,8 +364,8 @@ mod tests {
             name: "sh".into(),
             arguments: vec!["-c".into(), script.into()],
             directory: None,
-            environment: Environment::Chosen(vec![("MINE".into(), "yes".into())]),
-            stderr: Stderr::Logged("test".into()),
+            environment: ProgramEnvironment::Chosen(vec![("MINE".into(), "yes".into())]),
+            stderr: StderrTarget::Logged("test".into()),
         }
     }
 
@@ -388,13 +388,13 @@ mod tests {
     }
 
     /// Starts a script that says its own number, and that of a program which it starts itself.
-    async fn family(script: &str) -> (Process, Pipes, Vec<u32>) {
+    async fn family(script: &str) -> (RunningProgram, ProgramPipes, Vec<u32>) {
         let (process, pipes) = start(&shell(script)).unwrap();
-        let Pipes { stdin, stdout, stderr } = pipes;
+        let ProgramPipes { stdin, stdout, stderr } = pipes;
         let mut lines = BufReader::new(stdout).lines();
         let ids = lines.next_line().await.unwrap().unwrap();
         let ids = ids.split(' ').map(|id| id.parse().unwrap()).collect();
-        (process, Pipes { stdin, stdout: lines.into_inner().into_inner(), stderr }, ids)
+        (process, ProgramPipes { stdin, stdout: lines.into_inner().into_inner(), stderr }, ids)
     }
 
     #[tokio::test]
@@ -406,7 +406,7 @@ mod tests {
         assert!(said.contains("\nPATH="));
         assert!(!said.contains("CARGO"), "{said}");
         drop(pipes);
-        assert!(process.end().await.unwrap().success());
+        assert!(process.terminate().await.unwrap().success());
     }
 
     #[cfg(target_os = "linux")]
@@ -414,7 +414,7 @@ mod tests {
     async fn tells_whether_a_child_has_read_its_input() {
         use tokio::io::AsyncWriteExt;
         let (process, mut pipes) = start(&shell("read go; echo $go; sleep 600")).unwrap();
-        let unread = pipes.unread().unwrap();
+        let unread = pipes.stdin_backlog().unwrap();
         pipes.stdin.write_all(b"now").await.unwrap();
         pipes.stdin.write_all(b"\n").await.unwrap();
         assert_eq!(BufReader::new(&mut pipes.stdout).lines().next_line().await.unwrap().unwrap(), "now");
@@ -426,7 +426,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_child_may_say_what_it_has_to_say_to_whoever_started_it() {
-        let program = Program { stderr: Stderr::Piped, ..shell("echo aside >&2") };
+        let program = Program { stderr: StderrTarget::Piped, ..shell("echo aside >&2") };
         let (_process, pipes) = start(&program).unwrap();
         let mut said = String::new();
         pipes.stderr.unwrap().read_to_string(&mut said).await.unwrap();
@@ -440,14 +440,14 @@ mod tests {
         let deaf = "trap 'exit 1' TERM; echo; while :; do sleep 0.05; done";
         for (script, unread) in [(deaf, true), ("echo; read line; exit 1", false)] {
             let (mut process, mut pipes) = start(&shell(script)).unwrap();
-            let input = UnreadInput::of(&pipes.stdin).unwrap();
+            let input = UnreadInput::from_stdin(&pipes.stdin).unwrap();
             BufReader::new(&mut pipes.stdout).lines().next_line().await.unwrap();
             pipes.stdin.write_all(b"a line\n").await.unwrap();
             if unread {
-                process.tell(Signal::Term);
+                process.send_signal(Signal::Term);
             }
-            assert_eq!(code(process.exited().await.unwrap()), Some(1));
-            assert_eq!(input.is_some(), unread, "{script}");
+            assert_eq!(exit_code(process.wait_for_exit().await.unwrap()), Some(1));
+            assert_eq!(input.has_unread_bytes(), unread, "{script}");
         }
     }
 
@@ -455,7 +455,7 @@ mod tests {
     async fn ends_a_child_that_ends_with_its_input() {
         let (process, pipes, _) = family("echo $$; cat; exit 7").await;
         drop(pipes);
-        assert_eq!(process.end().await.unwrap().code(), Some(7));
+        assert_eq!(process.terminate().await.unwrap().code(), Some(7));
     }
 
     #[tokio::test]
@@ -463,7 +463,7 @@ mod tests {
         let (process, pipes, ids) =
             family("trap '' TERM; sleep 600 & echo $$ $!; while true; do wait; sleep 600; done").await;
         drop(pipes);
-        assert!(process.end().await.is_some());
+        assert!(process.terminate().await.is_some());
         for id in ids {
             assert!(gone(id).await, "{id}");
         }
@@ -472,7 +472,7 @@ mod tests {
     #[tokio::test]
     async fn ends_what_a_child_left_behind() {
         let (mut process, _pipes, ids) = family("sleep 600 & echo $$ $!").await;
-        process.exited().await.unwrap();
+        process.wait_for_exit().await.unwrap();
         assert!(gone(ids[1]).await);
     }
 
@@ -489,12 +489,14 @@ mod tests {
     async fn says_what_is_wrong_with_a_program() {
         let program = Program { name: "no-such-program".into(), ..shell("") };
         let says = "the program no-such-program was not found; is it installed, and is its folder in PATH?";
-        assert_eq!(find(&program).unwrap_err().to_string(), says);
+        assert_eq!(check_startable(&program).unwrap_err().to_string(), says);
         assert_eq!(start(&program).unwrap_err().to_string(), says);
         let program =
             Program { name: concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml").into(), ..shell("") };
         assert!(start(&program).unwrap_err().to_string().ends_with("may not be run; is it executable?"));
-        assert!(find(&program).unwrap_err().to_string().ends_with("may not be run; is it executable?"));
-        assert!(find(&shell("")).is_ok());
+        assert!(
+            check_startable(&program).unwrap_err().to_string().ends_with("may not be run; is it executable?")
+        );
+        assert!(check_startable(&shell("")).is_ok());
     }
 }

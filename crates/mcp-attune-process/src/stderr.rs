@@ -2,41 +2,41 @@
 
 use tokio::io::AsyncRead;
 
-use crate::lines::{Line, Lines};
-use crate::throttle::{Passage, Throttle};
+use crate::lines::{BoundedLine, BoundedLineReader};
+use crate::throttle::{LogThrottle, ThrottleDecision};
 
 /// How much of a line is logged.
-const LONGEST: usize = 1024;
+const MAX_LOGGED_LINE_BYTES: usize = 1024;
 /// How many lines of one child are logged in a second.
-const A_SECOND: usize = 50;
+const MAX_STDERR_LINES_PER_SECOND: usize = 50;
 
 /// Logs until the other end is closed. The child never waits for it.
-pub(crate) async fn log(from: impl AsyncRead + Unpin, child: String) {
-    let mut lines = Lines::new(from, LONGEST);
-    let mut throttle = Throttle::new(A_SECOND);
-    while let Ok(Some(line)) = lines.next().await {
+pub(crate) async fn log_lines(from: impl AsyncRead + Unpin, child: String) {
+    let mut lines = BoundedLineReader::new(from, MAX_LOGGED_LINE_BYTES);
+    let mut throttle = LogThrottle::new(MAX_STDERR_LINES_PER_SECOND);
+    while let Ok(Some(line)) = lines.next_line().await {
         let (text, more) = match &line {
-            Line::Whole(text) | Line::Unfinished(text) => (text.as_slice(), ""),
-            Line::TooLong(long) => (long.start.as_slice(), "…"),
+            BoundedLine::Whole(text) | BoundedLine::Unfinished(text) => (text.as_slice(), ""),
+            BoundedLine::TooLong(long) => (long.start.as_slice(), "…"),
         };
-        match throttle.pass() {
-            Passage::LeaveOut => {}
-            Passage::Log { left_out } => {
+        match throttle.admit() {
+            ThrottleDecision::LeaveOut => {}
+            ThrottleDecision::Log { left_out } => {
                 if left_out > 0 {
                     tracing::info!(child, "and {left_out} more lines");
                 }
-                tracing::info!(child, "{}{more}", shown(text));
+                tracing::info!(child, "{}{more}", sanitize_for_log(text));
             }
         }
     }
-    let left_out = throttle.left_out();
+    let left_out = throttle.take_left_out();
     if left_out > 0 {
         tracing::info!(child, "and {left_out} more lines");
     }
 }
 
 /// Text that cannot do anything to a terminal.
-fn shown(text: &[u8]) -> String {
+fn sanitize_for_log(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     text.trim_end()
         .chars()
@@ -50,6 +50,9 @@ mod tests {
 
     #[test]
     fn shows_nothing_that_a_terminal_would_obey() {
-        assert_eq!(shown(b"ready \x1b[2J\x07 \xff\tyes \r"), "ready \u{fffd}[2J\u{fffd} \u{fffd}\tyes");
+        assert_eq!(
+            sanitize_for_log(b"ready \x1b[2J\x07 \xff\tyes \r"),
+            "ready \u{fffd}[2J\u{fffd} \u{fffd}\tyes"
+        );
     }
 }

@@ -9,7 +9,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 
 /// Lets so many through in a second and counts the others.
 #[derive(Debug)]
-pub struct Throttle {
+pub struct LogThrottle {
     most: usize,
     began: Option<Instant>,
     passed: usize,
@@ -18,7 +18,7 @@ pub struct Throttle {
 
 /// What to do with one line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Passage {
+pub enum ThrottleDecision {
     /// Log it, and before it that so many were left out since the last one.
     Log {
         /// How many were left out.
@@ -28,28 +28,28 @@ pub enum Passage {
     LeaveOut,
 }
 
-impl Throttle {
+impl LogThrottle {
     /// Lets `most` lines through in a second.
     pub fn new(most: usize) -> Self {
         Self { most, began: None, passed: 0, held_back: 0 }
     }
 
     /// One more line.
-    pub fn pass(&mut self) -> Passage {
+    pub fn admit(&mut self) -> ThrottleDecision {
         let now = Instant::now();
         if self.began.is_none_or(|began| now.duration_since(began) >= WINDOW) {
             (self.began, self.passed) = (Some(now), 0);
         }
         if self.passed >= self.most {
             self.held_back += 1;
-            return Passage::LeaveOut;
+            return ThrottleDecision::LeaveOut;
         }
         self.passed += 1;
-        Passage::Log { left_out: self.left_out() }
+        ThrottleDecision::Log { left_out: self.take_left_out() }
     }
 
     /// How many were left out and not told of yet.
-    pub fn left_out(&mut self) -> usize {
+    pub fn take_left_out(&mut self) -> usize {
         std::mem::take(&mut self.held_back)
     }
 }
@@ -61,21 +61,21 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn counts_what_it_leaves_out() {
-        let mut throttle = Throttle::new(2);
+        let mut throttle = LogThrottle::new(2);
         for expected in [
-            Passage::Log { left_out: 0 },
-            Passage::Log { left_out: 0 },
-            Passage::LeaveOut,
-            Passage::LeaveOut,
-            Passage::LeaveOut,
+            ThrottleDecision::Log { left_out: 0 },
+            ThrottleDecision::Log { left_out: 0 },
+            ThrottleDecision::LeaveOut,
+            ThrottleDecision::LeaveOut,
+            ThrottleDecision::LeaveOut,
         ] {
-            assert_eq!(throttle.pass(), expected);
+            assert_eq!(throttle.admit(), expected);
         }
         advance(WINDOW).await;
-        assert_eq!(throttle.pass(), Passage::Log { left_out: 3 });
-        assert_eq!(throttle.pass(), Passage::Log { left_out: 0 });
-        assert_eq!(throttle.pass(), Passage::LeaveOut);
-        assert_eq!(throttle.left_out(), 1);
-        assert_eq!(throttle.left_out(), 0);
+        assert_eq!(throttle.admit(), ThrottleDecision::Log { left_out: 3 });
+        assert_eq!(throttle.admit(), ThrottleDecision::Log { left_out: 0 });
+        assert_eq!(throttle.admit(), ThrottleDecision::LeaveOut);
+        assert_eq!(throttle.take_left_out(), 1);
+        assert_eq!(throttle.take_left_out(), 0);
     }
 }

@@ -9,10 +9,10 @@
 
 use std::sync::{Arc, LazyLock};
 
-use mcp_attune_rmcp::features::Format;
-use mcp_attune_rmcp::format::Length;
+use mcp_attune_rmcp::features::ContentFormat;
+use mcp_attune_rmcp::format::FormatLength;
 use mcp_attune_rmcp::language::Languages;
-use mcp_attune_rmcp::{AttuneLayer, Caller, Settings, Unclear, stdio};
+use mcp_attune_rmcp::{AttuneLayer, Caller, Settings, TimeTextError, stdio};
 use rmcp::handler::server::wrapper::Parameters;
 use rmcp::model::{ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents};
 use rmcp::model::{ServerCapabilities, ServerConfig};
@@ -40,11 +40,11 @@ impl Clock {
     /// Says what time it is for the user
     #[tool]
     fn now(&self, caller: Caller) -> String {
-        if caller.prefers(Format::Json) {
+        if caller.prefers(ContentFormat::Json) {
             return serde_json::json!({ "now": caller.now() }).to_string();
         }
         let language = caller.language(&LANGUAGES);
-        let now = caller.format().zoned(caller.now().timestamp(), Length::Long);
+        let now = caller.format().zoned(caller.now().timestamp(), FormatLength::Long);
         match language.as_str() {
             "de" => format!("Es ist {now}."),
             "fr" => format!("Nous sommes le {now}."),
@@ -58,9 +58,9 @@ impl Clock {
         &self,
         caller: Caller,
         Parameters(Period { period }): Parameters<Period>,
-    ) -> Result<String, Unclear> {
+    ) -> Result<String, TimeTextError> {
         let (interval, zone) = (caller.when(&period)?, caller.now().time_zone().clone());
-        let day = |instant| caller.format().date(zone.to_datetime(instant).date(), Length::Medium);
+        let day = |instant| caller.format().date(zone.to_datetime(instant).date(), FormatLength::Medium);
         Ok(format!("{} – {}", day(interval.start), day(interval.end - jiff::SignedDuration::from_nanos(1))))
     }
 }

@@ -12,9 +12,9 @@ use std::env;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use mcp_attune_rmcp::context::{ClientContext, Zone};
+use mcp_attune_rmcp::context::{ClientContext, IanaTimeZone};
 use mcp_attune_rmcp::language::AcceptLanguage;
-use mcp_attune_rmcp::{CallerProfile, Connection, Error, Options, Target};
+use mcp_attune_rmcp::{CallerProfile, ClientError, Connection, ConnectionOptions, ServerTarget};
 use rmcp::model::ClientCapabilities;
 use serde_json::{Map, Value, json};
 
@@ -41,8 +41,8 @@ async fn run() -> Outcome {
         Ok(text) => serde_json::from_str(&text)?,
         Err(_) => Value::Null,
     };
-    let target: Target = url.parse()?;
-    let mut options = Options::default();
+    let target: ServerTarget = url.parse()?;
+    let mut options = ConnectionOptions::default();
     (options.connect, options.answer) = (Duration::from_secs(20), Duration::from_secs(20));
     options.profile = caller()?;
     let connection = Connection::open(&target, &options).await?;
@@ -57,7 +57,7 @@ fn caller() -> Result<CallerProfile, Box<dyn std::error::Error>> {
         serde_json::from_value(json!({ "elicitation": {}, "sampling": {}, "roots": {} }))?;
     Ok(CallerProfile::default()
         .language(AcceptLanguage::parse("de-CH, de;q=0.9, en;q=0.5")?)
-        .context(ClientContext::of(Zone::parse("Europe/Zurich").ok(), None, None))
+        .context(ClientContext::from_parts(IanaTimeZone::parse("Europe/Zurich").ok(), None, None))
         .capabilities(able)
         .features(["agent"])?)
 }
@@ -126,7 +126,7 @@ fn arguments(tool: &Value) -> Value {
 }
 
 /// Calls a tool, and answers what its server asks on the way. The state that a server gives goes back as it came.
-async fn call(connection: &Connection, tool: &str, arguments: Value) -> Result<(), Error> {
+async fn call(connection: &Connection, tool: &str, arguments: Value) -> Result<(), ClientError> {
     let mut params = json!({ "name": tool, "arguments": arguments });
     for _ in 0..ROUNDS {
         let result = connection.request("tools/call", params.clone()).await?;

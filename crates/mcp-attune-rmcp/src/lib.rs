@@ -3,15 +3,15 @@
 //! # In a server
 //!
 //! [`Caller`] is an argument of a handler: who is calling, in which language, where, and when it is there. Over HTTP
-//! [`AttuneLayer`] goes around the service; over pipes, [`stdio`] or [`Pipe`] is the transport. They read the
+//! [`AttuneLayer`] goes around the service; over pipes, [`stdio`] or [`AttuneTransport`] is the transport. They read the
 //! request, check it, and report the language that a handler chose. `examples/clock.rs` is a whole server, and docs/rust.md a guide to one.
 //!
-//! The layer lets only callers of this machine in (`Host` and `Origin`, rule H15). A server with a public name says it in its
+//! The layer lets only callers of this machine in (`ClientHost` and `Origin`, rule H15). A server with a public name says it in its
 //! [`Settings`], as in [`guard`].
 //!
 //! # In a client
 //!
-//! A [`Target`] is a URL, or a program with its arguments. [`Connection::open`] reaches it, finds out which era it
+//! A [`ServerTarget`] is a URL, or a program with its arguments. [`Connection::open`] reaches it, finds out which era it
 //! speaks, and then asks. rmcp does the protocol: the negotiation, sessions, streams, and the headers that mirror a
 //! body. What rmcp reads into its own types loses the members that it does not know, so a connection keeps the text
 //! of every answer as it came: what a command shows is what the server said.
@@ -26,33 +26,33 @@
 //!
 //! ## Who is calling
 //!
-//! A [`CallerProfile`] says which language, time, place and features a caller has, in the [`Options`] for a whole connection
-//! or by [`Connection::with`] for a request. What it says is in every request of both eras and over both transports, as
-//! far as each has a place for it; the default says nothing. [`Asking::unmet`] tells what of it was not honoured.
+//! A [`CallerProfile`] says which language, time, place and features a caller has, in the [`ConnectionOptions`] for a whole connection
+//! or by [`Connection::with_profile`] for a request. What it says is in every request of both eras and over both transports, as
+//! far as each has a place for it; the default says nothing. [`ProfiledConnection::unmet_preferences`] tells what of it was not honoured.
 //!
 //! ## What is believed
 //!
-//! 1. A tool whose `x-mcp-header` annotations are invalid is left out of a [`Listing`], which tells why, and not called.
+//! 1. A tool whose `x-mcp-header` annotations are invalid is left out of a [`CompleteListing`], which tells why, and not called.
 //! 2. A call that is refused for headers that mirror parameters is repeated once, after the tools were listed again.
 //! 3. An answer that says one language in `Content-Language` and another in its `_meta` is malformed.
-//! 4. With a [`Cache`] answers are kept for as long as the server says, and one for each kind of caller.
+//! 4. With a [`AnswerCache`] answers are kept for as long as the server says, and one for each kind of caller.
 //!
 //! ## Bounds
 //!
-//! Everything that a server sends is bounded by [`Options`]: how long it may take, how large one answer is, how many
+//! Everything that a server sends is bounded by [`ConnectionOptions`]: how long it may take, how large one answer is, how many
 //! pages and items a listing has. Redirects are not followed.
 //!
 //! ## Example
 //!
 //! ```
-//! use mcp_attune_rmcp::{Connection, Options, Target};
+//! use mcp_attune_rmcp::{Connection, ConnectionOptions, ServerTarget};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! # let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
 //! # let url = format!("http://{}/mcp", listener.local_addr()?);
 //! # tokio::spawn(mcp_attune_demo::serve(listener, Default::default(), std::future::pending()));
-//! let target: Target = url.parse()?;
-//! let connection = Connection::open(&target, &Options::default()).await?;
+//! let target: ServerTarget = url.parse()?;
+//! let connection = Connection::open(&target, &ConnectionOptions::default()).await?;
 //! assert_eq!(connection.version(), "2026-07-28");
 //!
 //! let tools = connection.tools().await?;
@@ -61,7 +61,7 @@
 //! // The same connection, for somebody in Zurich.
 //! use mcp_attune_rmcp::{CallerProfile, language::AcceptLanguage};
 //! let swiss = CallerProfile::default().language(AcceptLanguage::parse("de-CH, en;q=0.5")?);
-//! let weather = connection.with(&swiss).call("get_weather", serde_json::json!({ "location": "Bern" })).await?;
+//! let weather = connection.with_profile(&swiss).call("get_weather", serde_json::json!({ "location": "Bern" })).await?;
 //! assert_eq!(weather["structuredContent"]["location"], "Bern");
 //! connection.close().await;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -91,13 +91,14 @@ struct Readme;
 
 #[cfg(feature = "client")]
 pub use client::{
-    Answered, Asking, BadCertificate, BadFeature, BadHeader, BadTarget, Cache, CallerProfile, Connection,
-    Dropped, Era, Error, Header, Host, Listing, Options, Stderr, Target, Trust, UnknownVersion, Unmet,
-    Version, Wire, tls,
+    AnswerCache, CallerProfile, CertificateTrust, ClientError, ClientHost, CompleteListing, Connection,
+    ConnectionOptions, CustomHeader, CustomHeaderError, DroppedTool, ElicitationFuture, Era, McpVersion,
+    ProfileFeatureError, ProfiledConnection, ServerCertificateProblem, ServerTarget, ServerTargetError,
+    StderrTarget, UnknownVersion, UnmetPreference, WireEvent, client_tls_config,
 };
 #[cfg(any(feature = "client", feature = "server"))]
 pub use mcp_attune::{catalog, context, features, format, language, messages, when};
 #[cfg(feature = "server")]
 pub use mcp_attune_tower::{AttuneLayer, Settings, guard};
 #[cfg(feature = "server")]
-pub use server::{Caller, ForTest, Pipe, Unclear, stdio};
+pub use server::{AttuneTransport, Caller, TestCallerBuilder, TimeTextError, stdio};

@@ -2,53 +2,53 @@
 
 use std::sync::Arc;
 
-use mcp_attune::catalog::Chain;
-use mcp_attune::edits::Edits;
-use mcp_attune::features::Format;
+use mcp_attune::catalog::LocaleChain;
+use mcp_attune::edits::MessageEdits;
+use mcp_attune::features::ContentFormat;
 use mcp_attune::shaping::{
-    AnswerShape, Effort, Fault, LeftOut, ListedTool, ListingShapeKey, Outcome, Reader, Request, Shaper,
-    Texts, UnusableSchema,
+    AdaptEffort, AnswerOmissions, AnswerReader, AnswerShape, ListedTool, ListingShapeKey, ShapeOutcome,
+    ShapeRequest, Shaper, TextChains, UnusableSchema, UnusableTemplate,
 };
-use mcp_attune_wire::json::{Text, Value};
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::json::{JsonString, SpannedValue};
+use mcp_attune_wire::message::{Message, MessageKind};
 
-use crate::content::Content;
-use crate::cost::Budget;
-use crate::output::Output;
-use crate::shape::{Schema, Shape};
-use crate::work::Work;
+use crate::compiled_schema::CompiledSchema;
+use crate::content::OperatorContent;
+use crate::cost::StepBudget;
+use crate::editor::MessageEditor;
+use crate::shape::{ResultSchema, ShapePlan};
 use crate::{call, listing, prompt, resource, server, task};
 
 /// What is known about the results of a tool that nobody knows.
-static UNKNOWN: Schema = Schema::Unknown;
+static UNKNOWN: ResultSchema = ResultSchema::Unknown;
 
 /// A message that was shaped.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Shaped {
+pub struct ShapedMessage {
     /// The message.
     pub text: String,
     /// Whether texts from the catalogs are in it.
     pub translated: bool,
     /// What is not in it.
-    pub left_out: LeftOut,
+    pub left_out: AnswerOmissions,
     /// Templates that failed.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<UnusableTemplate>,
     /// The schema of the tool's results, where it turned out not to be usable. It is said once for a schema.
     pub unusable: Option<UnusableSchema>,
 }
 
-impl Shape {
+impl ShapePlan {
     /// What a message of the answer holds that is shaped, and the tool that it is of.
-    fn look<'m>(&self, message: &Message<'m>) -> Option<(Value<'m>, Option<&str>)> {
+    fn find_result<'m>(&self, message: &Message<'m>) -> Option<(SpannedValue<'m>, Option<&str>)> {
         match message.kind() {
-            Kind::Answer => {
+            MessageKind::Answer => {
                 let result = message.member("result").filter(|_| message.member("error").is_none())?;
                 Some((result, self.tool()))
             }
-            Kind::Notification if self.asked.method() == "subscriptions/listen" => {
+            MessageKind::Notification if self.asked.method() == "subscriptions/listen" => {
                 let tells = message.known_method() == Some("notifications/tasks");
                 let task = message.member("params").filter(|_| tells)?;
-                let id = task.member("taskId").and_then(Value::text).and_then(Text::decode);
+                let id = task.member("taskId").and_then(SpannedValue::text).and_then(JsonString::decode);
                 Some((task, id.and_then(|id| self.tasks.tool_of(&id))))
             }
             _ => None,
@@ -57,42 +57,64 @@ impl Shape {
 
     /// One message of the answer as the caller gets it; none where it stays as it came.
     #[must_use]
-    pub fn adapt(&self, message: &[u8], chain: Option<&Chain>) -> Option<Shaped> {
-        self.adapt_within(message, chain, &Budget::full())
+    pub fn adapt(&self, message: &[u8], chain: Option<&LocaleChain>) -> Option<ShapedMessage> {
+        self.adapt_within(message, chain, &StepBudget::full())
     }
 
-    fn adapt_within(&self, message: &[u8], chain: Option<&Chain>, budget: &Budget) -> Option<Shaped> {
+    fn adapt_within(
+        &self,
+        message: &[u8],
+        chain: Option<&LocaleChain>,
+        budget: &StepBudget,
+    ) -> Option<ShapedMessage> {
         let read = Message::parse(message).ok()?;
-        let mut edits = Edits::default();
-        let done = self.step(&read, &Texts { display: chain, model: None }, budget, &mut edits);
+        let mut edits = MessageEdits::default();
+        let done = self.edit_message(&read, &TextChains { display: chain, model: None }, budget, &mut edits);
         if budget.is_exceeded() || (edits.is_empty() && done.faults.is_empty() && done.unusable.is_none()) {
             return None;
         }
         let text = edits.apply(&read).unwrap_or_else(|| read.text().to_owned());
-        let Outcome { translated, left_out, faults, unusable } = done;
-        Some(Shaped { text, translated, left_out, faults, unusable })
+        let ShapeOutcome { translated, left_out, faults, unusable } = done;
+        Some(ShapedMessage { text, translated, left_out, faults, unusable })
     }
 
-    /// Adds the edits of one message, within a budget. Where that is [exceeded](Budget::is_exceeded), none is added.
-    fn step(&self, read: &Message<'_>, texts: &Texts<'_>, budget: &Budget, edits: &mut Edits<'_>) -> Outcome {
-        let Some((result, tool)) = self.look(read) else { return Outcome::default() };
+    /// Adds the edits of one message, within a budget. Where that is [exceeded](StepBudget::is_exceeded), none is added.
+    fn edit_message(
+        &self,
+        read: &Message<'_>,
+        texts: &TextChains<'_>,
+        budget: &StepBudget,
+        edits: &mut MessageEdits<'_>,
+    ) -> ShapeOutcome {
+        let Some((result, tool)) = self.find_result(read) else { return ShapeOutcome::default() };
         // What is known of a tool is known of the one that was called, or whose task was asked for.
         let known = tool.is_some() && tool == self.tool();
         let (schema, view) = if known { (&self.schema, self.view) } else { (&UNKNOWN, None) };
-        let (own, done, Texts { display: chain, model: models }) = (Vec::new(), Outcome::default(), *texts);
-        let mut work =
-            Work { shape: self, tool, schema, view, chain, models, budget, edits: own, varied: true, done };
+        let (own, done, TextChains { display: chain, model: models }) =
+            (Vec::new(), ShapeOutcome::default(), *texts);
+        let mut work = MessageEditor {
+            shape: self,
+            tool,
+            schema,
+            view,
+            chain,
+            models,
+            budget,
+            edits: own,
+            varied: true,
+            done,
+        };
         edit_result(&mut work, read, result);
         if budget.is_exceeded() {
-            return Outcome::default();
+            return ShapeOutcome::default();
         }
         work.done.unusable = self
             .schema
             .output()
-            .and_then(Output::first_unusable)
+            .and_then(CompiledSchema::take_unusable_reason)
             .map(|why| UnusableSchema { tool: self.tool().unwrap_or_default().to_owned(), why });
         if !work.edits.is_empty() && work.varied {
-            work.keep_from_others(result.member("cacheScope"));
+            work.mark_private(result.member("cacheScope"));
         }
         edits.add_step(work.edits);
         work.done
@@ -100,15 +122,15 @@ impl Shape {
 }
 
 /// Edits a result by what was asked.
-fn edit_result(work: &mut Work<'_>, message: &Message<'_>, result: Value<'_>) {
+fn edit_result(work: &mut MessageEditor<'_>, message: &Message<'_>, result: SpannedValue<'_>) {
     match work.shape.asked.method() {
         "initialize" | "server/discover" => {
-            let said = server::advertise(work.shape.listing_reader(), work.models, result);
+            let said = server::advertise(work.shape.listing_audience(), work.models, result);
             said.edits.into_iter().for_each(|(place, text)| work.put(place, text));
             work.varied = said.varied;
             work.done.translated |= said.translated;
         }
-        "tools/list" => work.cut(listing::hidden(work.shape.listing_reader(), result)),
+        "tools/list" => work.cut(listing::hidden_schemas(work.shape.listing_audience(), result)),
         "tools/call" | "tasks/result" => call_result(work, message),
         "tasks/get" | "subscriptions/listen" => task::shape(work, result),
         "resources/read" => resource::shape(work, result),
@@ -116,21 +138,21 @@ fn edit_result(work: &mut Work<'_>, message: &Message<'_>, result: Value<'_>) {
         // A stream that goes on says no more what it answers.
         _ if result.member("contents").is_some() => resource::shape(work, result),
         _ if result.member("tools").is_some() => {
-            work.cut(listing::hidden(work.shape.listing_reader(), result));
+            work.cut(listing::hidden_schemas(work.shape.listing_audience(), result));
         }
         _ if result.member("content").is_some() => call_result(work, message),
         _ => {}
     }
 }
 
-fn call_result(work: &mut Work<'_>, message: &Message<'_>) {
+fn call_result(work: &mut MessageEditor<'_>, message: &Message<'_>) {
     if let Some(parts) = message.result_parts() {
         call::shape(work, &parts);
     }
 }
 
-impl AnswerShape for Shape {
-    fn format(&self) -> Option<Format> {
+impl AnswerShape for ShapePlan {
+    fn format(&self) -> Option<ContentFormat> {
         self.wanted.format()
     }
 
@@ -150,20 +172,20 @@ impl AnswerShape for Shape {
     fn edit(
         &self,
         message: &Message<'_>,
-        texts: &Texts<'_>,
-        effort: Effort,
-        edits: &mut Edits<'_>,
-    ) -> Option<Outcome> {
+        texts: &TextChains<'_>,
+        effort: AdaptEffort,
+        edits: &mut MessageEdits<'_>,
+    ) -> Option<ShapeOutcome> {
         let budget = match effort {
-            Effort::Short => Budget::short(),
-            Effort::Full => Budget::full(),
+            AdaptEffort::Short => StepBudget::short(),
+            AdaptEffort::Full => StepBudget::full(),
         };
-        let outcome = self.step(message, texts, &budget, edits);
+        let outcome = self.edit_message(message, texts, &budget, edits);
         (!budget.is_exceeded()).then_some(outcome)
     }
 }
 
-impl Shaper for Content {
+impl Shaper for OperatorContent {
     fn refers_to(&self, tag: &str) -> bool {
         Self::refers_to(self, tag)
     }
@@ -186,9 +208,13 @@ impl Shaper for Content {
         Self::check(self, pages, is_whole)
     }
 
-    fn shape(self: Arc<Self>, reader: Reader<'_>, request: Request) -> Option<Box<dyn AnswerShape>> {
-        let Reader { wanted, views, format, now } = reader;
-        let shape = Shape::new(request, wanted, self, format, now)?;
+    fn shape(
+        self: Arc<Self>,
+        reader: AnswerReader<'_>,
+        request: ShapeRequest,
+    ) -> Option<Box<dyn AnswerShape>> {
+        let AnswerReader { wanted, views, format, now } = reader;
+        let shape = ShapePlan::new(request, wanted, self, format, now)?;
         Some(Box::new(shape.for_views(views)))
     }
 }

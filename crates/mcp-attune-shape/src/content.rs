@@ -4,38 +4,38 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_attune_wire::json::Value;
+use mcp_attune_wire::json::SpannedValue;
 use mcp_attune_wire::message::Message;
 
-use super::output::Output;
-use super::template::{Hints, Template, Templates, Wrong};
-use mcp_attune::near::nearest;
+use super::compiled_schema::CompiledSchema;
+use super::template::{Template, TemplateCompileError, TemplateSet, ToolHints};
+use mcp_attune::suggestion::nearest;
 
 /// How the answers of a server are shaped. Where there is none, nothing is.
 #[derive(Clone, Debug, Default)]
-pub struct Content {
+pub struct OperatorContent {
     /// Whether `instructions` say what the caller gets.
     pub announce: bool,
     /// By the name of the tool.
-    pub tools: BTreeMap<String, Tool>,
+    pub tools: BTreeMap<String, ToolShaping>,
     /// By the URI of the resource.
-    pub resources: BTreeMap<String, Arc<Templates>>,
+    pub resources: BTreeMap<String, Arc<TemplateSet>>,
     /// By the name of the prompt.
-    pub prompts: BTreeMap<String, Arc<Templates>>,
+    pub prompts: BTreeMap<String, Arc<TemplateSet>>,
 }
 
 /// What the operator wrote for one tool.
 #[derive(Clone, Debug, Default)]
-pub struct Tool {
+pub struct ToolShaping {
     /// What its results are written with.
-    pub templates: Arc<Templates>,
+    pub templates: Arc<TemplateSet>,
     /// What a caller that reasons is told beside the data.
-    pub hints: Option<Arc<Hints>>,
+    pub hints: Option<Arc<ToolHints>>,
     /// The fields that a compact answer can do without.
     pub low_priority: Vec<String>,
 }
 
-impl Content {
+impl OperatorContent {
     /// Whether anything that the operator wrote asks for a vendor's tag: such tags are kept for a session first.
     ///
     /// Rules: F3.
@@ -46,7 +46,7 @@ impl Content {
         let texts = texts.chain(self.tools.values().map(|tool| &tool.templates));
         let hints = self.tools.values().filter_map(|tool| tool.hints.as_deref());
         let vendors = texts.flat_map(|templates| templates.vendors());
-        vendors.chain(hints.flat_map(Hints::vendors)).any(|vendor| vendor == name)
+        vendors.chain(hints.flat_map(ToolHints::vendors)).any(|vendor| vendor == name)
     }
 
     /// What does not fit the tools that a server lists: names that its results do not have, and tools that it does not
@@ -54,7 +54,10 @@ impl Content {
     #[must_use]
     pub fn check(&self, pages: &[Message<'_>], whole: bool) -> Vec<String> {
         let listed = || {
-            pages.iter().filter_map(|page| page.member("result")?.member("tools")).flat_map(Value::elements)
+            pages
+                .iter()
+                .filter_map(|page| page.member("result")?.member("tools"))
+                .flat_map(SpannedValue::elements)
         };
         let mut findings = Vec::new();
         for (tool, wrote) in &self.tools {
@@ -65,7 +68,7 @@ impl Content {
                 findings.extend(whole.then(|| format!("tools.{tool}: the server has no such tool{meant}")));
                 continue;
             };
-            let output = found.member("outputSchema").and_then(|schema| Output::read(schema.raw()));
+            let output = found.member("outputSchema").and_then(|schema| CompiledSchema::read(schema.raw()));
             for template in wrote.templates.iter() {
                 let told = template.check(output.as_ref()).into_iter();
                 findings.extend(
@@ -83,23 +86,28 @@ impl Content {
     /// # Errors
     ///
     /// The file that is no template, and why.
-    pub fn carried(announce: bool, pages: &[Page]) -> Result<Self, (&'static str, Wrong)> {
+    pub fn from_embedded(
+        announce: bool,
+        pages: &[EmbeddedTemplate],
+    ) -> Result<Self, (&'static str, TemplateCompileError)> {
         let mut content = Self { announce, ..Self::default() };
-        let mut all: BTreeMap<Thing, Vec<Template>> = BTreeMap::new();
-        for Page { of, file, text } in pages {
-            if let (Thing::Tool(tool), "hints") = (of, *file) {
-                let hints = Arc::new(Hints::compile(text).map_err(|wrong| (*file, wrong))?);
+        let mut all: BTreeMap<TemplateSubject, Vec<Template>> = BTreeMap::new();
+        for EmbeddedTemplate { of, file, text } in pages {
+            if let (TemplateSubject::Tool(tool), "hints") = (of, *file) {
+                let hints = Arc::new(ToolHints::compile(text).map_err(|wrong| (*file, wrong))?);
                 content.tools.entry((*tool).to_owned()).or_default().hints = Some(hints);
                 continue;
             }
             all.entry(*of).or_default().push(Template::compile(file, text).map_err(|wrong| (*file, wrong))?);
         }
         for (of, templates) in all {
-            let templates = Arc::new(Templates::new(templates));
+            let templates = Arc::new(TemplateSet::new(templates));
             match of {
-                Thing::Tool(name) => content.tools.entry(name.to_owned()).or_default().templates = templates,
-                Thing::Resource(uri) => drop(content.resources.insert(uri.to_owned(), templates)),
-                Thing::Prompt(name) => drop(content.prompts.insert(name.to_owned(), templates)),
+                TemplateSubject::Tool(name) => {
+                    content.tools.entry(name.to_owned()).or_default().templates = templates;
+                }
+                TemplateSubject::Resource(uri) => drop(content.resources.insert(uri.to_owned(), templates)),
+                TemplateSubject::Prompt(name) => drop(content.prompts.insert(name.to_owned(), templates)),
             }
         }
         Ok(content)
@@ -107,15 +115,15 @@ impl Content {
 }
 
 /// The name of a listed tool.
-fn name(tool: Value<'_>) -> Option<Cow<'_, str>> {
+fn name(tool: SpannedValue<'_>) -> Option<Cow<'_, str>> {
     tool.member("name")?.text()?.decode()
 }
 
 /// A template that a program carries inside itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Page {
+pub struct EmbeddedTemplate {
     /// What it is for.
-    pub of: Thing,
+    pub of: TemplateSubject,
     /// What follows the thing's own name in the name of the file: `md`, `compact.md`, `hints`.
     pub file: &'static str,
     /// The text.
@@ -124,7 +132,7 @@ pub struct Page {
 
 /// What a template is for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Thing {
+pub enum TemplateSubject {
     /// The results of a tool, by its name.
     Tool(&'static str),
     /// A resource, by its URI.

@@ -1,24 +1,24 @@
 //! What a tag does to the results of one tool, as far as its listing says.
 
-use super::output::Part;
-use crate::shape::Schema;
+use super::compiled_schema::Subschema;
+use crate::shape::ResultSchema;
 
 /// What a tag does to the results of a tool without templates; none where it does nothing to results.
 ///
 /// ```
-/// use mcp_attune_shape::{Schema, effect_on_tool};
+/// use mcp_attune_shape::{ResultSchema, effect_on_tool};
 ///
-/// let does = effect_on_tool("format=json", &Schema::None).unwrap();
+/// let does = effect_on_tool("format=json", &ResultSchema::None).unwrap();
 /// assert!(does.contains("a single text block that is JSON"), "{does}");
-/// assert_eq!(effect_on_tool("roots", &Schema::None), None);
+/// assert_eq!(effect_on_tool("roots", &ResultSchema::None), None);
 /// ```
 ///
 /// Rules: F5–F9.
 #[must_use]
-pub fn effect_on_tool(tag: &str, schema: &Schema) -> Option<String> {
-    let root = schema.output().map(crate::output::Output::part);
+pub fn effect_on_tool(tag: &str, schema: &ResultSchema) -> Option<String> {
+    let root = schema.output().map(crate::compiled_schema::CompiledSchema::root);
     let unsure = || match schema {
-        Schema::Unknown => "its outputSchema cannot be used: ".to_owned(),
+        ResultSchema::Unknown => "its outputSchema cannot be used: ".to_owned(),
         _ => "no outputSchema: ".to_owned(),
     };
     Some(match (tag, root) {
@@ -54,7 +54,7 @@ pub fn effect_on_tool(tag: &str, schema: &Schema) -> Option<String> {
 }
 
 /// How many fields there are, where it is known.
-fn fields(root: Part<'_>) -> String {
+fn fields(root: Subschema<'_>) -> String {
     match root.properties().map_or(0, serde_json::Map::len) {
         0 => String::new(),
         1 => ", 1 field".to_owned(),
@@ -62,7 +62,7 @@ fn fields(root: Part<'_>) -> String {
     }
 }
 
-fn compact(root: Part<'_>) -> String {
+fn compact(root: Subschema<'_>) -> String {
     let names = root.properties().into_iter().flat_map(serde_json::Map::keys);
     let required: Vec<_> = names.filter(|name| root.requires(name)).map(|name| format!("`{name}`")).collect();
     let all = root.properties().map_or(0, serde_json::Map::len);
@@ -71,11 +71,11 @@ fn compact(root: Part<'_>) -> String {
         count if count == all => {
             "leaves nothing out of the top level: the schema requires all of it".to_owned()
         }
-        _ => format!("leaves out nulls and empty values, but for the required {}", some(&required)),
+        _ => format!("leaves out nulls and empty values, but for the required {}", first_few(&required)),
     }
 }
 
-fn verbose(root: Part<'_>) -> String {
+fn verbose(root: Subschema<'_>) -> String {
     let names = root.properties().into_iter().flat_map(serde_json::Map::keys);
     let described = names.filter(|name| root.property(name).is_some_and(|it| it.description().is_some()));
     match described.count() {
@@ -86,21 +86,25 @@ fn verbose(root: Part<'_>) -> String {
 }
 
 /// The first few of many.
-fn some(names: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN { format!("{shown} and {} more", names.len() - SHOWN) } else { shown }
+fn first_few(names: &[String]) -> String {
+    const MAX_SHOWN_NAMES: usize = 5;
+    let shown = names.iter().take(MAX_SHOWN_NAMES).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_SHOWN_NAMES {
+        format!("{shown} and {} more", names.len() - MAX_SHOWN_NAMES)
+    } else {
+        shown
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::Output;
+    use crate::compiled_schema::CompiledSchema;
 
     #[track_caller]
     fn check(tag: &str, schema: Option<&str>, expected: &str) {
-        let known = |schema| Schema::Known(Output::read(schema).unwrap().into());
-        let does = effect_on_tool(tag, &schema.map_or(Schema::None, known)).unwrap();
+        let known = |schema| ResultSchema::Known(CompiledSchema::read(schema).unwrap().into());
+        let does = effect_on_tool(tag, &schema.map_or(ResultSchema::None, known)).unwrap();
         assert!(does.contains(expected), "{tag}: {does}");
     }
 
@@ -115,7 +119,7 @@ mod tests {
         check("verbosity=verbose", Some(weather), "the description of 1 field");
         check("verbosity=verbose", Some("{}"), "no field has a description");
         for tag in ["sampling", "tasks", "x-acme", "!human", "format=xml"] {
-            assert_eq!(effect_on_tool(tag, &Schema::None), None, "{tag}");
+            assert_eq!(effect_on_tool(tag, &ResultSchema::None), None, "{tag}");
         }
     }
 }

@@ -28,7 +28,7 @@
 // What is known of the data,
 mod cost;
 
-mod output;
+mod compiled_schema;
 
 // how it is written where the operator wrote nothing,
 pub mod render;
@@ -44,7 +44,7 @@ mod shape;
 
 // what becomes of each kind of answer,
 mod view;
-mod work;
+mod editor;
 mod call;
 mod effect;
 mod listing;
@@ -56,8 +56,8 @@ mod task;
 // and one message of it.
 mod adapt;
 
-pub use adapt::Shaped;
-pub use content::{Content, Page, Thing, Tool};
+pub use adapt::ShapedMessage;
+pub use compiled_schema::{CompiledSchema, DataViolation, Subschema};
+pub use content::{EmbeddedTemplate, OperatorContent, TemplateSubject, ToolShaping};
 pub use effect::effect_on_tool;
-pub use output::{Breach, Output, Part};
-pub use shape::{Schema, Shape};
+pub use shape::{ResultSchema, ShapePlan};

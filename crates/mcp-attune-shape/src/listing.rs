@@ -3,17 +3,17 @@
 //! Rules: F13.
 
 use mcp_attune::shaping::has_view;
-use mcp_attune_wire::json::{Span, Value};
+use mcp_attune_wire::json::{ByteSpan, SpannedValue};
 
-use crate::shape::{ListingReader, hides_schemas};
-use crate::view::keeps_data;
+use crate::shape::{ListingAudience, hides_schemas};
+use crate::view::keeps_structured_content;
 
 /// The places of the schemas that a reader is not shown.
-pub(crate) fn hidden(reader: ListingReader<'_>, result: Value<'_>) -> Vec<Span> {
+pub(crate) fn hidden_schemas(reader: ListingAudience<'_>, result: SpannedValue<'_>) -> Vec<ByteSpan> {
     if !hides_schemas(reader.wanted) {
         return Vec::new();
     }
-    let tools = result.member("tools").into_iter().flat_map(Value::elements);
-    let hides = |tool: &Value<'_>| !keeps_data(reader.views, Some(has_view(*tool)));
+    let tools = result.member("tools").into_iter().flat_map(SpannedValue::elements);
+    let hides = |tool: &SpannedValue<'_>| !keeps_structured_content(reader.views, Some(has_view(*tool)));
     tools.filter(hides).flat_map(|tool| tool.cut_members(|name| name.is("outputSchema"))).collect()
 }

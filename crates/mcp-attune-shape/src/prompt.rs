@@ -5,27 +5,27 @@
 //!
 //! Rules: F11, F12.
 
-use mcp_attune_wire::json::{Quoted, Type, Value};
+use mcp_attune_wire::json::{JsonKind, JsonQuoted, SpannedValue};
 
 use super::call::is_text;
-use mcp_attune::shaping::LeftOut;
+use mcp_attune::shaping::AnswerOmissions;
 
-use crate::work::Work;
+use crate::editor::MessageEditor;
 
-pub(super) fn shape(work: &mut Work<'_>, result: Value<'_>) {
+pub(super) fn shape(work: &mut MessageEditor<'_>, result: SpannedValue<'_>) {
     let shape = work.shape;
     let Some(templates) = shape.asked.subject().and_then(|prompt| shape.content.prompts.get(prompt)) else {
         return;
     };
-    let Some(template) = templates.choose_any(&shape.wanted) else { return };
-    let Some(text) = work.rendered(template, result) else { return };
-    let text = work.live(text);
-    let messages = result.member("messages").filter(|messages| messages.kind() == Type::Array);
+    let Some(template) = templates.choose_for_prompt(&shape.wanted) else { return };
+    let Some(text) = work.render_template(template, result) else { return };
+    let text = work.translate_model_text(text);
+    let messages = result.member("messages").filter(|messages| messages.kind() == JsonKind::Array);
     let Some(messages) = messages else { return };
     let first = messages.elements().find_map(|message| texts(message).next());
     let Some(first) = first else {
         let comma = if messages.elements().next().is_some() { "," } else { "" };
-        let text = Quoted(&text);
+        let text = JsonQuoted(&text);
         work.put(
             messages.opening(),
             format!("{{\"role\":\"user\",\"content\":{{\"type\":\"text\",\"text\":{text}}}}}{comma}"),
@@ -33,34 +33,34 @@ pub(super) fn shape(work: &mut Work<'_>, result: Value<'_>) {
         return;
     };
     let Some(place) = first.member("text") else { return };
-    work.put(place.span(), Quoted(&text).to_string());
-    let goes = |block: Value<'_>| is_text(block) && block.span() != first.span();
-    let mut left = LeftOut::default();
+    work.put(place.span(), JsonQuoted(&text).to_string());
+    let goes = |block: SpannedValue<'_>| is_text(block) && block.span() != first.span();
+    let mut left = AnswerOmissions::default();
     // A message goes whole where all that it says is text; from others the texts go.
-    let whole = |message: Value<'_>| {
+    let whole = |message: SpannedValue<'_>| {
         let mut blocks = blocks(message).peekable();
         blocks.peek().is_some() && blocks.all(goes)
     };
     for message in messages.elements().filter(|message| !whole(*message)) {
-        let content = message.member("content").filter(|content| content.kind() == Type::Array);
+        let content = message.member("content").filter(|content| content.kind() == JsonKind::Array);
         let cuts = content.map(|content| content.cut_elements(goes)).unwrap_or_default();
         work.cut(cuts);
     }
     for block in messages.elements().flat_map(blocks).filter(|block| goes(*block)) {
-        left += LeftOut { blocks: 1, fields: 0, bytes: block.raw().len() };
+        left += AnswerOmissions { blocks: 1, fields: 0, bytes: block.raw().len() };
     }
     work.cut(messages.cut_elements(whole));
     work.done.left_out += left;
 }
 
 /// The blocks of a message: a list of them, or the one there is.
-fn blocks<'a>(message: Value<'a>) -> impl Iterator<Item = Value<'a>> {
+fn blocks<'a>(message: SpannedValue<'a>) -> impl Iterator<Item = SpannedValue<'a>> {
     let content = message.member("content");
-    let one = content.filter(|content| content.kind() == Type::Object);
-    let list = content.filter(|content| content.kind() == Type::Array);
-    one.into_iter().chain(list.into_iter().flat_map(Value::elements))
+    let one = content.filter(|content| content.kind() == JsonKind::Object);
+    let list = content.filter(|content| content.kind() == JsonKind::Array);
+    one.into_iter().chain(list.into_iter().flat_map(SpannedValue::elements))
 }
 
-fn texts<'a>(message: Value<'a>) -> impl Iterator<Item = Value<'a>> {
+fn texts<'a>(message: SpannedValue<'a>) -> impl Iterator<Item = SpannedValue<'a>> {
     blocks(message).filter(|block| is_text(*block))
 }

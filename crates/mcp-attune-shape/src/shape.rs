@@ -6,32 +6,32 @@ use core::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mcp_attune::features::{Format, Verbosity, Wanted};
+use mcp_attune::features::{ContentFormat, FeaturePreferences, Verbosity};
 use mcp_attune::format;
-use mcp_attune::localize::Asked;
+use mcp_attune::localize::RequestSubject;
 use mcp_attune::session::ViewSupport;
-use mcp_attune::shaping::{ListedSchema, ListedTool, ListingShapeKey, Request};
+use mcp_attune::shaping::{ListedSchema, ListedTool, ListingShapeKey, ShapeRequest};
 use mcp_attune::task::TaskTools;
 use mcp_attune_wire::protocol::method::{SERVER_DISCOVER, TOOLS_LIST};
 
-use crate::content::Content;
-use crate::cost::Budget;
-use crate::output::Output;
+use crate::compiled_schema::CompiledSchema;
+use crate::content::OperatorContent;
+use crate::cost::StepBudget;
 
 /// What is known about the schema of a tool's results.
 #[derive(Clone, Debug, Default)]
-pub enum Schema {
+pub enum ResultSchema {
     /// It could not be found out.
     #[default]
     Unknown,
     /// The caller was shown none.
     None,
     /// It is this one.
-    Known(Arc<Output>),
+    Known(Arc<CompiledSchema>),
 }
 
-impl Schema {
-    pub(crate) fn output(&self) -> Option<&Output> {
+impl ResultSchema {
+    pub(crate) fn output(&self) -> Option<&CompiledSchema> {
         match self {
             Self::Known(output) => Some(output),
             Self::Unknown | Self::None => None,
@@ -41,7 +41,7 @@ impl Schema {
     /// Whether the caller was promised nothing that this text, which is JSON, does not keep.
     ///
     /// Rules: F13.
-    pub(crate) fn allows(&self, data: &str, budget: &Budget) -> bool {
+    pub(crate) fn allows(&self, data: &str, budget: &StepBudget) -> bool {
         match self {
             Self::Unknown => false,
             Self::None => true,
@@ -51,57 +51,57 @@ impl Schema {
 }
 
 /// Compiles a listed schema once, for everybody who gets that listing. Of one that cannot be read nothing is known.
-impl From<ListedSchema> for Schema {
+impl From<ListedSchema> for ResultSchema {
     fn from(listed: ListedSchema) -> Self {
         match listed {
             ListedSchema::Unknown => Self::Unknown,
             ListedSchema::None => Self::None,
             ListedSchema::Known(schema) => {
-                let compiled = schema.compiled(|written| Output::read(written).map(Arc::new));
+                let compiled = schema.compiled(|written| CompiledSchema::read(written).map(Arc::new));
                 compiled.and_then(Option::clone).map_or(Self::Unknown, Self::Known)
             }
         }
     }
 }
 
-/// How the answer to one request is shaped. [`Shape::new`] makes one only where there may be something to do.
+/// How the answer to one request is shaped. [`ShapePlan::new`] makes one only where there may be something to do.
 #[derive(Clone)]
-pub struct Shape {
-    pub(crate) asked: Asked,
-    pub(crate) wanted: Wanted,
+pub struct ShapePlan {
+    pub(crate) asked: RequestSubject,
+    pub(crate) wanted: FeaturePreferences,
     /// Whether the request is one of the modern era, in which structured content may be a list.
     pub(crate) modern: bool,
-    pub(crate) content: Arc<Content>,
+    pub(crate) content: Arc<OperatorContent>,
     /// The arguments of the request, as written.
     pub(crate) arguments: Option<Box<str>>,
     /// The tools of the tasks that the request names.
     pub(crate) tasks: TaskTools,
-    pub(crate) schema: Schema,
+    pub(crate) schema: ResultSchema,
     /// Whether the tool has a view; None where that is not known.
     pub(crate) view: Option<bool>,
     /// Whether the caller draws views.
     pub(crate) views: ViewSupport,
-    pub(crate) values: format::Format,
+    pub(crate) values: format::ValueFormatter,
     pub(crate) now: Timestamp,
 }
 
-impl Shape {
+impl ShapePlan {
     /// The shape of an answer, where the caller's tags ask for any. `values` writes numbers and dates for the caller.
     ///
     /// Rules: F4.
     #[must_use]
     pub fn new(
-        request: Request,
-        wanted: Wanted,
-        content: Arc<Content>,
-        values: impl FnOnce() -> format::Format,
+        request: ShapeRequest,
+        wanted: FeaturePreferences,
+        content: Arc<OperatorContent>,
+        values: impl FnOnce() -> format::ValueFormatter,
         now: Timestamp,
     ) -> Option<Self> {
-        if !concerns(&request, &wanted, &content) {
+        if !may_shape(&request, &wanted, &content) {
             return None;
         }
-        let (Request { asked, arguments, modern, tasks, .. }, values) = (request, values());
-        let (schema, view, views) = (Schema::Unknown, None, ViewSupport::None);
+        let (ShapeRequest { asked, arguments, modern, tasks, .. }, values) = (request, values());
+        let (schema, view, views) = (ResultSchema::Unknown, None, ViewSupport::None);
         Some(Self { asked, wanted, modern, content, arguments, tasks, schema, view, views, values, now })
     }
 
@@ -116,12 +116,12 @@ impl Shape {
     /// The same, with what a listing says of the tool.
     #[must_use]
     pub fn with_tool(self, tool: ListedTool) -> Self {
-        Self { schema: Schema::from(tool.output), view: tool.view, ..self }
+        Self { schema: ResultSchema::from(tool.output), view: tool.view, ..self }
     }
 
     /// The same, with what is known about the schema of the tool's results.
     #[must_use]
-    pub fn with_schema(self, schema: Schema) -> Self {
+    pub fn with_schema(self, schema: ResultSchema) -> Self {
         Self { schema, ..self }
     }
 
@@ -130,14 +130,14 @@ impl Shape {
     pub fn tool(&self) -> Option<&str> {
         match self.asked.method() {
             "tools/call" => self.asked.subject(),
-            "tasks/get" | "tasks/result" => self.tasks.only(),
+            "tasks/get" | "tasks/result" => self.tasks.only_tool(),
             _ => None,
         }
     }
 
     /// What the caller's tags say.
     #[must_use]
-    pub fn wanted(&self) -> &Wanted {
+    pub fn wanted(&self) -> &FeaturePreferences {
         &self.wanted
     }
 
@@ -149,15 +149,15 @@ impl Shape {
 /// All that the form of a listing, and of what a server says of itself, depends on: neither the clock nor how the caller
 /// writes dates and numbers. What is kept of such answers is kept by this.
 #[derive(Clone, Copy)]
-pub(crate) struct ListingReader<'a> {
-    pub(crate) content: &'a Content,
-    pub(crate) wanted: &'a Wanted,
+pub(crate) struct ListingAudience<'a> {
+    pub(crate) content: &'a OperatorContent,
+    pub(crate) wanted: &'a FeaturePreferences,
     pub(crate) views: ViewSupport,
 }
 
-impl Shape {
-    pub(crate) fn listing_reader(&self) -> ListingReader<'_> {
-        ListingReader { content: &self.content, wanted: &self.wanted, views: self.views }
+impl ShapePlan {
+    pub(crate) fn listing_audience(&self) -> ListingAudience<'_> {
+        ListingAudience { content: &self.content, wanted: &self.wanted, views: self.views }
     }
 
     /// The same as a key, for requests whose answers are nothing else.
@@ -173,16 +173,18 @@ impl Shape {
 }
 
 /// Whether there may be something to do.
-fn concerns(request: &Request, wanted: &Wanted, content: &Content) -> bool {
+fn may_shape(request: &ShapeRequest, wanted: &FeaturePreferences, content: &OperatorContent) -> bool {
     let subject = request.asked.subject();
     let has_hints = |tool: &str| content.tools.get(tool).is_some_and(|tool| tool.hints.is_some());
     match request.asked.method() {
         // Advertised to everybody.
         "initialize" | "server/discover" => true,
         "tools/list" => hides_schemas(wanted),
-        "tools/call" => wanted.format().is_some() || (reasons(wanted) && subject.is_some_and(has_hints)),
+        "tools/call" => {
+            wanted.format().is_some() || (accepts_hints(wanted) && subject.is_some_and(has_hints))
+        }
         _ if request.about_tasks => {
-            wanted.format().is_some() || (reasons(wanted) && request.tasks.tools().any(has_hints))
+            wanted.format().is_some() || (accepts_hints(wanted) && request.tasks.tools().any(has_hints))
         }
         "resources/read" | "" => wanted.format().is_some(),
         "prompts/get" => {
@@ -193,19 +195,19 @@ fn concerns(request: &Request, wanted: &Wanted, content: &Content) -> bool {
 }
 
 /// Whether a listing leaves schemas out. Rules: F13.
-pub(crate) fn hides_schemas(wanted: &Wanted) -> bool {
-    matches!(wanted.format(), Some(Format::Markdown | Format::Text))
+pub(crate) fn hides_schemas(wanted: &FeaturePreferences) -> bool {
+    matches!(wanted.format(), Some(ContentFormat::Markdown | ContentFormat::Text))
 }
 
 /// Whether the caller can use hints. Rules: F10.
-pub(crate) fn reasons(wanted: &Wanted) -> bool {
+pub(crate) fn accepts_hints(wanted: &FeaturePreferences) -> bool {
     wanted.flag("sampling") == Some(true)
 }
 
 /// Shows nothing of the arguments.
-impl fmt::Debug for Shape {
+impl fmt::Debug for ShapePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shape")
+        f.debug_struct("ShapePlan")
             .field("asked", &self.asked)
             .field("wanted", &self.wanted)
             .field("modern", &self.modern)

@@ -5,7 +5,7 @@
 use mcp_attune::session::ViewSupport;
 
 /// Whether structured content stays beside the text, for the view that the caller's host draws from it.
-pub(super) fn keeps_data(support: ViewSupport, view: Option<bool>) -> bool {
+pub(super) fn keeps_structured_content(support: ViewSupport, view: Option<bool>) -> bool {
     match view {
         Some(view) => view && support != ViewSupport::None,
         // Whoever only carries a vendor's key may draw no view at all.

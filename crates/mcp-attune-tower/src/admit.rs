@@ -4,26 +4,34 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, header, request};
-use mcp_attune_wire::hop;
+use mcp_attune_wire::hop_headers;
 use mcp_attune_wire::reply::Reply;
 
-use crate::account::Account;
-use crate::body::{Body, Incomplete, collect};
-use crate::failed::Failed;
-use crate::guard::Allowed;
-use crate::held::Held;
-use crate::mount::Mount;
+use crate::body::{Body, BodyCollectError, collect};
+use crate::failed::HttpFailure;
+use crate::guard::Allowlist;
+use crate::held::BufferReservation;
+use crate::mount::LayerState;
+use crate::request_outcome::RequestOutcome;
 use crate::settings::Settings;
 
 /// Refuses a request by its head.
-pub(crate) fn admit(mount: &Mount, parts: &request::Parts, account: &mut Account) -> Result<(), Reply> {
+pub(crate) fn admit(
+    mount: &LayerState,
+    parts: &request::Parts,
+    account: &mut RequestOutcome,
+) -> Result<(), Reply> {
     if let Some(allowed) = &mount.settings.guard {
         refuse_foreign(allowed, parts)?;
     }
     refuse_unfit(mount, &parts.headers, account)?;
     let encoded = || parts.headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
     if parts.method == Method::POST && encoded() {
-        return Err(Reply::not_taken(415, "G10", &"the body is encoded; send it without Content-Encoding"));
+        return Err(Reply::not_accepted(
+            415,
+            "G10",
+            &"the body is encoded; send it without Content-Encoding",
+        ));
     }
     Ok(())
 }
@@ -31,55 +39,62 @@ pub(crate) fn admit(mount: &Mount, parts: &request::Parts, account: &mut Account
 /// Refuses a request that names a host or an origin of somewhere else.
 ///
 /// Rules: H15.
-fn refuse_foreign(allowed: &Allowed, parts: &request::Parts) -> Result<(), Reply> {
+fn refuse_foreign(allowed: &Allowlist, parts: &request::Parts) -> Result<(), Reply> {
     allowed.check_named(&parts.uri, &parts.headers).map_err(|foreign| {
         tracing::debug!(%foreign, "a request is refused");
-        Reply::not_taken(foreign.status().as_u16(), "H15", &foreign)
+        Reply::not_accepted(foreign.status().as_u16(), "H15", &foreign)
     })
 }
 
 /// Refuses headers of which not all would reach the server as they were checked.
 ///
 /// Rules: H20.
-fn refuse_unfit(mount: &Mount, headers: &HeaderMap, account: &mut Account) -> Result<(), Reply> {
+fn refuse_unfit(mount: &LayerState, headers: &HeaderMap, account: &mut RequestOutcome) -> Result<(), Reply> {
     let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let Err(unfit) = hop::check(lines, |name| mount.schemas.is_identity(name)) else { return Ok(()) };
+    let Err(unfit) = hop_headers::check(lines, |name| mount.schemas.is_identity_header(name)) else {
+        return Ok(());
+    };
     let enforced = !mount.settings.report_only;
     tracing::warn!(rule = "H20", enforced, "refused");
     if enforced {
-        return Err(Reply::not_taken(400, "H20", &unfit));
+        return Err(Reply::not_accepted(400, "H20", &unfit));
     }
     account.broken.push("H20");
     Ok(())
 }
 
 /// Reads the body of a request up to its bound.
-pub(crate) async fn read_body(settings: &Settings, body: Body) -> Result<(Bytes, Option<Held>), Reply> {
+pub(crate) async fn read_body(
+    settings: &Settings,
+    body: Body,
+) -> Result<(Bytes, Option<BufferReservation>), Reply> {
     let limit = settings.limits.body;
     let body = match body.into_whole() {
-        Ok((body, _)) if body.len() > limit => return Err(not_whole(Incomplete::TooLarge, limit)),
+        Ok((body, _)) if body.len() > limit => {
+            return Err(body_error_reply(BodyCollectError::TooLarge, limit));
+        }
         Ok(whole) => return Ok(whole),
         Err(body) => body,
     };
-    let mut held = settings.held.hold();
+    let mut held = settings.held.start_reservation();
     // Boxed, because most bodies came whole.
     let body = Box::pin(collect(body, limit, &mut held)).await;
-    body.map(|body| (body, Some(held))).map_err(|incomplete| not_whole(incomplete, limit))
+    body.map(|body| (body, Some(held))).map_err(|incomplete| body_error_reply(incomplete, limit))
 }
 
 /// What is answered where a body could not be had whole.
 #[cold]
-fn not_whole(incomplete: Incomplete, limit: usize) -> Reply {
+fn body_error_reply(incomplete: BodyCollectError, limit: usize) -> Reply {
     let error = match incomplete {
-        Incomplete::Full(full) => return Reply::failed(503, None, &full),
-        Incomplete::TooLarge => {
+        BodyCollectError::Full(full) => return Reply::failed(503, None, &full),
+        BodyCollectError::TooLarge => {
             let what = format_args!("the body is over {limit} bytes, the limit `body`; send a smaller one");
-            return Reply::not_taken(413, "G4", &what);
+            return Reply::not_accepted(413, "G4", &what);
         }
-        Incomplete::Broken(error) => error,
+        BodyCollectError::Broken(error) => error,
     };
     tracing::debug!(%error, "the caller's body broke off");
-    let failed = error.downcast_ref::<Failed>();
+    let failed = error.downcast_ref::<HttpFailure>();
     let what = failed.map_or("the body broke off; send it again", |failed| failed.what.as_str());
-    Reply::not_taken(failed.map_or(400, |failed| failed.status), "G4", &what)
+    Reply::not_accepted(failed.map_or(400, |failed| failed.status), "G4", &what)
 }

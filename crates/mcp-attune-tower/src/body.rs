@@ -11,19 +11,19 @@ use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
 
-use crate::held::{BudgetFull, Held};
+use crate::held::{BudgetFull, BufferReservation};
 
 /// Whatever a body or a service fails with.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A body of any origin. One that is all there needs no box, and one that was boxed is not boxed again.
-pub struct Body(Kind);
+pub struct Body(BodyRepr);
 
-enum Kind {
+enum BodyRepr {
     /// None when it was taken.
     Whole(Option<Bytes>),
     /// The same, with what it has of a budget.
-    Held(Option<Bytes>, Held),
+    Held(Option<Bytes>, BufferReservation),
     Any(UnsyncBoxBody<Bytes, BoxError>),
 }
 
@@ -31,7 +31,7 @@ impl Body {
     /// Whether all of it is there, so that nothing can go wrong with it.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        matches!(self.0, Kind::Whole(_) | Kind::Held(..))
+        matches!(self.0, BodyRepr::Whole(_) | BodyRepr::Held(..))
     }
 }
 
@@ -41,11 +41,11 @@ impl Body {
     /// # Errors
     ///
     /// The body, where it is not.
-    pub(crate) fn into_whole(self) -> Result<(Bytes, Option<Held>), Self> {
+    pub(crate) fn into_whole(self) -> Result<(Bytes, Option<BufferReservation>), Self> {
         match self.0 {
-            Kind::Whole(bytes) => Ok((bytes.unwrap_or_default(), None)),
-            Kind::Held(bytes, held) => Ok((bytes.unwrap_or_default(), Some(held))),
-            Kind::Any(_) => Err(self),
+            BodyRepr::Whole(bytes) => Ok((bytes.unwrap_or_default(), None)),
+            BodyRepr::Held(bytes, held) => Ok((bytes.unwrap_or_default(), Some(held))),
+            BodyRepr::Any(_) => Err(self),
         }
     }
 }
@@ -65,26 +65,26 @@ impl http_body::Body for Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut self.0 {
-            Kind::Whole(bytes) | Kind::Held(bytes, _) => {
+            BodyRepr::Whole(bytes) | BodyRepr::Held(bytes, _) => {
                 Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
             }
-            Kind::Any(body) => Pin::new(body).poll_frame(cx),
+            BodyRepr::Any(body) => Pin::new(body).poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Kind::Whole(bytes) | Kind::Held(bytes, _) => bytes.is_none(),
-            Kind::Any(body) => body.is_end_stream(),
+            BodyRepr::Whole(bytes) | BodyRepr::Held(bytes, _) => bytes.is_none(),
+            BodyRepr::Any(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Kind::Whole(bytes) | Kind::Held(bytes, _) => {
+            BodyRepr::Whole(bytes) | BodyRepr::Held(bytes, _) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, Bytes::len) as u64)
             }
-            Kind::Any(body) => body.size_hint(),
+            BodyRepr::Any(body) => body.size_hint(),
         }
     }
 }
@@ -92,12 +92,12 @@ impl http_body::Body for Body {
 /// A body that is all there.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     let bytes = bytes.into();
-    Body(Kind::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
+    Body(BodyRepr::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
 }
 
 /// A body that is all there, with what it has of a budget.
-pub(crate) fn full_held(bytes: Bytes, held: Held) -> Body {
-    if held.is_counted() && !bytes.is_empty() { Body(Kind::Held(Some(bytes), held)) } else { full(bytes) }
+pub(crate) fn full_reserved(bytes: Bytes, held: BufferReservation) -> Body {
+    if held.is_counted() && !bytes.is_empty() { Body(BodyRepr::Held(Some(bytes), held)) } else { full(bytes) }
 }
 
 /// A body with trailers behind it.
@@ -116,14 +116,14 @@ where
         return body;
     }
     match body {
-        Some(body) => Body(Kind::Any(body.map_err(Into::into).boxed_unsync())),
+        Some(body) => Body(BodyRepr::Any(body.map_err(Into::into).boxed_unsync())),
         None => full(Bytes::new()),
     }
 }
 
 /// Why a body could not be had whole.
 #[derive(Debug)]
-pub(crate) enum Incomplete {
+pub(crate) enum BodyCollectError {
     TooLarge,
     /// There is no room for it beside what is held for others.
     Full(BudgetFull),
@@ -132,32 +132,36 @@ pub(crate) enum Incomplete {
 
 /// Reads a body whole, up to a bound, and counts what is held of it. What announces itself as larger is not read at all.
 /// Trailers are dropped.
-pub(crate) async fn collect<B>(body: B, limit: usize, held: &mut Held) -> Result<Bytes, Incomplete>
+pub(crate) async fn collect<B>(
+    body: B,
+    limit: usize,
+    held: &mut BufferReservation,
+) -> Result<Bytes, BodyCollectError>
 where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<BoxError>,
 {
-    collect_all(body, limit, held).await.map(|(bytes, _)| bytes)
+    collect_with_trailers(body, limit, held).await.map(|(bytes, _)| bytes)
 }
 
 /// The same, with the trailers where there are some.
-pub(crate) async fn collect_all<B>(
+pub(crate) async fn collect_with_trailers<B>(
     body: B,
     limit: usize,
-    held: &mut Held,
-) -> Result<(Bytes, Option<HeaderMap>), Incomplete>
+    held: &mut BufferReservation,
+) -> Result<(Bytes, Option<HeaderMap>), BodyCollectError>
 where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<BoxError>,
 {
     let mut body = std::pin::pin!(body);
     if body.size_hint().lower() > limit as u64 {
-        return Err(Incomplete::TooLarge);
+        return Err(BodyCollectError::TooLarge);
     }
-    let mut whole = Pieces { first: None, more: Vec::new(), limit };
+    let mut whole = BodyCollector { first: None, more: Vec::new(), limit };
     let mut trailers = None;
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| Incomplete::Broken(error.into()))?;
+        let frame = frame.map_err(|error| BodyCollectError::Broken(error.into()))?;
         let data = match frame.into_data() {
             Ok(data) => data,
             Err(frame) => {
@@ -166,23 +170,23 @@ where
             }
         };
         if whole.len() + data.len() > limit {
-            return Err(Incomplete::TooLarge);
+            return Err(BodyCollectError::TooLarge);
         }
-        held.grow(data.len()).map_err(Incomplete::Full)?;
+        held.grow(data.len()).map_err(BodyCollectError::Full)?;
         whole.push(data);
     }
     Ok((whole.into_bytes(), trailers))
 }
 
 /// The pieces of a body, put together. A body in one piece, which most are, is not copied.
-struct Pieces {
+struct BodyCollector {
     first: Option<Bytes>,
     more: Vec<u8>,
     /// No room is made for more than this.
     limit: usize,
 }
 
-impl Pieces {
+impl BodyCollector {
     fn len(&self) -> usize {
         self.first.as_ref().map_or(0, Bytes::len).max(self.more.len())
     }
@@ -190,10 +194,10 @@ impl Pieces {
     fn push(&mut self, data: Bytes) {
         match self.first.take() {
             None if self.more.is_empty() => self.first = Some(data),
-            None => append(&mut self.more, &data, self.limit),
+            None => append_bounded(&mut self.more, &data, self.limit),
             Some(before) => {
-                append(&mut self.more, &before, self.limit);
-                append(&mut self.more, &data, self.limit);
+                append_bounded(&mut self.more, &before, self.limit);
+                append_bounded(&mut self.more, &data, self.limit);
             }
         }
     }
@@ -205,7 +209,7 @@ impl Pieces {
 
 /// Appends, with room for as much again but never for more than the bound: a buffer that doubles on its own ends with
 /// twice the room that it may use, and both halves are there while it grows.
-fn append(held: &mut Vec<u8>, data: &[u8], limit: usize) {
+fn append_bounded(held: &mut Vec<u8>, data: &[u8], limit: usize) {
     if held.capacity() - held.len() < data.len() {
         let room = held.len().min(limit.saturating_sub(held.len()));
         held.reserve_exact(room.max(data.len()));
@@ -216,11 +220,11 @@ fn append(held: &mut Vec<u8>, data: &[u8], limit: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::held::HeldBudget;
+    use crate::held::BufferBudget;
     use http_body_util::StreamBody;
 
-    fn held() -> Held {
-        HeldBudget::default().hold()
+    fn held() -> BufferReservation {
+        BufferBudget::default().start_reservation()
     }
 
     fn pieces(pieces: &'static [&'static str]) -> impl http_body::Body<Data = Bytes, Error = BoxError> {
@@ -251,7 +255,7 @@ mod tests {
     fn makes_room_for_the_bound_and_no_more() {
         let mut held = Vec::new();
         for _ in 0..999 {
-            append(&mut held, &[0; 100], 100_000);
+            append_bounded(&mut held, &[0; 100], 100_000);
             assert!(held.capacity() <= 100_000, "{}", held.capacity());
         }
         assert_eq!(held.len(), 99_900);
@@ -259,8 +263,11 @@ mod tests {
 
     #[tokio::test]
     async fn stops_at_the_bound() {
-        assert!(matches!(collect(pieces(&["ab", "cd"]), 3, &mut held()).await, Err(Incomplete::TooLarge)));
-        assert!(matches!(collect(full("abcd"), 3, &mut held()).await, Err(Incomplete::TooLarge)));
+        assert!(matches!(
+            collect(pieces(&["ab", "cd"]), 3, &mut held()).await,
+            Err(BodyCollectError::TooLarge)
+        ));
+        assert!(matches!(collect(full("abcd"), 3, &mut held()).await, Err(BodyCollectError::TooLarge)));
         assert!(collect(full("abc"), 3, &mut held()).await.is_ok());
     }
 
@@ -271,13 +278,13 @@ mod tests {
             let frames = (0..3).map(|_| Ok::<_, BoxError>(Frame::data(Bytes::from_static(LARGE))));
             StreamBody::new(tokio_stream::iter(frames))
         };
-        let budget = HeldBudget::new(200_000);
-        let mut first = budget.hold();
+        let budget = BufferBudget::new(200_000);
+        let mut first = budget.start_reservation();
         let body = collect(large(), 1 << 20, &mut first).await.unwrap();
-        let mut second = budget.hold();
-        assert!(matches!(collect(large(), 1 << 20, &mut second).await, Err(Incomplete::Full(_))));
+        let mut second = budget.start_reservation();
+        assert!(matches!(collect(large(), 1 << 20, &mut second).await, Err(BodyCollectError::Full(_))));
         drop(second);
-        let body = full_held(body, first);
+        let body = full_reserved(body, first);
         assert!(body.is_whole() && budget.used() == 120_000, "{}", budget.used());
         drop(body);
         assert_eq!(budget.used(), 0);

@@ -12,73 +12,74 @@ use http::{Method, Request, Response, header, request};
 use jiff::Timestamp;
 use mcp_attune::caller::Caller;
 use mcp_attune::exchange::{
-    Answering, Exchange, HeaderChange, Known, Need, Outgoing, Rejection, Resumption, mirrored_preference,
+    AnswerAdapter, Exchange, HeaderChange, ListingAvailability, Need, NonPostExchange, OutgoingRequest,
+    Rejection, mirrored_preference,
 };
 use mcp_attune::language::AcceptLanguage;
-use mcp_attune::session::Features;
+use mcp_attune::session::ClientFeatures;
 use mcp_attune_wire::reply::Reply;
 
-use crate::account::Account;
 use crate::admit::{admit, read_body};
-use crate::answer::carry;
-use crate::asked::Asked;
+use crate::answer::adapt_response;
+use crate::attached_message::AttachedMessage;
 use crate::body::{Body, full};
-use crate::inner::Inner;
+use crate::inner::McpHttpService;
 use crate::library;
-use crate::lines::{self, Lines};
-use crate::lister::Lister;
-use crate::mount::Mount;
-use crate::read::ReadMessage;
-use crate::schemas::Identity;
-use crate::told;
+use crate::lines::{self, HeaderMapLines};
+use crate::lister::ToolLister;
+use crate::logging;
+use crate::mount::LayerState;
+use crate::request_outcome::RequestOutcome;
+use crate::response_adapter::ResponseAdapter;
+use crate::schemas::IdentityHash;
 
 /// An answer of our own, and what its caller prefers to read it in.
-type Refused = (Reply, AcceptLanguage);
+type ReplyWithPreference = (Reply, AcceptLanguage);
 
 /// Answers a request.
-pub(crate) async fn drive<S: Inner>(
+pub(crate) async fn drive<S: McpHttpService>(
     mut inner: S,
-    mount: &Arc<Mount>,
+    mount: &Arc<LayerState>,
     request: Request<Body>,
-    account: &mut Account,
-) -> Result<Response<Body>, Refused> {
+    account: &mut RequestOutcome,
+) -> Result<Response<Body>, ReplyWithPreference> {
     let (mut parts, body) = request.into_parts();
-    let unread = |parts: &request::Parts, reply| (reply, mirrored_preference(Lines(&parts.headers)));
+    let unread = |parts: &request::Parts, reply| (reply, mirrored_preference(HeaderMapLines(&parts.headers)));
     admit(mount, &parts, account).map_err(|reply| unread(&parts, reply))?;
     let identity = mount.schemas.identity(&parts);
     if parts.method != Method::POST {
         return resume(inner, mount, identity, parts, body, account).await;
     }
     let (body, _held) = read_body(&mount.settings, body).await.map_err(|reply| unread(&parts, reply))?;
-    let (headers, now) = (Some(Lines(&parts.headers)), Timestamp::now());
-    let begun = Exchange::begin(mount.rules(), headers, &body, Features::default(), now);
-    let exchange = begun.map_err(|rejected| refused(rejected, mount, account))?;
-    let given = needs(exchange, &mut inner, mount, identity, &parts).await;
-    let exchange = given.map_err(|rejected| refused(rejected, mount, account))?;
-    tell(&exchange, mount, account);
-    let forwarded = exchange.forward().map_err(|rejected| refused(rejected, mount, account))?;
+    let (headers, now) = (Some(HeaderMapLines(&parts.headers)), Timestamp::now());
+    let begun = Exchange::begin(mount.rules(), headers, &body, ClientFeatures::default(), now);
+    let exchange = begun.map_err(|rejected| record_rejection(rejected, mount, account))?;
+    let given = supply_needs(exchange, &mut inner, mount, identity, &parts).await;
+    let exchange = given.map_err(|rejected| record_rejection(rejected, mount, account))?;
+    record_facts(&exchange, mount, account);
+    let forwarded = exchange.forward().map_err(|rejected| record_rejection(rejected, mount, account))?;
     let (outgoing, caller, answering) = forwarded;
-    let (changes, changed, attached) = parts_of(outgoing, mount, &body);
-    lines::change(&mut parts.headers, changes);
+    let (changes, changed, attached) = split_outgoing(outgoing, mount, &body);
+    lines::apply_header_changes(&mut parts.headers, changes);
     if let Some(changed) = changed.as_ref().filter(|_| parts.headers.contains_key(header::CONTENT_LENGTH)) {
         parts.headers.insert(header::CONTENT_LENGTH, changed.len().into());
     }
     if let Some(attached) = attached {
         parts.extensions.insert(attached);
     }
-    let asked = Asked::new(answering, mount, identity, account.clone());
-    ask(inner, mount, Request::from_parts(parts, full(changed.unwrap_or(body))), caller, asked).await
+    let asked = ResponseAdapter::new(answering, mount, identity, account.clone());
+    call_service(inner, mount, Request::from_parts(parts, full(changed.unwrap_or(body))), caller, asked).await
 }
 
 /// What an exchange decided, taken apart: changes of the headers, the body where it is another, and the message where the
 /// service inside wants it.
-fn parts_of(
-    outgoing: Outgoing<'_>,
-    mount: &Mount,
+fn split_outgoing(
+    outgoing: OutgoingRequest<'_>,
+    mount: &LayerState,
     body: &Bytes,
-) -> (Vec<HeaderChange>, Option<Bytes>, Option<ReadMessage>) {
+) -> (Vec<HeaderChange>, Option<Bytes>, Option<AttachedMessage>) {
     let attached = mount.settings.attach_message.then_some(outgoing.message).flatten();
-    let attached = attached.and_then(|(message, era)| ReadMessage::new(message, body, era));
+    let attached = attached.and_then(|(message, era)| AttachedMessage::new(message, body, era));
     let changed = match outgoing.body {
         Cow::Borrowed(_) => None,
         Cow::Owned(changed) => Some(Bytes::from(changed)),
@@ -87,50 +88,51 @@ fn parts_of(
 }
 
 /// Asks the service, and carries its answer.
-async fn ask<S: Inner>(
+async fn call_service<S: McpHttpService>(
     mut inner: S,
-    mount: &Mount,
+    mount: &LayerState,
     mut request: Request<Body>,
     caller: Caller,
-    asked: Asked,
-) -> Result<Response<Body>, Refused> {
-    told::features(&caller);
+    asked: ResponseAdapter,
+) -> Result<Response<Body>, ReplyWithPreference> {
+    logging::log_features(&caller);
     if mount.settings.introduce {
         request.extensions_mut().insert(caller);
     }
-    if let Some(spoken) = asked.answering.plan().spoken() {
+    if let Some(spoken) = asked.answering.plan().reported_languages() {
         request.extensions_mut().insert(spoken.clone());
     }
-    inner.ready().await.map_err(|failed| asked.failed(&failed))?;
-    let response = inner.ask(request).await.map_err(|failed| asked.failed(&failed))?;
-    carry(response, asked, &mount.settings).await
+    inner.ready().await.map_err(|failed| asked.failure_reply(&failed))?;
+    let response = inner.ask(request).await.map_err(|failed| asked.failure_reply(&failed))?;
+    adapt_response(response, asked, &mount.settings).await
 }
 
 /// Gets what only this host can get. The service is not shared: it may not be used from two threads.
-async fn needs<'a, S: Inner>(
-    mut exchange: Exchange<'a, Lines<'a>>,
+async fn supply_needs<'a, S: McpHttpService>(
+    mut exchange: Exchange<'a, HeaderMapLines<'a>>,
     inner: &mut S,
-    mount: &Mount,
-    identity: Identity,
+    mount: &LayerState,
+    identity: IdentityHash,
     parts: &request::Parts,
-) -> Result<Exchange<'a, Lines<'a>>, Box<Rejection>> {
+) -> Result<Exchange<'a, HeaderMapLines<'a>>, Box<Rejection>> {
     let schemas = &mount.schemas;
     while let Some(need) = exchange.need() {
         match need {
             Need::Tool(name, recency) => {
-                let known = match schemas.at_hand(identity, recency) {
-                    Some(listing) => Known::Listed(listing),
+                let known = match schemas.cached_listing(identity, recency) {
+                    Some(listing) => ListingAvailability::Listed(listing),
                     None => {
-                        let lister = Lister::new(inner.clone(), mount, parts, exchange.envelope());
+                        let lister =
+                            ToolLister::new(inner.clone(), mount, parts, exchange.tool_list_request());
                         // Boxed, so that every call does not carry the room for a listing, which few need.
-                        Box::pin(schemas.known(identity, &name, recency, move || lister.list())).await
+                        Box::pin(schemas.find_or_list(identity, &name, recency, move || lister.list())).await
                     }
                 };
-                exchange = exchange.tool(known)?;
+                exchange = exchange.provide_tool(known)?;
             }
             Need::Locales(language) => {
-                let locales = library::locales(&mount.settings.offer, language).await;
-                exchange.locales(locales);
+                let locales = library::load_locales(&mount.settings.offer, language).await;
+                exchange.provide_locales(locales);
             }
         }
     }
@@ -138,27 +140,35 @@ async fn needs<'a, S: Inner>(
 }
 
 /// Logs and notes what is known of a request that goes on.
-fn tell<'a>(exchange: &Exchange<'a, Lines<'a>>, mount: &Mount, account: &mut Account) {
+fn record_facts<'a>(
+    exchange: &Exchange<'a, HeaderMapLines<'a>>,
+    mount: &LayerState,
+    account: &mut RequestOutcome,
+) {
     let facts = exchange.facts();
-    told::exchange(facts, exchange.caller(), &mount.settings.offer);
-    account.note(facts, known_tool(exchange.called(), mount));
-    if let Some(filled) = exchange.filled() {
+    logging::log_exchange(facts, exchange.caller(), &mount.settings.offer);
+    account.note_facts(facts, listed_tool(exchange.called_tool(), mount));
+    if let Some(filled) = exchange.filled_arguments() {
         tracing::debug!(?filled, "the context fills arguments");
     }
 }
 
 /// The tool that is called, where a listing has named it.
-fn known_tool(called: Option<&str>, mount: &Mount) -> Option<Arc<str>> {
-    called.and_then(|tool| mount.schemas.interest().names.find(tool))
+fn listed_tool(called: Option<&str>, mount: &LayerState) -> Option<Arc<str>> {
+    called.and_then(|tool| mount.schemas.inspector().names.find(tool))
 }
 
 /// Logs a request that is refused.
 #[cold]
-fn refused(rejected: Box<Rejection>, mount: &Mount, account: &mut Account) -> Refused {
+fn record_rejection(
+    rejected: Box<Rejection>,
+    mount: &LayerState,
+    account: &mut RequestOutcome,
+) -> ReplyWithPreference {
     let Rejection { reply, preference, breach, facts, called } = *rejected;
-    account.note(&facts, known_tool(called.as_deref(), mount));
+    account.note_facts(&facts, listed_tool(called.as_deref(), mount));
     if breach {
-        told::refused(&reply, true);
+        logging::log_refusal(&reply, true);
     } else {
         tracing::debug!(code = reply.code, "a call ends here");
     }
@@ -167,31 +177,32 @@ fn refused(rejected: Box<Rejection>, mount: &Mount, account: &mut Account) -> Re
 
 /// What is no POST. Boxed as a whole, so that calls carry neither its room nor its code.
 #[cold]
-fn resume<'a, S: Inner>(
+fn resume<'a, S: McpHttpService>(
     inner: S,
-    mount: &'a Arc<Mount>,
-    identity: Identity,
+    mount: &'a Arc<LayerState>,
+    identity: IdentityHash,
     mut parts: request::Parts,
     body: Body,
-    account: &'a mut Account,
-) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Refused>> + Send + 'a>> {
+    account: &'a mut RequestOutcome,
+) -> Pin<Box<dyn Future<Output = Result<Response<Body>, ReplyWithPreference>> + Send + 'a>> {
     Box::pin(async move {
         let (streams, rules) = (parts.method == Method::GET, mount.rules());
-        let begun = Resumption::begin(&rules, Lines(&parts.headers), streams, Timestamp::now());
-        let mut resumption = begun.map_err(|reply| (reply, mirrored_preference(Lines(&parts.headers))))?;
+        let begun = NonPostExchange::begin(&rules, HeaderMapLines(&parts.headers), streams, Timestamp::now());
+        let mut resumption =
+            begun.map_err(|reply| (reply, mirrored_preference(HeaderMapLines(&parts.headers))))?;
         if let Some(language) = resumption.need() {
-            let locales = library::locales(&mount.settings.offer, language).await;
-            resumption = resumption.locales(locales);
+            let locales = library::load_locales(&mount.settings.offer, language).await;
+            resumption = resumption.with_locales(locales);
         }
         let (changes, caller, answering) = resumption.forward();
-        lines::change(&mut parts.headers, changes);
+        lines::apply_header_changes(&mut parts.headers, changes);
         note_languages(&answering, account);
-        let asked = Asked::new(answering, mount, identity, account.clone());
-        ask(inner, mount, Request::from_parts(parts, body), caller, asked).await
+        let asked = ResponseAdapter::new(answering, mount, identity, account.clone());
+        call_service(inner, mount, Request::from_parts(parts, body), caller, asked).await
     })
 }
 
-fn note_languages(answering: &Answering, account: &mut Account) {
-    account.language = answering.plan().chosen().map(|(language, _)| language.clone());
+fn note_languages(answering: &AnswerAdapter, account: &mut RequestOutcome) {
+    account.language = answering.plan().chosen_language().map(|(language, _)| language.clone());
     account.default_language = answering.plan().default_language().cloned();
 }

@@ -9,25 +9,25 @@ use crate::body::BoxError;
 ///
 /// Rules: G5.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failed {
+pub struct HttpFailure {
     /// 502, 503 or 504.
     pub status: u16,
     /// What failed, in words that a caller may read.
     pub what: String,
 }
 
-impl fmt::Display for Failed {
+impl fmt::Display for HttpFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.what)
     }
 }
 
-impl std::error::Error for Failed {}
+impl std::error::Error for HttpFailure {}
 
-impl Failed {
+impl HttpFailure {
     /// What a service failed with, if it is one of these; the words of other errors stay in the log.
     #[cold]
-    pub(crate) fn of(error: &BoxError) -> Self {
+    pub(crate) fn from_service_error(error: &BoxError) -> Self {
         tracing::warn!(%error, "the server behind failed");
         error.downcast_ref::<Self>().cloned().unwrap_or_else(|| Self {
             status: 502,

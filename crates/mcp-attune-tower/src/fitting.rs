@@ -9,21 +9,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mcp_attune::exchange::listing::parse_pages;
 use mcp_attune::shaping::Shaper;
 
-use crate::interest::Interest;
+use crate::listing_inspector::ListingInspector;
 
 /// How many bytes of a listing are kept to hold templates against that change later.
 const MAX_KEPT_BYTES: usize = 4 << 20;
 
 /// What was held against a listing.
 #[derive(Debug, Default)]
-pub(crate) struct Fitting {
+pub(crate) struct ListingFitCheck {
     held: AtomicBool,
     /// The listing, where there are templates that can change.
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<CheckedListing>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CheckedListing {
     pages: Vec<Box<[u8]>>,
     /// Whether these are all pages.
     whole: bool,
@@ -32,11 +32,11 @@ struct Kept {
     told: Vec<String>,
 }
 
-impl Fitting {
+impl ListingFitCheck {
     /// Holds bindings and templates against the first listing that comes. `whole`: these are all of its pages.
-    pub(crate) fn hold<'a>(
+    pub(crate) fn check_first_listing<'a>(
         &self,
-        interest: &Interest,
+        interest: &ListingInspector,
         pages: impl IntoIterator<Item = &'a [u8]>,
         whole: bool,
     ) {
@@ -45,22 +45,22 @@ impl Fitting {
         }
         let pages: Vec<&[u8]> = pages.into_iter().collect();
         // Before the check: what changes meanwhile is looked at again.
-        let content = interest.content.as_ref().map(|supply| supply.content());
-        let told = interest.check(&parse_pages(pages.iter().copied()), whole);
+        let content = interest.content.as_ref().map(|supply| supply.current_shaper());
+        let told = interest.check_configuration(&parse_pages(pages.iter().copied()), whole);
         let content = content.filter(|content| content.has_tools());
         if let Some(content) =
             content.filter(|_| pages.iter().map(|page| page.len()).sum::<usize>() <= MAX_KEPT_BYTES)
         {
             let pages = pages.into_iter().map(Into::into).collect();
             *self.kept.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some(Kept { pages, whole, content, told });
+                Some(CheckedListing { pages, whole, content, told });
         }
     }
 
     /// Holds templates that have changed since against the same listing, and tells what is new.
-    pub(crate) fn hold_again(&self, interest: &Interest) {
+    pub(crate) fn recheck_kept_listing(&self, interest: &ListingInspector) {
         let Some(supply) = &interest.content else { return };
-        let content = supply.content();
+        let content = supply.current_shaper();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(kept) = kept.as_mut().filter(|kept| !Arc::ptr_eq(&kept.content, &content)) else { return };
         let pages = parse_pages(kept.pages.iter().map(AsRef::as_ref));

@@ -12,30 +12,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// What is not counted of each body.
-const FREE: usize = 16 * 1024;
+const UNCOUNTED_BYTES: usize = 16 * 1024;
 
 /// How many bytes may be held back at a time. A clone is the same budget.
 ///
 /// ```
-/// use mcp_attune_tower::HeldBudget;
+/// use mcp_attune_tower::BufferBudget;
 ///
-/// let budget = HeldBudget::new(1 << 30);
+/// let budget = BufferBudget::new(1 << 30);
 /// assert_eq!(budget.used(), 0);
 /// ```
 #[derive(Clone, Debug)]
-pub struct HeldBudget(Arc<Shared>);
+pub struct BufferBudget(Arc<BudgetCounters>);
 
 #[derive(Debug)]
-struct Shared {
+struct BudgetCounters {
     limit: AtomicUsize,
     used: AtomicUsize,
 }
 
-impl HeldBudget {
+impl BufferBudget {
     /// A budget of so many bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self(Arc::new(Shared { limit: AtomicUsize::new(limit), used: AtomicUsize::new(0) }))
+        Self(Arc::new(BudgetCounters { limit: AtomicUsize::new(limit), used: AtomicUsize::new(0) }))
     }
 
     /// Changes the limit. What is held already stays.
@@ -49,12 +49,12 @@ impl HeldBudget {
         self.0.used.load(Relaxed)
     }
 
-    pub(crate) fn hold(&self) -> Held {
-        Held { budget: self.clone(), bytes: 0, counted: 0 }
+    pub(crate) fn start_reservation(&self) -> BufferReservation {
+        BufferReservation { budget: self.clone(), bytes: 0, counted: 0 }
     }
 }
 
-impl Default for HeldBudget {
+impl Default for BufferBudget {
     /// No bound.
     fn default() -> Self {
         Self::new(usize::MAX)
@@ -63,8 +63,8 @@ impl Default for HeldBudget {
 
 /// What one body has of the budget, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Held {
-    budget: HeldBudget,
+pub(crate) struct BufferReservation {
+    budget: BufferBudget,
     bytes: usize,
     counted: usize,
 }
@@ -81,17 +81,17 @@ impl fmt::Display for BudgetFull {
 
 impl std::error::Error for BudgetFull {}
 
-impl Held {
+impl BufferReservation {
     /// Holds so many bytes more.
     pub(crate) fn grow(&mut self, more: usize) -> Result<(), BudgetFull> {
-        self.set(self.bytes.saturating_add(more))
+        self.resize(self.bytes.saturating_add(more))
     }
 
     /// Holds so many bytes.
-    pub(crate) fn set(&mut self, bytes: usize) -> Result<(), BudgetFull> {
-        let wanted = if bytes <= FREE { 0 } else { bytes };
+    pub(crate) fn resize(&mut self, bytes: usize) -> Result<(), BudgetFull> {
+        let wanted = if bytes <= UNCOUNTED_BYTES { 0 } else { bytes };
         if wanted > self.counted {
-            let Shared { limit, used } = &*self.budget.0;
+            let BudgetCounters { limit, used } = &*self.budget.0;
             let (more, limit) = (wanted - self.counted, limit.load(Relaxed));
             let fits = |used: usize| used.checked_add(more).filter(|used| *used <= limit);
             used.fetch_update(Relaxed, Relaxed, fits).map_err(|_| BudgetFull)?;
@@ -109,7 +109,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for BufferReservation {
     fn drop(&mut self) {
         if self.counted > 0 {
             self.budget.0.used.fetch_sub(self.counted, Relaxed);
@@ -123,31 +123,31 @@ mod tests {
 
     #[test]
     fn all_that_is_held_has_one_bound() {
-        let budget = HeldBudget::new(100 * FREE);
-        let (mut one, mut two) = (budget.hold(), budget.hold());
-        one.grow(FREE).unwrap();
+        let budget = BufferBudget::new(100 * UNCOUNTED_BYTES);
+        let (mut one, mut two) = (budget.start_reservation(), budget.start_reservation());
+        one.grow(UNCOUNTED_BYTES).unwrap();
         assert_eq!((budget.used(), one.is_counted()), (0, false));
-        one.grow(60 * FREE).unwrap();
-        assert_eq!(budget.used(), 61 * FREE);
-        assert_eq!(two.grow(40 * FREE), Err(BudgetFull));
-        assert_eq!(budget.used(), 61 * FREE);
-        two.grow(39 * FREE).unwrap();
+        one.grow(60 * UNCOUNTED_BYTES).unwrap();
+        assert_eq!(budget.used(), 61 * UNCOUNTED_BYTES);
+        assert_eq!(two.grow(40 * UNCOUNTED_BYTES), Err(BudgetFull));
+        assert_eq!(budget.used(), 61 * UNCOUNTED_BYTES);
+        two.grow(39 * UNCOUNTED_BYTES).unwrap();
         assert_eq!(two.grow(1), Err(BudgetFull));
-        one.set(2 * FREE).unwrap();
-        two.grow(FREE).unwrap();
-        assert_eq!(budget.used(), 42 * FREE);
+        one.resize(2 * UNCOUNTED_BYTES).unwrap();
+        two.grow(UNCOUNTED_BYTES).unwrap();
+        assert_eq!(budget.used(), 42 * UNCOUNTED_BYTES);
         drop((one, two));
         assert_eq!(budget.used(), 0);
     }
 
     #[test]
     fn a_limit_that_changes_holds_for_what_comes() {
-        let budget = HeldBudget::new(100 * FREE);
-        let mut held = budget.hold();
-        held.grow(90 * FREE).unwrap();
-        budget.set_limit(10 * FREE);
+        let budget = BufferBudget::new(100 * UNCOUNTED_BYTES);
+        let mut held = budget.start_reservation();
+        held.grow(90 * UNCOUNTED_BYTES).unwrap();
+        budget.set_limit(10 * UNCOUNTED_BYTES);
         assert_eq!(held.grow(1), Err(BudgetFull));
-        held.set(5 * FREE).unwrap();
-        held.grow(FREE).unwrap();
+        held.resize(5 * UNCOUNTED_BYTES).unwrap();
+        held.grow(UNCOUNTED_BYTES).unwrap();
     }
 }

@@ -26,22 +26,22 @@ use mcp_attune::exchange::mirrored_preference;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::account::Account;
 use crate::admit::read_body;
-use crate::body::{Body, BoxError, boxed, full, full_held};
+use crate::body::{Body, BoxError, boxed, full, full_reserved};
 use crate::drive::drive;
-use crate::inner::Inner;
-use crate::interest::Interest;
-use crate::lines::Lines;
-use crate::mount::Mount;
-use crate::schemas::Schemas;
+use crate::inner::McpHttpService;
+use crate::lines::HeaderMapLines;
+use crate::listing_inspector::ListingInspector;
+use crate::mount::LayerState;
+use crate::own_reply::{self, render_reply};
+use crate::request_outcome::RequestOutcome;
+use crate::schemas::ToolSchemaCache;
 use crate::settings::Settings;
-use crate::words::{self, answer};
 
 /// Puts the rules of Attune around a service that speaks MCP over HTTP.
 #[derive(Clone, Debug)]
 pub struct AttuneLayer {
-    mount: Arc<Mount>,
+    mount: Arc<LayerState>,
 }
 
 impl Default for AttuneLayer {
@@ -57,19 +57,19 @@ impl AttuneLayer {
         let settings = settings.with_formatters();
         let offer = &settings.offer;
         let (bindings, content) = (offer.bindings.clone(), offer.content.clone());
-        let interest = Interest { bindings, content, names: Arc::default() };
-        let schemas = Arc::new(Schemas::new(settings.schemas.clone(), interest));
-        Self { mount: Arc::new(Mount::new(settings, schemas)) }
+        let interest = ListingInspector { bindings, content, names: Arc::default() };
+        let schemas = Arc::new(ToolSchemaCache::new(settings.schemas.clone(), interest));
+        Self { mount: Arc::new(LayerState::new(settings, schemas)) }
     }
 
     /// Holds bindings and templates against all pages of what the server lists, and logs what does not fit. Whoever does not
     /// ask the server by themselves need not call this: the first listing that passes by serves as well.
     ///
     /// Rules: C9, F6.
-    pub fn hold(&self, pages: &[Bytes]) {
-        self.mount.schemas.hold(pages.iter().map(AsRef::as_ref), true);
+    pub fn check_listing(&self, pages: &[Bytes]) {
+        self.mount.schemas.check_listing_pages(pages.iter().map(AsRef::as_ref), true);
         for page in pages {
-            self.mount.schemas.interest().learn_names(page);
+            self.mount.schemas.inspector().learn_names(page);
         }
     }
 
@@ -77,22 +77,23 @@ impl AttuneLayer {
     /// templates calls this after looking at their files; where nothing changed it does nothing.
     ///
     /// Rules: F6.
-    pub fn hold_again(&self) {
-        self.mount.schemas.hold_again();
+    pub fn recheck_templates(&self) {
+        self.mount.schemas.recheck_changed_templates();
     }
 
     /// Learns what the server says of itself in answer to `initialize` or `server/discover`: where it negotiates content, its
     /// answers are not shaped. Whoever does not ask need not call this either.
     ///
     /// Rules: F14.
-    pub fn greeted(&self, answer: &[u8]) {
-        self.mount.greeted_with(answer);
+    pub fn learn_introduction(&self, answer: &[u8]) {
+        self.mount.learn_from_introduction(answer);
     }
 
-    /// Whether there is anything that [`hold`](Self::hold) and [`greeted`](Self::greeted) are of use for.
+    /// Whether bindings or templates must be checked against what the server lists ([`check_listing`](Self::check_listing)) and says of
+    /// itself ([`learn_introduction`](Self::learn_introduction)).
     #[must_use]
-    pub fn asks(&self) -> bool {
-        self.mount.schemas.interest().checks() || self.mount.settings.offer.content.is_some()
+    pub fn needs_probe(&self) -> bool {
+        self.mount.schemas.inspector().needs_fit_check() || self.mount.settings.offer.content.is_some()
     }
 }
 
@@ -103,44 +104,50 @@ impl AttuneLayer {
     /// # Errors
     ///
     /// The answer, where the body is too large, breaks off, or finds no room; and what became of the request.
-    pub async fn read(&self, request: Request<Body>) -> Result<Request<Body>, (Response<Body>, Account)> {
+    pub async fn read_request_body(
+        &self,
+        request: Request<Body>,
+    ) -> Result<Request<Body>, (Response<Body>, RequestOutcome)> {
         let settings = &self.mount.settings;
         let (parts, body) = request.into_parts();
         match read_body(settings, body).await {
-            Ok((body, Some(held))) => Ok(Request::from_parts(parts, full_held(body, held))),
+            Ok((body, Some(held))) => Ok(Request::from_parts(parts, full_reserved(body, held))),
             Ok((body, None)) => Ok(Request::from_parts(parts, full(body))),
             Err(reply) => {
-                let response = words::reword(answer(&reply), &mirrored_preference(Lines(&parts.headers)));
-                Err((response, Account::of(&reply)))
+                let response = own_reply::reword(
+                    render_reply(&reply),
+                    &mirrored_preference(HeaderMapLines(&parts.headers)),
+                );
+                Err((response, RequestOutcome::of_reply(&reply)))
             }
         }
     }
 
     /// A hash of what tells the caller of a request apart; None where nothing does. It means nothing outside this process.
     #[must_use]
-    pub fn identity(&self, headers: &HeaderMap, uri: &http::Uri) -> Option<u64> {
-        self.mount.schemas.identity_of(headers, uri)
+    pub fn caller_hash(&self, headers: &HeaderMap, uri: &http::Uri) -> Option<u64> {
+        self.mount.schemas.identity_number(headers, uri)
     }
 }
 
 impl<S> Layer<S> for AttuneLayer {
-    type Service = Attune<S>;
+    type Service = AttuneService<S>;
 
-    fn layer(&self, inner: S) -> Attune<S> {
-        Attune { inner, mount: self.mount.clone() }
+    fn layer(&self, inner: S) -> AttuneService<S> {
+        AttuneService { inner, mount: self.mount.clone() }
     }
 }
 
 /// A service with the rules of Attune around it. It never fails: what goes wrong is an answer.
 #[derive(Clone, Debug)]
-pub struct Attune<S> {
+pub struct AttuneService<S> {
     inner: S,
-    mount: Arc<Mount>,
+    mount: Arc<LayerState>,
 }
 
-impl<S, B> Service<Request<B>> for Attune<S>
+impl<S, B> Service<Request<B>> for AttuneService<S>
 where
-    S: Inner,
+    S: McpHttpService,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
 {
     type Response = Response<Body>;
@@ -162,26 +169,26 @@ where
     }
 }
 
-impl<S: Inner> Attune<S> {
+impl<S: McpHttpService> AttuneService<S> {
     /// Answers a request: what the service does, without a box, and with the account beside the answer instead of in its
     /// extensions.
     pub fn answer<B>(
         self,
         request: Request<B>,
-    ) -> impl Future<Output = (Response<Body>, Account)> + Send + use<S, B>
+    ) -> impl Future<Output = (Response<Body>, RequestOutcome)> + Send + use<S, B>
     where
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
     {
         let Self { inner, mount } = self;
         let request = request.map(boxed);
         async move {
-            let mut account = Account::default();
+            let mut account = RequestOutcome::default();
             let mut response = match drive(inner, &mount, request, &mut account).await {
                 Ok(response) => response,
-                Err((reply, wish)) => words::reword(answer(&reply), &wish),
+                Err((reply, wish)) => own_reply::reword(render_reply(&reply), &wish),
             };
             if let Some(inner) = response.extensions_mut().remove() {
-                account.add(inner);
+                account.merge_inner(inner);
             }
             (response, account)
         }

@@ -40,7 +40,7 @@
 //! use mcp_attune_tower::{AttuneLayer, Settings};
 //! use tower::{Layer, ServiceExt};
 //!
-//! let rmcp = mcp_attune_demo::service(mcp_attune_demo::Options::default()); // a StreamableHttpService
+//! let rmcp = mcp_attune_demo::service(mcp_attune_demo::DemoOptions::default()); // a StreamableHttpService
 //! let mut settings = Settings::default();
 //! settings.offer.languages = Some(Languages::new("en", []).unwrap());
 //! let service = AttuneLayer::new(settings).layer(rmcp);
@@ -60,18 +60,18 @@
 //! use std::sync::Arc;
 //!
 //! use mcp_attune::language::Tag;
-//! use mcp_attune_files::{Folder, Pattern, Places, Shelves, Watcher};
+//! use mcp_attune_files::{LocaleFolder, LocaleFilePattern, ServerTemplatePaths, ServerTemplateFiles, FileWatcher};
 //! use mcp_attune_tower::{AttuneLayer, Settings};
 //!
-//! let folder = Arc::new(Folder::new(Pattern::new("locales/${locale}.json")?, Tag::parse("en")?));
-//! let shelves = Arc::new(Shelves::new(Places::default()));
+//! let folder = Arc::new(LocaleFolder::new(LocaleFilePattern::new("locales/${locale}.json")?, Tag::parse("en")?));
+//! let shelves = Arc::new(ServerTemplateFiles::new(ServerTemplatePaths::default()));
 //! let mut settings = Settings::default();
 //! settings.offer.library = Some(folder.clone());
 //! settings.offer.content = Some(shelves.clone());
 //! let layer = AttuneLayer::new(settings);
 //! // Until it is dropped.
 //! let held = layer.clone();
-//! let _following = Watcher::new().follow(folder).follow(shelves).then(move || held.hold_again()).spawn()?;
+//! let _following = FileWatcher::new().follow(folder).follow(shelves).on_refresh(move || held.recheck_templates()).spawn()?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![cfg_attr(
@@ -86,8 +86,8 @@
 )]
 
 // A module uses only modules above it. First what is told,
-mod account;
-pub mod told;
+mod request_outcome;
+pub mod logging;
 
 // bodies, and what becomes of them,
 mod held;
@@ -95,18 +95,18 @@ mod body;
 mod failed;
 mod long_work;
 mod media;
-mod read;
+mod attached_message;
 mod inner;
 pub mod sse;
 
 // headers, and who may come in,
 mod lines;
 pub mod guard;
-mod words;
+mod own_reply;
 
 // what is known of the tools of a server,
 mod tool_names;
-mod interest;
+mod listing_inspector;
 mod fitting;
 mod schemas;
 
@@ -120,23 +120,23 @@ mod library;
 // and the drivers of an exchange: over HTTP, and between pipes.
 mod lister;
 mod admit;
-mod asked;
+mod response_adapter;
 mod stream;
 mod answer;
 mod drive;
 mod layer;
 pub mod relay;
 
-pub use account::Account;
+pub use attached_message::AttachedMessage;
 pub use body::{Body, BoxError, boxed, full};
-pub use failed::Failed;
-pub use held::HeldBudget;
-pub use inner::Inner;
-pub use layer::{Attune, AttuneLayer};
-pub use mcp_attune::exchange::{Keys, NoRandomness, Seal};
-pub use media::{Media, media};
-pub use read::ReadMessage;
-pub use schemas::SchemaSettings;
+pub use failed::HttpFailure;
+pub use held::BufferBudget;
+pub use inner::McpHttpService;
+pub use layer::{AttuneLayer, AttuneService};
+pub use mcp_attune::exchange::{IdSeal, NoRandomness, SealKeys};
+pub use media::{BodyMediaType, media};
+pub use own_reply::{render_reply, render_reply_for};
+pub use request_outcome::RequestOutcome;
+pub use schemas::SchemaCacheSettings;
 pub use seal::{random_keys, seal};
-pub use settings::{Limits, Settings};
-pub use words::{answer, answer_to};
+pub use settings::{BodySizeLimits, Settings};

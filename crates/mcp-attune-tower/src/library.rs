@@ -4,18 +4,18 @@
 
 use std::sync::Arc;
 
-use mcp_attune::catalog::Locale;
+use mcp_attune::catalog::CompiledLocale;
 use mcp_attune::language::Tag;
 use mcp_attune::plan::Offer;
 use tokio::task::spawn_blocking;
 
 /// The locale files of a language.
 #[cold]
-pub(crate) fn locales<'a>(
+pub(crate) fn load_locales<'a>(
     offer: &'a Offer,
     chosen: &'a Tag,
-) -> impl Future<Output = Vec<Arc<Locale>>> + Send + use<'a> {
-    let at_hand = offer.library.as_ref().and_then(|library| library.at_hand(chosen));
+) -> impl Future<Output = Vec<Arc<CompiledLocale>>> + Send + use<'a> {
+    let at_hand = offer.library.as_ref().and_then(|library| library.cached(chosen));
     async move {
         match (at_hand, &offer.library) {
             (Some(locales), _) => locales,

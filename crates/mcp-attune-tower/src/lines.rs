@@ -7,9 +7,9 @@ use mcp_attune_wire::reply::{is_stale_after_edit, trailer_after_edit};
 
 /// The lines of a message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lines<'h>(pub(crate) &'h HeaderMap);
+pub(crate) struct HeaderMapLines<'h>(pub(crate) &'h HeaderMap);
 
-impl<'h> HeaderLines<'h> for Lines<'h> {
+impl<'h> HeaderLines<'h> for HeaderMapLines<'h> {
     fn all(self) -> impl Iterator<Item = (&'h str, &'h [u8])> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
     }
@@ -20,27 +20,27 @@ impl<'h> HeaderLines<'h> for Lines<'h> {
 }
 
 /// Makes changes, in their order. What no header can hold is left out.
-pub(crate) fn change(headers: &mut HeaderMap, changes: Vec<HeaderChange>) {
+pub(crate) fn apply_header_changes(headers: &mut HeaderMap, changes: Vec<HeaderChange>) {
     for change in changes {
         match change {
             HeaderChange::Remove(name) => drop(headers.remove(&*name)),
             HeaderChange::RemoveParams => remove_params(headers),
             HeaderChange::Set(name, value) => {
-                if let Some((name, value)) = line(&name, &value) {
+                if let Some((name, value)) = parse_header(&name, &value) {
                     headers.insert(name, value);
                 }
             }
             HeaderChange::Append(name, value) => {
-                if let Some((name, value)) = line(&name, &value) {
+                if let Some((name, value)) = parse_header(&name, &value) {
                     headers.append(name, value);
                 }
             }
-            HeaderChange::ForgetOldBytes => forget_old_bytes(headers),
+            HeaderChange::ForgetOldBytes => remove_stale_headers(headers),
         }
     }
 }
 
-fn line(name: &str, value: &[u8]) -> Option<(HeaderName, HeaderValue)> {
+fn parse_header(name: &str, value: &[u8]) -> Option<(HeaderName, HeaderValue)> {
     Some((name.parse().ok()?, HeaderValue::from_bytes(value).ok()?))
 }
 
@@ -57,7 +57,7 @@ fn remove_params(headers: &mut HeaderMap) {
 /// Takes out what described the bytes that came: digests and validators, and their announcements.
 ///
 /// Rules: L17.
-pub(crate) fn forget_old_bytes(headers: &mut HeaderMap) {
+pub(crate) fn remove_stale_headers(headers: &mut HeaderMap) {
     let is_stale = |name: &&HeaderName| is_stale_after_edit(name.as_str());
     let stale: Vec<HeaderName> = headers.keys().filter(is_stale).cloned().collect();
     for name in stale {

@@ -18,8 +18,8 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-static LONG_WORK: LazyLock<LongWork> =
-    LazyLock::new(|| LongWork::new(available_parallelism().map_or(1, usize::from)));
+static LONG_WORK: LazyLock<LongWorkPool> =
+    LazyLock::new(|| LongWorkPool::new(available_parallelism().map_or(1, usize::from)));
 
 /// Does long work for a caller, who waits for it.
 #[cold]
@@ -31,11 +31,11 @@ pub(crate) fn run<T: Send + 'static>(
 
 /// Runs long work, a bounded number of pieces at a time.
 #[derive(Clone, Debug)]
-struct LongWork {
+struct LongWorkPool {
     permits: Arc<Semaphore>,
 }
 
-impl LongWork {
+impl LongWorkPool {
     fn new(at_a_time: usize) -> Self {
         Self { permits: Arc::new(Semaphore::new(at_a_time)) }
     }
@@ -49,7 +49,7 @@ impl LongWork {
             let permit = permits.acquire_owned().await;
             let Ok(runtime) = Handle::try_current() else { return work() };
             // The permit goes with the work, which may outlive whoever waits for it.
-            let running = Running(runtime.spawn_blocking(move || {
+            let running = AbortOnDropTask(runtime.spawn_blocking(move || {
                 let done = work();
                 drop(permit);
                 done
@@ -60,9 +60,9 @@ impl LongWork {
 }
 
 /// Work that was handed to a thread. If nobody waits any more before a thread takes it up, it is not done.
-struct Running<T>(JoinHandle<T>);
+struct AbortOnDropTask<T>(JoinHandle<T>);
 
-impl<T> Future for Running<T> {
+impl<T> Future for AbortOnDropTask<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
@@ -77,7 +77,7 @@ impl<T> Future for Running<T> {
     }
 }
 
-impl<T> Drop for Running<T> {
+impl<T> Drop for AbortOnDropTask<T> {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -93,7 +93,7 @@ mod tests {
     #[tokio::test]
     async fn a_thread_serves_others_while_long_work_runs() {
         let (go_on, wait) = mpsc::channel();
-        let work = tokio::spawn(LongWork::new(1).run(move || wait.recv().unwrap()));
+        let work = tokio::spawn(LongWorkPool::new(1).run(move || wait.recv().unwrap()));
         // There is one thread for all tasks: if the work held it, nothing would be sent, and the work never end.
         tokio::task::yield_now().await;
         go_on.send(7).unwrap();
@@ -102,7 +102,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_waits_is_not_done_when_its_caller_is_gone() {
-        let (long, done) = (LongWork::new(1), Arc::new(AtomicUsize::new(0)));
+        let (long, done) = (LongWorkPool::new(1), Arc::new(AtomicUsize::new(0)));
         let ((begun, begins), (go_on, wait)) = (mpsc::channel(), mpsc::channel::<()>());
         let first = tokio::spawn(long.run(move || {
             begun.send(()).unwrap();
@@ -128,7 +128,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_outlives_its_caller_keeps_its_permit() {
-        let long = LongWork::new(1);
+        let long = LongWorkPool::new(1);
         let ((begun, begins), (go_on, wait)) = (mpsc::channel(), mpsc::channel::<()>());
         let work = tokio::spawn(long.run(move || {
             begun.send(()).unwrap();

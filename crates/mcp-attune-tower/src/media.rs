@@ -2,21 +2,21 @@
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 
-pub use mcp_attune::exchange::Media;
+pub use mcp_attune::exchange::BodyMediaType;
 
 /// What `Content-Type` says, as far as the rules care.
 ///
 /// ```
-/// use mcp_attune_tower::{Media, media};
+/// use mcp_attune_tower::{BodyMediaType, media};
 ///
 /// let (head, ()) = http::Response::builder()
 ///     .header("Content-Type", "Text/Event-Stream; charset=utf-8")
 ///     .body(())?
 ///     .into_parts();
-/// assert_eq!(media(&head.headers), Media::Events);
+/// assert_eq!(media(&head.headers), BodyMediaType::Events);
 /// # Ok::<(), http::Error>(())
 /// ```
 #[must_use]
-pub fn media(headers: &HeaderMap) -> Media {
-    Media::of(headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes))
+pub fn media(headers: &HeaderMap) -> BodyMediaType {
+    BodyMediaType::of(headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes))
 }

@@ -2,7 +2,7 @@
 //!
 //! 1. What is kept is found by everything that it depends on: the plan's own key, and the answer's bytes without its id.
 //!    Whoever gets it would have got the same bytes without it.
-//! 2. All of it together has a bound in bytes; what is rarely used goes first.
+//! 2. All of it together has a bound in bytes; what was not used for longest goes first.
 //! 3. With a listing of tools is kept what was learned from it, so that it is not read again for that either.
 //!
 //! Rules: G3, G4, H10.
@@ -13,11 +13,11 @@ use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
-use mcp_attune::exchange::listing::Listing;
-use mcp_attune::exchange::{Answering, KeptListing, ListingKey, Reworked, WithoutId};
+use mcp_attune::exchange::listing::ToolIndex;
+use mcp_attune::exchange::{AnswerAdapter, AnswerWithoutId, ListingKey, MemoizedListing, MessageRewrite};
 
 /// How many bytes are kept for one mount.
-const MAX_BYTES: usize = 16 << 20;
+const MAX_MEMO_BYTES: usize = 16 << 20;
 /// How many bytes one answer may take of them.
 const MAX_ANSWER_BYTES: usize = 4 << 20;
 /// How many bytes the key of an answer takes at most, about, and what is around it.
@@ -25,24 +25,24 @@ const KEY_BYTES: usize = 1024;
 
 /// What a mount learned from an answer.
 #[derive(Clone, Debug)]
-pub(crate) enum Lesson {
+pub(crate) enum ServerKnowledge {
     /// Nothing that is kept.
     Nothing,
     /// The tools of a caller, and whether everybody gets the same.
-    Tools(Arc<Listing>, bool),
+    Tools(Arc<ToolIndex>, bool),
     /// Whether the server negotiates content itself.
     Negotiates(bool),
 }
 
 #[derive(Debug)]
-struct Kept {
-    listing: KeptListing,
-    lesson: Lesson,
+struct ListingMemoValue {
+    listing: MemoizedListing,
+    lesson: ServerKnowledge,
 }
 
 /// By what an answer is kept: the hash stands for its bytes, which are compared afterwards.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Key {
+struct ListingMemoKey {
     listing: ListingKey,
     bytes: u64,
 }
@@ -50,47 +50,47 @@ struct Key {
 /// The listings of one mount that were adapted before.
 #[derive(Default)]
 pub(crate) struct ListingMemo {
-    answers: Mutex<Answers>,
+    answers: Mutex<ListingMemoTable>,
     /// Hashes the bytes of answers. Its seed is this process's own.
     hasher: RandomState,
 }
 
 /// An answer that may be kept, or may have been.
-pub(crate) struct Lookup<'m> {
-    key: Key,
-    answer: WithoutId<'m>,
+pub(crate) struct ListingMemoLookup<'m> {
+    key: ListingMemoKey,
+    answer: AnswerWithoutId<'m>,
 }
 
 #[derive(Default)]
-struct Answers {
-    kept: HashMap<Key, Entry, RandomState>,
+struct ListingMemoTable {
+    kept: HashMap<ListingMemoKey, ListingMemoEntry, RandomState>,
     bytes: usize,
     /// Counts the uses of all, to tell which was used last.
     uses: u64,
 }
 
-struct Entry {
-    kept: Arc<Kept>,
+struct ListingMemoEntry {
+    kept: Arc<ListingMemoValue>,
     bytes: usize,
     used: u64,
 }
 
-impl Answers {
-    fn get(&mut self, key: &Key) -> Option<Arc<Kept>> {
+impl ListingMemoTable {
+    fn get(&mut self, key: &ListingMemoKey) -> Option<Arc<ListingMemoValue>> {
         self.uses += 1;
         let entry = self.kept.get_mut(key)?;
         entry.used = self.uses;
         Some(Arc::clone(&entry.kept))
     }
 
-    fn insert(&mut self, key: Key, kept: Kept) {
+    fn insert(&mut self, key: ListingMemoKey, kept: ListingMemoValue) {
         self.uses += 1;
         let (bytes, used) = (kept.listing.weight() + KEY_BYTES, self.uses);
         self.bytes += bytes;
-        if let Some(old) = self.kept.insert(key, Entry { kept: Arc::new(kept), bytes, used }) {
+        if let Some(old) = self.kept.insert(key, ListingMemoEntry { kept: Arc::new(kept), bytes, used }) {
             self.bytes -= old.bytes;
         }
-        while self.bytes > MAX_BYTES && self.evict() {}
+        while self.bytes > MAX_MEMO_BYTES && self.evict() {}
     }
 
     /// Drops what was not used for the longest time. There are few, because each is a whole listing.
@@ -104,36 +104,45 @@ impl Answers {
 
 impl ListingMemo {
     /// What an answer would be kept by; `None` where it is none that is kept.
-    pub(crate) fn lookup<'m>(&self, answering: &Answering, answer: &'m [u8]) -> Option<Lookup<'m>> {
+    pub(crate) fn lookup<'m>(
+        &self,
+        answering: &AnswerAdapter,
+        answer: &'m [u8],
+    ) -> Option<ListingMemoLookup<'m>> {
         if answer.len() > MAX_ANSWER_BYTES {
             return None;
         }
         let listing = answering.listing_key()?;
-        let answer = WithoutId::find(answer)?;
+        let answer = AnswerWithoutId::find(answer)?;
         let bytes = self.hasher.hash_one(answer);
-        Some(Lookup { key: Key { listing, bytes }, answer })
+        Some(ListingMemoLookup { key: ListingMemoKey { listing, bytes }, answer })
     }
 
     /// What became of the same answer before, and what was learned from it.
-    pub(crate) fn find(&self, lookup: &Lookup<'_>) -> Option<(Reworked, Lesson)> {
+    pub(crate) fn find(&self, lookup: &ListingMemoLookup<'_>) -> Option<(MessageRewrite, ServerKnowledge)> {
         let kept = self.answers().get(&lookup.key)?;
         Some((kept.listing.apply(&lookup.answer)?, kept.lesson.clone()))
     }
 
-    fn answers(&self) -> MutexGuard<'_, Answers> {
+    fn answers(&self) -> MutexGuard<'_, ListingMemoTable> {
         // Nothing that holds the lock can panic halfway through a change.
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps what became of an answer.
-    pub(crate) fn keep(&self, lookup: Lookup<'_>, listing: KeptListing, lesson: Lesson) {
-        self.answers().insert(lookup.key, Kept { listing, lesson });
+    pub(crate) fn keep(
+        &self,
+        lookup: ListingMemoLookup<'_>,
+        listing: MemoizedListing,
+        lesson: ServerKnowledge,
+    ) {
+        self.answers().insert(lookup.key, ListingMemoValue { listing, lesson });
     }
 }
 
-impl<'m> Lookup<'m> {
+impl<'m> ListingMemoLookup<'m> {
     /// The answer that is looked for.
-    pub(crate) fn answer(&self) -> &WithoutId<'m> {
+    pub(crate) fn answer(&self) -> &AnswerWithoutId<'m> {
         &self.answer
     }
 }

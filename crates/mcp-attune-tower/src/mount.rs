@@ -5,33 +5,33 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcp_attune::exchange::{Learned, Rules, negotiates_content};
+use mcp_attune::exchange::{ExchangeSettings, LearnedFact, negotiates_content};
 use mcp_attune::shaping::Shaper;
 
-use crate::memo::{Lesson, ListingMemo};
-use crate::schemas::{Identity, Schemas};
+use crate::memo::{ListingMemo, ServerKnowledge};
+use crate::schemas::{IdentityHash, ToolSchemaCache};
 use crate::settings::Settings;
 
 /// What all requests of one mount share.
 #[derive(Debug)]
-pub(crate) struct Mount {
+pub(crate) struct LayerState {
     pub(crate) settings: Settings,
-    pub(crate) schemas: Arc<Schemas>,
+    pub(crate) schemas: Arc<ToolSchemaCache>,
     /// Listings that were adapted before.
     pub(crate) memo: ListingMemo,
     /// Whether the server negotiates content itself, as far as it has said.
     negotiates: AtomicBool,
 }
 
-impl Mount {
-    pub(crate) fn new(settings: Settings, schemas: Arc<Schemas>) -> Self {
+impl LayerState {
+    pub(crate) fn new(settings: Settings, schemas: Arc<ToolSchemaCache>) -> Self {
         Self { settings, schemas, memo: ListingMemo::default(), negotiates: AtomicBool::default() }
     }
 
     /// What holds for a request that comes now.
-    pub(crate) fn rules(&self) -> Rules<'_> {
+    pub(crate) fn rules(&self) -> ExchangeSettings<'_> {
         let Settings { policy, report_only, offer, schemas, seal, .. } = &self.settings;
-        Rules {
+        ExchangeSettings {
             policy,
             report_only: *report_only,
             refuse_unknown: schemas.refuse_unknown,
@@ -45,40 +45,40 @@ impl Mount {
     /// How answers are shaped, if they are.
     fn content(&self) -> Option<Arc<dyn Shaper>> {
         let supply = self.settings.offer.content.as_ref()?;
-        (!self.negotiates.load(Ordering::Relaxed)).then(|| supply.content())
+        (!self.negotiates.load(Ordering::Relaxed)).then(|| supply.current_shaper())
     }
 
     /// Learns from a message of an answer.
-    pub(crate) fn learn(&self, identity: Identity, learned: Learned<'_, '_>) -> Lesson {
+    pub(crate) fn learn(&self, identity: IdentityHash, learned: LearnedFact<'_, '_>) -> ServerKnowledge {
         match learned {
-            Learned::Tools(listing) => match self.schemas.learn(identity, listing) {
-                Some((listing, public)) => Lesson::Tools(listing, public),
-                None => Lesson::Nothing,
+            LearnedFact::Tools(listing) => match self.schemas.learn(identity, listing) {
+                Some((listing, public)) => ServerKnowledge::Tools(listing, public),
+                None => ServerKnowledge::Nothing,
             },
             // Listings that pass by are learned from where they are whole.
-            Learned::MoreTools(_) => Lesson::Nothing,
-            Learned::ToolsChanged => {
+            LearnedFact::MoreTools(_) => ServerKnowledge::Nothing,
+            LearnedFact::ToolsChanged => {
                 self.schemas.forget(identity);
-                Lesson::Nothing
+                ServerKnowledge::Nothing
             }
-            Learned::Negotiates(said) => {
-                self.greeted(said);
-                Lesson::Negotiates(said)
+            LearnedFact::Negotiates(said) => {
+                self.set_negotiates(said);
+                ServerKnowledge::Negotiates(said)
             }
         }
     }
 
     /// Learns from an answer what was learned from the same one before.
-    pub(crate) fn learn_again(&self, identity: Identity, lesson: Lesson) {
+    pub(crate) fn learn_again(&self, identity: IdentityHash, lesson: ServerKnowledge) {
         match lesson {
-            Lesson::Nothing => {}
-            Lesson::Tools(listing, public) => self.schemas.learn_again(identity, listing, public),
-            Lesson::Negotiates(said) => self.greeted(said),
+            ServerKnowledge::Nothing => {}
+            ServerKnowledge::Tools(listing, public) => self.schemas.learn_again(identity, listing, public),
+            ServerKnowledge::Negotiates(said) => self.set_negotiates(said),
         }
     }
 
     /// Learns what the server says of itself.
-    pub(crate) fn greeted(&self, negotiates: bool) {
+    pub(crate) fn set_negotiates(&self, negotiates: bool) {
         if self.negotiates.swap(negotiates, Ordering::Relaxed) == negotiates {
             return;
         }
@@ -88,9 +88,9 @@ impl Mount {
     }
 
     /// Learns from an answer to `initialize` or `server/discover`.
-    pub(crate) fn greeted_with(&self, answer: &[u8]) {
+    pub(crate) fn learn_from_introduction(&self, answer: &[u8]) {
         if let Some(said) = negotiates_content(answer) {
-            self.greeted(said);
+            self.set_negotiates(said);
         }
     }
 }

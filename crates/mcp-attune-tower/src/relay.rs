@@ -1,39 +1,39 @@
-//! The rules between a client and a server that speak in lines: a driver of [`Pipe`], with
+//! The rules between a client and a server that speak in lines: a driver of [`PipeExchange`], with
 //! the clock of this system and the log of this process.
 
 use std::fmt;
 
 use jiff::Timestamp;
 use mcp_attune::exchange::listing::is_last_page;
-use mcp_attune::exchange::{Rejection, pipe::Pipe, reword};
+use mcp_attune::exchange::{Rejection, localize_reply, pipe::PipeExchange};
 use mcp_attune::plan::Offer;
-use mcp_attune_wire::agree::Policy;
+use mcp_attune_wire::agree::HeaderPolicy;
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
 
-use crate::account::Account;
-use crate::interest::Interest;
+use crate::listing_inspector::ListingInspector;
+use crate::logging;
+use crate::request_outcome::RequestOutcome;
 use crate::settings::set_formatters;
-use crate::told;
 
-pub use mcp_attune::exchange::pipe::{Back, Sent};
+pub use mcp_attune::exchange::pipe::{ForwardedLine, ReturnedLine};
 
 /// The rules between a client and a server that speak in lines.
 #[derive(Debug)]
-pub struct Relay {
-    pipe: Pipe,
+pub struct LineRelay {
+    pipe: PipeExchange,
     /// Bindings and templates, until they were held against a listing.
-    unchecked: Option<Interest>,
+    unchecked: Option<ListingInspector>,
 }
 
-impl Relay {
+impl LineRelay {
     /// The rules for one pipe. `most` requests may wait for their answers.
     #[must_use]
-    pub fn new(mut offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
+    pub fn new(mut offer: Offer, policy: HeaderPolicy, report_only: bool, most: usize) -> Self {
         set_formatters(&mut offer);
         let (bindings, content) = (offer.bindings.clone(), offer.content.clone());
-        let unchecked = Some(Interest { bindings, content, ..Interest::default() });
-        Self { pipe: Pipe::new(offer, policy, report_only, most), unchecked }
+        let unchecked = Some(ListingInspector { bindings, content, ..ListingInspector::default() });
+        Self { pipe: PipeExchange::new(offer, policy, report_only, most), unchecked }
     }
 
     /// A line of the client, as the server gets it, or what it is answered with instead.
@@ -41,10 +41,10 @@ impl Relay {
     /// # Errors
     ///
     /// What cannot be read in one way, has no envelope, or is one request too many.
-    pub fn onward<'l>(&mut self, line: &'l [u8]) -> Result<Sent<'l>, Reply> {
-        let sent = self.pipe.onward(line, Timestamp::now()).map_err(refused)?;
-        told::exchange(&sent.facts, Some(&sent.caller), self.pipe.offer());
-        told::features(&sent.caller);
+    pub fn handle_client_line<'l>(&mut self, line: &'l [u8]) -> Result<ForwardedLine<'l>, Reply> {
+        let sent = self.pipe.forward_line(line, Timestamp::now()).map_err(reworded_refusal)?;
+        logging::log_exchange(&sent.facts, Some(&sent.caller), self.pipe.offer());
+        logging::log_features(&sent.caller);
         if let Some(filled) = &sent.filled {
             tracing::debug!(?filled, "the context fills arguments");
         }
@@ -52,16 +52,16 @@ impl Relay {
     }
 
     /// A line of the server.
-    pub fn back<'l>(&mut self, line: &'l [u8]) -> Back<'l> {
+    pub fn handle_server_line<'l>(&mut self, line: &'l [u8]) -> ReturnedLine<'l> {
         let Self { pipe, unchecked } = self;
         let learn = |page: &Message<'_>| {
             if let Some(interest) = unchecked.take() {
-                interest.check(std::slice::from_ref(page), is_last_page(page));
+                interest.check_configuration(std::slice::from_ref(page), is_last_page(page));
             }
         };
-        pipe.back(line, learn, |message| {
+        pipe.return_line(line, learn, |message| {
             if let Some(told) = &message.told {
-                told::shaped(told, &Account::default());
+                logging::record_adapted(told, &RequestOutcome::default());
             }
         })
     }
@@ -79,16 +79,16 @@ impl Relay {
 
     /// The answers to all requests that wait, where the server gives none any more. Nothing waits after that.
     pub fn give_up(&mut self, what: &dyn fmt::Display) -> Vec<Reply> {
-        self.pipe.give_up(what)
+        self.pipe.fail_all(what)
     }
 }
 
 /// Logs what is refused, and says it in the client's language.
-fn refused(rejected: Box<Rejection>) -> Reply {
+fn reworded_refusal(rejected: Box<Rejection>) -> Reply {
     if rejected.breach {
-        told::refused(&rejected.reply, true);
+        logging::log_refusal(&rejected.reply, true);
     }
-    reword(rejected.reply, &rejected.preference).0
+    localize_reply(rejected.reply, &rejected.preference).0
 }
 
 #[cfg(test)]
@@ -96,21 +96,23 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use mcp_attune::bind::{Binding, Bindings, Fills, Part, Source, Written};
-    use mcp_attune::context::{Field, Forward, Precision};
+    use mcp_attune::bind::{
+        ArgumentFill, Binding, Bindings, BoundContextPart, InstantNotation, IntervalEdge,
+    };
+    use mcp_attune::context::{ClientContextField, ContextForwarding, CoordinatePrecision};
     use mcp_attune::language::Languages;
 
     fn english() -> Offer {
         Offer { languages: Languages::new("en", []).ok(), ..Offer::default() }
     }
 
-    fn relay() -> Relay {
-        Relay::new(english(), Policy::default(), false, 3)
+    fn relay() -> LineRelay {
+        LineRelay::new(english(), HeaderPolicy::default(), false, 3)
     }
 
     /// Lets everything pass.
-    fn reporting() -> Relay {
-        Relay::new(english(), Policy::default(), true, 3)
+    fn reporting() -> LineRelay {
+        LineRelay::new(english(), HeaderPolicy::default(), true, 3)
     }
 
     fn request(id: &str, preference: &str) -> String {
@@ -120,16 +122,18 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_onward(relay: &mut Relay, line: &str, expected: &str) {
-        let Ok(Sent { line: sent, .. }) = relay.onward(line.as_bytes()) else { panic!("refused: {line}") };
+    fn check_onward(relay: &mut LineRelay, line: &str, expected: &str) {
+        let Ok(ForwardedLine { line: sent, .. }) = relay.handle_client_line(line.as_bytes()) else {
+            panic!("refused: {line}")
+        };
         assert_eq!(String::from_utf8_lossy(&sent), expected);
     }
 
     #[track_caller]
-    fn check_back(relay: &mut Relay, line: &str, expected: Option<&str>) {
-        let sent = match relay.back(line.as_bytes()) {
-            Back::Send(sent) => Some(String::from_utf8(sent.into_owned()).unwrap()),
-            Back::Drop => None,
+    fn check_back(relay: &mut LineRelay, line: &str, expected: Option<&str>) {
+        let sent = match relay.handle_server_line(line.as_bytes()) {
+            ReturnedLine::Send(sent) => Some(String::from_utf8(sent.into_owned()).unwrap()),
+            ReturnedLine::Drop => None,
         };
         assert_eq!(sent.as_deref(), expected);
     }
@@ -176,7 +180,7 @@ mod tests {
         for id in ["1", "2", "3"] {
             check_onward(&mut relay, &request(id, "de"), &request(id, "de"));
         }
-        let Err(reply) = relay.onward(request("4", "de").as_bytes()) else { panic!("too many") };
+        let Err(reply) = relay.handle_client_line(request("4", "de").as_bytes()) else { panic!("too many") };
         // Said in German, as asked.
         assert!(
             reply.body.contains(r#""id":4,"error":{"#) && reply.body.contains("die Grenze `calls`"),
@@ -199,7 +203,7 @@ mod tests {
                 -32602,
             ),
         ] {
-            let Err(reply) = relay().onward(line.as_bytes()) else { panic!("passed: {line}") };
+            let Err(reply) = relay().handle_client_line(line.as_bytes()) else { panic!("passed: {line}") };
             assert_eq!(reply.code, code, "{line}");
         }
         let mut relay = reporting();
@@ -213,7 +217,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sql","Name":"evil"}}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"RequestId":2}}"#,
         ] {
-            let Err(reply) = relay().onward(line.as_bytes()) else { panic!("passed: {line}") };
+            let Err(reply) = relay().handle_client_line(line.as_bytes()) else { panic!("passed: {line}") };
             assert_eq!((reply.code, reply.rules), (-32700, vec!["H18"]), "{line}");
             let mut reporting = reporting();
             check_onward(&mut reporting, line, line);
@@ -232,9 +236,10 @@ mod tests {
 
     #[test]
     fn the_context_goes_on_as_far_as_the_operator_lets_it() {
-        let forward = Forward { fields: vec![Field::Locale], ..Forward::default() };
+        let forward =
+            ContextForwarding { fields: vec![ClientContextField::Locale], ..ContextForwarding::default() };
         let offer = Offer { forward, ..Offer::default() };
-        let mut relay = Relay::new(offer, Policy::default(), false, 3);
+        let mut relay = LineRelay::new(offer, HeaderPolicy::default(), false, 3);
         let bare = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         let told = bare.replacen('{', r#"{"clientContext":{"locale":"de","timezone":"Europe/Zurich"},"#, 1);
         let onward = bare.replacen(
@@ -247,15 +252,20 @@ mod tests {
 
     #[test]
     fn the_context_fills_arguments_and_listings_show_what_is_left() {
-        let timezone = Fills::Context { from: Source::Timezone, default: None };
-        let day = Fills::Interval { named: "when".to_owned(), part: Part::Start, written: Written::Date };
+        let timezone = ArgumentFill::Context { from: BoundContextPart::Timezone, default: None };
+        let day = ArgumentFill::Interval {
+            named: "when".to_owned(),
+            part: IntervalEdge::Start,
+            written: InstantNotation::Date,
+        };
         let arguments = [
             ("tz".to_owned(), Binding { fills: timezone, hide: true }),
             ("day".to_owned(), Binding { fills: day, hide: false }),
         ];
-        let bindings = Bindings::new([("t".to_owned(), arguments.into())].into(), Precision::default());
+        let bindings =
+            Bindings::new([("t".to_owned(), arguments.into())].into(), CoordinatePrecision::default());
         let offer = Offer { bindings: bindings.into(), ..Offer::default() };
-        let mut relay = Relay::new(offer, Policy::default(), false, 3);
+        let mut relay = LineRelay::new(offer, HeaderPolicy::default(), false, 3);
         let call = |arguments: &str| {
             format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","arguments":{arguments}}}}}"#
@@ -269,7 +279,7 @@ mod tests {
             &call(r#"{"day":"2026-11-12","tz":"UTC"}"#),
         );
         let soon = call(r#"{"when":"soon"}"#);
-        let Err(reply) = relay.onward(soon.as_bytes()) else { panic!("passed") };
+        let Err(reply) = relay.handle_client_line(soon.as_bytes()) else { panic!("passed") };
         assert!(
             reply.body.contains(r#""isError":true"#) && reply.body.contains(r#""id":1"#),
             "{}",
@@ -284,7 +294,9 @@ mod tests {
         check_back(&mut relay, &listed, Some(&listed));
         let list = r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
         check_onward(&mut relay, list, list);
-        let Back::Send(shown) = relay.back(listed.as_bytes()) else { panic!("dropped") };
+        let ReturnedLine::Send(shown) = relay.handle_server_line(listed.as_bytes()) else {
+            panic!("dropped")
+        };
         let shown = String::from_utf8_lossy(&shown);
         assert!(
             shown.contains("\"when\":{") && !shown.contains("tz") && !shown.contains("required"),
@@ -293,20 +305,21 @@ mod tests {
     }
 
     /// The rules for what an operator wrote for `t`, with German files.
-    fn attuned() -> Relay {
-        use mcp_attune_shape::template::{Template, Templates};
-        use mcp_attune_shape::{Content, Tool};
+    fn attuned() -> LineRelay {
+        use mcp_attune_shape::template::{Template, TemplateSet};
+        use mcp_attune_shape::{OperatorContent, ToolShaping};
         let german = r#"{"messages":{"a":{"source":"Working","text":"In Arbeit"}}}"#;
-        let templates = Templates::new([Template::compile("md", "{{ city }} is cold").unwrap()]);
-        let tool = Tool { templates: templates.into(), ..Tool::default() };
-        let content = Content { tools: [("t".to_owned(), tool)].into(), ..Content::default() };
+        let templates = TemplateSet::new([Template::compile("md", "{{ city }} is cold").unwrap()]);
+        let tool = ToolShaping { templates: templates.into(), ..ToolShaping::default() };
+        let content =
+            OperatorContent { tools: [("t".to_owned(), tool)].into(), ..OperatorContent::default() };
         let english = mcp_attune::language::Tag::parse("en").unwrap();
-        let files =
-            mcp_attune::catalog::Carried::new(english, Box::leak(Box::new([("de", german)]))).unwrap();
-        let translate = mcp_attune::localize::Translate { logs: true, ..Default::default() };
+        let files = mcp_attune::catalog::EmbeddedLocales::new(english, Box::leak(Box::new([("de", german)])))
+            .unwrap();
+        let translate = mcp_attune::localize::TranslationScope { logs: true, ..Default::default() };
         let (content, library) = (Arc::new(Arc::new(content)), Arc::new(files));
         let offer = Offer { content: Some(content), library: Some(library), translate, ..Offer::default() };
-        Relay::new(offer, Policy::default(), false, 9)
+        LineRelay::new(offer, HeaderPolicy::default(), false, 9)
     }
 
     /// A request of a person whose host draws views, and who prefers German.
@@ -316,10 +329,10 @@ mod tests {
         )
     }
 
-    fn back(relay: &mut Relay, line: &str) -> String {
-        match relay.back(line.as_bytes()) {
-            Back::Send(sent) => String::from_utf8(sent.into_owned()).unwrap(),
-            Back::Drop => panic!("dropped: {line}"),
+    fn back(relay: &mut LineRelay, line: &str) -> String {
+        match relay.handle_server_line(line.as_bytes()) {
+            ReturnedLine::Send(sent) => String::from_utf8(sent.into_owned()).unwrap(),
+            ReturnedLine::Drop => panic!("dropped: {line}"),
         }
     }
 
@@ -328,16 +341,16 @@ mod tests {
     #[test]
     fn a_task_is_remembered_with_its_tool() {
         let mut relay = attuned();
-        relay.onward(human(1, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
+        relay.handle_client_line(human(1, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
         let created =
             back(&mut relay, &result("1", r#"{"resultType":"task","taskId":"7","statusMessage":"Working"}"#));
         assert!(created.contains(r#""taskId":"7""#) && created.contains("In Arbeit"), "{created}");
-        relay.onward(human(2, "tasks/get", r#""taskId":"7""#).as_bytes()).unwrap();
+        relay.handle_client_line(human(2, "tasks/get", r#""taskId":"7""#).as_bytes()).unwrap();
         let got = back(&mut relay, &result("2", DONE));
         assert!(got.contains("Bern is cold") && got.contains("In Arbeit"), "{got}");
         // What a view is drawn from stays: nobody says that the tool has none.
         assert!(got.contains("structuredContent"), "{got}");
-        relay.onward(human(3, "tasks/get", r#""taskId":"8""#).as_bytes()).unwrap();
+        relay.handle_client_line(human(3, "tasks/get", r#""taskId":"8""#).as_bytes()).unwrap();
         let got = back(&mut relay, &result("3", &DONE.replace('7', "8")));
         assert!(got.contains("**City:** Bern"), "{got}");
     }
@@ -346,7 +359,9 @@ mod tests {
     fn what_is_told_on_a_subscription_follows_the_request_that_opened_it() {
         let mut relay = attuned();
         relay
-            .onward(human(4, "subscriptions/listen", r#""notifications":{"taskIds":["7"]}"#).as_bytes())
+            .handle_client_line(
+                human(4, "subscriptions/listen", r#""notifications":{"taskIds":["7"]}"#).as_bytes(),
+            )
             .unwrap();
         let told = |subscription: &str| {
             let params = DONE.replacen(
@@ -367,7 +382,7 @@ mod tests {
             assert_eq!(back(&mut relay, &other), other);
         }
         // A request that opened none has none, whatever its id is.
-        relay.onward(human(5, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
+        relay.handle_client_line(human(5, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
         assert_eq!(back(&mut relay, &told("5")), told("5"));
     }
 
@@ -381,7 +396,9 @@ mod tests {
         };
         let call = human(1, "tools/call", r#""name":"t""#);
         relay
-            .onward(call.replacen(r#""_meta":{"#, r#""_meta":{"progressToken":"a","#, 1).as_bytes())
+            .handle_client_line(
+                call.replacen(r#""_meta":{"#, r#""_meta":{"progressToken":"a","#, 1).as_bytes(),
+            )
             .unwrap();
         assert!(back(&mut relay, &progress("\"a\"")).contains("In Arbeit"));
         for other in [progress("\"b\""), progress("1")] {
@@ -395,12 +412,14 @@ mod tests {
         let mut relay = attuned();
         assert_eq!(back(&mut relay, log), log);
         relay
-            .onward(human(4, "subscriptions/listen", r#""notifications":{"taskIds":["7"]}"#).as_bytes())
+            .handle_client_line(
+                human(4, "subscriptions/listen", r#""notifications":{"taskIds":["7"]}"#).as_bytes(),
+            )
             .unwrap();
         assert_eq!(back(&mut relay, log), log);
-        relay.onward(human(1, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
+        relay.handle_client_line(human(1, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
         assert!(back(&mut relay, log).contains("In Arbeit"));
-        relay.onward(human(2, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
+        relay.handle_client_line(human(2, "tools/call", r#""name":"t""#).as_bytes()).unwrap();
         assert_eq!(back(&mut relay, log), log);
     }
 
@@ -416,7 +435,7 @@ mod tests {
     fn whoever_waits_when_the_server_ends_is_told_in_their_language() {
         let mut relay = relay();
         for (id, preference) in [("7", "de"), ("\"a\"", "en")] {
-            relay.onward(request(id, preference).as_bytes()).unwrap();
+            relay.handle_client_line(request(id, preference).as_bytes()).unwrap();
         }
         let mut told: Vec<String> =
             relay.give_up(&"the server behind broke off").into_iter().map(|reply| reply.body).collect();

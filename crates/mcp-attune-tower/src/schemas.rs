@@ -7,7 +7,7 @@
 //! 4. Before a refusal, a listing older than `recheck` is fetched again: at most once a second for each identity.
 //! 5. A server that does not list its tools, or not in a way that ends, fails no call. Where a listing cannot be had *now*, a
 //!    call that names `Mcp-Param-*` headers, or whose tool declared some before, must not pass unchecked: its caller could
-//!    have made the listing slow ([`Known::NotNow`]).
+//!    have made the listing slow ([`ListingAvailability::NotNow`]).
 //! 6. Identities are kept as keyed hashes, and all listings together have a bound.
 //!
 //! Rules: C9, F13, H10, H11.
@@ -18,19 +18,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, Uri, header, request};
-use mcp_attune::exchange::listing::{Listing, hash_of_name};
-use mcp_attune::exchange::{Known, Recency};
+use mcp_attune::exchange::listing::{ToolIndex, hash_of_name};
+use mcp_attune::exchange::{ListingAvailability, ListingRecency};
 use mcp_attune_wire::message::Message;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::fitting::Fitting;
-use crate::interest::Interest;
+use crate::fitting::ListingFitCheck;
+use crate::listing_inspector::ListingInspector;
 
 /// How listings are kept. Rules: H10, H11.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct SchemaSettings {
+pub struct SchemaCacheSettings {
     /// How long a listing counts, whatever the server says.
     pub ttl: Duration,
     /// How old a listing may be that a refusal rests on.
@@ -46,7 +46,7 @@ pub struct SchemaSettings {
     pub refuse_unknown: bool,
 }
 
-impl Default for SchemaSettings {
+impl Default for SchemaCacheSettings {
     fn default() -> Self {
         Self {
             ttl: Duration::from_secs(30),
@@ -60,29 +60,29 @@ impl Default for SchemaSettings {
 }
 
 /// Not more than one listing in this time for one identity.
-const PAUSE: Duration = Duration::from_secs(1);
+const MIN_LISTING_INTERVAL: Duration = Duration::from_secs(1);
 /// How many bytes all listings may take together.
-const MAX_WEIGHT: usize = 128 << 20;
+const MAX_SCHEMA_CACHE_BYTES: usize = 128 << 20;
 /// How many identities are known at once.
 const MAX_IDENTITIES: usize = 10_000;
 /// How many of them go at once when there are too many: to look for the oldest takes a look at all.
-const EVICTED: usize = MAX_IDENTITIES / 16;
+const EVICTION_BATCH: usize = MAX_IDENTITIES / 16;
 /// How many listings run at a time for all identities together.
 const MAX_LISTINGS_AT_A_TIME: usize = 16;
 /// How long a listing may take that nobody waits for any more.
 const MAX_LISTING_TIME: Duration = Duration::from_secs(60);
 /// How many tools are remembered for having declared headers; beyond it every tool counts as one of them.
-const MAX_DECLARING: usize = 100_000;
+const MAX_DECLARING_TOOLS: usize = 100_000;
 
 /// Who is asking, kept only as a hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Identity(u64, u64);
+pub(crate) struct IdentityHash(u64, u64);
 
 /// The hash of what is a hash already.
 #[derive(Default)]
-struct Hashed(u64);
+struct PrehashedHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for PrehashedHasher {
     fn write(&mut self, bytes: &[u8]) {
         bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
     }
@@ -98,7 +98,7 @@ impl Hasher for Hashed {
 
 /// Why there is no listing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Unlisted {
+enum NoListingReason {
     /// The server does not list its tools, or not in a way that ends.
     Never,
     /// The listing failed, or takes too long: it may be there in a moment.
@@ -107,9 +107,9 @@ enum Unlisted {
 
 /// What came of asking a server for its tools.
 #[derive(Debug)]
-pub(crate) enum Listed {
+pub(crate) enum ListToolsOutcome {
     /// All of them, and whether every caller gets the same.
-    Whole(Box<Listing>, bool),
+    Whole(Box<ToolIndex>, bool),
     /// The server does not list them, or not in a way that ends.
     Never,
     /// It could not be asked, or could not answer.
@@ -117,8 +117,8 @@ pub(crate) enum Listed {
 }
 
 #[derive(Debug)]
-struct Entry {
-    listing: Option<Arc<Listing>>,
+struct IdentityEntry {
+    listing: Option<Arc<ToolIndex>>,
     /// When the listing was made.
     made: Instant,
     /// When the tools were last asked for.
@@ -131,38 +131,38 @@ struct Entry {
 
 /// The listings of one mount.
 #[derive(Debug)]
-pub(crate) struct Schemas {
-    settings: SchemaSettings,
+pub(crate) struct ToolSchemaCache {
+    settings: SchemaCacheSettings,
     keys: (RandomState, RandomState),
     /// Who says nothing that tells callers apart.
-    anonymous: Identity,
-    state: Mutex<State>,
-    interest: Interest,
+    anonymous: IdentityHash,
+    state: Mutex<SchemaCacheState>,
+    interest: ListingInspector,
     /// Whether bindings and templates fit the tools.
-    fitting: Fitting,
+    fitting: ListingFitCheck,
     /// Bounds the listings that run.
     listings: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    entries: HashMap<Identity, Entry, BuildHasherDefault<Hashed>>,
-    public: Option<(Arc<Listing>, Instant)>,
-    weights: Weights,
+struct SchemaCacheState {
+    entries: HashMap<IdentityHash, IdentityEntry, BuildHasherDefault<PrehashedHasher>>,
+    public: Option<(Arc<ToolIndex>, Instant)>,
+    weights: ListingWeights,
     /// The tools that were ever listed with headers, by anybody.
     declaring: HashSet<u64>,
 }
 
 /// What all listings of identities weigh together, each counted once, however many share it.
 #[derive(Debug, Default)]
-struct Weights {
+struct ListingWeights {
     /// How many identities have a listing, by where it lies in memory.
     shared: HashMap<usize, usize>,
     total: usize,
 }
 
-impl Weights {
-    fn add(&mut self, listing: &Arc<Listing>) {
+impl ListingWeights {
+    fn add(&mut self, listing: &Arc<ToolIndex>) {
         let count = self.shared.entry(Arc::as_ptr(listing) as usize).or_default();
         *count += 1;
         if *count == 1 {
@@ -170,7 +170,7 @@ impl Weights {
         }
     }
 
-    fn remove(&mut self, listing: &Arc<Listing>) {
+    fn remove(&mut self, listing: &Arc<ToolIndex>) {
         let place = Arc::as_ptr(listing) as usize;
         let Some(count) = self.shared.get_mut(&place) else { return };
         *count -= 1;
@@ -181,35 +181,35 @@ impl Weights {
     }
 }
 
-impl Schemas {
-    pub(crate) fn new(settings: SchemaSettings, interest: Interest) -> Self {
+impl ToolSchemaCache {
+    pub(crate) fn new(settings: SchemaCacheSettings, interest: ListingInspector) -> Self {
         let keys = (RandomState::new(), RandomState::new());
-        let anonymous = identity(&keys, []);
+        let anonymous = hash_identity(&keys, []);
         let listings = Arc::new(Semaphore::new(MAX_LISTINGS_AT_A_TIME));
-        let (state, fitting) = (Mutex::default(), Fitting::default());
+        let (state, fitting) = (Mutex::default(), ListingFitCheck::default());
         Self { settings, keys, anonymous, state, interest, fitting, listings }
     }
 
-    pub(crate) fn interest(&self) -> &Interest {
+    pub(crate) fn inspector(&self) -> &ListingInspector {
         &self.interest
     }
 
     /// Whether a header, named in lower case, tells callers apart because the operator says so.
-    pub(crate) fn is_identity(&self, name: &str) -> bool {
+    pub(crate) fn is_identity_header(&self, name: &str) -> bool {
         self.settings.identity_headers.iter().any(|header| header == name)
     }
 
     /// Who sent a request: their credentials, cookies, the headers that the operator named, and the query where they said so.
-    pub(crate) fn identity(&self, parts: &request::Parts) -> Identity {
-        self.told(&parts.headers, &parts.uri).unwrap_or(self.anonymous)
+    pub(crate) fn identity(&self, parts: &request::Parts) -> IdentityHash {
+        self.stated_identity(&parts.headers, &parts.uri).unwrap_or(self.anonymous)
     }
 
     /// The same as a number; None where nothing tells callers apart.
-    pub(crate) fn identity_of(&self, headers: &HeaderMap, uri: &Uri) -> Option<u64> {
-        self.told(headers, uri).map(|Identity(number, _)| number)
+    pub(crate) fn identity_number(&self, headers: &HeaderMap, uri: &Uri) -> Option<u64> {
+        self.stated_identity(headers, uri).map(|IdentityHash(number, _)| number)
     }
 
-    fn told(&self, headers: &HeaderMap, uri: &Uri) -> Option<Identity> {
+    fn stated_identity(&self, headers: &HeaderMap, uri: &Uri) -> Option<IdentityHash> {
         let (always, named) = ([&header::AUTHORIZATION, &header::COOKIE], &self.settings.identity_headers);
         let query = uri.query().filter(|query| self.settings.identity_query && !query.is_empty());
         let query = query.map(|query| (0, query.as_bytes()));
@@ -221,57 +221,65 @@ impl Schemas {
         let values = always.into_iter().chain(named).enumerate().flat_map(|(number, name)| {
             headers.get_all(name).into_iter().map(move |value| (number + 1, value.as_bytes()))
         });
-        Some(identity(&self.keys, query.into_iter().chain(values)))
+        Some(hash_identity(&self.keys, query.into_iter().chain(values)))
     }
 
     /// The listing of an identity, where there is one that is recent enough.
-    pub(crate) fn at_hand(&self, identity: Identity, recency: Recency) -> Option<Arc<Listing>> {
-        self.state().find(identity, self.age(recency))
+    pub(crate) fn cached_listing(
+        &self,
+        identity: IdentityHash,
+        recency: ListingRecency,
+    ) -> Option<Arc<ToolIndex>> {
+        self.state().find(identity, self.max_age(recency))
     }
 
-    fn age(&self, recency: Recency) -> Duration {
+    fn max_age(&self, recency: ListingRecency) -> Duration {
         match recency {
-            Recency::AtHand | Recency::Usual => self.settings.ttl,
-            Recency::Recent => self.settings.recheck,
+            ListingRecency::AtHand | ListingRecency::Usual => self.settings.ttl,
+            ListingRecency::Recent => self.settings.recheck,
         }
     }
 
     /// Whether a tool was ever listed with headers, by anybody.
     fn ever_declared(&self, tool: &str) -> bool {
         let state = self.state();
-        state.declaring.len() >= MAX_DECLARING || state.declaring.contains(&hash_of_name(tool))
+        state.declaring.len() >= MAX_DECLARING_TOOLS || state.declaring.contains(&hash_of_name(tool))
     }
 
     /// What is known of a caller's tools, asking for them where nothing is.
-    pub(crate) async fn known<F>(
+    pub(crate) async fn find_or_list<F>(
         self: &Arc<Self>,
-        identity: Identity,
+        identity: IdentityHash,
         tool: &str,
-        recency: Recency,
+        recency: ListingRecency,
         list: impl FnOnce() -> F,
-    ) -> Known
+    ) -> ListingAvailability
     where
-        F: Future<Output = Listed> + Send + 'static,
+        F: Future<Output = ListToolsOutcome> + Send + 'static,
     {
-        if recency == Recency::AtHand {
-            return self.at_hand(identity, recency).map_or(Known::Never, Known::Listed);
+        if recency == ListingRecency::AtHand {
+            return self
+                .cached_listing(identity, recency)
+                .map_or(ListingAvailability::Never, ListingAvailability::Listed);
         }
-        match self.listing(identity, self.age(recency), list).await {
-            Ok(listing) => Known::Listed(listing),
-            Err(Unlisted::Never) => Known::Never,
-            Err(Unlisted::NotNow) => Known::NotNow { declared_before: self.ever_declared(tool) },
+        match self.fresh_listing(identity, self.max_age(recency), list).await {
+            Ok(listing) => ListingAvailability::Listed(listing),
+            Err(NoListingReason::Never) => ListingAvailability::Never,
+            Err(NoListingReason::NotNow) => {
+                ListingAvailability::NotNow { declared_before: self.ever_declared(tool) }
+            }
         }
     }
 
     /// A listing not older than `age`, or the newest there is where it is too soon to ask again.
-    async fn listing<F>(
+    async fn fresh_listing<F>(
         self: &Arc<Self>,
-        identity: Identity,
+        identity: IdentityHash,
         age: Duration,
         list: impl FnOnce() -> F,
-    ) -> Result<Arc<Listing>, Unlisted>
+    ) -> Result<Arc<ToolIndex>, NoListingReason>
     where
-        F: Future<Output = Listed> + Send + 'static,
+        F: Future<Output = ListToolsOutcome> + Send + 'static,
     {
         if let Some(listing) = self.state().find(identity, age) {
             return Ok(listing);
@@ -279,100 +287,110 @@ impl Schemas {
         let until = Instant::now() + self.settings.budget;
         let slow = |_| {
             tracing::warn!(budget = ?self.settings.budget, "listing the tools takes too long");
-            Unlisted::NotNow
+            NoListingReason::NotNow
         };
-        let flight = self.state().flight(identity);
+        let flight = self.state().listing_lock(identity);
         let held = timeout_at(until, flight.lock_owned()).await.map_err(slow)?;
         // Whoever held it before may have brought what is wanted.
         if let Some(listing) = self.state().find(identity, age) {
             return Ok(listing);
         }
-        let asked = self.state().ask(identity);
+        let asked = self.state().try_start_listing(identity);
         if let Err(never) = asked {
             let newest = self.state().find(identity, self.settings.ttl);
-            return newest.ok_or(if never { Unlisted::Never } else { Unlisted::NotNow });
+            return newest.ok_or(if never { NoListingReason::Never } else { NoListingReason::NotNow });
         }
         let permit = timeout_at(until, Arc::clone(&self.listings).acquire_owned()).await.map_err(slow)?;
         let (schemas, listing) = (Arc::clone(self), list());
         // In a task of its own: whoever waits may go, or lose patience, and others want it too.
         let listing = tokio::spawn(async move {
             let _held = (held, permit);
-            let listed = timeout(MAX_LISTING_TIME, listing).await.unwrap_or(Listed::Failed);
-            schemas.listed(identity, listed)
+            let listed = timeout(MAX_LISTING_TIME, listing).await.unwrap_or(ListToolsOutcome::Failed);
+            schemas.store_outcome(identity, listed)
         });
-        timeout_at(until, listing).await.map_err(slow)?.unwrap_or(Err(Unlisted::NotNow))
+        timeout_at(until, listing).await.map_err(slow)?.unwrap_or(Err(NoListingReason::NotNow))
     }
 
     /// Keeps what came of a listing.
-    fn listed(&self, identity: Identity, listed: Listed) -> Result<Arc<Listing>, Unlisted> {
+    fn store_outcome(
+        &self,
+        identity: IdentityHash,
+        listed: ListToolsOutcome,
+    ) -> Result<Arc<ToolIndex>, NoListingReason> {
         let known = match listed {
-            Listed::Whole(listing, public) => return Ok(self.state().keep(identity, *listing, public)),
-            Listed::Never => Unlisted::Never,
-            Listed::Failed => Unlisted::NotNow,
+            ListToolsOutcome::Whole(listing, public) => {
+                return Ok(self.state().keep(identity, *listing, public));
+            }
+            ListToolsOutcome::Never => NoListingReason::Never,
+            ListToolsOutcome::Failed => NoListingReason::NotNow,
         };
         tracing::warn!(why = ?known, "the tools could not be listed");
         if let Some(entry) = self.state().entries.get_mut(&identity) {
-            entry.never = known == Unlisted::Never;
+            entry.never = known == NoListingReason::Never;
         }
         Err(known)
     }
 
     /// Learns from a listing that passes by, if it is whole: what it says, and whether everybody gets the same.
-    pub(crate) fn learn(&self, identity: Identity, answer: &Message<'_>) -> Option<(Arc<Listing>, bool)> {
-        let page = self.interest.page(answer);
-        if let Some(page) = page.as_ref().filter(|_| self.interest.checks()) {
-            self.hold([answer.text().as_bytes()], page.next.is_none());
+    pub(crate) fn learn(
+        &self,
+        identity: IdentityHash,
+        answer: &Message<'_>,
+    ) -> Option<(Arc<ToolIndex>, bool)> {
+        let page = self.interest.read_listing_page(answer);
+        if let Some(page) = page.as_ref().filter(|_| self.interest.needs_fit_check()) {
+            self.check_listing_pages([answer.text().as_bytes()], page.next.is_none());
         }
         let page = page.filter(|page| page.next.is_none())?;
-        let mut listing = Listing::default();
+        let mut listing = ToolIndex::default();
         listing.add(&page);
         Some((self.state().keep(identity, listing, page.public), page.public))
     }
 
     /// The same for a listing that was learned from before.
-    pub(crate) fn learn_again(&self, identity: Identity, listing: Arc<Listing>, public: bool) {
+    pub(crate) fn learn_again(&self, identity: IdentityHash, listing: Arc<ToolIndex>, public: bool) {
         self.state().keep_shared(identity, listing, public);
     }
 
     /// Holds bindings and templates against the first listing that comes. `whole`: these are all of its pages. Rules: C9, F6.
-    pub(crate) fn hold<'a>(&self, pages: impl IntoIterator<Item = &'a [u8]>, whole: bool) {
-        self.fitting.hold(&self.interest, pages, whole);
+    pub(crate) fn check_listing_pages<'a>(&self, pages: impl IntoIterator<Item = &'a [u8]>, whole: bool) {
+        self.fitting.check_first_listing(&self.interest, pages, whole);
     }
 
     /// Holds templates that have changed against that listing. Rules: F6.
-    pub(crate) fn hold_again(&self) {
-        self.fitting.hold_again(&self.interest);
+    pub(crate) fn recheck_changed_templates(&self) {
+        self.fitting.recheck_kept_listing(&self.interest);
     }
 
     /// The server said that its tools changed.
-    pub(crate) fn forget(&self, identity: Identity) {
+    pub(crate) fn forget(&self, identity: IdentityHash) {
         let mut state = self.state();
         state.public = None;
         // When it was last asked for stays: a server that says so again and again is not asked more often.
         state.set(identity, None);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SchemaCacheState> {
         // Nothing that holds the lock can panic halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What tells callers apart, hashed with two keys.
-fn identity<'v>(
+fn hash_identity<'v>(
     keys: &(RandomState, RandomState),
     told: impl IntoIterator<Item = (usize, &'v [u8])>,
-) -> Identity {
+) -> IdentityHash {
     let mut hashers = (keys.0.build_hasher(), keys.1.build_hasher());
     for part in told {
         part.hash(&mut hashers.0);
         part.hash(&mut hashers.1);
     }
-    Identity(hashers.0.finish(), hashers.1.finish())
+    IdentityHash(hashers.0.finish(), hashers.1.finish())
 }
 
-impl State {
-    fn find(&self, identity: Identity, age: Duration) -> Option<Arc<Listing>> {
+impl SchemaCacheState {
+    fn find(&self, identity: IdentityHash, age: Duration) -> Option<Arc<ToolIndex>> {
         let young = |made: &Instant| made.elapsed() <= age;
         let own = self
             .entries
@@ -384,11 +402,11 @@ impl State {
         own.or_else(public)
     }
 
-    fn flight(&mut self, identity: Identity) -> Arc<tokio::sync::Mutex<()>> {
+    fn listing_lock(&mut self, identity: IdentityHash) -> Arc<tokio::sync::Mutex<()>> {
         if self.entries.len() >= MAX_IDENTITIES && !self.entries.contains_key(&identity) {
-            self.evict(EVICTED);
+            self.evict(EVICTION_BATCH);
         }
-        let fresh = || Entry {
+        let fresh = || IdentityEntry {
             listing: None,
             made: Instant::now(),
             asked: None,
@@ -403,39 +421,39 @@ impl State {
     /// # Errors
     ///
     /// Where it is too soon for that: whether the server said that it does not list them.
-    fn ask(&mut self, identity: Identity) -> Result<(), bool> {
+    fn try_start_listing(&mut self, identity: IdentityHash) -> Result<(), bool> {
         let Some(entry) = self.entries.get_mut(&identity) else { return Ok(()) };
-        if entry.asked.is_some_and(|asked| asked.elapsed() < PAUSE) {
+        if entry.asked.is_some_and(|asked| asked.elapsed() < MIN_LISTING_INTERVAL) {
             return Err(entry.never);
         }
         entry.asked = Some(Instant::now());
         Ok(())
     }
 
-    fn keep(&mut self, identity: Identity, listing: Listing, public: bool) -> Arc<Listing> {
-        let listing = self.shared(listing);
+    fn keep(&mut self, identity: IdentityHash, listing: ToolIndex, public: bool) -> Arc<ToolIndex> {
+        let listing = self.deduplicate(listing);
         self.keep_shared(identity, listing.clone(), public);
         listing
     }
 
-    fn keep_shared(&mut self, identity: Identity, listing: Arc<Listing>, public: bool) {
-        for tool in listing.declaring() {
-            if self.declaring.len() < MAX_DECLARING {
+    fn keep_shared(&mut self, identity: IdentityHash, listing: Arc<ToolIndex>, public: bool) {
+        for tool in listing.tools_with_headers() {
+            if self.declaring.len() < MAX_DECLARING_TOOLS {
                 self.declaring.insert(hash_of_name(tool));
             }
         }
         if public {
             self.public = Some((listing.clone(), Instant::now()));
         }
-        let _ = self.flight(identity);
+        let _ = self.listing_lock(identity);
         self.set(identity, Some(listing));
-        while self.entries.len() > 1 && self.weights.total > MAX_WEIGHT {
+        while self.entries.len() > 1 && self.weights.total > MAX_SCHEMA_CACHE_BYTES {
             self.evict(1);
         }
     }
 
     /// Puts a listing in the place of the one that an identity has.
-    fn set(&mut self, identity: Identity, listing: Option<Arc<Listing>>) {
+    fn set(&mut self, identity: IdentityHash, listing: Option<Arc<ToolIndex>>) {
         let Some(entry) = self.entries.get_mut(&identity) else { return };
         if let Some(listing) = &listing {
             self.weights.add(listing);
@@ -447,7 +465,7 @@ impl State {
     }
 
     /// The same listing of another identity, where there is one: most callers see the same tools.
-    fn shared(&self, listing: Listing) -> Arc<Listing> {
+    fn deduplicate(&self, listing: ToolIndex) -> Arc<ToolIndex> {
         let public = self.public.iter().map(|(listing, _)| listing);
         let recent = self.entries.values().filter_map(|entry| entry.listing.as_ref()).take(8);
         let same = public.chain(recent).find(|known| ***known == listing).cloned();

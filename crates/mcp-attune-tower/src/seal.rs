@@ -1,6 +1,6 @@
 //! Keys and seals with the randomness of this system.
 
-use mcp_attune::exchange::{Keys, NoRandomness, Seal};
+use mcp_attune::exchange::{IdSeal, NoRandomness, SealKeys};
 
 fn random(bytes: &mut [u8]) -> Result<(), NoRandomness> {
     getrandom::fill(bytes).map_err(|_| NoRandomness)
@@ -11,8 +11,8 @@ fn random(bytes: &mut [u8]) -> Result<(), NoRandomness> {
 /// # Errors
 ///
 /// [`NoRandomness`], where the system gives none.
-pub fn random_keys() -> Result<Keys, NoRandomness> {
-    Keys::random(random)
+pub fn random_keys() -> Result<SealKeys, NoRandomness> {
+    SealKeys::generate(random)
 }
 
 /// A seal for the mount of this name. Replicas that are to serve each other's sessions need the same name and the same keys.
@@ -25,6 +25,6 @@ pub fn random_keys() -> Result<Keys, NoRandomness> {
 /// # Ok::<(), mcp_attune_tower::NoRandomness>(())
 /// ```
 #[must_use]
-pub fn seal(keys: Keys, mount: &str) -> Seal {
-    Seal::new(keys, mount, random)
+pub fn seal(keys: SealKeys, mount: &str) -> IdSeal {
+    IdSeal::new(keys, mount, random)
 }

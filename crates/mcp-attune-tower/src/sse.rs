@@ -12,7 +12,7 @@ use memchr::memchr2;
 
 /// One piece of a stream, complete in itself.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Piece {
+pub enum SsePiece {
     /// Comments, keep-alives, the second half of a line end: to be passed on as they are.
     Raw(Bytes),
     /// An event with everything that belongs to it, its empty line included.
@@ -21,36 +21,36 @@ pub enum Piece {
 
 /// An event that is larger than it may be.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TooLarge {
+pub struct EventTooLarge {
     /// How many bytes an event may have.
     pub limit: usize,
     /// What was complete before it.
-    pub before: Vec<Piece>,
+    pub before: Vec<SsePiece>,
 }
 
-impl std::fmt::Display for TooLarge {
+impl std::fmt::Display for EventTooLarge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "an event of the answer is over {} bytes, the limit `event`", self.limit)
     }
 }
 
-impl std::error::Error for TooLarge {}
+impl std::error::Error for EventTooLarge {}
 
 /// Takes a stream apart, piece by piece.
 ///
 /// ```
-/// use mcp_attune_tower::sse::{Piece, Splitter};
+/// use mcp_attune_tower::sse::{SsePiece, SseSplitter};
 ///
-/// let mut splitter = Splitter::new(1024);
+/// let mut splitter = SseSplitter::new(1024);
 /// assert_eq!(splitter.push(b"data: 1\n")?, []);
 /// assert_eq!(splitter.push(b"\n: ping\n")?, [
-///     Piece::Event("data: 1\n\n".into()),
-///     Piece::Raw(": ping\n".into()),
+///     SsePiece::Event("data: 1\n\n".into()),
+///     SsePiece::Raw(": ping\n".into()),
 /// ]);
-/// # Ok::<(), mcp_attune_tower::sse::TooLarge>(())
+/// # Ok::<(), mcp_attune_tower::sse::EventTooLarge>(())
 /// ```
 #[derive(Debug)]
-pub struct Splitter {
+pub struct SseSplitter {
     limit: usize,
     /// What has come and not left yet: the lines of one unfinished event, or of a comment.
     held: BytesMut,
@@ -64,7 +64,7 @@ pub struct Splitter {
     after_cr: bool,
 }
 
-impl Splitter {
+impl SseSplitter {
     /// A splitter for a stream whose events may have `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
@@ -75,13 +75,13 @@ impl Splitter {
     ///
     /// # Errors
     ///
-    /// [`TooLarge`], after which the stream cannot be read on.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Piece>, TooLarge> {
+    /// [`EventTooLarge`], after which the stream cannot be read on.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<SsePiece>, EventTooLarge> {
         self.held.extend_from_slice(bytes);
         let mut pieces = Vec::new();
         while let Some(rest) = self.held.get(self.seen..).filter(|rest| !rest.is_empty()) {
             if std::mem::take(&mut self.after_cr) && rest.first() == Some(&b'\n') {
-                self.second_half(&mut pieces);
+                self.push_lf_of_crlf(&mut pieces);
                 continue;
             }
             let end = memchr2(b'\n', b'\r', rest);
@@ -89,7 +89,7 @@ impl Splitter {
             self.seen += end.map_or(rest.len(), |at| at + 1);
             // However large the pieces are that it comes in: the same event is always too large, or never.
             if self.seen > self.limit {
-                return Err(TooLarge { limit: self.limit, before: pieces });
+                return Err(EventTooLarge { limit: self.limit, before: pieces });
             }
             if end.is_some() {
                 self.after_cr = is_cr;
@@ -101,7 +101,7 @@ impl Splitter {
 
     /// How many bytes of an unfinished event are held.
     #[must_use]
-    pub fn held(&self) -> usize {
+    pub fn buffered_bytes(&self) -> usize {
         self.held.len()
     }
 
@@ -111,26 +111,26 @@ impl Splitter {
     }
 
     /// The LF of a CRLF whose line has ended already.
-    fn second_half(&mut self, pieces: &mut Vec<Piece>) {
+    fn push_lf_of_crlf(&mut self, pieces: &mut Vec<SsePiece>) {
         self.seen += 1;
         self.line = self.seen;
         if self.seen == 1 {
             // The line left with its CR.
             match pieces.last_mut() {
-                Some(Piece::Raw(last) | Piece::Event(last)) => {
+                Some(SsePiece::Raw(last) | SsePiece::Event(last)) => {
                     let mut joined = BytesMut::from(last.as_ref());
                     joined.extend_from_slice(b"\n");
                     *last = joined.freeze();
                     let _ = self.held.split_to(1);
                 }
-                None => pieces.push(Piece::Raw(self.held.split_to(1).freeze())),
+                None => pieces.push(SsePiece::Raw(self.held.split_to(1).freeze())),
             }
             (self.seen, self.line) = (0, 0);
         }
     }
 
     /// A line ends at `seen`, with an end of so many bytes.
-    fn end_line(&mut self, end: usize, pieces: &mut Vec<Piece>) {
+    fn end_line(&mut self, end: usize, pieces: &mut Vec<SsePiece>) {
         let line = self.held.get(self.line..self.seen - end).unwrap_or_default();
         let (empty, comment) = (line.is_empty(), line.first() == Some(&b':'));
         self.line = self.seen;
@@ -139,16 +139,16 @@ impl Splitter {
             let bytes = self.held.split_to(self.seen).freeze();
             let event = std::mem::take(&mut self.fields);
             (self.line, self.seen) = (0, 0);
-            pieces.push(if event { Piece::Event(bytes) } else { Piece::Raw(bytes) });
+            pieces.push(if event { SsePiece::Event(bytes) } else { SsePiece::Raw(bytes) });
         }
     }
 }
 
 /// The data of an event: the values of its `data` lines, joined with LF.
 #[must_use]
-pub fn data(event: &[u8]) -> Option<Vec<u8>> {
+pub fn event_data(event: &[u8]) -> Option<Vec<u8>> {
     let mut data: Option<Vec<u8>> = None;
-    for value in lines(event).filter_map(|line| data_of(line.text)) {
+    for value in event_lines(event).filter_map(|line| data_field(line.text)) {
         match &mut data {
             None => data = Some(value.to_vec()),
             Some(data) => {
@@ -162,12 +162,12 @@ pub fn data(event: &[u8]) -> Option<Vec<u8>> {
 
 /// The event with other data: one `data` line for each line of it where the first one stood, all else as it was.
 #[must_use]
-pub fn with_data(event: &[u8], data: &[u8]) -> Vec<u8> {
+pub fn replace_event_data(event: &[u8], data: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(event.len() + data.len());
     let mut written = false;
-    for line in lines(event) {
+    for line in event_lines(event) {
         out.extend_from_slice(line.mark);
-        if data_of(line.text).is_none() {
+        if data_field(line.text).is_none() {
             out.extend_from_slice(line.text);
             out.extend_from_slice(line.ending);
         } else if !std::mem::replace(&mut written, true) {
@@ -184,10 +184,10 @@ pub fn with_data(event: &[u8], data: &[u8]) -> Vec<u8> {
 /// The event with another id, all else as it was; none where it has no id or `shown` has none for it. Of several ids
 /// the last is the event's. One that is empty, or holds a NUL, is none to resume after.
 #[must_use]
-pub fn with_id(event: &[u8], shown: impl FnOnce(&[u8]) -> Option<String>) -> Option<Vec<u8>> {
-    let named = |line: &Line<'_>| field(b"id", line.text).is_some_and(|id| !id.contains(&0));
-    let line = lines(event).filter(named).last()?;
-    let id = field(b"id", line.text).filter(|id| !id.is_empty())?;
+pub fn replace_event_id(event: &[u8], shown: impl FnOnce(&[u8]) -> Option<String>) -> Option<Vec<u8>> {
+    let named = |line: &SseLine<'_>| named_field(b"id", line.text).is_some_and(|id| !id.contains(&0));
+    let line = event_lines(event).filter(named).last()?;
+    let id = named_field(b"id", line.text).filter(|id| !id.is_empty())?;
     let new = shown(id)?;
     // A line is a part of the event, and the id is the end of its text.
     let end = line.end - line.ending.len();
@@ -196,12 +196,12 @@ pub fn with_id(event: &[u8], shown: impl FnOnce(&[u8]) -> Option<String>) -> Opt
 }
 
 /// The value of a `data` line.
-fn data_of(line: &[u8]) -> Option<&[u8]> {
-    field(b"data", line)
+fn data_field(line: &[u8]) -> Option<&[u8]> {
+    named_field(b"data", line)
 }
 
 /// The value of a line with this name: one space after the colon is not part of it.
-fn field<'l>(name: &[u8], line: &'l [u8]) -> Option<&'l [u8]> {
+fn named_field<'l>(name: &[u8], line: &'l [u8]) -> Option<&'l [u8]> {
     match line.strip_prefix(name)? {
         [] => Some(&[]),
         [b':', b' ', value @ ..] | [b':', value @ ..] => Some(value),
@@ -210,7 +210,7 @@ fn field<'l>(name: &[u8], line: &'l [u8]) -> Option<&'l [u8]> {
 }
 
 /// One line of an event, in its parts.
-struct Line<'e> {
+struct SseLine<'e> {
     /// A byte order mark, which may stand before the first line.
     mark: &'e [u8],
     text: &'e [u8],
@@ -219,7 +219,7 @@ struct Line<'e> {
     end: usize,
 }
 
-fn lines(event: &[u8]) -> impl Iterator<Item = Line<'_>> {
+fn event_lines(event: &[u8]) -> impl Iterator<Item = SseLine<'_>> {
     const MARK: usize = "\u{feff}".len();
     let mut rest = event;
     let mut first = true;
@@ -234,7 +234,7 @@ fn lines(event: &[u8]) -> impl Iterator<Item = Line<'_>> {
         let ending = if after.starts_with(b"\r\n") { 2 } else { after.len().min(1) };
         let (ending, next) = after.split_at_checked(ending)?;
         rest = next;
-        Some(Line { mark, text, ending, end: event.len() - next.len() })
+        Some(SseLine { mark, text, ending, end: event.len() - next.len() })
     })
 }
 
@@ -254,8 +254,8 @@ mod tests {
         "\n",
     ];
 
-    fn split(stream: &[u8], at: &[usize]) -> (Vec<Piece>, Vec<u8>) {
-        let mut splitter = Splitter::new(1 << 20);
+    fn split(stream: &[u8], at: &[usize]) -> (Vec<SsePiece>, Vec<u8>) {
+        let mut splitter = SseSplitter::new(1 << 20);
         let mut pieces = Vec::new();
         let mut from = 0;
         for to in at.iter().copied().chain([stream.len()]) {
@@ -265,17 +265,19 @@ mod tests {
         let rest = splitter.finish();
         let mut whole = Vec::new();
         for piece in &pieces {
-            let (Piece::Raw(bytes) | Piece::Event(bytes)) = piece;
+            let (SsePiece::Raw(bytes) | SsePiece::Event(bytes)) = piece;
             whole.extend_from_slice(bytes);
         }
         whole.extend_from_slice(rest.as_deref().unwrap_or_default());
         (pieces, whole)
     }
 
-    fn events(pieces: &[Piece]) -> Vec<Option<Vec<u8>>> {
+    fn events(pieces: &[SsePiece]) -> Vec<Option<Vec<u8>>> {
         pieces
             .iter()
-            .filter_map(|piece| if let Piece::Event(bytes) = piece { Some(data(bytes)) } else { None })
+            .filter_map(
+                |piece| if let SsePiece::Event(bytes) = piece { Some(event_data(bytes)) } else { None },
+            )
             .collect()
     }
 
@@ -306,7 +308,7 @@ mod tests {
             ("database: a\nid: data\n\n", None),
             ("\u{feff}data: a\n\n", Some("a")),
         ] {
-            assert_eq!(data(event.as_bytes()).as_deref(), expected.map(str::as_bytes), "{event}");
+            assert_eq!(event_data(event.as_bytes()).as_deref(), expected.map(str::as_bytes), "{event}");
         }
     }
 
@@ -318,7 +320,10 @@ mod tests {
             (": note\r\ndata:a\r\n\r\n", "c\nd", ": note\r\ndata: c\r\ndata: d\r\n\r\n"),
             ("\u{feff}data: a\n\n", "b", "\u{feff}data: b\n\n"),
         ] {
-            assert_eq!(String::from_utf8_lossy(&with_data(event.as_bytes(), data.as_bytes())), expected);
+            assert_eq!(
+                String::from_utf8_lossy(&replace_event_data(event.as_bytes(), data.as_bytes())),
+                expected
+            );
         }
     }
 
@@ -341,35 +346,36 @@ mod tests {
             ("data: a\n\n", None),
         ] {
             let shown = |id: &[u8]| Some(format!("<{}>", String::from_utf8_lossy(id)));
-            let changed = with_id(event.as_bytes(), shown).map(|event| String::from_utf8(event).unwrap());
+            let changed =
+                replace_event_id(event.as_bytes(), shown).map(|event| String::from_utf8(event).unwrap());
             assert_eq!(changed.as_deref(), expected, "{event:?}");
-            assert_eq!(with_id(event.as_bytes(), |_| None), None);
+            assert_eq!(replace_event_id(event.as_bytes(), |_| None), None);
         }
     }
 
     #[test]
     fn an_event_and_a_comment_leave_with_their_last_byte() {
-        let mut splitter = Splitter::new(100);
-        assert_eq!(splitter.push(b"data: 1\r\n\r").unwrap(), [Piece::Event("data: 1\r\n\r".into())]);
-        assert_eq!(splitter.push(b"\n").unwrap(), [Piece::Raw("\n".into())]);
-        assert_eq!(splitter.push(b":\n").unwrap(), [Piece::Raw(":\n".into())]);
+        let mut splitter = SseSplitter::new(100);
+        assert_eq!(splitter.push(b"data: 1\r\n\r").unwrap(), [SsePiece::Event("data: 1\r\n\r".into())]);
+        assert_eq!(splitter.push(b"\n").unwrap(), [SsePiece::Raw("\n".into())]);
+        assert_eq!(splitter.push(b":\n").unwrap(), [SsePiece::Raw(":\n".into())]);
         assert_eq!(splitter.push(b": x").unwrap(), []);
-        assert_eq!(splitter.push(b"\r").unwrap(), [Piece::Raw(": x\r".into())]);
+        assert_eq!(splitter.push(b"\r").unwrap(), [SsePiece::Raw(": x\r".into())]);
     }
 
     #[test]
     fn refuses_an_event_over_its_bound() {
-        let mut splitter = Splitter::new(10);
+        let mut splitter = SseSplitter::new(10);
         assert!(splitter.push(b"data: 1\n\ndata: 2\n\n").is_ok());
         assert!(splitter.push(b"data: 12").is_ok());
-        assert_eq!(splitter.push(b"345"), Err(TooLarge { limit: 10, before: vec![] }));
+        assert_eq!(splitter.push(b"345"), Err(EventTooLarge { limit: 10, before: vec![] }));
     }
 
     #[test]
     fn an_event_over_its_bound_is_refused_in_whatever_pieces_it_comes() {
         let stream = b"data: 1\n\ndata: 12345\n\ndata: 2\n\n";
         for length in 1..=stream.len() {
-            let mut splitter = Splitter::new(10);
+            let mut splitter = SseSplitter::new(10);
             let mut came = Vec::new();
             let refused = stream.chunks(length).find_map(|chunk| match splitter.push(chunk) {
                 Ok(pieces) => {
@@ -379,7 +385,7 @@ mod tests {
                 Err(too_large) => Some(too_large),
             });
             came.extend(refused.unwrap().before);
-            assert_eq!(came, [Piece::Event("data: 1\n\n".into())], "in pieces of {length}");
+            assert_eq!(came, [SsePiece::Event("data: 1\n\n".into())], "in pieces of {length}");
         }
     }
 }

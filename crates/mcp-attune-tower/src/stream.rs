@@ -11,31 +11,31 @@ use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
 use pin_project_lite::pin_project;
 
-use crate::asked::Asked;
 use crate::body::BoxError;
-use crate::failed::Failed;
-use crate::held::Held;
-use crate::lines::forget_old_bytes;
-use crate::sse::{Piece, Splitter, data, with_data, with_id};
-use crate::told;
+use crate::failed::HttpFailure;
+use crate::held::BufferReservation;
+use crate::lines::remove_stale_headers;
+use crate::logging;
+use crate::response_adapter::ResponseAdapter;
+use crate::sse::{SsePiece, SseSplitter, event_data, replace_event_data, replace_event_id};
 
 pin_project! {
     /// A stream of events: each goes on as soon as it is whole, changed where the plan says so.
-    pub(crate) struct Events<B> {
+    pub(crate) struct AdaptedEventBody<B> {
         #[pin]
         inner: B,
         adapter: EventAdapter,
     }
 }
 
-impl<B> Events<B> {
+impl<B> AdaptedEventBody<B> {
     /// `asked` is what the stream answers.
-    pub(crate) fn new(inner: B, asked: Asked, limit: usize, held: Held) -> Self {
+    pub(crate) fn new(inner: B, asked: ResponseAdapter, limit: usize, held: BufferReservation) -> Self {
         Self { inner, adapter: EventAdapter::new(asked, limit, held) }
     }
 }
 
-impl<B> Body for Events<B>
+impl<B> Body for AdaptedEventBody<B>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<BoxError>,
@@ -59,9 +59,9 @@ where
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(bytes) => this.adapter.push(&bytes),
                     // Nothing comes after trailers.
-                    Err(frame) => return Poll::Ready(Some(Ok(this.adapter.trailers(frame)))),
+                    Err(frame) => return Poll::Ready(Some(Ok(this.adapter.clean_trailers(frame)))),
                 },
-                Some(Err(error)) => Err(Failed::of(&error.into())),
+                Some(Err(error)) => Err(HttpFailure::from_service_error(&error.into())),
                 None => {
                     this.adapter.finish();
                     Ok(())
@@ -76,25 +76,25 @@ where
 
 /// Adapts the events of one stream: takes the bytes that come, and gives those that go on.
 struct EventAdapter {
-    splitter: Splitter,
-    held: Held,
-    asked: Asked,
+    splitter: SseSplitter,
+    held: BufferReservation,
+    asked: ResponseAdapter,
     ready: VecDeque<Bytes>,
     /// What came behind an event that takes long.
-    waiting: VecDeque<Piece>,
+    waiting: VecDeque<SsePiece>,
     /// An event that takes long.
     long: Option<LongEvent>,
     /// What is said at the end, behind all events.
     last: Option<Bytes>,
-    broken: Option<Failed>,
+    broken: Option<HttpFailure>,
     /// Whether no more bytes are taken.
     ended: bool,
 }
 
 impl EventAdapter {
-    fn new(asked: Asked, limit: usize, held: Held) -> Self {
+    fn new(asked: ResponseAdapter, limit: usize, held: BufferReservation) -> Self {
         Self {
-            splitter: Splitter::new(limit),
+            splitter: SseSplitter::new(limit),
             held,
             asked,
             ready: VecDeque::new(),
@@ -115,11 +115,11 @@ impl EventAdapter {
             if let Some(long) = &mut self.long {
                 let event = ready!(long.as_mut().poll(cx));
                 self.long = None;
-                self.ready.push_back(sealed(&self.asked, event));
+                self.ready.push_back(seal_event_id(&self.asked, event));
             } else if self.waiting.is_empty() {
                 return Poll::Ready(None);
             } else {
-                let (done, long) = together(&self.asked, &mut self.waiting);
+                let (done, long) = adapt_pieces(&self.asked, &mut self.waiting);
                 self.ready.extend(done);
                 self.long = long;
             }
@@ -127,17 +127,17 @@ impl EventAdapter {
     }
 
     /// Takes bytes of the stream.
-    fn push(&mut self, bytes: &Bytes) -> Result<(), Failed> {
+    fn push(&mut self, bytes: &Bytes) -> Result<(), HttpFailure> {
         match self.splitter.push(bytes) {
             Ok(pieces) => self.waiting.extend(pieces),
             Err(error) => {
-                let failed = Failed { status: 502, what: error.to_string() };
+                let failed = HttpFailure { status: 502, what: error.to_string() };
                 self.waiting.extend(error.before);
                 return Err(failed);
             }
         }
-        let held = self.held.set(self.splitter.held());
-        held.map_err(|full| Failed { status: 503, what: full.to_string() })
+        let held = self.held.resize(self.splitter.buffered_bytes());
+        held.map_err(|full| HttpFailure { status: 503, what: full.to_string() })
     }
 
     /// Takes the end of the stream.
@@ -147,10 +147,10 @@ impl EventAdapter {
     }
 
     /// Ends the stream with a failure. What was held of an unfinished event is dropped: half a message helps nobody.
-    fn fail(&mut self, failed: Failed) {
+    fn fail(&mut self, failed: HttpFailure) {
         self.ended = true;
-        self.asked.account.fail();
-        match self.asked.answering.failed(failed.status, &failed) {
+        self.asked.account.mark_failed();
+        match self.asked.answering.failure_reply(failed.status, &failed) {
             Some(reply) => self.last = Some(format!("data: {}\n\n", reply.body).into()),
             // No request waits here for an error; a stream that is cut can be resumed once more.
             None => self.broken = Some(failed),
@@ -164,9 +164,9 @@ impl EventAdapter {
     }
 
     /// Returns trailers without what described bytes that may have changed.
-    fn trailers(&self, mut frame: Frame<Bytes>) -> Frame<Bytes> {
+    fn clean_trailers(&self, mut frame: Frame<Bytes>) -> Frame<Bytes> {
         if let Some(trailers) = frame.trailers_mut().filter(|_| self.asked.answering.edits_events()) {
-            forget_old_bytes(trailers);
+            remove_stale_headers(trailers);
         }
         frame
     }
@@ -177,11 +177,14 @@ type LongEvent = Pin<Box<dyn Future<Output = Bytes> + Send>>;
 
 /// Pieces that are there at the same time leave in one frame: a frame for each would cost more than the pieces. What is
 /// behind an event that takes long waits for it.
-fn together(asked: &Asked, pieces: &mut VecDeque<Piece>) -> (Option<Bytes>, Option<LongEvent>) {
+fn adapt_pieces(
+    asked: &ResponseAdapter,
+    pieces: &mut VecDeque<SsePiece>,
+) -> (Option<Bytes>, Option<LongEvent>) {
     let mut first = None;
     let mut all: Option<BytesMut> = None;
     while let Some(piece) = pieces.pop_front() {
-        let piece = match adapted(asked, piece) {
+        let piece = match adapt_piece(asked, piece) {
             Ok(piece) => piece,
             Err(long) => return (all.map(BytesMut::freeze).or(first), Some(long)),
         };
@@ -199,41 +202,41 @@ fn together(asked: &Asked, pieces: &mut VecDeque<Piece>) -> (Option<Bytes>, Opti
 }
 
 /// A piece as the caller gets it: the same bytes, unless the message in it changed or its id is sealed.
-fn adapted(asked: &Asked, piece: Piece) -> Result<Bytes, LongEvent> {
+fn adapt_piece(asked: &ResponseAdapter, piece: SsePiece) -> Result<Bytes, LongEvent> {
     let event = match piece {
-        Piece::Raw(bytes) => return Ok(bytes),
-        Piece::Event(bytes) => bytes,
+        SsePiece::Raw(bytes) => return Ok(bytes),
+        SsePiece::Event(bytes) => bytes,
     };
-    with_message(asked, event).map(|event| sealed(asked, event))
+    adapt_event(asked, event).map(|event| seal_event_id(asked, event))
 }
 
-fn sealed(asked: &Asked, event: Bytes) -> Bytes {
-    if !asked.answering.names_events() {
+fn seal_event_id(asked: &ResponseAdapter, event: Bytes) -> Bytes {
+    if !asked.answering.rewrites_event_ids() {
         return event;
     }
     let shown = |id: &[u8]| {
         asked.answering.event_id(id).unwrap_or_else(|notice| {
-            told::notices(&Some(notice));
+            logging::log_notices(&Some(notice));
             None
         })
     };
-    with_id(&event, shown).map_or(event, Bytes::from)
+    replace_event_id(&event, shown).map_or(event, Bytes::from)
 }
 
-fn with_message(asked: &Asked, event: Bytes) -> Result<Bytes, LongEvent> {
-    let Some(message) = data(&event) else { return Ok(event) };
-    match asked.message(&message) {
+fn adapt_event(asked: &ResponseAdapter, event: Bytes) -> Result<Bytes, LongEvent> {
+    let Some(message) = event_data(&event) else { return Ok(event) };
+    match asked.adapt_message(&message) {
         Some(adapted) => {
-            Ok(adapted.changed.map_or(event.clone(), |changed| with_data(&event, &changed).into()))
+            Ok(adapted.changed.map_or(event.clone(), |changed| replace_event_data(&event, &changed).into()))
         }
-        None => Err(long_event(asked, message, event)),
+        None => Err(adapt_long_event(asked, message, event)),
     }
 }
 
 #[cold]
-fn long_event(asked: &Asked, message: Vec<u8>, event: Bytes) -> LongEvent {
-    let adapted = asked.long_message(message);
+fn adapt_long_event(asked: &ResponseAdapter, message: Vec<u8>, event: Bytes) -> LongEvent {
+    let adapted = asked.adapt_long_message(message);
     Box::pin(async move {
-        adapted.await.changed.map_or(event.clone(), |changed| with_data(&event, &changed).into())
+        adapted.await.changed.map_or(event.clone(), |changed| replace_event_data(&event, &changed).into())
     })
 }

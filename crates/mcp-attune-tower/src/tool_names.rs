@@ -12,9 +12,9 @@ const MAX_NAME_BYTES: usize = 128;
 
 /// The names of tools that were listed, by anybody.
 #[derive(Debug, Default)]
-pub(crate) struct ToolNames(RwLock<HashSet<Arc<str>>>);
+pub(crate) struct ListedToolNames(RwLock<HashSet<Arc<str>>>);
 
-impl ToolNames {
+impl ListedToolNames {
     /// Finds a name that was listed.
     pub(crate) fn find(&self, name: &str) -> Option<Arc<str>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn only_so_many_names_are_kept_and_none_that_is_long() {
-        let names = ToolNames::default();
+        let names = ListedToolNames::default();
         for number in 0..MAX_NAMES + 10 {
             names.learn(&format!("tool-{number}"));
             names.learn(&"x".repeat(MAX_NAME_BYTES + 1));

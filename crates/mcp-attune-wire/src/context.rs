@@ -1,7 +1,7 @@
 //! Where a message carries its caller's time, place and locale, and whether the two places say the same.
 //!
 //! 1. It is the member `clientContext` beside `params`, or the same object in `_meta`.
-//! 2. A form that is no object counts as absent, and so does one of more than [`MAX_LEN`] bytes.
+//! 2. A form that is no object counts as absent, and so does one of more than [`MAX_CONTEXT_BYTES`] bytes.
 //! 3. Two forms are one where they are equal as JSON values: the order of members and the spelling of numbers and
 //!    strings mean nothing.
 //!
@@ -9,48 +9,48 @@
 //!
 //! Rules: C1.
 
-use crate::json::{Type, Value};
+use crate::json::{JsonKind, SpannedValue};
 use crate::message::{Message, meta};
 
 /// The member beside `params`.
-pub const MEMBER: &str = "clientContext";
+pub const CONTEXT_MEMBER: &str = "clientContext";
 
 /// The most bytes that a context can have. The usual one has less than three hundred.
-pub const MAX_LEN: usize = 64 * 1024;
+pub const MAX_CONTEXT_BYTES: usize = 64 * 1024;
 
 /// What stands in one of the two places.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form<'a> {
+pub enum RawClientContext<'a> {
     /// Nothing.
     Absent,
     /// A value that is no object, which counts as nothing.
     NotAnObject,
-    /// An object over [`MAX_LEN`], which counts as nothing.
+    /// An object over [`MAX_CONTEXT_BYTES`], which counts as nothing.
     TooLarge,
     /// A context.
-    Object(Value<'a>),
+    Object(SpannedValue<'a>),
 }
 
-impl<'a> Form<'a> {
+impl<'a> RawClientContext<'a> {
     /// The form beside `params`.
     #[must_use]
-    pub fn beside(message: &Message<'a>) -> Self {
-        Self::of(message.member(MEMBER))
+    pub fn beside_params(message: &Message<'a>) -> Self {
+        Self::classify(message.member(CONTEXT_MEMBER))
     }
 
     /// The form in `_meta`.
     #[must_use]
     pub fn in_meta(message: &Message<'a>) -> Self {
-        Self::of(message.meta(meta::CLIENT_CONTEXT))
+        Self::classify(message.meta(meta::CLIENT_CONTEXT))
     }
 
     /// What a value is as a context.
     #[must_use]
-    pub fn of(value: Option<Value<'a>>) -> Self {
+    pub fn classify(value: Option<SpannedValue<'a>>) -> Self {
         match value {
             None => Self::Absent,
-            Some(value) if value.kind() != Type::Object => Self::NotAnObject,
-            Some(value) if value.raw().len() > MAX_LEN => Self::TooLarge,
+            Some(value) if value.kind() != JsonKind::Object => Self::NotAnObject,
+            Some(value) if value.raw().len() > MAX_CONTEXT_BYTES => Self::TooLarge,
             Some(value) => Self::Object(value),
         }
     }
@@ -63,13 +63,13 @@ impl<'a> Form<'a> {
 ///
 /// let body = br#"{"jsonrpc":"2.0","id":1,"method":"ping","clientContext":{"locale":"de"},
 ///     "params":{"_meta":{"io.modelcontextprotocol/clientContext":{"locale":"fr"}}}}"#;
-/// assert!(context::differ(&Message::parse(body)?));
-/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// assert!(context::has_conflicting_contexts(&Message::parse(body)?));
+/// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 /// ```
 #[must_use]
-pub fn differ(message: &Message<'_>) -> bool {
-    match (Form::beside(message), Form::in_meta(message)) {
-        (Form::Object(one), Form::Object(other)) => !one.same(other),
+pub fn has_conflicting_contexts(message: &Message<'_>) -> bool {
+    match (RawClientContext::beside_params(message), RawClientContext::in_meta(message)) {
+        (RawClientContext::Object(one), RawClientContext::Object(other)) => !one.json_eq(other),
         _ => false,
     }
 }
@@ -82,10 +82,14 @@ mod tests {
     #[track_caller]
     fn check(beside: &str, in_meta: &str, different: bool) {
         let body = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{{"{}":{in_meta}}}}},"{MEMBER}":{beside}}}"#,
+            r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{{"{}":{in_meta}}}}},"{CONTEXT_MEMBER}":{beside}}}"#,
             meta::CLIENT_CONTEXT,
         );
-        assert_eq!(differ(&Message::parse(body.as_bytes()).unwrap()), different, "{beside} and {in_meta}");
+        assert_eq!(
+            has_conflicting_contexts(&Message::parse(body.as_bytes()).unwrap()),
+            different,
+            "{beside} and {in_meta}"
+        );
     }
 
     #[test]
@@ -118,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_is_too_large_counts_as_absent() {
-        let large = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_LEN));
+        let large = format!(r#"{{"a":"{}"}}"#, "x".repeat(MAX_CONTEXT_BYTES));
         check(&large, r#"{"locale":"de"}"#, false);
     }
 }

@@ -7,19 +7,19 @@
 //! 4. That something of the server has changed is about no request.
 //!
 //! ```
-//! use mcp_attune_wire::correlate::{Subject, subject};
+//! use mcp_attune_wire::correlate::{NotificationSubject, notification_subject};
 //! use mcp_attune_wire::message::Message;
 //!
 //! let progress = br#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}"#;
 //! let progress = Message::parse(progress)?;
-//! assert!(matches!(subject(&progress), Subject::Progress(Some(token)) if token.raw() == "7"));
-//! # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+//! assert!(matches!(notification_subject(&progress), NotificationSubject::Progress(Some(token)) if token.raw() == "7"));
+//! # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 //! ```
 //!
 //! Rules: G9, L13.
 
-use crate::json::{Text, Value};
-use crate::message::{Kind, Message};
+use crate::json::{JsonString, SpannedValue};
+use crate::message::{Message, MessageKind};
 use crate::protocol::meta::SUBSCRIPTION_ID;
 use crate::protocol::method::{CANCELLED, INITIALIZE, PROGRESS, RESOURCES_UPDATED, SUBSCRIPTIONS_LISTEN};
 
@@ -28,11 +28,11 @@ pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 
 /// What a notification is about.
 #[derive(Clone, Copy, Debug)]
-pub enum Subject<'a> {
+pub enum NotificationSubject<'a> {
     /// The progress of the request that gave this token; `None` where the notification names none.
-    Progress(Option<Value<'a>>),
+    Progress(Option<SpannedValue<'a>>),
     /// The end of the request with this id, which its sender does not wait for any more; `None` where none is named.
-    Cancelled(Option<Value<'a>>),
+    Cancelled(Option<SpannedValue<'a>>),
     /// The server as a whole: a resource or a list has changed.
     Server,
     /// Anything else.
@@ -41,26 +41,26 @@ pub enum Subject<'a> {
 
 /// Returns what a notification is about. What is no notification is judged by its method alike.
 #[must_use]
-pub fn subject<'a>(message: &Message<'a>) -> Subject<'a> {
-    let method = message.method().and_then(Text::decode).unwrap_or_default();
+pub fn notification_subject<'a>(message: &Message<'a>) -> NotificationSubject<'a> {
+    let method = message.method().and_then(JsonString::decode).unwrap_or_default();
     match &*method {
-        PROGRESS => Subject::Progress(message.param(PROGRESS_TOKEN)),
-        CANCELLED => Subject::Cancelled(message.param("requestId")),
-        RESOURCES_UPDATED => Subject::Server,
-        changed if changed.ends_with("/list_changed") => Subject::Server,
-        _ => Subject::Other,
+        PROGRESS => NotificationSubject::Progress(message.param(PROGRESS_TOKEN)),
+        CANCELLED => NotificationSubject::Cancelled(message.param("requestId")),
+        RESOURCES_UPDATED => NotificationSubject::Server,
+        changed if changed.ends_with("/list_changed") => NotificationSubject::Server,
+        _ => NotificationSubject::Other,
     }
 }
 
 /// Returns the token that the progress of a request is to be reported under.
 #[must_use]
-pub fn progress_token<'a>(request: &Message<'a>) -> Option<Value<'a>> {
+pub fn progress_token<'a>(request: &Message<'a>) -> Option<SpannedValue<'a>> {
     request.meta(PROGRESS_TOKEN)
 }
 
 /// Returns the subscription that a notification is told on: the id of the request that opened it.
 #[must_use]
-pub fn subscription<'a>(notification: &Message<'a>) -> Option<Value<'a>> {
+pub fn subscription_id<'a>(notification: &Message<'a>) -> Option<SpannedValue<'a>> {
     notification.meta(SUBSCRIPTION_ID)
 }
 
@@ -77,7 +77,7 @@ pub fn begins_session(message: &Message<'_>) -> bool {
 }
 
 fn is_request(message: &Message<'_>, method: &str) -> bool {
-    message.kind() == Kind::Request && message.method().is_some_and(|named| named.is(method))
+    message.kind() == MessageKind::Request && message.method().is_some_and(|named| named.is(method))
 }
 
 #[cfg(test)]
@@ -102,13 +102,14 @@ mod tests {
             let text = format!(
                 r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"progressToken":1,"requestId":"r"}}}}"#
             );
-            let raw =
-                |value: Option<Value<'_>>| value.map_or("nothing".to_string(), |it| it.raw().to_string());
-            let about = match subject(&Message::parse(text.as_bytes()).unwrap()) {
-                Subject::Progress(token) => format!("progress {}", raw(token)),
-                Subject::Cancelled(id) => format!("cancelled {}", raw(id)),
-                Subject::Server => "server".to_string(),
-                Subject::Other => "other".to_string(),
+            let raw = |value: Option<SpannedValue<'_>>| {
+                value.map_or("nothing".to_string(), |it| it.raw().to_string())
+            };
+            let about = match notification_subject(&Message::parse(text.as_bytes()).unwrap()) {
+                NotificationSubject::Progress(token) => format!("progress {}", raw(token)),
+                NotificationSubject::Cancelled(id) => format!("cancelled {}", raw(id)),
+                NotificationSubject::Server => "server".to_string(),
+                NotificationSubject::Other => "other".to_string(),
             };
             assert_eq!(about, expected, "{method}");
         }
@@ -120,7 +121,7 @@ mod tests {
             "progressToken":2,"io.modelcontextprotocol/subscriptionId":3}}}"#;
         let message = Message::parse(text).unwrap();
         assert_eq!(progress_token(&message).unwrap().raw(), "2");
-        assert_eq!(subscription(&message).unwrap().raw(), "3");
+        assert_eq!(subscription_id(&message).unwrap().raw(), "3");
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use alloc::string::String;
 
-use crate::json::{Overlap, Span, Type, Value, splice};
-use crate::scan::{Scanner, Unreadable};
+use crate::json::{ByteSpan, JsonKind, SpannedValue, SpliceError, splice};
+use crate::scan::{JsonParseError, Scanner};
 
 /// One JSON value, read once from its bytes: a manifest, a locale file, the result of an answer, anything that is no
 /// [`Message`](crate::message::Message).
 ///
 /// It is read as strictly as messages are: a text that two readers could take for different values, or that is nested too
-/// deeply, is [`Unreadable`]. Values know where they stand, and changing the document means [splicing](Document::splice).
+/// deeply, is [`JsonParseError`]. Values know where they stand, and changing the document means [splicing](Document::splice).
 ///
 /// ```
 /// use mcp_attune_wire::document::Document;
@@ -18,7 +18,7 @@ use crate::scan::{Scanner, Unreadable};
 /// assert!(document.member("name").unwrap().text().unwrap().is("travel"));
 /// assert_eq!(document.root().members().count(), 2);
 /// assert!(Document::parse(br#"{"name":1,"name":2}"#).is_err());
-/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 /// ```
 ///
 /// Rules: H13.
@@ -33,12 +33,12 @@ impl<'a> Document<'a> {
     /// # Errors
     ///
     /// What is not one JSON value, has more than 127 brackets open at once, is not UTF-8, or has a member name twice in
-    /// one object is [`Unreadable`].
-    pub fn parse(text: &'a [u8]) -> Result<Self, Unreadable> {
+    /// one object is [`JsonParseError`].
+    pub fn parse(text: &'a [u8]) -> Result<Self, JsonParseError> {
         let mut scanner = Scanner::new(text)?;
         scanner.peek()?;
-        scanner.value()?;
-        scanner.finish()?;
+        scanner.read_value()?;
+        scanner.expect_end()?;
         Ok(Self { text: scanner.text() })
     }
 
@@ -50,28 +50,28 @@ impl<'a> Document<'a> {
 
     /// The value.
     #[must_use]
-    pub fn root(&self) -> Value<'a> {
-        Value::within(self.text)
+    pub fn root(&self) -> SpannedValue<'a> {
+        SpannedValue::from_checked_text(self.text)
     }
 
     /// The member of the value with this name, where the value is an object.
     #[must_use]
-    pub fn member(&self, name: &str) -> Option<Value<'a>> {
+    pub fn member(&self, name: &str) -> Option<SpannedValue<'a>> {
         self.root().member(name)
     }
 
     /// Whether the value is an object.
     #[must_use]
     pub fn is_object(&self) -> bool {
-        self.root().kind() == Type::Object
+        self.root().kind() == JsonKind::Object
     }
 
     /// The text with the values at these spans replaced and every other byte as it was.
     ///
     /// # Errors
     ///
-    /// [`Overlap`] where two edits overlap, or one lies outside the text.
-    pub fn splice(&self, edits: &[(Span, &str)]) -> Result<String, Overlap> {
+    /// [`SpliceError`] where two edits overlap, or one lies outside the text.
+    pub fn splice(&self, edits: &[(ByteSpan, &str)]) -> Result<String, SpliceError> {
         splice(self.text, edits)
     }
 }
@@ -80,7 +80,7 @@ impl<'a> Document<'a> {
 mod tests {
     use super::*;
     use crate::message::Message;
-    use crate::scan::Fault;
+    use crate::scan::JsonFault;
 
     #[test]
     fn reads_any_value_with_white_space_around_it() {
@@ -113,7 +113,7 @@ mod tests {
             let document = Document::parse(text.as_bytes()).unwrap_err();
             assert_eq!((document.fault, document.at), (message.fault, message.at), "{text}");
         }
-        assert_eq!(Document::parse(b"\"\xff\"").unwrap_err().fault, Fault::Utf8);
+        assert_eq!(Document::parse(b"\"\xff\"").unwrap_err().fault, JsonFault::Utf8);
     }
 
     #[test]

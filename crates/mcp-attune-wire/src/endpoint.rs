@@ -2,7 +2,7 @@
 //!
 //! 1. At the endpoint the methods are those of [`METHODS`], written so. Some servers take `post` for `POST`, so what is
 //!    written otherwise must not pass unchecked.
-//! 2. Servers take many spellings for one path. [`canonical`] undoes all that is commonly undone: percent-encoding (also
+//! 2. Servers take many spellings for one path. [`canonical_path`] undoes all that is commonly undone: percent-encoding (also
 //!    repeated), case, dot segments, backslashes, doubled and trailing slashes, `;parameters`, and what follows an encoded
 //!    `?` or `#`.
 //! 3. A path that is not the endpoint's, but canonically equal to it, is an alias ([`is_alias`]). A request for an alias
@@ -34,14 +34,14 @@ const MAX_DECODING_ROUNDS: usize = 8;
 
 /// Whether a method is one of the endpoint's, to the letter.
 #[must_use]
-pub fn is_method(method: &str) -> bool {
+pub fn is_endpoint_method(method: &str) -> bool {
     METHODS.contains(&method)
 }
 
-/// Whether a path is another spelling of the endpoint's: equal to it after [`canonical`], and not the same.
+/// Whether a path is another spelling of the endpoint's: equal to it after [`canonical_path`], and not the same.
 #[must_use]
 pub fn is_alias(path: &str, endpoint: &str) -> bool {
-    path != endpoint && canonical(path) == canonical(endpoint)
+    path != endpoint && canonical_path(path) == canonical_path(endpoint)
 }
 
 /// A path with everything undone that servers commonly undo before they choose a handler.
@@ -49,20 +49,20 @@ pub fn is_alias(path: &str, endpoint: &str) -> bool {
 /// The result is for comparing only: it is coarser than what any one server does.
 ///
 /// ```
-/// use mcp_attune_wire::endpoint::canonical;
+/// use mcp_attune_wire::endpoint::canonical_path;
 ///
-/// assert_eq!(canonical("/A//b/./c/../%64;x=1/"), "/a/b/d");
-/// assert_eq!(canonical("/%252e%252e/x"), "/x");
+/// assert_eq!(canonical_path("/A//b/./c/../%64;x=1/"), "/a/b/d");
+/// assert_eq!(canonical_path("/%252e%252e/x"), "/x");
 /// ```
 #[must_use]
-pub fn canonical(path: &str) -> String {
-    let decoded = decode(path.as_bytes());
+pub fn canonical_path(path: &str) -> String {
+    let decoded = percent_decode(path.as_bytes());
     let text = String::from_utf8_lossy(&decoded);
     let end = text.find(['?', '#']).unwrap_or(text.len());
     let mut segments: Vec<String> = Vec::new();
     for segment in text.get(..end).unwrap_or_default().split(['/', '\\']) {
         let name = segment.split(';').next().unwrap_or_default();
-        let name: String = name.chars().filter(|char| !is_ignored(*char)).flat_map(folded).collect();
+        let name: String = name.chars().filter(|char| !is_ignored(*char)).flat_map(fold_case).collect();
         match name.as_str() {
             "" | "." => {}
             ".." => {
@@ -80,12 +80,12 @@ fn is_ignored(char: char) -> bool {
 }
 
 /// A character regardless of its case: first up and then down, so that `ſ` is `s` and the Kelvin sign is `k`.
-fn folded(char: char) -> impl Iterator<Item = char> {
+fn fold_case(char: char) -> impl Iterator<Item = char> {
     char.to_uppercase().flat_map(char::to_lowercase)
 }
 
 /// Undoes percent-encoding until nothing is left of it.
-fn decode(path: &[u8]) -> Vec<u8> {
+fn percent_decode(path: &[u8]) -> Vec<u8> {
     let mut path = path.to_vec();
     for _ in 0..MAX_DECODING_ROUNDS {
         let mut decoded = Vec::with_capacity(path.len());
@@ -196,14 +196,14 @@ mod tests {
         for rounds in [MAX_DECODING_ROUNDS + 1, 1000, 100_000] {
             assert!(!is_alias(&encoded(rounds), "/mcp"), "{rounds}");
         }
-        assert!(canonical(&format!("/{}", "%2e%2e/".repeat(100_000))).is_empty());
+        assert!(canonical_path(&format!("/{}", "%2e%2e/".repeat(100_000))).is_empty());
     }
 
     #[test]
     fn methods_are_written_as_they_are() {
-        assert!(METHODS.into_iter().all(is_method));
+        assert!(METHODS.into_iter().all(is_endpoint_method));
         for method in ["post", "Post", "PUT", "PATCH", "TRACE", "CONNECT", "POST ", ""] {
-            assert!(!is_method(method), "{method}");
+            assert!(!is_endpoint_method(method), "{method}");
         }
         assert_eq!(METHODS.join(", "), ALLOW);
     }

@@ -11,7 +11,7 @@
 //!
 //! let answer = br#"{"jsonrpc":"2.0","id":0,"result":{"supportedVersions":["2026-07-28"]}}"#;
 //! assert_eq!(handshake::supported_versions(&Message::parse(answer)?).unwrap(), ["2026-07-28"]);
-//! # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+//! # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 //! ```
 //!
 //! Rules: G9, H14.
@@ -21,7 +21,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::json::{Quoted, Text, Value};
+use crate::json::{JsonQuoted, JsonString, SpannedValue};
 use crate::message::Message;
 use crate::protocol::method::{INITIALIZE, SERVER_DISCOVER};
 use crate::protocol::{code, meta, version};
@@ -31,35 +31,40 @@ use crate::protocol::{code, meta, version};
 #[must_use]
 pub fn envelope(own: Option<&str>) -> String {
     let (version, capabilities) = (meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES);
-    let client = own.map(|own| format!(r#""{}":{},"#, meta::CLIENT_INFO, client(own))).unwrap_or_default();
+    let client =
+        own.map(|own| format!(r#""{}":{},"#, meta::CLIENT_INFO, client_info(own))).unwrap_or_default();
     format!(r#""{version}":"{}",{client}"{capabilities}":{{}}"#, version::MODERN)
 }
 
 /// Returns a `server/discover` with the id 0 and this [`envelope`].
 #[must_use]
-pub fn discover(own: Option<&str>) -> String {
+pub fn discover_request(own: Option<&str>) -> String {
     let envelope = envelope(own);
     format!(r#"{{"jsonrpc":"2.0","id":0,"method":"{SERVER_DISCOVER}","params":{{"_meta":{{{envelope}}}}}}}"#)
 }
 
 /// Returns an `initialize` with the id 0, which asks for the newest legacy version. `own` is the version of this program.
 #[must_use]
-pub fn initialize(own: &str) -> String {
-    let (newest, client) = (version::NEWEST_LEGACY, client(own));
+pub fn initialize_request(own: &str) -> String {
+    let (newest, client) = (version::NEWEST_LEGACY, client_info(own));
     format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"{INITIALIZE}","params":{{"protocolVersion":"{newest}","capabilities":{{}},"clientInfo":{client}}}}}"#
     )
 }
 
-fn client(own: &str) -> String {
-    format!(r#"{{"name":"attune","version":{}}}"#, Quoted(own))
+fn client_info(own: &str) -> String {
+    format!(r#"{{"name":"attune","version":{}}}"#, JsonQuoted(own))
 }
 
 /// Returns the versions that an answer to `server/discover` names; `None` where it is no answer of a modern server.
 #[must_use]
 pub fn supported_versions(answer: &Message<'_>) -> Option<Vec<String>> {
-    let texts = |list: Option<Value<'_>>| -> Vec<String> {
-        list.into_iter().flat_map(Value::elements).filter_map(text).map(Cow::into_owned).collect()
+    let texts = |list: Option<SpannedValue<'_>>| -> Vec<String> {
+        list.into_iter()
+            .flat_map(SpannedValue::elements)
+            .filter_map(decode_value_text)
+            .map(Cow::into_owned)
+            .collect()
     };
     if let Some(result) = answer.member("result") {
         return Some(texts(result.member("supportedVersions"))).filter(|versions| !versions.is_empty());
@@ -76,23 +81,23 @@ pub fn supported_versions(answer: &Message<'_>) -> Option<Vec<String>> {
 /// Returns the version of the session that an answer to `initialize` begins.
 #[must_use]
 pub fn session_version<'a>(answer: &Message<'a>) -> Option<Cow<'a, str>> {
-    text(answer.member("result")?.member("protocolVersion")?)
+    decode_value_text(answer.member("result")?.member("protocolVersion")?)
 }
 
 /// Returns the version of a modern request.
 #[must_use]
 pub fn request_version<'a>(request: &Message<'a>) -> Option<Cow<'a, str>> {
-    request.meta(meta::PROTOCOL_VERSION).and_then(text)
+    request.meta(meta::PROTOCOL_VERSION).and_then(decode_value_text)
 }
 
 /// Returns the version that an `initialize` asks for.
 #[must_use]
-pub fn requested_version<'a>(initialize: &Message<'a>) -> Option<Cow<'a, str>> {
-    initialize.param("protocolVersion").and_then(text)
+pub fn initialize_version<'a>(initialize: &Message<'a>) -> Option<Cow<'a, str>> {
+    initialize.param("protocolVersion").and_then(decode_value_text)
 }
 
-fn text(value: Value<'_>) -> Option<Cow<'_, str>> {
-    value.text().and_then(Text::decode)
+fn decode_value_text(value: SpannedValue<'_>) -> Option<Cow<'_, str>> {
+    value.text().and_then(JsonString::decode)
 }
 
 #[cfg(test)]
@@ -127,11 +132,11 @@ mod tests {
 
     #[test]
     fn asks_as_a_client_of_each_era_does() {
-        let discover = discover(Some("1.2"));
+        let discover = discover_request(Some("1.2"));
         let read = Message::parse(discover.as_bytes()).unwrap();
         assert!(read.method().unwrap().is("server/discover"));
         assert_eq!(request_version(&read).as_deref(), Some("2026-07-28"));
-        assert_eq!(requested_version(&read), None);
+        assert_eq!(initialize_version(&read), None);
         assert!(discover.ends_with(
             r#""io.modelcontextprotocol/clientInfo":{"name":"attune","version":"1.2"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#
         ));
@@ -140,12 +145,12 @@ mod tests {
             r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}"#
         );
         assert_eq!(
-            initialize("1.2"),
+            initialize_request("1.2"),
             r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"attune","version":"1.2"}}}"#
         );
-        let initialize = initialize("1.2");
+        let initialize = initialize_request("1.2");
         let read = Message::parse(initialize.as_bytes()).unwrap();
-        assert_eq!(requested_version(&read).as_deref(), Some("2025-11-25"));
+        assert_eq!(initialize_version(&read).as_deref(), Some("2025-11-25"));
         assert_eq!(request_version(&read), None);
     }
 

@@ -31,7 +31,7 @@ use core::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::json::{Text, is_printable, is_simple};
+use crate::json::{JsonString, is_printable, is_simple};
 
 pub use crate::protocol::header::{
     ACCEPT_LANGUAGE, CONTENT_LANGUAGE, METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION,
@@ -43,7 +43,7 @@ const SENTINEL_END: &[u8] = b"?=";
 /// Why a header value says nothing that could be compared.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Undecodable {
+pub enum HeaderDecodeError {
     /// A byte outside printable ASCII, space and tab: `caf\xe9`.
     Byte,
     /// Something inside the sentinel that is not canonical, padded base64: `=?base64?SGVsbG8?=`.
@@ -52,7 +52,7 @@ pub enum Undecodable {
     Utf8,
 }
 
-impl fmt::Display for Undecodable {
+impl fmt::Display for HeaderDecodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Byte => "has a byte outside printable ASCII, space and tab; send it as =?base64?…?=",
@@ -62,14 +62,14 @@ impl fmt::Display for Undecodable {
     }
 }
 
-impl core::error::Error for Undecodable {}
+impl core::error::Error for HeaderDecodeError {}
 
 /// The text as it travels in a header: itself where that is safe, else in base64.
 ///
 /// Rules: H4.
 #[must_use]
 pub fn encode(text: &str) -> Cow<'_, str> {
-    if travels_plain(text) {
+    if needs_no_encoding(text) {
         Cow::Borrowed(text)
     } else {
         Cow::Owned(format!("=?base64?{}?=", STANDARD.encode(text)))
@@ -78,7 +78,7 @@ pub fn encode(text: &str) -> Cow<'_, str> {
 
 /// Whether a text may stand in a header as it is.
 #[must_use]
-pub fn travels_plain(text: &str) -> bool {
+pub fn needs_no_encoding(text: &str) -> bool {
     let bytes = text.as_bytes();
     let looks_encoded = bytes.starts_with(SENTINEL) && bytes.ends_with(SENTINEL_END);
     is_printable(bytes) && !bytes.starts_with(b" ") && !bytes.ends_with(b" ") && !looks_encoded
@@ -88,37 +88,37 @@ pub fn travels_plain(text: &str) -> bool {
 ///
 /// # Errors
 ///
-/// [`Undecodable`], where a value must not be taken for any text. Rules: H4.
-pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
+/// [`HeaderDecodeError`], where a value must not be taken for any text. Rules: H4.
+pub fn decode(value: &[u8]) -> Result<Cow<'_, str>, HeaderDecodeError> {
     if !value.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t')) {
-        return Err(Undecodable::Byte);
+        return Err(HeaderDecodeError::Byte);
     }
-    match payload(value) {
+    match base64_payload(value) {
         Some(payload) => {
-            let bytes = STANDARD.decode(payload).map_err(|_| Undecodable::Base64)?;
-            String::from_utf8(bytes).map(Cow::Owned).map_err(|_| Undecodable::Utf8)
+            let bytes = STANDARD.decode(payload).map_err(|_| HeaderDecodeError::Base64)?;
+            String::from_utf8(bytes).map(Cow::Owned).map_err(|_| HeaderDecodeError::Utf8)
         }
-        None => core::str::from_utf8(value).map(Cow::Borrowed).map_err(|_| Undecodable::Byte),
+        None => core::str::from_utf8(value).map(Cow::Borrowed).map_err(|_| HeaderDecodeError::Byte),
     }
 }
 
 /// What stands inside the sentinel, if the value is one.
-fn payload(value: &[u8]) -> Option<&[u8]> {
+fn base64_payload(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(SENTINEL)?.strip_suffix(SENTINEL_END)
 }
 
 /// Whether a header value is this text to the letter, and there is no other way to write it: what most values are, so
 /// that it is worth a look before any decoding. False says nothing.
-pub(crate) fn plainly(value: &[u8], text: Text<'_>) -> bool {
+pub(crate) fn is_trivially_equal(value: &[u8], text: JsonString<'_>) -> bool {
     // No escape of JSON, no space, and not the beginning of a sentinel.
     value == text.as_written().as_bytes() && is_simple(value)
 }
 
 /// Whether a header value stands for this text. Allocates nothing: canonical base64 has one spelling, so
 /// the text is encoded in pieces and compared, and the header is never decoded.
-pub(crate) fn stands_for(value: &[u8], text: Text<'_>) -> bool {
-    let Some(payload) = payload(value) else {
-        return match text.plain() {
+pub(crate) fn decodes_to(value: &[u8], text: JsonString<'_>) -> bool {
+    let Some(payload) = base64_payload(value) else {
+        return match text.as_plain_str() {
             Some(plain) => {
                 value == plain.as_bytes() && value.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t'))
             }
@@ -126,7 +126,7 @@ pub(crate) fn stands_for(value: &[u8], text: Text<'_>) -> bool {
         };
     };
     let mut rest = payload;
-    let mut piece = Piece { bytes: [0; 48], len: 0 };
+    let mut piece = Base64Block { bytes: [0; 48], len: 0 };
     for char in text.chars() {
         let Some(char) = char else { return false };
         for byte in char.encode_utf8(&mut [0; 4]).bytes() {
@@ -139,12 +139,12 @@ pub(crate) fn stands_for(value: &[u8], text: Text<'_>) -> bool {
 }
 
 /// Up to 48 bytes, which are 64 characters of base64 without padding.
-struct Piece {
+struct Base64Block {
     bytes: [u8; 48],
     len: usize,
 }
 
-impl Piece {
+impl Base64Block {
     /// Adds a byte; true when full.
     fn push(&mut self, byte: u8) -> bool {
         if let Some(slot) = self.bytes.get_mut(self.len) {
@@ -180,7 +180,7 @@ pub fn is_token(text: &str) -> bool {
 }
 
 /// The order of two header names, case ignored.
-pub(crate) fn order_of_names(one: &str, other: &str) -> Ordering {
+pub(crate) fn cmp_header_names(one: &str, other: &str) -> Ordering {
     one.bytes().map(|byte| byte.to_ascii_lowercase()).cmp(other.bytes().map(|byte| byte.to_ascii_lowercase()))
 }
 
@@ -190,29 +190,29 @@ pub(crate) fn order_of_names(one: &str, other: &str) -> Ordering {
 /// duplicate is what must be seen. White space around a value is not part of it (RFC 9110 §5.5).
 ///
 /// ```
-/// use mcp_attune_wire::header::Headers;
+/// use mcp_attune_wire::header::MirroredHeaders;
 ///
-/// let headers = Headers::new([("mcp-method", &b"ping"[..]), ("Host", b"localhost"), ("Mcp-Method", b"ping")]);
+/// let headers = MirroredHeaders::new([("mcp-method", &b"ping"[..]), ("Host", b"localhost"), ("Mcp-Method", b"ping")]);
 /// assert_eq!(headers.method().len(), 2);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Headers<'h> {
-    version: Lines<'h>,
-    method: Lines<'h>,
-    name: Lines<'h>,
-    accept_language: Lines<'h>,
+pub struct MirroredHeaders<'h> {
+    version: HeaderValues<'h>,
+    method: HeaderValues<'h>,
+    name: HeaderValues<'h>,
+    accept_language: HeaderValues<'h>,
     params: Vec<(&'h str, &'h [u8])>,
     /// Whether there was white space around any value.
     trimmed: bool,
 }
 
-impl<'h> Headers<'h> {
+impl<'h> MirroredHeaders<'h> {
     /// Keeps the lines that matter out of all lines.
     pub fn new(lines: impl IntoIterator<Item = (&'h str, &'h [u8])>) -> Self {
         let mut headers = Self::default();
         for (name, value) in lines {
             let line = value;
-            let value = trim(line);
+            let value = trim_whitespace(line);
             headers.trimmed |= value.len() != line.len();
             match name.len() {
                 8 if name.eq_ignore_ascii_case(NAME) => headers.name.push(value),
@@ -220,7 +220,7 @@ impl<'h> Headers<'h> {
                 15 if name.eq_ignore_ascii_case(ACCEPT_LANGUAGE) => headers.accept_language.push(value),
                 20 if name.eq_ignore_ascii_case(PROTOCOL_VERSION) => headers.version.push(value),
                 _ => {
-                    if let Some(name) = param(name) {
+                    if let Some(name) = param_name(name) {
                         headers.params.push((name, value));
                     }
                 }
@@ -231,25 +231,25 @@ impl<'h> Headers<'h> {
 
     /// The lines of `MCP-Protocol-Version`.
     #[must_use]
-    pub fn version(&self) -> &Lines<'h> {
+    pub fn version(&self) -> &HeaderValues<'h> {
         &self.version
     }
 
     /// The lines of `Mcp-Method`.
     #[must_use]
-    pub fn method(&self) -> &Lines<'h> {
+    pub fn method(&self) -> &HeaderValues<'h> {
         &self.method
     }
 
     /// The lines of `Mcp-Name`.
     #[must_use]
-    pub fn name(&self) -> &Lines<'h> {
+    pub fn name(&self) -> &HeaderValues<'h> {
         &self.name
     }
 
     /// The lines of `Accept-Language`.
     #[must_use]
-    pub fn accept_language(&self) -> &Lines<'h> {
+    pub fn accept_language(&self) -> &HeaderValues<'h> {
         &self.accept_language
     }
 
@@ -260,19 +260,19 @@ impl<'h> Headers<'h> {
     }
 
     /// Whether every value is all of its line.
-    pub(crate) fn are_bare(&self) -> bool {
+    pub(crate) fn are_unpadded(&self) -> bool {
         !self.trimmed
     }
 
     /// Whether any header is there that a router could act on.
     #[must_use]
-    pub fn routes(&self) -> bool {
+    pub fn has_routing_headers(&self) -> bool {
         !self.method.is_empty() || !self.name.is_empty() || !self.params.is_empty()
     }
 }
 
 /// A value without the optional white space around it: spaces and tabs, and nothing else.
-fn trim(mut value: &[u8]) -> &[u8] {
+fn trim_whitespace(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
         value = rest;
     }
@@ -280,19 +280,19 @@ fn trim(mut value: &[u8]) -> &[u8] {
 }
 
 /// What follows `Mcp-Param-` in a header name, if it is one.
-fn param(name: &str) -> Option<&str> {
+fn param_name(name: &str) -> Option<&str> {
     let (prefix, rest) = name.split_at_checked(PARAM_PREFIX.len())?;
     prefix.eq_ignore_ascii_case(PARAM_PREFIX).then_some(rest)
 }
 
 /// The values of one header, line by line in the order received. One line costs no allocation.
 #[derive(Clone, Debug, Default)]
-pub struct Lines<'h> {
+pub struct HeaderValues<'h> {
     first: Option<&'h [u8]>,
     more: Vec<&'h [u8]>,
 }
 
-impl<'h> Lines<'h> {
+impl<'h> HeaderValues<'h> {
     fn push(&mut self, value: &'h [u8]) {
         match self.first {
             None => self.first = Some(value),
@@ -346,9 +346,9 @@ mod tests {
     #[test]
     fn keeps_lines_of_one_header_in_the_order_received() {
         let lines = [("accept-LANGUAGE", &b"de"[..]), ("X", b"y"), ("Accept-Language", b" en;q=0.5\t")];
-        let headers = Headers::new(lines);
+        let headers = MirroredHeaders::new(lines);
         assert_eq!(headers.accept_language().joined().unwrap(), &b"de, en;q=0.5"[..]);
-        assert!(!headers.routes());
+        assert!(!headers.has_routing_headers());
     }
 
     #[test]
@@ -359,13 +359,13 @@ mod tests {
             ("mcp-para", b"c"),
             ("Mcp-Param-ü", b"d"),
         ];
-        let headers = Headers::new(lines);
+        let headers = MirroredHeaders::new(lines);
         assert_eq!(headers.params(), [("Region", &b"a"[..]), ("", b"b"), ("ü", b"d")]);
     }
 
     #[test]
     fn an_empty_value_is_present() {
-        let headers = Headers::new([("Mcp-Name", &b""[..])]);
+        let headers = MirroredHeaders::new([("Mcp-Name", &b""[..])]);
         assert!(!headers.name().is_empty());
         assert_eq!(headers.name().first(), Some(&b""[..]));
     }
@@ -399,8 +399,8 @@ mod tests {
                 let escaped = text.replace('\t', "\\t").replace('é', "\\u00e9");
                 let expected = decode(value).is_ok_and(|decoded| decoded == text);
                 let shown = String::from_utf8_lossy(value);
-                assert_eq!(stands_for(value, Text::new(&escaped)), expected, "{shown} {text}");
-                assert_eq!(stands_for(value, Text::new(text)), expected, "{shown} {text}");
+                assert_eq!(decodes_to(value, JsonString::new(&escaped)), expected, "{shown} {text}");
+                assert_eq!(decodes_to(value, JsonString::new(text)), expected, "{shown} {text}");
             }
         }
     }

@@ -27,7 +27,7 @@ pub mod document;
 pub mod readings;
 
 pub mod header;
-pub mod hop;
+pub mod hop_headers;
 pub mod message;
 
 pub mod context;

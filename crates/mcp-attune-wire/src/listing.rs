@@ -5,20 +5,20 @@
 //! 2. A cursor that came before would bring pages that were already read: the listing is endless.
 //! 3. So is one of more than 100 pages, 100,000 items or 32 MiB of results; whoever asks may set other bounds.
 //!
-//! Nothing here sends or waits: a host asks with [`Pages::params`] and hands each result to [`Pages::take`].
+//! Nothing here sends or waits: a host asks with [`Pages::params`] and hands each result to [`Pages::take_result`].
 //!
 //! ```
 //! use mcp_attune_wire::document::Document;
-//! use mcp_attune_wire::listing::{Pages, Turn};
+//! use mcp_attune_wire::listing::{Pages, ListingStep};
 //!
 //! let mut pages = Pages::new("tools/list");
 //! assert_eq!(pages.params(), "{}");
 //! let first = Document::parse(br#"{"tools":[{"name":"a"}],"nextCursor":"2"}"#)?;
-//! assert_eq!(pages.take(first.root()), Turn::Next);
+//! assert_eq!(pages.take_result(first.root()), ListingStep::Next);
 //! assert_eq!(pages.params(), r#"{"cursor":"2"}"#);
 //! let last = Document::parse(br#"{"tools":[]}"#)?;
-//! assert_eq!(pages.take(last.root()), Turn::Done);
-//! # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+//! assert_eq!(pages.take_result(last.root()), ListingStep::Done);
+//! # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 //! ```
 
 use alloc::boxed::Box;
@@ -27,7 +27,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::json::{Type, Value};
+use crate::json::{JsonKind, SpannedValue};
 use crate::message::Message;
 use crate::protocol::method;
 
@@ -36,7 +36,7 @@ pub const MAX_PAGES: usize = 100;
 /// How many items a listing may have, all its pages together.
 pub const MAX_ITEMS: usize = 100_000;
 /// How many bytes a listing may have, all its results together.
-pub const MAX_BYTES: usize = 32 << 20;
+pub const MAX_LISTING_TOTAL_BYTES: usize = 32 << 20;
 
 /// The pages of one listing, as far as they came.
 #[derive(Clone, Debug)]
@@ -54,19 +54,19 @@ pub struct Pages {
 
 /// What to do after a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Turn {
+pub enum ListingStep {
     /// Ask for the next page.
     Next,
     /// That was the last page.
     Done,
     /// Stop: the listing does not come to an end that can be waited for.
-    Endless(Endless),
+    Endless(EndlessListingError),
 }
 
 /// Why a listing is taken for one without an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Endless {
+pub enum EndlessListingError {
     /// A page leads to one that was already read.
     RepeatedCursor,
     /// There are more pages than this.
@@ -77,7 +77,7 @@ pub enum Endless {
     Bytes(usize),
 }
 
-impl fmt::Display for Endless {
+impl fmt::Display for EndlessListingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RepeatedCursor => f.write_str("a page that leads back to one before it"),
@@ -88,7 +88,7 @@ impl fmt::Display for Endless {
     }
 }
 
-impl core::error::Error for Endless {}
+impl core::error::Error for EndlessListingError {}
 
 /// The member of a listing's result that holds its items: `tools` for `tools/list`.
 #[must_use]
@@ -112,7 +112,7 @@ impl Pages {
             member: items_member(method),
             max_pages: MAX_PAGES,
             max_items: MAX_ITEMS,
-            max_bytes: MAX_BYTES,
+            max_bytes: MAX_LISTING_TOTAL_BYTES,
             pages: 0,
             items: 0,
             bytes: 0,
@@ -120,21 +120,21 @@ impl Pages {
         }
     }
 
-    /// Sets how many pages, items and bytes there may be, in place of [`MAX_PAGES`], [`MAX_ITEMS`] and [`MAX_BYTES`].
+    /// Sets how many pages, items and bytes there may be, in place of [`MAX_PAGES`], [`MAX_ITEMS`] and [`MAX_LISTING_TOTAL_BYTES`].
     #[must_use]
-    pub fn within(self, max_pages: usize, max_items: usize, max_bytes: usize) -> Self {
+    pub fn with_limits(self, max_pages: usize, max_items: usize, max_bytes: usize) -> Self {
         Self { max_pages, max_items, max_bytes, ..self }
     }
 
     /// The number of the page to ask for, from 1.
     #[must_use]
-    pub fn number(&self) -> usize {
+    pub fn page_number(&self) -> usize {
         self.pages + 1
     }
 
     /// The bytes of all results so far.
     #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub fn bytes_so_far(&self) -> usize {
         self.bytes
     }
 
@@ -151,39 +151,41 @@ impl Pages {
     }
 
     /// Takes an answer, and says what to do next; `None` where the answer holds no list of such items.
-    pub fn take_answer(&mut self, answer: &Message<'_>) -> Option<Turn> {
+    pub fn take_answer(&mut self, answer: &Message<'_>) -> Option<ListingStep> {
         let result = answer.member("result")?;
-        result.member(self.member?).filter(|items| items.kind() == Type::Array)?;
-        Some(self.take(result))
+        result.member(self.member?).filter(|items| items.kind() == JsonKind::Array)?;
+        Some(self.take_result(result))
     }
 
     /// Takes the `result` of the answer, and says what to do next.
-    pub fn take(&mut self, result: Value<'_>) -> Turn {
+    pub fn take_result(&mut self, result: SpannedValue<'_>) -> ListingStep {
         let items = self.member.and_then(|member| result.member(member));
         let count = items.map_or(0, |items| items.elements().count());
         self.advance(count, result.raw().len(), result.member("nextCursor"))
     }
 
     /// The same for whoever read the result in another way: how many items and bytes it has, and its `nextCursor`.
-    pub fn advance(&mut self, items: usize, bytes: usize, next: Option<Value<'_>>) -> Turn {
+    pub fn advance(&mut self, items: usize, bytes: usize, next: Option<SpannedValue<'_>>) -> ListingStep {
         self.pages += 1;
         self.items = self.items.saturating_add(items);
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > self.max_bytes {
-            return Turn::Endless(Endless::Bytes(self.max_bytes));
+            return ListingStep::Endless(EndlessListingError::Bytes(self.max_bytes));
         }
         if self.items > self.max_items {
-            return Turn::Endless(Endless::Items(self.max_items));
+            return ListingStep::Endless(EndlessListingError::Items(self.max_items));
         }
-        let Some(next) = next.filter(|next| next.kind() == Type::String) else { return Turn::Done };
-        if self.cursors.iter().any(|before| Value::within(before).same(next)) {
-            return Turn::Endless(Endless::RepeatedCursor);
+        let Some(next) = next.filter(|next| next.kind() == JsonKind::String) else {
+            return ListingStep::Done;
+        };
+        if self.cursors.iter().any(|before| SpannedValue::from_checked_text(before).json_eq(next)) {
+            return ListingStep::Endless(EndlessListingError::RepeatedCursor);
         }
         if self.pages >= self.max_pages {
-            return Turn::Endless(Endless::Pages(self.max_pages));
+            return ListingStep::Endless(EndlessListingError::Pages(self.max_pages));
         }
         self.cursors.push(next.raw().into());
-        Turn::Next
+        ListingStep::Next
     }
 }
 
@@ -192,8 +194,8 @@ mod tests {
     use super::*;
     use crate::document::Document;
 
-    fn take(pages: &mut Pages, result: &str) -> Turn {
-        pages.take(Document::parse(result.as_bytes()).unwrap().root())
+    fn take(pages: &mut Pages, result: &str) -> ListingStep {
+        pages.take_result(Document::parse(result.as_bytes()).unwrap().root())
     }
 
     #[test]
@@ -201,13 +203,13 @@ mod tests {
         for last in [r#"{"tools":[]}"#, r#"{"tools":[],"nextCursor":null}"#, r#"{"tools":[],"nextCursor":7}"#]
         {
             let mut pages = Pages::new("tools/list");
-            assert_eq!((pages.number(), pages.cursor(), &*pages.params()), (1, None, "{}"));
-            assert_eq!(take(&mut pages, r#"{"nextCursor":"a\u0022","tools":[1,2]}"#), Turn::Next);
-            assert_eq!((pages.number(), pages.cursor()), (2, Some(r#""a\u0022""#)));
+            assert_eq!((pages.page_number(), pages.cursor(), &*pages.params()), (1, None, "{}"));
+            assert_eq!(take(&mut pages, r#"{"nextCursor":"a\u0022","tools":[1,2]}"#), ListingStep::Next);
+            assert_eq!((pages.page_number(), pages.cursor()), (2, Some(r#""a\u0022""#)));
             assert_eq!(pages.params(), r#"{"cursor":"a\u0022"}"#);
-            assert_eq!(take(&mut pages, r#"{"nextCursor":"","tools":[1,2]}"#), Turn::Next);
+            assert_eq!(take(&mut pages, r#"{"nextCursor":"","tools":[1,2]}"#), ListingStep::Next);
             assert_eq!(pages.params(), r#"{"cursor":""}"#);
-            assert_eq!(take(&mut pages, last), Turn::Done, "{last}");
+            assert_eq!(take(&mut pages, last), ListingStep::Done, "{last}");
         }
     }
 
@@ -215,10 +217,10 @@ mod tests {
     fn a_cursor_that_came_before_is_the_end_however_it_is_written_and_however_long_ago() {
         let mut pages = Pages::new("tools/list");
         for cursor in ["é", "b", "c"] {
-            assert_eq!(take(&mut pages, &format!(r#"{{"nextCursor":"{cursor}"}}"#)), Turn::Next);
+            assert_eq!(take(&mut pages, &format!(r#"{{"nextCursor":"{cursor}"}}"#)), ListingStep::Next);
         }
         let again = take(&mut pages, r#"{"nextCursor":"\u00e9"}"#);
-        assert_eq!(again, Turn::Endless(Endless::RepeatedCursor));
+        assert_eq!(again, ListingStep::Endless(EndlessListingError::RepeatedCursor));
         assert_eq!(pages.cursor(), Some("\"c\""));
     }
 
@@ -226,10 +228,17 @@ mod tests {
     fn stops_at_the_bound_of_pages() {
         let mut pages = Pages::new("tools/list");
         for number in 1..MAX_PAGES {
-            assert_eq!(take(&mut pages, &format!(r#"{{"nextCursor":"{number}"}}"#)), Turn::Next, "{number}");
+            assert_eq!(
+                take(&mut pages, &format!(r#"{{"nextCursor":"{number}"}}"#)),
+                ListingStep::Next,
+                "{number}"
+            );
         }
-        assert_eq!(take(&mut pages.clone(), "{}"), Turn::Done, "the last page that there may be");
-        assert_eq!(take(&mut pages, r#"{"nextCursor":"x"}"#), Turn::Endless(Endless::Pages(100)));
+        assert_eq!(take(&mut pages.clone(), "{}"), ListingStep::Done, "the last page that there may be");
+        assert_eq!(
+            take(&mut pages, r#"{"nextCursor":"x"}"#),
+            ListingStep::Endless(EndlessListingError::Pages(100))
+        );
     }
 
     #[test]
@@ -238,15 +247,19 @@ mod tests {
             ("tools/list", r#"{"tools":[1,2],"nextCursor":"1"}"#),
             ("resources/templates/list", r#"{"resourceTemplates":[1,2],"nextCursor":"1"}"#),
         ] {
-            let mut pages = Pages::new(method).within(9, 3, 1000);
-            assert_eq!(take(&mut pages, page), Turn::Next);
-            assert_eq!(take(&mut pages, page), Turn::Endless(Endless::Items(3)), "{method}");
+            let mut pages = Pages::new(method).with_limits(9, 3, 1000);
+            assert_eq!(take(&mut pages, page), ListingStep::Next);
+            assert_eq!(
+                take(&mut pages, page),
+                ListingStep::Endless(EndlessListingError::Items(3)),
+                "{method}"
+            );
         }
         let page = r#"{"tools":[1,2]}"#;
-        let mut pages = Pages::new("tools/list").within(9, 99, 2 * page.len() - 1);
-        assert_eq!(take(&mut pages, page), Turn::Done);
-        assert_eq!(take(&mut pages, page), Turn::Endless(Endless::Bytes(29)));
-        assert_eq!(pages.bytes(), 30);
+        let mut pages = Pages::new("tools/list").with_limits(9, 99, 2 * page.len() - 1);
+        assert_eq!(take(&mut pages, page), ListingStep::Done);
+        assert_eq!(take(&mut pages, page), ListingStep::Endless(EndlessListingError::Bytes(29)));
+        assert_eq!(pages.bytes_so_far(), 30);
     }
 
     #[test]
@@ -254,8 +267,8 @@ mod tests {
         let take =
             |answer: &str| Pages::new("tools/list").take_answer(&Message::parse(answer.as_bytes()).unwrap());
         let next = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[],"nextCursor":"1"}}"#;
-        assert_eq!(take(next), Some(Turn::Next));
-        assert_eq!(take(r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#), Some(Turn::Done));
+        assert_eq!(take(next), Some(ListingStep::Next));
+        assert_eq!(take(r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#), Some(ListingStep::Done));
         assert_eq!(take(r#"{"jsonrpc":"2.0","id":1,"result":{"tools":{}}}"#), None);
         assert_eq!(take(r#"{"jsonrpc":"2.0","id":1,"result":{"prompts":[]}}"#), None);
         assert_eq!(take(r#"{"jsonrpc":"2.0","id":1,"error":{"tools":[]}}"#), None);
@@ -264,7 +277,11 @@ mod tests {
     #[test]
     fn what_is_no_listing_is_one_page_without_items() {
         for result in ["{}", "[]", "7", r#"{"tools":{"a":1}}"#] {
-            assert_eq!(take(&mut Pages::new("tools/list").within(1, 0, 99), result), Turn::Done, "{result}");
+            assert_eq!(
+                take(&mut Pages::new("tools/list").with_limits(1, 0, 99), result),
+                ListingStep::Done,
+                "{result}"
+            );
         }
         assert_eq!(items_member("tools/call"), None);
     }

@@ -1,6 +1,6 @@
 //! One JSON-RPC message, read once from its bytes and never written again.
 //!
-//! 1. The body is one JSON value that can be read in one way only, or it is [`Unreadable`].
+//! 1. The body is one JSON value that can be read in one way only, or it is [`JsonParseError`].
 //! 2. What the rules look at (`id`, `method`, `params`, its `_meta` and its `arguments`) is found on the way;
 //!    each value knows where it stands.
 //! 3. Nothing else is interpreted: unknown members, big numbers, escapes and white space stay as they came.
@@ -18,15 +18,15 @@ mod id;
 
 pub use id::{Id, MAX_ID_BYTES};
 
-use crate::json::{Span, Text, Type, Value, WHITE, splice};
+use crate::json::{ByteSpan, JSON_WHITESPACE, JsonKind, JsonString, SpannedValue, splice};
 use crate::protocol::method;
-use crate::scan::fold::{self, Found, KnownName};
-use crate::scan::{Name, Scanner, Wanted};
+use crate::scan::case_fold::{self, KnownName, LocatedName};
+use crate::scan::{ScannedName, Scanner, WantedName};
 use result::ResultMember;
 
-pub use crate::json::Overlap;
+pub use crate::json::SpliceError;
 pub use crate::protocol::meta;
-pub use crate::scan::{Fault, MAX_DEPTH, Unreadable};
+pub use crate::scan::{JsonFault, JsonParseError, MAX_DEPTH};
 pub use owned::OwnedMessage;
 pub use result::ResultParts;
 
@@ -40,50 +40,50 @@ mod known {
 
     /// In the message itself.
     pub(super) static MESSAGE: [KnownName; 7] = [
-        KnownName::fixed("jsonrpc"),
-        KnownName::fixed("id"),
-        KnownName::fixed("method"),
-        KnownName::fixed("params"),
-        KnownName::fixed("result"),
-        KnownName::fixed("error"),
-        KnownName::fixed("clientContext"),
+        KnownName::from_static("jsonrpc"),
+        KnownName::from_static("id"),
+        KnownName::from_static("method"),
+        KnownName::from_static("params"),
+        KnownName::from_static("result"),
+        KnownName::from_static("error"),
+        KnownName::from_static("clientContext"),
     ];
 
     /// In `params`.
     pub(super) static PARAMS: [KnownName; 14] = [
-        KnownName::fixed("name"),
-        KnownName::fixed("_meta"),
-        KnownName::fixed("arguments"),
-        KnownName::fixed("uri"),
-        KnownName::fixed("taskId"),
-        KnownName::fixed("cursor"),
-        KnownName::fixed("requestId"),
-        KnownName::fixed("progressToken"),
-        KnownName::fixed("protocolVersion"),
-        KnownName::fixed("capabilities"),
-        KnownName::fixed("clientInfo"),
-        KnownName::fixed("inputResponses"),
-        KnownName::fixed("requestState"),
-        KnownName::fixed("notifications"),
+        KnownName::from_static("name"),
+        KnownName::from_static("_meta"),
+        KnownName::from_static("arguments"),
+        KnownName::from_static("uri"),
+        KnownName::from_static("taskId"),
+        KnownName::from_static("cursor"),
+        KnownName::from_static("requestId"),
+        KnownName::from_static("progressToken"),
+        KnownName::from_static("protocolVersion"),
+        KnownName::from_static("capabilities"),
+        KnownName::from_static("clientInfo"),
+        KnownName::from_static("inputResponses"),
+        KnownName::from_static("requestState"),
+        KnownName::from_static("notifications"),
     ];
 
     /// In `params._meta`.
     pub(super) static META: [KnownName; 9] = [
-        KnownName::fixed(meta::PROTOCOL_VERSION),
-        KnownName::fixed(meta::CLIENT_CAPABILITIES),
-        KnownName::fixed(meta::CLIENT_INFO),
-        KnownName::fixed(meta::ACCEPT_LANGUAGE),
-        KnownName::fixed(meta::CONTENT_LANGUAGE),
-        KnownName::fixed(meta::CLIENT_CONTEXT),
-        KnownName::fixed(meta::SUBSCRIPTION_ID),
-        KnownName::fixed(meta::RELATED_TASK),
-        KnownName::fixed("progressToken"),
+        KnownName::from_static(meta::PROTOCOL_VERSION),
+        KnownName::from_static(meta::CLIENT_CAPABILITIES),
+        KnownName::from_static(meta::CLIENT_INFO),
+        KnownName::from_static(meta::ACCEPT_LANGUAGE),
+        KnownName::from_static(meta::CONTENT_LANGUAGE),
+        KnownName::from_static(meta::CLIENT_CONTEXT),
+        KnownName::from_static(meta::SUBSCRIPTION_ID),
+        KnownName::from_static(meta::RELATED_TASK),
+        KnownName::from_static("progressToken"),
     ];
 }
 
 /// What a body is, before any rule is applied.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
+pub enum MessageKind {
     /// A method and an id: wants an answer.
     Request,
     /// A method without an id.
@@ -98,7 +98,7 @@ pub enum Kind {
 
 /// Whose member an entry is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum ParentObject {
     Message,
     Params,
     Meta,
@@ -107,41 +107,41 @@ enum Place {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Member {
-    name: Name,
-    value: Span,
-    place: Place,
+struct MessageMember {
+    name: ScannedName,
+    value: ByteSpan,
+    place: ParentObject,
 }
 
 /// One message and where its parts stand.
 ///
 /// ```
-/// use mcp_attune_wire::message::{Kind, Message};
+/// use mcp_attune_wire::message::{MessageKind, Message};
 ///
 /// let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call",
 ///     "params":{"name":"get_weather","arguments":{"location":"Bern"}}}"#;
 /// let message = Message::parse(body)?;
-/// assert_eq!(message.kind(), Kind::Request);
+/// assert_eq!(message.kind(), MessageKind::Request);
 /// assert!(message.method().unwrap().is("tools/call"));
 /// assert!(message.param("name").unwrap().text().unwrap().is("get_weather"));
-/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Message<'a> {
     text: &'a str,
-    kind: Kind,
+    kind: MessageKind,
     /// In the order they stand in the body, an object's members after the object's own entry began.
-    members: Vec<Member>,
-    /// Which of them are `_meta`'s and which are the arguments': most lookups are for these.
-    within: Within,
+    members: Vec<MessageMember>,
+    /// Which of them belong to `_meta`, to the arguments and to the result: most lookups are for these.
+    within: MemberRanges,
     /// The elements of a result's `content`.
-    content: Vec<Span>,
-    known: Known,
+    content: Vec<ByteSpan>,
+    known: JsonRpcMembers,
 }
 
-/// Where the members of the two objects that are looked into most stand among all.
+/// Where the members of the three objects that are looked into most stand among all.
 #[derive(Clone, Debug, Default)]
-struct Within {
+struct MemberRanges {
     meta: Range<usize>,
     arguments: Range<usize>,
     result: Range<usize>,
@@ -149,16 +149,16 @@ struct Within {
 
 /// The members that say what kind of message it is.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    version: Option<Span>,
-    id: Option<Span>,
-    method: Option<Span>,
+struct JsonRpcMembers {
+    version: Option<ByteSpan>,
+    id: Option<ByteSpan>,
+    method: Option<ByteSpan>,
     answers: bool,
 }
 
-impl Known {
-    fn note(&mut self, name: Name, text: &str, value: Span) {
-        let is = |wanted| name.is(&Wanted::new(wanted), text);
+impl JsonRpcMembers {
+    fn record(&mut self, name: ScannedName, text: &str, value: ByteSpan) {
+        let is = |wanted| name.is(&WantedName::new(wanted), text);
         match () {
             () if is("jsonrpc") => self.version = Some(value),
             () if is("id") => self.id = Some(value),
@@ -169,16 +169,22 @@ impl Known {
     }
 
     /// A message that could be taken for two kinds at once is none.
-    fn kind(self, text: &str) -> Kind {
-        let value = |span: Option<Span>| span.map(|span| Value::new(text, span));
-        if !value(self.version).and_then(Value::text).is_some_and(|version| version.is("2.0")) {
-            return Kind::Other;
+    fn kind(self, text: &str) -> MessageKind {
+        let value = |span: Option<ByteSpan>| span.map(|span| SpannedValue::new(text, span));
+        if !value(self.version).and_then(SpannedValue::text).is_some_and(|version| version.is("2.0")) {
+            return MessageKind::Other;
         }
-        match (value(self.method).map(Value::kind), value(self.id).map(Value::kind), self.answers) {
-            (Some(Type::String), Some(Type::String | Type::Number), false) => Kind::Request,
-            (Some(Type::String), None, false) => Kind::Notification,
-            (None, _, true) => Kind::Answer,
-            _ => Kind::Other,
+        match (
+            value(self.method).map(SpannedValue::kind),
+            value(self.id).map(SpannedValue::kind),
+            self.answers,
+        ) {
+            (Some(JsonKind::String), Some(JsonKind::String | JsonKind::Number), false) => {
+                MessageKind::Request
+            }
+            (Some(JsonKind::String), None, false) => MessageKind::Notification,
+            (None, _, true) => MessageKind::Answer,
+            _ => MessageKind::Other,
         }
     }
 }
@@ -189,24 +195,25 @@ impl<'a> Message<'a> {
     /// # Errors
     ///
     /// What is not one JSON value, has more than 127 brackets open at once, is not UTF-8, or has a member
-    /// name twice in one object is [`Unreadable`]. Rules: H13.
-    pub fn parse(body: &'a [u8]) -> Result<Self, Unreadable> {
+    /// name twice in one object is [`JsonParseError`]. Rules: H13.
+    pub fn parse(body: &'a [u8]) -> Result<Self, JsonParseError> {
         #[cfg(feature = "count-readings")]
         crate::readings::count();
         let mut scanner = Scanner::new(body)?;
         let (mut members, mut content) = (Vec::new(), Vec::new());
-        let (mut within, mut known) = (Within::default(), Known::default());
+        let (mut within, mut known) = (MemberRanges::default(), JsonRpcMembers::default());
         let first = scanner.peek()?;
         if first == b'{' {
             members.reserve(16);
-            let mut parts = Parts { members: &mut members, within: &mut within, content: &mut content };
+            let mut parts =
+                PartCollector { members: &mut members, within: &mut within, content: &mut content };
             read_message(&mut scanner, &mut parts, &mut known)?;
         } else {
-            scanner.value()?;
+            scanner.read_value()?;
         }
-        scanner.finish()?;
+        scanner.expect_end()?;
         let text = scanner.text();
-        let kind = if first == b'[' { Kind::Batch } else { known.kind(text) };
+        let kind = if first == b'[' { MessageKind::Batch } else { known.kind(text) };
         Ok(Self { text, kind, members, within, content, known })
     }
 
@@ -216,52 +223,52 @@ impl<'a> Message<'a> {
     /// arguments that the tool's schema declares. What stands in other objects, and in batches, is not looked at.
     ///
     /// ```
-    /// use mcp_attune_wire::message::{Fault, Message};
+    /// use mcp_attune_wire::message::{JsonFault, Message};
     ///
     /// let body = br#"{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call"}"#;
     /// let unreadable = Message::parse(body)?.check_case().unwrap_err();
-    /// assert_eq!((unreadable.fault, unreadable.at), (Fault::NameDiffersInCase, 40));
-    /// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+    /// assert_eq!((unreadable.fault, unreadable.at), (JsonFault::NameDiffersInCase, 40));
+    /// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Fault::NameDiffersInCase`] and where that name stands. Rules: H18.
-    pub fn check_case(&self) -> Result<(), Unreadable> {
-        let is_known = |place, found: &Found<'_>| {
-            Self::known(place).is_none_or(|known| known.iter().any(|known| known.is(found)))
+    /// [`JsonFault::NameDiffersInCase`] and where that name stands. Rules: H18.
+    pub fn check_case(&self) -> Result<(), JsonParseError> {
+        let is_known = |place, found: &LocatedName<'_>| {
+            Self::known_names(place).is_none_or(|known| known.iter().any(|known| known.is(found)))
         };
         // Most messages have no other names than the known ones, and there is nothing else to ask then.
         let mut members = self.members.iter();
-        if members.all(|member| is_known(member.place, &Found::new(member.name, self.text))) {
+        if members.all(|member| is_known(member.place, &LocatedName::new(member.name, self.text))) {
             return Ok(());
         }
-        [Place::Message, Place::Params, Place::Meta].into_iter().try_for_each(|place| {
-            let known = Self::known(place).unwrap_or_default();
-            fold::check(self.names(place), &known.iter(), |found| is_known(place, found))
+        [ParentObject::Message, ParentObject::Params, ParentObject::Meta].into_iter().try_for_each(|place| {
+            let known = Self::known_names(place).unwrap_or_default();
+            case_fold::check(self.names_in(place), &known.iter(), |found| is_known(place, found))
         })
     }
 
     /// The names that are known in one place; `None` where they are the tool's own.
     #[inline]
-    fn known(place: Place) -> Option<&'static [KnownName]> {
+    fn known_names(place: ParentObject) -> Option<&'static [KnownName]> {
         match place {
-            Place::Message => Some(&known::MESSAGE),
-            Place::Params => Some(&known::PARAMS),
-            Place::Meta => Some(&known::META),
-            Place::Arguments | Place::Result => None,
+            ParentObject::Message => Some(&known::MESSAGE),
+            ParentObject::Params => Some(&known::PARAMS),
+            ParentObject::Meta => Some(&known::META),
+            ParentObject::Arguments | ParentObject::Result => None,
         }
     }
 
     /// The names of the arguments, to be compared without case.
-    pub(crate) fn argument_names(&self) -> impl Iterator<Item = Found<'a>> + Clone {
-        self.names(Place::Arguments)
+    pub(crate) fn argument_names(&self) -> impl Iterator<Item = LocatedName<'a>> + Clone {
+        self.names_in(ParentObject::Arguments)
     }
 
-    fn names(&self, place: Place) -> impl Iterator<Item = Found<'a>> + Clone {
+    fn names_in(&self, place: ParentObject) -> impl Iterator<Item = LocatedName<'a>> + Clone {
         let here = self.members(place).iter().filter(move |member| member.place == place);
         let text = self.text;
-        here.map(move |member| Found::new(member.name, text))
+        here.map(move |member| LocatedName::new(member.name, text))
     }
 
     /// The whole body as text.
@@ -272,26 +279,26 @@ impl<'a> Message<'a> {
 
     /// The whole body as a value, whatever it is.
     #[must_use]
-    pub fn body(&self) -> Value<'a> {
-        Value::within(self.text)
+    pub fn body(&self) -> SpannedValue<'a> {
+        SpannedValue::from_checked_text(self.text)
     }
 
     /// What kind of message it is.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> MessageKind {
         self.kind
     }
 
     /// The id as written; [`Id`] says which of them are equal.
     #[must_use]
-    pub fn id(&self) -> Option<Value<'a>> {
-        self.known.id.map(|id| Value::new(self.text, id))
+    pub fn id(&self) -> Option<SpannedValue<'a>> {
+        self.known.id.map(|id| SpannedValue::new(self.text, id))
     }
 
     /// The method, if it is a string.
     #[must_use]
-    pub fn method(&self) -> Option<Text<'a>> {
-        self.known.method.and_then(|method| Value::new(self.text, method).text())
+    pub fn method(&self) -> Option<JsonString<'a>> {
+        self.known.method.and_then(|method| SpannedValue::new(self.text, method).text())
     }
 
     /// The method where it is one of MCP's own: a name that can be counted by, however many others callers make up.
@@ -329,66 +336,66 @@ impl<'a> Message<'a> {
     /// let messages = Message::parse(batch)?.batch().unwrap();
     /// assert!(messages.iter().map(|message| message.method().unwrap()).all(|method| method.is("a") || method.is("b")));
     /// assert!(messages.iter().all(|message| message.batch().is_none()));
-    /// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+    /// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
     /// ```
     #[must_use]
     pub fn batch(&self) -> Option<Vec<Self>> {
-        let read = |part: Value<'a>| Message::parse(part.raw().as_bytes()).ok();
-        (self.kind == Kind::Batch).then(|| self.body().elements().filter_map(read).collect())
+        let read = |part: SpannedValue<'a>| Message::parse(part.raw().as_bytes()).ok();
+        (self.kind == MessageKind::Batch).then(|| self.body().elements().filter_map(read).collect())
     }
 
     /// A member of the message itself, such as `params` or a sibling `clientContext`.
     #[must_use]
     #[inline]
-    pub fn member(&self, name: &str) -> Option<Value<'a>> {
-        self.find(Place::Message, name)
+    pub fn member(&self, name: &str) -> Option<SpannedValue<'a>> {
+        self.find_member_value(ParentObject::Message, name)
     }
 
     /// Where a member of the message itself stands, from its name to its value and with one of the commas around it:
     /// replaced by nothing, the member is gone and the rest is whole.
     #[must_use]
-    pub fn member_span(&self, name: &str) -> Option<Span> {
-        self.whole(Place::Message, name)
+    pub fn member_removal_span(&self, name: &str) -> Option<ByteSpan> {
+        self.find_removal_span(ParentObject::Message, name)
     }
 
     /// The same for a member of `params._meta`.
     #[must_use]
-    pub fn meta_span(&self, key: &str) -> Option<Span> {
-        self.whole(Place::Meta, key)
+    pub fn meta_removal_span(&self, key: &str) -> Option<ByteSpan> {
+        self.find_removal_span(ParentObject::Meta, key)
     }
 
     /// The place right inside the bracket that opens the message, where a first member can be put; none where the body
     /// is no object.
     #[must_use]
-    pub fn opening(&self) -> Option<Span> {
+    pub fn opening(&self) -> Option<ByteSpan> {
         let start = self.text.find('{').filter(|_| !self.members.is_empty())?;
-        Some(Span::new(start + 1, start + 1))
+        Some(ByteSpan::new(start + 1, start + 1))
     }
 
     /// A member of `params`, such as `name`, `uri`, `taskId`, `arguments` or `_meta`.
     #[must_use]
     #[inline]
-    pub fn param(&self, name: &str) -> Option<Value<'a>> {
-        self.find(Place::Params, name)
+    pub fn param(&self, name: &str) -> Option<SpannedValue<'a>> {
+        self.find_member_value(ParentObject::Params, name)
     }
 
     /// A member of `params._meta`; the keys have names in [`meta`].
     #[must_use]
     #[inline]
-    pub fn meta(&self, key: &str) -> Option<Value<'a>> {
-        self.find(Place::Meta, key)
+    pub fn meta(&self, key: &str) -> Option<SpannedValue<'a>> {
+        self.find_member_value(ParentObject::Meta, key)
     }
 
     /// The members of `params.arguments`, in the order they stand in.
-    pub fn arguments(&self) -> impl Iterator<Item = (Text<'a>, Value<'a>)> {
-        let members = self.members(Place::Arguments).iter();
+    pub fn arguments(&self) -> impl Iterator<Item = (JsonString<'a>, SpannedValue<'a>)> {
+        let members = self.members(ParentObject::Arguments).iter();
         members.map(|member| (member.name.text(self.text), self.value(member)))
     }
 
     /// The members of `result`, in the order they stand in: found while the message was read, so that nobody has to go over
     /// a large result again to look into it.
-    pub fn result_members(&self) -> impl Iterator<Item = (Text<'a>, Value<'a>)> {
-        let members = self.members(Place::Result).iter();
+    pub fn result_members(&self) -> impl Iterator<Item = (JsonString<'a>, SpannedValue<'a>)> {
+        let members = self.members(ParentObject::Result).iter();
         members.map(|member| (member.name.text(self.text), self.value(member)))
     }
 
@@ -396,18 +403,18 @@ impl<'a> Message<'a> {
     #[must_use]
     pub fn result_parts(&self) -> Option<ResultParts<'a>> {
         let result = self.member("result")?;
-        let part = |member: &Member| ResultMember {
+        let part = |member: &MessageMember| ResultMember {
             start: member.name.start(),
             name: member.name.text(self.text),
             value: self.value(member),
         };
-        let members = self.members(Place::Result).iter().map(part).collect();
+        let members = self.members(ParentObject::Result).iter().map(part).collect();
         Some(ResultParts::new(result, members, self.result_content().collect()))
     }
 
     /// The elements of `result.content`, found in the same way; none where it is no array.
-    pub fn result_content(&self) -> impl Iterator<Item = Value<'a>> {
-        self.content.iter().map(|place| Value::new(self.text, *place))
+    pub fn result_content(&self) -> impl Iterator<Item = SpannedValue<'a>> {
+        self.content.iter().map(|place| SpannedValue::new(self.text, *place))
     }
 
     /// The body with the values at these spans replaced and every other byte as it was.
@@ -428,95 +435,95 @@ impl<'a> Message<'a> {
     ///
     /// # Errors
     ///
-    /// [`Overlap`] as said above.
-    pub fn splice(&self, edits: &[(Span, &str)]) -> Result<String, Overlap> {
+    /// [`SpliceError`] as said above.
+    pub fn splice(&self, edits: &[(ByteSpan, &str)]) -> Result<String, SpliceError> {
         splice(self.text, edits)
     }
 
     /// All members of one place, and maybe others.
-    fn members(&self, place: Place) -> &[Member] {
+    fn members(&self, place: ParentObject) -> &[MessageMember] {
         let within = match place {
-            Place::Message | Place::Params => return &self.members,
-            Place::Meta => &self.within.meta,
-            Place::Arguments => &self.within.arguments,
-            Place::Result => &self.within.result,
+            ParentObject::Message | ParentObject::Params => return &self.members,
+            ParentObject::Meta => &self.within.meta,
+            ParentObject::Arguments => &self.within.arguments,
+            ParentObject::Result => &self.within.result,
         };
         self.members.get(within.clone()).unwrap_or_default()
     }
 
-    fn entry(&self, place: Place, wanted: &Wanted<'_>) -> Option<&Member> {
-        let here = |member: &&Member| member.place == place && member.name.is(wanted, self.text);
+    fn find_member(&self, place: ParentObject, wanted: &WantedName<'_>) -> Option<&MessageMember> {
+        let here = |member: &&MessageMember| member.place == place && member.name.is(wanted, self.text);
         self.members(place).iter().find(here)
     }
 
     /// Names are mostly known when this is compiled, and made ready then.
     #[inline]
-    fn find(&self, place: Place, name: &str) -> Option<Value<'a>> {
-        self.entry(place, &Wanted::new(name)).map(|member| self.value(member))
+    fn find_member_value(&self, place: ParentObject, name: &str) -> Option<SpannedValue<'a>> {
+        self.find_member(place, &WantedName::new(name)).map(|member| self.value(member))
     }
 
     /// A member from its name to its value, with one of the commas around it.
-    fn whole(&self, place: Place, name: &str) -> Option<Span> {
-        let member = self.entry(place, &Wanted::new(name))?;
+    fn find_removal_span(&self, place: ParentObject, name: &str) -> Option<ByteSpan> {
+        let member = self.find_member(place, &WantedName::new(name))?;
         // The quote before the name is the first byte of the member.
         let (start, end) = (member.name.start().checked_sub(1)?, member.value.end());
         let after = self.text.get(end..)?;
-        let next = after.trim_start_matches(WHITE);
+        let next = after.trim_start_matches(JSON_WHITESPACE);
         if next.starts_with(',') {
-            return Some(Span::new(start, end + (after.len() - next.len()) + 1));
+            return Some(ByteSpan::new(start, end + (after.len() - next.len()) + 1));
         }
-        let before = self.text.get(..start)?.trim_end_matches(WHITE);
-        Some(Span::new(before.strip_suffix(',').map_or(start, str::len), end))
+        let before = self.text.get(..start)?.trim_end_matches(JSON_WHITESPACE);
+        Some(ByteSpan::new(before.strip_suffix(',').map_or(start, str::len), end))
     }
 
-    fn value(&self, member: &Member) -> Value<'a> {
-        Value::new(self.text, member.value)
+    fn value(&self, member: &MessageMember) -> SpannedValue<'a> {
+        SpannedValue::new(self.text, member.value)
     }
 }
 
 /// What is found on the way through a message.
-struct Parts<'p> {
-    members: &'p mut Vec<Member>,
-    within: &'p mut Within,
-    content: &'p mut Vec<Span>,
+struct PartCollector<'p> {
+    members: &'p mut Vec<MessageMember>,
+    within: &'p mut MemberRanges,
+    content: &'p mut Vec<ByteSpan>,
 }
 
 fn read_message(
     scanner: &mut Scanner<'_>,
-    parts: &mut Parts<'_>,
-    known: &mut Known,
-) -> Result<(), Unreadable> {
-    let (params, result) = (Wanted::new("params"), Wanted::new("result"));
-    scanner.object(&mut |scanner, name| {
+    parts: &mut PartCollector<'_>,
+    known: &mut JsonRpcMembers,
+) -> Result<(), JsonParseError> {
+    let (params, result) = (WantedName::new("params"), WantedName::new("result"));
+    scanner.read_object(&mut |scanner, name| {
         let is = |wanted| name.is(wanted, scanner.text());
         let (is_params, is_result) = (is(&params), is(&result));
         let value = match () {
             () if is_params && scanner.peek()? == b'{' => read_params(scanner, parts.members, parts.within)?,
             () if is_result && scanner.peek()? == b'{' => read_result(scanner, parts)?,
-            () => scanner.value()?,
+            () => scanner.read_value()?,
         };
-        known.note(name, scanner.text(), value);
-        parts.members.push(Member { name, value, place: Place::Message });
+        known.record(name, scanner.text(), value);
+        parts.members.push(MessageMember { name, value, place: ParentObject::Message });
         Ok(())
     })?;
     Ok(())
 }
 
-fn read_result(scanner: &mut Scanner<'_>, parts: &mut Parts<'_>) -> Result<Span, Unreadable> {
-    let content = Wanted::new("content");
+fn read_result(scanner: &mut Scanner<'_>, parts: &mut PartCollector<'_>) -> Result<ByteSpan, JsonParseError> {
+    let content = WantedName::new("content");
     let first = parts.members.len();
-    let value = scanner.object(&mut |scanner, name| {
+    let value = scanner.read_object(&mut |scanner, name| {
         let is_content = name.is(&content, scanner.text()) && scanner.peek()? == b'[';
         let value = if is_content {
-            scanner.array(|scanner| {
-                let block = scanner.value()?;
+            scanner.read_array(|scanner| {
+                let block = scanner.read_value()?;
                 parts.content.push(block);
                 Ok(())
             })?
         } else {
-            scanner.value()?
+            scanner.read_value()?
         };
-        parts.members.push(Member { name, value, place: Place::Result });
+        parts.members.push(MessageMember { name, value, place: ParentObject::Result });
         Ok(())
     })?;
     parts.within.result = first..parts.members.len();
@@ -525,35 +532,35 @@ fn read_result(scanner: &mut Scanner<'_>, parts: &mut Parts<'_>) -> Result<Span,
 
 fn read_params(
     scanner: &mut Scanner<'_>,
-    members: &mut Vec<Member>,
-    within: &mut Within,
-) -> Result<Span, Unreadable> {
-    let (meta, arguments) = (Wanted::new("_meta"), Wanted::new("arguments"));
-    scanner.object(&mut |scanner, name| {
+    members: &mut Vec<MessageMember>,
+    within: &mut MemberRanges,
+) -> Result<ByteSpan, JsonParseError> {
+    let (meta, arguments) = (WantedName::new("_meta"), WantedName::new("arguments"));
+    scanner.read_object(&mut |scanner, name| {
         let text = scanner.text();
         let inside = match () {
-            () if name.is(&meta, text) => Some(Place::Meta),
-            () if name.is(&arguments, text) => Some(Place::Arguments),
+            () if name.is(&meta, text) => Some(ParentObject::Meta),
+            () if name.is(&arguments, text) => Some(ParentObject::Arguments),
             () => None,
         };
         let value = match inside {
             Some(place) if scanner.peek()? == b'{' => {
                 let first = members.len();
-                let value = scanner.object(&mut |scanner, name| {
-                    let value = scanner.value()?;
-                    members.push(Member { name, value, place });
+                let value = scanner.read_object(&mut |scanner, name| {
+                    let value = scanner.read_value()?;
+                    members.push(MessageMember { name, value, place });
                     Ok(())
                 })?;
                 let found = first..members.len();
                 match place {
-                    Place::Meta => within.meta = found,
+                    ParentObject::Meta => within.meta = found,
                     _ => within.arguments = found,
                 }
                 value
             }
-            _ => scanner.value()?,
+            _ => scanner.read_value()?,
         };
-        members.push(Member { name, value, place: Place::Params });
+        members.push(MessageMember { name, value, place: ParentObject::Params });
         Ok(())
     })
 }
@@ -573,29 +580,29 @@ mod tests {
         assert_eq!(other.known_method(), None);
     }
 
-    fn kind(body: &str) -> Kind {
+    fn kind(body: &str) -> MessageKind {
         Message::parse(body.as_bytes()).unwrap().kind()
     }
 
     #[test]
     fn tells_the_kinds_apart() {
         for (body, expected) in [
-            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Kind::Request),
-            (r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#, Kind::Request),
-            (r#"{"method":"ping","id":1e2,"jsonrpc":"2.0"}"#, Kind::Request),
-            (r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#, Kind::Notification),
-            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, Kind::Answer),
-            (r#"{"jsonrpc":"2.0","error":{"code":1}}"#, Kind::Answer),
-            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Kind::Batch),
-            (r#"[]"#, Kind::Batch),
-            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Kind::Other),
-            (r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#, Kind::Other),
-            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, Kind::Other),
-            (r#"{"jsonrpc":"2.0","id":1}"#, Kind::Other),
-            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, Kind::Other),
-            (r#"{"id":1,"method":"ping"}"#, Kind::Other),
-            (r#""ping""#, Kind::Other),
-            (r#"null"#, Kind::Other),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, MessageKind::Request),
+            (r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#, MessageKind::Request),
+            (r#"{"method":"ping","id":1e2,"jsonrpc":"2.0"}"#, MessageKind::Request),
+            (r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#, MessageKind::Notification),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, MessageKind::Answer),
+            (r#"{"jsonrpc":"2.0","error":{"code":1}}"#, MessageKind::Answer),
+            (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, MessageKind::Batch),
+            (r#"[]"#, MessageKind::Batch),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, MessageKind::Other),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#, MessageKind::Other),
+            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, MessageKind::Other),
+            (r#"{"jsonrpc":"2.0","id":1}"#, MessageKind::Other),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, MessageKind::Other),
+            (r#"{"id":1,"method":"ping"}"#, MessageKind::Other),
+            (r#""ping""#, MessageKind::Other),
+            (r#"null"#, MessageKind::Other),
         ] {
             assert_eq!(kind(body), expected, "{body}");
         }
@@ -674,21 +681,22 @@ mod tests {
             (r#"{"x":","}"#, "{}"),
         ] {
             let message = Message::parse(body.as_bytes()).unwrap();
-            let gone = message.splice(&[(message.member_span("x").unwrap(), "")]).unwrap();
+            let gone = message.splice(&[(message.member_removal_span("x").unwrap(), "")]).unwrap();
             assert_eq!(gone, rest);
             Message::parse(gone.as_bytes()).unwrap();
         }
         let nested = Message::parse(br#"{"params":{"x":1}}"#).unwrap();
-        assert_eq!(nested.member_span("x"), None);
+        assert_eq!(nested.member_removal_span("x"), None);
     }
 
     #[test]
     fn takes_a_member_of_meta_out_and_puts_one_into_the_message() {
         let body = r#" {"params":{"_meta":{"x":{"y":1}, "z":2},"x":3}}"#;
         let message = Message::parse(body.as_bytes()).unwrap();
-        let edits = [(message.meta_span("x").unwrap(), ""), (message.opening().unwrap(), "\"id\":1,")];
+        let edits =
+            [(message.meta_removal_span("x").unwrap(), ""), (message.opening().unwrap(), "\"id\":1,")];
         assert_eq!(message.splice(&edits).unwrap(), r#" {"id":1,"params":{"_meta":{ "z":2},"x":3}}"#);
-        assert_eq!(message.meta_span("y"), None);
+        assert_eq!(message.meta_removal_span("y"), None);
         for none in ["[{}]", "\"{\"", "{}"] {
             assert_eq!(Message::parse(none.as_bytes()).unwrap().opening(), None, "{none}");
         }
@@ -699,9 +707,9 @@ mod tests {
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":1}}"#;
         let message = Message::parse(body.as_bytes()).unwrap();
         let (params, a) = (message.member("params").unwrap().span(), message.param("a").unwrap().span());
-        assert_eq!(message.splice(&[(a, "2"), (params, "{}")]), Err(Overlap { at: a }));
-        assert_eq!(message.splice(&[(a, "2"), (a, "3")]), Err(Overlap { at: a }));
+        assert_eq!(message.splice(&[(a, "2"), (params, "{}")]), Err(SpliceError { at: a }));
+        assert_eq!(message.splice(&[(a, "2"), (a, "3")]), Err(SpliceError { at: a }));
         let other = Message::parse(br#"{"a":1}"#).unwrap();
-        assert_eq!(other.splice(&[(a, "2")]), Err(Overlap { at: a }));
+        assert_eq!(other.splice(&[(a, "2")]), Err(SpliceError { at: a }));
     }
 }

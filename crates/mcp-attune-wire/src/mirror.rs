@@ -10,13 +10,13 @@
 //! headers there are written anew from the body that is sent.
 //!
 //! ```
-//! use mcp_attune_wire::{message::Message, mirror, schema::Declared};
+//! use mcp_attune_wire::{message::Message, mirror, schema::DeclaredHeaders};
 //!
 //! let schema = br#"{"properties":{"city":{"type":"string","x-mcp-header":"City"}}}"#;
 //! let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{
 //!     "name":"get_weather","arguments":{"city":"Zürich"},
 //!     "_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
-//! let declared = Declared::read(schema)?;
+//! let declared = DeclaredHeaders::read(schema)?;
 //! let headers = mirror::headers(&Message::parse(body.as_bytes())?, Some(&declared));
 //! let lines: Vec<_> = headers.iter().map(|(name, value)| format!("{name}: {value}")).collect();
 //! assert_eq!(lines, [
@@ -35,17 +35,17 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use crate::header::{self, encode};
-use crate::json::{Text, Type, Value};
+use crate::json::{JsonKind, JsonString, SpannedValue};
 use crate::message::{Message, meta};
-use crate::number::{Integer, integer};
+use crate::number::{IntegerClass, classify_integer};
 use crate::protocol::method;
-use crate::schema::Declared;
+use crate::schema::DeclaredHeaders;
 
 /// The member of `params` that `Mcp-Name` mirrors, for the methods that have one.
 ///
 /// Rules: H1.
 #[must_use]
-pub fn name_key(method: Text<'_>) -> Option<&'static str> {
+pub fn name_key(method: JsonString<'_>) -> Option<&'static str> {
     match method.decode().as_deref() {
         Some(method::TOOLS_CALL | method::PROMPTS_GET) => Some("name"),
         Some(method::RESOURCES_READ) => Some("uri"),
@@ -54,32 +54,36 @@ pub fn name_key(method: Text<'_>) -> Option<&'static str> {
     }
 }
 
-/// The headers that go with a message, in a fixed order: what a client sends beside `Content-Type`.
+/// The headers that go with a message, in a fixed order: what a client sends beside `Content-JsonKind`.
 ///
 /// `declared` is what the tool's schema declares, for a `tools/call`; without it no argument is mirrored.
 #[must_use]
-pub fn headers<'a>(message: &Message<'a>, declared: Option<&'a Declared>) -> Vec<(&'a str, Cow<'a, str>)> {
+pub fn headers<'a>(
+    message: &Message<'a>,
+    declared: Option<&'a DeclaredHeaders>,
+) -> Vec<(&'a str, Cow<'a, str>)> {
     let mut headers = Vec::with_capacity(8);
-    let mut send = |name, text: Option<Text<'a>>| {
-        if let Some(text) = text.and_then(Text::decode) {
-            headers.push((name, encoded(text)));
+    let mut send = |name, text: Option<JsonString<'a>>| {
+        if let Some(text) = text.and_then(JsonString::decode) {
+            headers.push((name, encode_cow(text)));
         }
     };
-    send(header::PROTOCOL_VERSION, message.meta(meta::PROTOCOL_VERSION).and_then(Value::text));
+    send(header::PROTOCOL_VERSION, message.meta(meta::PROTOCOL_VERSION).and_then(SpannedValue::text));
     send(header::METHOD, message.method());
     let name = message.method().and_then(name_key).and_then(|key| message.param(key));
-    send(header::NAME, name.and_then(Value::text));
+    send(header::NAME, name.and_then(SpannedValue::text));
 
-    let language = message.meta(meta::ACCEPT_LANGUAGE).and_then(Value::text).and_then(Text::decode);
-    if let Some(language) = language.filter(|language| header::travels_plain(language)) {
+    let language =
+        message.meta(meta::ACCEPT_LANGUAGE).and_then(SpannedValue::text).and_then(JsonString::decode);
+    if let Some(language) = language.filter(|language| header::needs_no_encoding(language)) {
         headers.push((header::ACCEPT_LANGUAGE, language));
     }
     if let Some(declared) =
         declared.filter(|_| message.method().is_some_and(|method| method.is(method::TOOLS_CALL)))
     {
-        for (declaration, value) in declared.iter().zip(declared.values(message)) {
-            if let Some(text) = value.and_then(travelling_text) {
-                headers.push((declaration.header(), encoded(text)));
+        for (declaration, value) in declared.iter().zip(declared.argument_values(message)) {
+            if let Some(text) = value.and_then(header_text) {
+                headers.push((declaration.header(), encode_cow(text)));
             }
         }
     }
@@ -87,7 +91,7 @@ pub fn headers<'a>(message: &Message<'a>, declared: Option<&'a Declared>) -> Vec
 }
 
 /// Encodes without a copy where the text can stand as it is.
-fn encoded(text: Cow<'_, str>) -> Cow<'_, str> {
+fn encode_cow(text: Cow<'_, str>) -> Cow<'_, str> {
     match text {
         Cow::Borrowed(text) => encode(text),
         Cow::Owned(text) => match encode(&text) {
@@ -107,17 +111,17 @@ pub(crate) fn is_decimal(raw: &str) -> bool {
 }
 
 /// The text that an argument has in a header, before it is encoded; `None` where it has none.
-pub(crate) fn travelling_text(value: Value<'_>) -> Option<Cow<'_, str>> {
+pub(crate) fn header_text(value: SpannedValue<'_>) -> Option<Cow<'_, str>> {
     match value.kind() {
-        Type::String => value.text()?.decode(),
-        Type::Boolean => Some(Cow::Borrowed(value.raw())),
-        Type::Number => match integer(value.raw()) {
-            Integer::Safe(_) if is_decimal(value.raw()) => Some(Cow::Borrowed(value.raw())),
-            Integer::Safe(integer) => Some(Cow::Owned(integer.to_string())),
-            Integer::Unsafe => None,
-            Integer::Not => Some(Cow::Borrowed(value.raw())),
+        JsonKind::String => value.text()?.decode(),
+        JsonKind::Boolean => Some(Cow::Borrowed(value.raw())),
+        JsonKind::Number => match classify_integer(value.raw()) {
+            IntegerClass::Safe(_) if is_decimal(value.raw()) => Some(Cow::Borrowed(value.raw())),
+            IntegerClass::Safe(integer) => Some(Cow::Owned(integer.to_string())),
+            IntegerClass::Unsafe => None,
+            IntegerClass::Not => Some(Cow::Borrowed(value.raw())),
         },
-        Type::Null | Type::Object | Type::Array => None,
+        JsonKind::Null | JsonKind::Object | JsonKind::Array => None,
     }
 }
 
@@ -128,7 +132,7 @@ mod tests {
     use alloc::string::String;
 
     fn sent(body: &str, schema: &str) -> Vec<String> {
-        let declared = Declared::read(schema.as_bytes()).unwrap();
+        let declared = DeclaredHeaders::read(schema.as_bytes()).unwrap();
         let message = Message::parse(body.as_bytes()).unwrap();
         headers(&message, Some(&declared))
             .into_iter()

@@ -15,10 +15,10 @@
 //! let (sent, names) = multiplex::number_request(&request, 7).unwrap();
 //! assert_eq!(sent, r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#);
 //! let answer = Message::parse(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#)?;
-//! assert_eq!(multiplex::number_of(&answer), Some(7));
-//! let restored = multiplex::restore(&answer, 7, &names).unwrap();
+//! assert_eq!(multiplex::request_number(&answer), Some(7));
+//! let restored = multiplex::restore_ids(&answer, 7, &names).unwrap();
 //! assert_eq!(restored, r#"{"jsonrpc":"2.0","id":"mine","result":{}}"#);
-//! # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+//! # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 //! ```
 //!
 //! Rules: G9.
@@ -28,14 +28,16 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::correlate::{PROGRESS_TOKEN, Subject, progress_token, subject, subscription};
-use crate::json::{Span, Text, Value};
-use crate::message::{Kind, Message};
+use crate::correlate::{
+    NotificationSubject, PROGRESS_TOKEN, notification_subject, progress_token, subscription_id,
+};
+use crate::json::{ByteSpan, JsonString, SpannedValue};
+use crate::message::{Message, MessageKind};
 use crate::protocol::meta::SUBSCRIPTION_ID;
 
 /// A caller's own names for a request, as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct CallerNames {
+pub struct CallerRequestIds {
     id: String,
     token: Option<String>,
 }
@@ -43,64 +45,70 @@ pub struct CallerNames {
 /// Writes a request with this number in the place of its id and its progress token. Returns it with the names that were
 /// taken out; `None` for what is no request.
 #[must_use]
-pub fn number_request(message: &Message<'_>, number: u64) -> Option<(String, CallerNames)> {
-    let id = message.id().filter(|_| message.kind() == Kind::Request)?;
+pub fn number_request(message: &Message<'_>, number: u64) -> Option<(String, CallerRequestIds)> {
+    let id = message.id().filter(|_| message.kind() == MessageKind::Request)?;
     let token = progress_token(message);
     let number = number.to_string();
-    let mut edits: Vec<(Span, &str)> = vec![(id.span(), &number)];
+    let mut edits: Vec<(ByteSpan, &str)> = vec![(id.span(), &number)];
     edits.extend(token.map(|token| (token.span(), number.as_str())));
-    edits.extend(message.meta_span(SUBSCRIPTION_ID).map(|span| (span, "")));
-    let names = CallerNames { id: id.raw().to_owned(), token: token.map(|token| token.raw().to_owned()) };
+    edits.extend(message.meta_removal_span(SUBSCRIPTION_ID).map(|span| (span, "")));
+    let names =
+        CallerRequestIds { id: id.raw().to_owned(), token: token.map(|token| token.raw().to_owned()) };
     Some((message.splice(&edits).ok()?, names))
 }
 
 /// Writes a caller's notification without anything in `_meta` that could be taken for the number of a request.
 #[must_use]
-pub fn without_addresses(notification: &Message<'_>) -> Option<String> {
-    let is_address = |name: Text<'_>| name.is(SUBSCRIPTION_ID) || name.is(PROGRESS_TOKEN);
+pub fn strip_correlation_ids(notification: &Message<'_>) -> Option<String> {
+    let is_address = |name: JsonString<'_>| name.is(SUBSCRIPTION_ID) || name.is(PROGRESS_TOKEN);
     let cuts = notification.param("_meta").map(|meta| meta.cut_members(is_address)).unwrap_or_default();
-    let edits: Vec<(Span, &str)> = cuts.into_iter().map(|cut| (cut, "")).collect();
+    let edits: Vec<(ByteSpan, &str)> = cuts.into_iter().map(|cut| (cut, "")).collect();
     notification.splice(&edits).ok()
 }
 
 /// Whether a notification names a request by its method, so that it makes no sense where requests have other numbers.
 #[must_use]
-pub fn names_request(notification: &Message<'_>) -> bool {
-    matches!(subject(notification), Subject::Progress(_) | Subject::Cancelled(_))
+pub fn refers_to_request(notification: &Message<'_>) -> bool {
+    matches!(
+        notification_subject(notification),
+        NotificationSubject::Progress(_) | NotificationSubject::Cancelled(_)
+    )
 }
 
 /// Whether a message ends a request before its answer.
 #[must_use]
-pub fn cancels(message: &Message<'_>) -> bool {
-    matches!(subject(message), Subject::Cancelled(_))
+pub fn is_cancellation(message: &Message<'_>) -> bool {
+    matches!(notification_subject(message), NotificationSubject::Cancelled(_))
 }
 
 /// Returns the number of the request that a message of the server belongs to; `None` where it does not say.
 #[must_use]
-pub fn number_of(message: &Message<'_>) -> Option<u64> {
+pub fn request_number(message: &Message<'_>) -> Option<u64> {
     match message.kind() {
-        Kind::Answer => message.id().and_then(number),
-        Kind::Notification => subscription(message).or_else(|| named_in(message)).and_then(number),
-        Kind::Request | Kind::Batch | Kind::Other => None,
+        MessageKind::Answer => message.id().and_then(parse_request_number),
+        MessageKind::Notification => {
+            subscription_id(message).or_else(|| referenced_request(message)).and_then(parse_request_number)
+        }
+        MessageKind::Request | MessageKind::Batch | MessageKind::Other => None,
     }
 }
 
 /// Writes a message of the server as the caller gets it. Returns `None` where it speaks of a token that the caller never
 /// gave.
 #[must_use]
-pub fn restore(message: &Message<'_>, asked: u64, names: &CallerNames) -> Option<String> {
-    let is_ours = |value: &Value<'_>| number(*value) == Some(asked);
-    let mut edits: Vec<(Span, &str)> = Vec::new();
-    if message.kind() == Kind::Answer {
+pub fn restore_ids(message: &Message<'_>, asked: u64, names: &CallerRequestIds) -> Option<String> {
+    let is_ours = |value: &SpannedValue<'_>| parse_request_number(*value) == Some(asked);
+    let mut edits: Vec<(ByteSpan, &str)> = Vec::new();
+    if message.kind() == MessageKind::Answer {
         let subscription =
             message.member("result").and_then(|result| result.member("_meta")?.member(SUBSCRIPTION_ID));
         let ids = message.id().into_iter().chain(subscription).filter(is_ours);
         edits.extend(ids.map(|id| (id.span(), names.id.as_str())));
     } else {
-        let subscription = subscription(message).filter(is_ours);
+        let subscription = subscription_id(message).filter(is_ours);
         edits.extend(subscription.map(|id| (id.span(), names.id.as_str())));
-        if let Some(named) = named_in(message).filter(is_ours) {
-            let is_progress = matches!(subject(message), Subject::Progress(_));
+        if let Some(named) = referenced_request(message).filter(is_ours) {
+            let is_progress = matches!(notification_subject(message), NotificationSubject::Progress(_));
             let name = if is_progress { names.token.as_deref()? } else { &names.id };
             edits.push((named.span(), name));
         }
@@ -109,17 +117,17 @@ pub fn restore(message: &Message<'_>, asked: u64, names: &CallerNames) -> Option
 }
 
 /// What a notification names a request by.
-fn named_in<'a>(message: &Message<'a>) -> Option<Value<'a>> {
-    match subject(message) {
-        Subject::Progress(named) | Subject::Cancelled(named) => named,
-        Subject::Server | Subject::Other => None,
+fn referenced_request<'a>(message: &Message<'a>) -> Option<SpannedValue<'a>> {
+    match notification_subject(message) {
+        NotificationSubject::Progress(named) | NotificationSubject::Cancelled(named) => named,
+        NotificationSubject::Server | NotificationSubject::Other => None,
     }
 }
 
 /// A number of ours. Some servers give a number back as a string.
-fn number(value: Value<'_>) -> Option<u64> {
+fn parse_request_number(value: SpannedValue<'_>) -> Option<u64> {
     match value.text() {
-        Some(text) => text.plain()?.parse().ok(),
+        Some(text) => text.as_plain_str()?.parse().ok(),
         None => value.integer().and_then(|number| number.try_into().ok()),
     }
 }
@@ -134,11 +142,11 @@ mod tests {
     fn a_number_of_ours_is_known_in_every_spelling() {
         for id in ["3", "3.0", "3e0", "30e-1", "\"3\""] {
             let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-            assert_eq!(number_of(&Message::parse(answer.as_bytes()).unwrap()), Some(3), "{id}");
+            assert_eq!(request_number(&Message::parse(answer.as_bytes()).unwrap()), Some(3), "{id}");
         }
         for id in ["3.5", "-3", "\"three\"", "\"3.0\"", "null", "1e99"] {
             let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-            assert_eq!(number_of(&Message::parse(answer.as_bytes()).unwrap()), None, "{id}");
+            assert_eq!(request_number(&Message::parse(answer.as_bytes()).unwrap()), None, "{id}");
         }
     }
 
@@ -165,8 +173,8 @@ mod tests {
             let (sent, names) = number_request(&message(&request), 17).unwrap();
             assert_eq!(sent, request.replacen(&format!(" {id} "), " 17 ", 1));
             let answer = r#"{"result":{"id":17,"big":1e400},"id": 17,"jsonrpc":"2.0"}"#;
-            assert_eq!(number_of(&message(answer)), Some(17));
-            let restored = restore(&message(answer), 17, &names).unwrap();
+            assert_eq!(request_number(&message(answer)), Some(17));
+            let restored = restore_ids(&message(answer), 17, &names).unwrap();
             assert_eq!(
                 restored,
                 format!(r#"{{"result":{{"id":17,"big":1e400}},"id": {id},"jsonrpc":"2.0"}}"#)
@@ -183,8 +191,8 @@ mod tests {
             let (sent, names) = number_request(&message(&request), 9).unwrap();
             assert!(sent.ends_with(r#""params":{"progressToken":5,"_meta":{"progressToken":9}}}"#), "{sent}");
             let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":9,"progressToken":9}}"#;
-            assert_eq!(number_of(&message(progress)), Some(9));
-            let restored = restore(&message(progress), 9, &names).unwrap();
+            assert_eq!(request_number(&message(progress)), Some(9));
+            let restored = restore_ids(&message(progress), 9, &names).unwrap();
             assert_eq!(
                 restored,
                 progress.replace(r#""progressToken":9"#, &format!(r#""progressToken":{token}"#))
@@ -196,7 +204,7 @@ mod tests {
     fn progress_for_a_caller_who_gave_no_token_is_none() {
         let (_, names) = number_request(&message(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#), 9).unwrap();
         let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":9}}"#;
-        assert_eq!(restore(&message(progress), 9, &names), None);
+        assert_eq!(restore_ids(&message(progress), 9, &names), None);
     }
 
     #[test]
@@ -209,8 +217,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3,"reason":"3"}}"#,
             r#"{"jsonrpc":"2.0","id":3,"result":{"_meta":{"io.modelcontextprotocol/subscriptionId":3}}}"#,
         ] {
-            assert_eq!(number_of(&message(said)), Some(3), "{said}");
-            let restored = restore(&message(said), 3, &names).unwrap();
+            assert_eq!(request_number(&message(said)), Some(3), "{said}");
+            let restored = restore_ids(&message(said), 3, &names).unwrap();
             let expected = said
                 .replace(r#"subscriptionId":3"#, r#"subscriptionId":"mine""#)
                 .replace(r#"subscriptionId":"3""#, r#"subscriptionId":"mine""#)
@@ -257,7 +265,7 @@ mod tests {
         ] {
             let said = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{params}}}"#);
             let expected = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{expected}}}"#);
-            assert_eq!(without_addresses(&message(&said)), Some(expected));
+            assert_eq!(strip_correlation_ids(&message(&said)), Some(expected));
         }
     }
 
@@ -272,7 +280,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"x","result":{}}"#,
             r#"[{"jsonrpc":"2.0","id":3,"result":{}}]"#,
         ] {
-            assert_eq!(number_of(&message(said)), None, "{said}");
+            assert_eq!(request_number(&message(said)), None, "{said}");
         }
     }
 }

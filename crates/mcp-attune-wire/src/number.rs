@@ -6,10 +6,10 @@ use core::fmt::{self, Write};
 use core::hash::Hasher;
 
 /// The largest integer that every JSON reader keeps exactly: 2^53 − 1.
-const MAX_SAFE: u64 = (1 << 53) - 1;
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// A number as its significant digits and the power of ten of the first one.
-struct Number<'a> {
+struct JsonDecimal<'a> {
     negative: bool,
     whole: &'a [u8],
     fraction: &'a [u8],
@@ -17,22 +17,22 @@ struct Number<'a> {
     exponent: Option<i64>,
 }
 
-impl<'a> Number<'a> {
+impl<'a> JsonDecimal<'a> {
     /// Reads `-?digits(.digits)?([eE][+-]?digits)?`; leading zeros are fine, as header values may have them.
     fn read(text: &'a [u8]) -> Option<Self> {
         let (negative, text) = match text {
             [b'-', rest @ ..] => (true, rest),
             _ => (false, text),
         };
-        let (whole, rest) = digits(text)?;
+        let (whole, rest) = split_digits(text)?;
         let (fraction, rest) = match rest {
-            [b'.', rest @ ..] => digits(rest)?,
+            [b'.', rest @ ..] => split_digits(rest)?,
             _ => (&[][..], rest),
         };
         let exponent = match rest {
             [] => Some(0),
-            [b'e' | b'E', b'-', rest @ ..] => power(rest)?.map(|power| -power),
-            [b'e' | b'E', b'+', rest @ ..] | [b'e' | b'E', rest @ ..] => power(rest)?,
+            [b'e' | b'E', b'-', rest @ ..] => parse_exponent(rest)?.map(|power| -power),
+            [b'e' | b'E', b'+', rest @ ..] | [b'e' | b'E', rest @ ..] => parse_exponent(rest)?,
             _ => return None,
         };
         Some(Self { negative, whole, fraction, exponent })
@@ -53,7 +53,7 @@ impl<'a> Number<'a> {
     }
 
     /// The power of ten of the first significant digit.
-    fn top(&self) -> Option<i64> {
+    fn leading_power(&self) -> Option<i64> {
         let written = i64::try_from(self.whole.len()).ok()?;
         let zeros = self.whole.iter().chain(self.fraction).take_while(|digit| **digit == b'0').count();
         let zeros = i64::try_from(zeros).ok()?;
@@ -65,7 +65,7 @@ impl<'a> Number<'a> {
             (true, true) => true,
             (false, false) => {
                 self.negative == other.negative
-                    && matches!((self.top(), other.top()), (Some(one), Some(two)) if one == two)
+                    && matches!((self.leading_power(), other.leading_power()), (Some(one), Some(two)) if one == two)
                     && self.digits().eq(other.digits())
             }
             _ => false,
@@ -73,29 +73,29 @@ impl<'a> Number<'a> {
     }
 }
 
-fn digits(text: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_digits(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if count == 0 { None } else { text.split_at_checked(count) }
 }
 
 /// The outer `None` is a syntax error, the inner one a power beyond 64 bits.
-fn power(text: &[u8]) -> Option<Option<i64>> {
-    let (digits, []) = digits(text)? else { return None };
+fn parse_exponent(text: &[u8]) -> Option<Option<i64>> {
+    let (digits, []) = split_digits(text)? else { return None };
     let step = |power: i64, digit: &u8| power.checked_mul(10)?.checked_add(i64::from(digit - b'0'));
     Some(digits.iter().try_fold(0, step))
 }
 
 /// Whether two JSON numbers are one. Exponents beyond 64 bits are equal only where they are written alike.
-pub(crate) fn same(one: &str, other: &str) -> bool {
-    let numbers = Number::read(one.as_bytes()).zip(Number::read(other.as_bytes()));
+pub(crate) fn numbers_equal(one: &str, other: &str) -> bool {
+    let numbers = JsonDecimal::read(one.as_bytes()).zip(JsonDecimal::read(other.as_bytes()));
     one == other || numbers.is_some_and(|(one, other)| one.same_value(&other))
 }
 
-/// Feeds a JSON number to a hasher, so that numbers that are [`same`] have one hash.
+/// Feeds a JSON number to a hasher, so that numbers that are [`numbers_equal`] have one hash.
 pub(crate) fn hash(text: &str, state: &mut impl Hasher) {
-    match Number::read(text.as_bytes()) {
+    match JsonDecimal::read(text.as_bytes()) {
         Some(number) if number.is_zero() => state.write_u8(b'0'),
-        Some(number) => match number.top() {
+        Some(number) => match number.leading_power() {
             Some(top) => {
                 state.write_u8(if number.negative { b'-' } else { b'+' });
                 state.write_i64(top);
@@ -109,7 +109,7 @@ pub(crate) fn hash(text: &str, state: &mut impl Hasher) {
 
 /// Whether a number is an integer, and one that every JSON reader keeps exactly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Integer {
+pub(crate) enum IntegerClass {
     /// Within ±(2^53 − 1).
     Safe(i64),
     /// An integer beyond that.
@@ -119,21 +119,25 @@ pub(crate) enum Integer {
 }
 
 /// Reads a JSON number's text as an integer; `42.0` and `4.2e1` are 42.
-pub(crate) fn integer(text: &str) -> Integer {
-    let Some(number) = Number::read(text.as_bytes()) else {
-        return Integer::Not;
+pub(crate) fn classify_integer(text: &str) -> IntegerClass {
+    let Some(number) = JsonDecimal::read(text.as_bytes()) else {
+        return IntegerClass::Not;
     };
     if number.is_zero() {
-        return Integer::Safe(0);
+        return IntegerClass::Safe(0);
     }
-    let Some(top) = number.top() else {
+    let Some(top) = number.leading_power() else {
         // An exponent beyond 64 bits: so large, or so small, that it has no other way to be written.
-        return if text.contains("e-") || text.contains("E-") { Integer::Not } else { Integer::Unsafe };
+        return if text.contains("e-") || text.contains("E-") {
+            IntegerClass::Not
+        } else {
+            IntegerClass::Unsafe
+        };
     };
     let (mut value, mut place) = (0u64, top);
     for digit in number.digits() {
         if place < 0 {
-            return Integer::Not;
+            return IntegerClass::Not;
         }
         value = value.saturating_mul(10).saturating_add(u64::from(digit - b'0'));
         place -= 1;
@@ -142,8 +146,10 @@ pub(crate) fn integer(text: &str) -> Integer {
         value = value.saturating_mul(10);
     }
     match i64::try_from(value) {
-        Ok(size) if value <= MAX_SAFE => Integer::Safe(if number.negative { -size } else { size }),
-        _ => Integer::Unsafe,
+        Ok(size) if value <= MAX_SAFE_INTEGER => {
+            IntegerClass::Safe(if number.negative { -size } else { size })
+        }
+        _ => IntegerClass::Unsafe,
     }
 }
 
@@ -151,37 +157,38 @@ pub(crate) fn integer(text: &str) -> Integer {
 ///
 /// Plain decimal compares by value. An exponent in the header is taken only in the body's own spelling or
 /// in the shortest text of that float, as the common languages write it.
-pub(crate) fn says(header: &[u8], number: &str) -> bool {
+pub(crate) fn header_equals_number(header: &[u8], number: &str) -> bool {
     if header == number.as_bytes() {
         return true;
     }
-    let (Some(said), Some(meant)) = (Number::read(header), Number::read(number.as_bytes())) else {
+    let (Some(said), Some(meant)) = (JsonDecimal::read(header), JsonDecimal::read(number.as_bytes())) else {
         return false;
     };
     said.same_value(&meant)
-        && (!header.iter().any(|byte| matches!(byte, b'e' | b'E')) || is_float_text(header))
+        && (!header.iter().any(|byte| matches!(byte, b'e' | b'E')) || is_shortest_float(header))
 }
 
 /// Whether a header value is a text that a client would write for this number: the body's own spelling, a
 /// plain integer, or the shortest text of the float.
-pub(crate) fn spells(header: &[u8], number: &str) -> bool {
+pub(crate) fn header_spells_number(header: &[u8], number: &str) -> bool {
     let plain_integer = match header {
         b"0" => true,
         [b'-', b'1'..=b'9', rest @ ..] | [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
         _ => false,
     };
-    header == number.as_bytes() || says(header, number) && (plain_integer || is_float_text(header))
+    header == number.as_bytes()
+        || header_equals_number(header, number) && (plain_integer || is_shortest_float(header))
 }
 
 /// Whether a text with an exponent is the shortest text of the float it names: `1e16`, `1e+16`, `1e-07`.
-fn is_float_text(text: &[u8]) -> bool {
+fn is_shortest_float(text: &[u8]) -> bool {
     let Ok(text) = core::str::from_utf8(text) else {
         return false;
     };
     let Ok(float) = text.parse::<f64>() else {
         return false;
     };
-    let mut shortest = Short { bytes: [0; 32], len: 0 };
+    let mut shortest = FloatTextBuffer { bytes: [0; 32], len: 0 };
     if write!(shortest, "{float:e}").is_err() {
         return false;
     }
@@ -195,12 +202,12 @@ fn is_float_text(text: &[u8]) -> bool {
     said == mantissa && said_power.len() <= 4 && said_power.parse::<i16>() == power.parse()
 }
 
-struct Short {
+struct FloatTextBuffer {
     bytes: [u8; 32],
     len: usize,
 }
 
-impl Write for Short {
+impl Write for FloatTextBuffer {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = self.len + text.len();
         let slot = self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?;
@@ -235,7 +242,7 @@ mod tests {
             ("100", "1e+2"),
             ("10", "0.00001e6"),
         ] {
-            assert!(says(header.as_bytes(), body), "{header} {body}");
+            assert!(header_equals_number(header.as_bytes(), body), "{header} {body}");
         }
     }
 
@@ -254,7 +261,7 @@ mod tests {
             ("1", "1e-99999999999999999999"),
             ("0", "1e-99999999999999999999"),
         ] {
-            assert!(!says(header.as_bytes(), body), "{header} {body}");
+            assert!(!header_equals_number(header.as_bytes(), body), "{header} {body}");
         }
     }
 
@@ -280,7 +287,7 @@ mod tests {
             ("1e22", "10000000000000000000001", false),
             ("9007199254740993e0", "9007199254740993", false),
         ] {
-            assert_eq!(says(header.as_bytes(), body), expected, "{header} {body}");
+            assert_eq!(header_equals_number(header.as_bytes(), body), expected, "{header} {body}");
         }
     }
 
@@ -289,34 +296,34 @@ mod tests {
         for header in
             ["0x2a", "+42", "42.", ".42", "", "-", "4_2", "４２", "42 ", "NaN", "inf", "1e", "1e+", "42e"]
         {
-            assert!(!says(header.as_bytes(), "42"), "{header}");
+            assert!(!header_equals_number(header.as_bytes(), "42"), "{header}");
         }
     }
 
     #[test]
     fn knows_which_integers_are_safe() {
         for (text, expected) in [
-            ("0", Integer::Safe(0)),
-            ("-0", Integer::Safe(0)),
-            ("42", Integer::Safe(42)),
-            ("-42.00", Integer::Safe(-42)),
-            ("4.2e1", Integer::Safe(42)),
-            ("9007199254740991", Integer::Safe(9_007_199_254_740_991)),
-            ("-9007199254740991", Integer::Safe(-9_007_199_254_740_991)),
-            ("9007199254740992", Integer::Unsafe),
-            ("-9007199254740992", Integer::Unsafe),
-            ("9e15", Integer::Safe(9_000_000_000_000_000)),
-            ("1e16", Integer::Unsafe),
-            ("1e999999999999", Integer::Unsafe),
-            ("1e99999999999999999999", Integer::Unsafe),
-            ("0e99999999999999999999", Integer::Safe(0)),
-            ("18446744073709551617", Integer::Unsafe),
-            ("1.5", Integer::Not),
-            ("1e-1", Integer::Not),
-            ("1e-99999999999999999999", Integer::Not),
-            ("12345678901234567890.5", Integer::Not),
+            ("0", IntegerClass::Safe(0)),
+            ("-0", IntegerClass::Safe(0)),
+            ("42", IntegerClass::Safe(42)),
+            ("-42.00", IntegerClass::Safe(-42)),
+            ("4.2e1", IntegerClass::Safe(42)),
+            ("9007199254740991", IntegerClass::Safe(9_007_199_254_740_991)),
+            ("-9007199254740991", IntegerClass::Safe(-9_007_199_254_740_991)),
+            ("9007199254740992", IntegerClass::Unsafe),
+            ("-9007199254740992", IntegerClass::Unsafe),
+            ("9e15", IntegerClass::Safe(9_000_000_000_000_000)),
+            ("1e16", IntegerClass::Unsafe),
+            ("1e999999999999", IntegerClass::Unsafe),
+            ("1e99999999999999999999", IntegerClass::Unsafe),
+            ("0e99999999999999999999", IntegerClass::Safe(0)),
+            ("18446744073709551617", IntegerClass::Unsafe),
+            ("1.5", IntegerClass::Not),
+            ("1e-1", IntegerClass::Not),
+            ("1e-99999999999999999999", IntegerClass::Not),
+            ("12345678901234567890.5", IntegerClass::Not),
         ] {
-            assert_eq!(integer(text), expected, "{text}");
+            assert_eq!(classify_integer(text), expected, "{text}");
         }
     }
 }

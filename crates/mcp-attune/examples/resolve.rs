@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use mcp_attune::language::Tag;
-use mcp_attune::when::{Interval, Language, Now, When};
+use mcp_attune::when::{ExpressionLanguage, Interval, ReferenceTime, When};
 use serde_json::{Value, json};
 
 fn main() -> io::Result<()> {
@@ -28,10 +28,10 @@ fn main() -> io::Result<()> {
 fn answer(line: &str) -> Result<Interval, String> {
     let line: Value = serde_json::from_str(line).map_err(told)?;
     let text = |name: &str| line.get(name).and_then(Value::as_str).unwrap_or_default();
-    let language = Tag::parse(text("language")).map(|tag| Language::of(&tag)).unwrap_or_default();
+    let language = Tag::parse(text("language")).map(|tag| ExpressionLanguage::of(&tag)).unwrap_or_default();
     let instant: Timestamp = text("now").parse().map_err(told)?;
     let first_day = weekday(text("first_day")).ok_or("first_day is not a weekday")?;
-    let now = Now { instant, zone: TimeZone::get(text("timezone")).map_err(told)?, first_day };
+    let now = ReferenceTime { instant, zone: TimeZone::get(text("timezone")).map_err(told)?, first_day };
     When::parse(text("expression"), language).map_err(told)?.resolve(&now).map_err(told)
 }
 

@@ -13,19 +13,19 @@
 //! Rules: G3, L18.
 //!
 //! ```
-//! use mcp_attune::cache::{self, Change, Scope};
+//! use mcp_attune::cache::{self, ChangeNotification, CacheScope};
 //! use std::time::Duration;
 //!
 //! let hint = cache::hint("tools/list", "{}", r#"{"tools":[],"ttlMs":5000,"cacheScope":"public"}"#).unwrap();
-//! assert_eq!((hint.ttl, hint.scope), (Duration::from_secs(5), Scope::Public));
+//! assert_eq!((hint.ttl, hint.scope), (Duration::from_secs(5), CacheScope::Public));
 //! assert_eq!(cache::hint("tools/call", "{}", r#"{"content":[],"ttlMs":5000}"#), None);
-//! assert!(Change::Tools.undoes("tools/list", "{}"));
+//! assert!(ChangeNotification::Tools.invalidates("tools/list", "{}"));
 //! ```
 
 use core::time::Duration;
 
 use mcp_attune_wire::document::Document;
-use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::json::{JsonString, SpannedValue};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::method;
 
@@ -36,7 +36,7 @@ pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 ///
 /// Rules: G3.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Scope {
+pub enum CacheScope {
     /// Everybody who asks the same in the same way.
     Public,
     /// The identity that asked.
@@ -45,25 +45,25 @@ pub enum Scope {
 
 /// How long an answer may be kept, and for whom.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Hint {
+pub struct CacheHint {
     /// How long, from when it came.
     pub ttl: Duration,
     /// For whom.
-    pub scope: Scope,
+    pub scope: CacheScope,
 }
 
-impl Hint {
+impl CacheHint {
     /// The hint for what is made of two answers: the shorter time, and public only where both are.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
-        let scope = if self.scope == other.scope { self.scope } else { Scope::Private };
+    pub fn combine(self, other: Self) -> Self {
+        let scope = if self.scope == other.scope { self.scope } else { CacheScope::Private };
         Self { ttl: self.ttl.min(other.ttl), scope }
     }
 }
 
 /// Whether answers to a method can be kept at all.
 #[must_use]
-pub fn may_keep(method: &str) -> bool {
+pub fn is_cacheable(method: &str) -> bool {
     matches!(
         method,
         method::SERVER_DISCOVER
@@ -81,29 +81,36 @@ pub fn may_keep(method: &str) -> bool {
 ///
 /// Rules: G3.
 #[must_use]
-pub fn hint(method: &str, params: &str, result: &str) -> Option<Hint> {
-    if !may_keep(method) || has(params, "inputResponses") || has(params, "requestState") {
+pub fn hint(method: &str, params: &str, result: &str) -> Option<CacheHint> {
+    if !is_cacheable(method)
+        || may_have_member(params, "inputResponses")
+        || may_have_member(params, "requestState")
+    {
         return None;
     }
     let result = Document::parse(result.as_bytes()).ok()?;
-    let text = |name| result.member(name).and_then(Value::text).and_then(Text::decode);
+    let text = |name| result.member(name).and_then(SpannedValue::text).and_then(JsonString::decode);
     if text("resultType").is_some_and(|kind| kind != "complete") {
         return None;
     }
     let millis: u64 = result.member("ttlMs")?.raw().parse().ok()?;
-    let scope = if text("cacheScope").as_deref() == Some("public") { Scope::Public } else { Scope::Private };
+    let scope = if text("cacheScope").as_deref() == Some("public") {
+        CacheScope::Public
+    } else {
+        CacheScope::Private
+    };
     let ttl = Duration::from_millis(millis).min(MAX_TTL);
-    (!ttl.is_zero()).then_some(Hint { ttl, scope })
+    (!ttl.is_zero()).then_some(CacheHint { ttl, scope })
 }
 
 /// Whether a text is an object that has a member, or is no object that can be read.
-fn has(params: &str, member: &str) -> bool {
+fn may_have_member(params: &str, member: &str) -> bool {
     Document::parse(params.as_bytes()).map_or(true, |params| params.member(member).is_some())
 }
 
 /// What a notification says has changed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Change {
+pub enum ChangeNotification {
     /// The list of tools.
     Tools,
     /// The list of prompts.
@@ -114,7 +121,7 @@ pub enum Change {
     Resource(Box<str>),
 }
 
-impl Change {
+impl ChangeNotification {
     /// Reads a notification; none where it is about no change.
     #[must_use]
     pub fn read(message: &Message<'_>) -> Option<Self> {
@@ -132,7 +139,7 @@ impl Change {
 
     /// Whether a kept answer to this request no longer holds.
     #[must_use]
-    pub fn undoes(&self, method: &str, params: &str) -> bool {
+    pub fn invalidates(&self, method: &str, params: &str) -> bool {
         match self {
             Self::Tools => method == method::TOOLS_LIST,
             Self::Prompts => method == method::PROMPTS_LIST,
@@ -151,8 +158,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(method: &str, params: &str, result: &str, expected: Option<(u64, Scope)>) {
-        let expected = expected.map(|(millis, scope)| Hint { ttl: Duration::from_millis(millis), scope });
+    fn check(method: &str, params: &str, result: &str, expected: Option<(u64, CacheScope)>) {
+        let expected =
+            expected.map(|(millis, scope)| CacheHint { ttl: Duration::from_millis(millis), scope });
         assert_eq!(hint(method, params, result), expected, "{method} {params} {result}");
     }
 
@@ -160,12 +168,12 @@ mod tests {
     fn keeps_what_the_server_says_for_as_long_as_it_says() {
         let public = r#"{"resultType":"complete","ttlMs":60000,"cacheScope":"public"}"#;
         for method in ["server/discover", "tools/list", "prompts/list", "resources/list", "resources/read"] {
-            check(method, "{}", public, Some((60_000, Scope::Public)));
+            check(method, "{}", public, Some((60_000, CacheScope::Public)));
         }
-        check("tools/list", "{}", r#"{"ttlMs":1}"#, Some((1, Scope::Private)));
-        check("tools/list", "{}", r#"{"ttlMs":1,"cacheScope":"private"}"#, Some((1, Scope::Private)));
-        check("tools/list", "{}", r#"{"ttlMs":1,"cacheScope":"Public"}"#, Some((1, Scope::Private)));
-        check("tools/list", "{}", r#"{"ttlMs":9999999999}"#, Some((86_400_000, Scope::Private)));
+        check("tools/list", "{}", r#"{"ttlMs":1}"#, Some((1, CacheScope::Private)));
+        check("tools/list", "{}", r#"{"ttlMs":1,"cacheScope":"private"}"#, Some((1, CacheScope::Private)));
+        check("tools/list", "{}", r#"{"ttlMs":1,"cacheScope":"Public"}"#, Some((1, CacheScope::Private)));
+        check("tools/list", "{}", r#"{"ttlMs":9999999999}"#, Some((86_400_000, CacheScope::Private)));
     }
 
     #[test]
@@ -192,31 +200,32 @@ mod tests {
 
     #[test]
     fn pages_are_kept_together_as_long_as_the_shortest_and_for_the_fewest() {
-        let of = |millis, scope| Hint { ttl: Duration::from_millis(millis), scope };
-        let (public, private) = (of(5, Scope::Public), of(3, Scope::Private));
-        assert_eq!(public.and(of(9, Scope::Public)), of(5, Scope::Public));
-        assert_eq!(public.and(private), of(3, Scope::Private));
+        let of = |millis, scope| CacheHint { ttl: Duration::from_millis(millis), scope };
+        let (public, private) = (of(5, CacheScope::Public), of(3, CacheScope::Private));
+        assert_eq!(public.combine(of(9, CacheScope::Public)), of(5, CacheScope::Public));
+        assert_eq!(public.combine(private), of(3, CacheScope::Private));
     }
 
     #[test]
     fn a_change_undoes_what_it_is_about_and_nothing_else() {
         let read = |method: &str| {
             let body = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"uri":"a:b"}}}}"#);
-            Change::read(&Message::parse(body.as_bytes()).unwrap())
+            ChangeNotification::read(&Message::parse(body.as_bytes()).unwrap())
         };
         let tools = read("notifications/tools/list_changed").unwrap();
-        assert!(tools.undoes("tools/list", "{}") && !tools.undoes("prompts/list", "{}"));
+        assert!(tools.invalidates("tools/list", "{}") && !tools.invalidates("prompts/list", "{}"));
         let prompts = read("notifications/prompts/list_changed").unwrap();
-        assert!(prompts.undoes("prompts/list", "{}") && !prompts.undoes("tools/list", "{}"));
+        assert!(prompts.invalidates("prompts/list", "{}") && !prompts.invalidates("tools/list", "{}"));
         let resources = read("notifications/resources/list_changed").unwrap();
         assert!(
-            resources.undoes("resources/templates/list", "{}") && resources.undoes("resources/list", "{}")
+            resources.invalidates("resources/templates/list", "{}")
+                && resources.invalidates("resources/list", "{}")
         );
-        assert!(!resources.undoes("resources/read", r#"{"uri":"a:b"}"#));
+        assert!(!resources.invalidates("resources/read", r#"{"uri":"a:b"}"#));
         let resource = read("notifications/resources/updated").unwrap();
-        assert!(resource.undoes("resources/read", r#"{"uri":"a:\u0062"}"#));
-        assert!(!resource.undoes("resources/read", r#"{"uri":"a:c"}"#));
-        assert!(!resource.undoes("resources/list", "{}"));
+        assert!(resource.invalidates("resources/read", r#"{"uri":"a:\u0062"}"#));
+        assert!(!resource.invalidates("resources/read", r#"{"uri":"a:c"}"#));
+        assert!(!resource.invalidates("resources/list", "{}"));
         assert_eq!(read("notifications/progress"), None);
     }
 }

@@ -12,24 +12,24 @@ use core::fmt;
 
 use jiff::Timestamp;
 use mcp_attune_wire::agree::Agreed;
-use mcp_attune_wire::json::Value;
+use mcp_attune_wire::json::SpannedValue;
 
-use crate::context::{ClientContext, Warning};
-use crate::language::{AcceptLanguage, Malformed, Tag, preference};
-use crate::session::{Features, ViewSupport};
-use crate::when::{self, Interval, Past, Unclear, When};
+use crate::context::{ClientContext, ContextWarning};
+use crate::language::{AcceptLanguage, AcceptLanguageError, Tag, read_preference};
+use crate::session::{ClientFeatures, ViewSupport};
+use crate::when::{self, Interval, PastPhrasePolicy, TimeIntervalError, When};
 
 /// What a request says about its caller.
 ///
 /// ```
 /// use mcp_attune::caller::Caller;
-/// use mcp_attune_wire::agree::{self, Agree, Policy};
-/// use mcp_attune_wire::{header::Headers, message::Message};
+/// use mcp_attune_wire::agree::{self, HeaderAgreement, HeaderPolicy};
+/// use mcp_attune_wire::{header::MirroredHeaders, message::Message};
 ///
 /// let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{
 ///     "io.modelcontextprotocol/acceptLanguage":"de-CH, en;q=0.5"}}}"#;
-/// let policy = Policy::default();
-/// let Agree::Done(agreed) = agree::begin(&Headers::default(), Message::parse(body)?, &policy)? else {
+/// let policy = HeaderPolicy::default();
+/// let HeaderAgreement::Done(agreed) = agree::begin(&MirroredHeaders::default(), Message::parse(body)?, &policy)? else {
 ///     unreachable!("a listing needs no schema")
 /// };
 /// let caller = Caller::read(&agreed);
@@ -39,21 +39,21 @@ use crate::when::{self, Interval, Past, Unclear, When};
 #[derive(Clone, Default)]
 pub struct Caller {
     preference: AcceptLanguage,
-    origin: Origin,
-    malformed: Option<Malformed>,
+    origin: PreferenceOrigin,
+    malformed: Option<AcceptLanguageError>,
     context: ClientContext,
-    warnings: Vec<Warning>,
-    features: Features,
+    warnings: Vec<ContextWarning>,
+    features: ClientFeatures,
     /// Whether the request carries a key of a vendor whose host draws views.
     vendor: bool,
-    past: Past,
+    past: PastPhrasePolicy,
 }
 
 /// Where a language preference comes from.
 ///
 /// Rules: C7.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Origin {
+pub enum PreferenceOrigin {
     /// The caller stated it, as a preference.
     #[default]
     Stated,
@@ -61,7 +61,7 @@ pub enum Origin {
     Locale,
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for PreferenceOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stated => "stated",
@@ -75,30 +75,39 @@ impl Caller {
     #[must_use]
     pub fn read(agreed: &Agreed<'_>) -> Self {
         let stated = agreed.accept_language();
-        let (mut preference, malformed) = preference(stated.as_deref());
+        let (mut preference, malformed) = read_preference(stated.as_deref());
         let (context, warnings) = ClientContext::read(agreed.message());
-        let mut origin = Origin::Stated;
+        let mut origin = PreferenceOrigin::Stated;
         // A stated "no preference" is one; what is malformed counts as absent.
         if (stated.is_none() || malformed.is_some())
             && let Some(locale) = context.locale().and_then(AcceptLanguage::of_locale)
         {
-            (preference, origin) = (locale, Origin::Locale);
+            (preference, origin) = (locale, PreferenceOrigin::Locale);
         }
-        let features = Features::of_request(agreed.message()).features;
+        let features = ClientFeatures::from_request(agreed.message()).features;
         let vendor = agreed.message().param("_meta").is_some_and(has_vendor_key);
-        Self { preference, origin, malformed, context, warnings, features, vendor, past: Past::default() }
+        Self {
+            preference,
+            origin,
+            malformed,
+            context,
+            warnings,
+            features,
+            vendor,
+            past: PastPhrasePolicy::default(),
+        }
     }
 
     /// The caller of a request that is served on: all that is known is the preference it had. Rules: L13.
     #[must_use]
     pub fn resumed(text: Option<&str>) -> Self {
-        let (preference, malformed) = preference(text);
+        let (preference, malformed) = read_preference(text);
         Self { preference, malformed, ..Self::default() }
     }
 
     /// The caller as one of a session that declared these features; what the request itself declares comes before them.
     #[must_use]
-    pub fn in_session(self, features: Features) -> Self {
+    pub fn in_session(self, features: ClientFeatures) -> Self {
         if !self.features.is_empty() {
             return self;
         }
@@ -110,7 +119,7 @@ impl Caller {
     ///
     /// Rules: F6, F7, F13.
     #[must_use]
-    pub fn views(&self) -> ViewSupport {
+    pub fn view_support(&self) -> ViewSupport {
         if self.features.draws_views() {
             ViewSupport::Declared
         } else if self.vendor {
@@ -124,7 +133,7 @@ impl Caller {
     ///
     /// Rules: C14.
     #[must_use]
-    pub fn with_past(self, past: Past) -> Self {
+    pub fn with_past(self, past: PastPhrasePolicy) -> Self {
         Self { past, ..self }
     }
 
@@ -138,7 +147,7 @@ impl Caller {
     ///
     /// Rules: C7.
     #[must_use]
-    pub fn origin(&self) -> Origin {
+    pub fn origin(&self) -> PreferenceOrigin {
         self.origin
     }
 
@@ -154,15 +163,18 @@ impl Caller {
     ///
     /// Rules: C5.
     #[must_use]
-    pub fn speaks(&self) -> when::Language {
+    pub fn expression_language(&self) -> when::ExpressionLanguage {
         let mut best = None;
-        for (range, quality) in self.preference.wanted().filter(|(range, _)| !range.is_wildcard()) {
+        for (range, quality) in self.preference.wanted_ranges().filter(|(range, _)| !range.is_wildcard()) {
             if best.is_none_or(|(_, most)| quality > most) {
                 best = Some((range, quality));
             }
         }
         let range = best.and_then(|(range, _)| Tag::parse(range.as_str()).ok());
-        range.as_ref().or(self.context.locale()).map_or(when::Language::English, when::Language::of)
+        range
+            .as_ref()
+            .or(self.context.locale())
+            .map_or(when::ExpressionLanguage::English, when::ExpressionLanguage::of)
     }
 
     /// The interval that an expression such as `last week` names for this caller; `clock` is what the server's clock
@@ -181,16 +193,16 @@ impl Caller {
     /// # Errors
     ///
     /// What cannot be read, or names no interval; it says what can be written.
-    pub fn when(&self, text: &str, clock: Timestamp) -> Result<Interval, Unclear> {
-        let now = when::Now::of(self.context.now(clock), self.context.locale());
-        Ok(When::parse(text, self.speaks())?.with_past(self.past)?.resolve(&now)?)
+    pub fn when(&self, text: &str, clock: Timestamp) -> Result<Interval, TimeIntervalError> {
+        let now = when::ReferenceTime::of(self.context.now(clock), self.context.locale());
+        Ok(When::parse(text, self.expression_language())?.with_past_policy(self.past)?.resolve(&now)?)
     }
 
     /// What `the last week` and its like mean in what this caller writes.
     ///
     /// Rules: C14.
     #[must_use]
-    pub fn past(&self) -> Past {
+    pub fn past(&self) -> PastPhrasePolicy {
         self.past
     }
 
@@ -198,31 +210,31 @@ impl Caller {
     ///
     /// Rules: C3.
     #[must_use]
-    pub fn warnings(&self) -> &[Warning] {
+    pub fn warnings(&self) -> &[ContextWarning] {
         &self.warnings
     }
 
     /// What was wrong with a preference that counts as absent.
     #[must_use]
-    pub fn malformed(&self) -> Option<Malformed> {
+    pub fn malformed(&self) -> Option<AcceptLanguageError> {
         self.malformed
     }
 
     /// The tags that the request or its legacy session declared, not yet parsed. Rules: F1.
     #[must_use]
-    pub fn features(&self) -> &Features {
+    pub fn features(&self) -> &ClientFeatures {
         &self.features
     }
 }
 
 /// Whether a key in `_meta` is one of ChatGPT's.
-fn has_vendor_key(meta: Value<'_>) -> bool {
+fn has_vendor_key(meta: SpannedValue<'_>) -> bool {
     meta.members().any(|(name, _)| name.decode().is_some_and(|name| name.starts_with("openai/")))
 }
 
 impl fmt::Debug for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stated = (self.origin == Origin::Stated).then_some(&self.preference);
+        let stated = (self.origin == PreferenceOrigin::Stated).then_some(&self.preference);
         f.debug_struct("Caller")
             // A preference that is the locale would show a value of the context.
             .field("preference", &stated)
@@ -231,7 +243,7 @@ impl fmt::Debug for Caller {
             .field("context", &self.context)
             .field("warnings", &self.warnings)
             .field("features", &self.features)
-            .field("views", &self.views())
+            .field("views", &self.view_support())
             .finish()
     }
 }
@@ -239,25 +251,28 @@ impl fmt::Debug for Caller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcp_attune_wire::agree::{self, Agree, LanguageHeader, Policy};
-    use mcp_attune_wire::header::Headers;
+    use mcp_attune_wire::agree::{self, HeaderAgreement, HeaderPolicy, LanguageHeaderPolicy};
+    use mcp_attune_wire::header::MirroredHeaders;
     use mcp_attune_wire::message::Message;
 
-    fn caller(meta: &str, header: Option<&str>, language_header: LanguageHeader) -> Caller {
+    fn caller(meta: &str, header: Option<&str>, language_header: LanguageHeaderPolicy) -> Caller {
         let body = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"_meta":{{{meta}}}}},"clientContext":{{"locale":"de-CH-u-fw-sun"}}}}"#
         );
-        let mut policy = Policy::default();
+        let mut policy = HeaderPolicy::default();
         policy.language_header = language_header;
-        let headers = Headers::new(header.map(|value| ("Accept-Language", value.as_bytes())));
+        let headers = MirroredHeaders::new(header.map(|value| ("Accept-Language", value.as_bytes())));
         let message = Message::parse(body.as_bytes()).unwrap();
-        let Agree::Done(agreed) = agree::begin(&headers, message, &policy).unwrap() else { panic!() };
+        let HeaderAgreement::Done(agreed) = agree::begin(&headers, message, &policy).unwrap() else {
+            panic!()
+        };
         Caller::read(&agreed)
     }
 
     #[track_caller]
-    fn check(meta: &str, header: Option<&str>, promote: bool, expected: Option<(&str, Origin)>) {
-        let language_header = if promote { LanguageHeader::Promote } else { LanguageHeader::Compare };
+    fn check(meta: &str, header: Option<&str>, promote: bool, expected: Option<(&str, PreferenceOrigin)>) {
+        let language_header =
+            if promote { LanguageHeaderPolicy::Promote } else { LanguageHeaderPolicy::Compare };
         let caller = caller(meta, header, language_header);
         let preference = caller.preference().map(|preference| (preference.as_str(), caller.origin()));
         assert_eq!(preference, expected, "{meta} {header:?}");
@@ -267,7 +282,7 @@ mod tests {
 
     #[test]
     fn the_locale_stands_in_for_a_preference_that_is_absent() {
-        let locale = Some(("de-CH", Origin::Locale));
+        let locale = Some(("de-CH", PreferenceOrigin::Locale));
         check("", None, false, locale);
         check(&format!("{KEY}:7"), None, false, locale);
         check(&format!("{KEY}:\"fr;q=2\""), None, false, locale);
@@ -278,29 +293,29 @@ mod tests {
 
     #[test]
     fn the_locale_has_no_say_where_there_is_a_preference() {
-        check(&format!("{KEY}:\"fr\""), None, false, Some(("fr", Origin::Stated)));
-        check(&format!("{KEY}:\"*;q=0\""), None, false, Some(("*;q=0", Origin::Stated)));
+        check(&format!("{KEY}:\"fr\""), None, false, Some(("fr", PreferenceOrigin::Stated)));
+        check(&format!("{KEY}:\"*;q=0\""), None, false, Some(("*;q=0", PreferenceOrigin::Stated)));
         check(&format!("{KEY}:\"\""), None, false, None);
-        check("", Some("fr"), true, Some(("fr", Origin::Stated)));
+        check("", Some("fr"), true, Some(("fr", PreferenceOrigin::Stated)));
     }
 
     #[test]
     fn expressions_are_read_in_the_language_that_is_wanted_most() {
         let clock = "2026-11-12T14:23:00Z".parse().unwrap();
         for preference in ["de", "*, en;q=0.5, DE-at;q=0.8, fr;q=0", "it;q=0.1, de;q=0.2"] {
-            let caller = caller(&format!("{KEY}:{preference:?}"), None, LanguageHeader::Compare);
+            let caller = caller(&format!("{KEY}:{preference:?}"), None, LanguageHeaderPolicy::Compare);
             assert_eq!(caller.when("heute", clock), caller.when("today", clock), "{preference}");
             assert!(caller.when("oggi", clock).is_err(), "{preference}");
         }
         // The locale of the context is de-CH, and its weeks begin on a Sunday.
-        let caller = caller("", None, LanguageHeader::Compare);
+        let caller = caller("", None, LanguageHeaderPolicy::Compare);
         let week = caller.when("diese Woche", clock).unwrap();
         assert_eq!(week.start.to_string(), "2026-11-08T00:00:00Z");
     }
 
     #[test]
     fn views_are_declared_or_told_by_a_vendors_key() {
-        let views = |meta: &str| caller(meta, None, LanguageHeader::Compare).views();
+        let views = |meta: &str| caller(meta, None, LanguageHeaderPolicy::Compare).view_support();
         let declared = r#""io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/ui":{}}}"#;
         assert_eq!(views(declared), ViewSupport::Declared);
         assert_eq!(views(&format!(r#"{declared},"openai/locale":"de""#)), ViewSupport::Declared);
@@ -309,14 +324,14 @@ mod tests {
         assert_eq!(views(r#""x/openai/":7,"openai":7"#), ViewSupport::None);
         assert_eq!(views(&declared.replace("{}", "7")), ViewSupport::None);
         // What the session declared holds beside what the request says.
-        let caller = caller(r#""openai/locale":"de""#, None, LanguageHeader::Compare);
-        let session = Features::of(["human"]).features.with_views(true);
-        assert_eq!(caller.in_session(session).views(), ViewSupport::Declared);
+        let caller = caller(r#""openai/locale":"de""#, None, LanguageHeaderPolicy::Compare);
+        let session = ClientFeatures::from_tags(["human"]).features.with_views(true);
+        assert_eq!(caller.in_session(session).view_support(), ViewSupport::Declared);
     }
 
     #[test]
     fn debug_does_not_show_the_locale() {
-        let shown = format!("{:?}", caller("", None, LanguageHeader::Compare));
+        let shown = format!("{:?}", caller("", None, LanguageHeaderPolicy::Compare));
         assert!(shown.contains("origin: Locale") && !shown.contains("de"), "{shown}");
     }
 }

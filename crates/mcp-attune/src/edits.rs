@@ -8,19 +8,19 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::Span;
+use mcp_attune_wire::json::ByteSpan;
 use mcp_attune_wire::message::Message;
 
 /// One edit: the text that replaces this place.
-pub type Edit<'t> = (Span, Cow<'t, str>);
+pub type MessageEdit<'t> = (ByteSpan, Cow<'t, str>);
 
 /// All changes of one message, in the order of their places. No two overlap.
 #[derive(Debug, Default)]
-pub struct Edits<'t>(Vec<Edit<'t>>);
+pub struct MessageEdits<'t>(Vec<MessageEdit<'t>>);
 
-impl<'t> Edits<'t> {
+impl<'t> MessageEdits<'t> {
     /// Adds the edits of a later step.
-    pub fn add_step(&mut self, mut step: Vec<Edit<'t>>) {
+    pub fn add_step(&mut self, mut step: Vec<MessageEdit<'t>>) {
         if !self.0.is_empty() {
             step.retain(|(place, _)| self.is_free(*place));
         }
@@ -32,7 +32,7 @@ impl<'t> Edits<'t> {
 
     /// Whether no earlier step has changed anything in a place.
     #[must_use]
-    pub fn is_free(&self, place: Span) -> bool {
+    pub fn is_free(&self, place: ByteSpan) -> bool {
         let next = self.0.partition_point(|(edited, _)| edited.end() <= place.start());
         // Of an insertion at the end of the place, or at its start, it is no part.
         self.0.get(next).is_none_or(|(edited, _)| edited.start() >= place.end())
@@ -40,7 +40,7 @@ impl<'t> Edits<'t> {
 
     /// Whether an earlier step inserts something at the very place where a later one would.
     #[must_use]
-    pub fn inserts_at(&self, place: Span) -> bool {
+    pub fn inserts_at(&self, place: ByteSpan) -> bool {
         self.0.binary_search_by_key(&place, |(edited, _)| *edited).is_ok()
     }
 
@@ -64,32 +64,32 @@ impl<'t> Edits<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcp_attune_wire::json::Value;
+    use mcp_attune_wire::json::SpannedValue;
 
     const BODY: &str = r#"{"id":1,"result":{"a":"one","b":{}}}"#;
 
-    type Step<'s> = &'s dyn Fn(Value<'_>) -> Vec<Edit<'static>>;
+    type Step<'s> = &'s dyn Fn(SpannedValue<'_>) -> Vec<MessageEdit<'static>>;
 
     /// The message after these steps, each made from the result.
     fn applied(steps: &[Step<'_>]) -> Option<String> {
         let message = Message::parse(BODY.as_bytes()).unwrap();
-        let mut edits = Edits::default();
+        let mut edits = MessageEdits::default();
         for step in steps {
             edits.add_step(step(message.member("result").unwrap()));
         }
         edits.apply(&message)
     }
 
-    fn text(result: Value<'_>, new: &'static str) -> Vec<Edit<'static>> {
+    fn text(result: SpannedValue<'_>, new: &'static str) -> Vec<MessageEdit<'static>> {
         vec![(result.member("a").unwrap().span(), new.into())]
     }
 
     /// Takes `a` out.
-    fn cut(result: Value<'_>) -> Vec<Edit<'static>> {
+    fn cut(result: SpannedValue<'_>) -> Vec<MessageEdit<'static>> {
         result.cut_members(|name| name.is("a")).into_iter().map(|place| (place, "".into())).collect()
     }
 
-    fn first(holder: Value<'_>, new: &'static str) -> Vec<Edit<'static>> {
+    fn first(holder: SpannedValue<'_>, new: &'static str) -> Vec<MessageEdit<'static>> {
         vec![(holder.opening(), new.into())]
     }
 
@@ -108,8 +108,9 @@ mod tests {
         assert_eq!(applied(&[&cut, &cut]).as_deref(), Some(gone));
         let once = applied(&[&|result| text(result, "1"), &|result| text(result, "2")]);
         assert_eq!(once.as_deref(), Some(r#"{"id":1,"result":{"a":1,"b":{}}}"#));
-        let empty = |result: Value<'_>| vec![(result.member("b").unwrap().span(), Cow::Borrowed("[]"))];
-        let inside = |result: Value<'_>| first(result.member("b").unwrap(), "\"x\":1");
+        let empty =
+            |result: SpannedValue<'_>| vec![(result.member("b").unwrap().span(), Cow::Borrowed("[]"))];
+        let inside = |result: SpannedValue<'_>| first(result.member("b").unwrap(), "\"x\":1");
         assert_eq!(applied(&[&empty, &inside]).as_deref(), Some(r#"{"id":1,"result":{"a":"one","b":[]}}"#));
         // Beside it there is room.
         let beside = applied(&[&cut, &|result| first(result, "\"z\":0,"), &inside]);
@@ -126,7 +127,7 @@ mod tests {
     fn an_insertion_at_one_place_is_seen() {
         let message = Message::parse(BODY.as_bytes()).unwrap();
         let result = message.member("result").unwrap();
-        let mut edits = Edits::default();
+        let mut edits = MessageEdits::default();
         edits.add_step(first(result, "\"x\":1,"));
         edits.add_step(cut(result));
         assert!(edits.inserts_at(result.opening()));

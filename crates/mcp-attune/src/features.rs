@@ -11,10 +11,10 @@
 //! Rules: F2, F3, F9, F15.
 //!
 //! ```
-//! use mcp_attune::features::{Format, Wanted};
+//! use mcp_attune::features::{ContentFormat, FeaturePreferences};
 //!
-//! let wanted = Wanted::read(["agent", "format=markdown", "format=json", "x-acme", "colour=red", "no space"]);
-//! assert_eq!(wanted.format(), Some(Format::Markdown));
+//! let wanted = FeaturePreferences::read(["agent", "format=markdown", "format=json", "x-acme", "colour=red", "no space"]);
+//! assert_eq!(wanted.format(), Some(ContentFormat::Markdown));
 //! assert_eq!(wanted.ignored().map(|(tag, why)| format!("{tag}: {why}")).collect::<Vec<_>>(), [
 //!     "format=json: another format was asked for before it",
 //!     "colour=red: unknown",
@@ -28,13 +28,13 @@ mod effect;
 mod predicate;
 
 pub use effect::TagEffect;
-pub use predicate::Predicate;
+pub use predicate::TagPredicate;
 
 /// How the data of an answer is written.
 ///
 /// Rules: F5, F6, F7.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Format {
+pub enum ContentFormat {
     /// Structured content.
     Json,
     /// Text with markup, for people.
@@ -43,7 +43,7 @@ pub enum Format {
     Text,
 }
 
-impl Format {
+impl ContentFormat {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Json, Self::Markdown, Self::Text];
 
@@ -62,7 +62,7 @@ impl Format {
     }
 }
 
-impl fmt::Display for Format {
+impl fmt::Display for ContentFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -109,12 +109,12 @@ impl fmt::Display for Verbosity {
 /// The tags without a value that have a meaning.
 ///
 /// Rules: F9, F10.
-pub const FLAGS: [&str; 8] =
+pub const KNOWN_FLAGS: [&str; 8] =
     ["agent", "human", "interactive", "mcp-capable", "sampling", "elicitation", "roots", "tasks"];
 
 /// Why a tag changes nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Why {
+pub enum IgnoredTagReason {
     /// Its name is none.
     Name,
     /// Its value is none.
@@ -133,7 +133,7 @@ pub enum Why {
     SecondReader,
 }
 
-impl Why {
+impl IgnoredTagReason {
     /// Whether the tag is well formed and means nothing here, which is nobody's fault.
     #[must_use]
     pub fn is_unknown(self) -> bool {
@@ -147,7 +147,7 @@ impl Why {
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for IgnoredTagReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Name => "a name has letters, digits, `_` and `-`",
@@ -166,17 +166,17 @@ impl fmt::Display for Why {
 ///
 /// Rules: F2, F3, F9.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Wanted {
-    format: Option<Format>,
-    excluded: Vec<Format>,
+pub struct FeaturePreferences {
+    format: Option<ContentFormat>,
+    excluded: Vec<ContentFormat>,
     verbosity: Option<Verbosity>,
     too_much: Vec<Verbosity>,
-    flags: [Option<bool>; FLAGS.len()],
+    flags: [Option<bool>; KNOWN_FLAGS.len()],
     custom: Vec<Box<str>>,
-    ignored: Vec<(Box<str>, Why)>,
+    ignored: Vec<(Box<str>, IgnoredTagReason)>,
 }
 
-impl Wanted {
+impl FeaturePreferences {
     /// Reads tags in their order.
     #[must_use]
     pub fn read<'t>(tags: impl IntoIterator<Item = &'t str>) -> Self {
@@ -189,44 +189,44 @@ impl Wanted {
         wanted
     }
 
-    fn add(&mut self, tag: &str) -> Result<(), Why> {
-        let read = Tag::read(tag)?;
+    fn add(&mut self, tag: &str) -> Result<(), IgnoredTagReason> {
+        let read = FeatureTagParts::read(tag)?;
         match read {
-            Tag { name: "format", value: Some(value), not } => {
-                let format = Format::named(value).ok_or(Why::Unknown)?;
+            FeatureTagParts { name: "format", value: Some(value), not } => {
+                let format = ContentFormat::named(value).ok_or(IgnoredTagReason::Unknown)?;
                 if not {
-                    once(&mut self.excluded, format);
+                    push_unique(&mut self.excluded, format);
                 } else if *self.format.get_or_insert(format) != format {
-                    return Err(Why::SecondFormat);
+                    return Err(IgnoredTagReason::SecondFormat);
                 }
             }
-            Tag { name: "verbosity", value: Some(value), not } => {
-                let verbosity = Verbosity::named(value).ok_or(Why::Unknown)?;
+            FeatureTagParts { name: "verbosity", value: Some(value), not } => {
+                let verbosity = Verbosity::named(value).ok_or(IgnoredTagReason::Unknown)?;
                 if not {
-                    once(&mut self.too_much, verbosity);
+                    push_unique(&mut self.too_much, verbosity);
                 } else if *self.verbosity.get_or_insert(verbosity) != verbosity {
-                    return Err(Why::SecondVerbosity);
+                    return Err(IgnoredTagReason::SecondVerbosity);
                 }
             }
-            Tag { name, .. } if name.starts_with("x-") => {
+            FeatureTagParts { name, .. } if name.starts_with("x-") => {
                 let opposite = opposite(tag, &read);
                 if self.custom.iter().any(|held| **held == *opposite) {
-                    return Err(Why::Contradicts);
+                    return Err(IgnoredTagReason::Contradicts);
                 }
-                once(&mut self.custom, tag.into());
+                push_unique(&mut self.custom, tag.into());
             }
-            Tag { name, value: None, not } => {
+            FeatureTagParts { name, value: None, not } => {
                 let reader = |name| self.flag(name) == Some(true);
                 if !not && ((name == "agent" && reader("human")) || (name == "human" && reader("agent"))) {
-                    return Err(Why::SecondReader);
+                    return Err(IgnoredTagReason::SecondReader);
                 }
-                let mut flags = FLAGS.iter().zip(&mut self.flags);
-                let (_, flag) = flags.find(|(known, _)| **known == name).ok_or(Why::Unknown)?;
+                let mut flags = KNOWN_FLAGS.iter().zip(&mut self.flags);
+                let (_, flag) = flags.find(|(known, _)| **known == name).ok_or(IgnoredTagReason::Unknown)?;
                 if *flag.get_or_insert(!not) == not {
-                    return Err(Why::Contradicts);
+                    return Err(IgnoredTagReason::Contradicts);
                 }
             }
-            Tag { value: Some(_), .. } => return Err(Why::Unknown),
+            FeatureTagParts { value: Some(_), .. } => return Err(IgnoredTagReason::Unknown),
         }
         Ok(())
     }
@@ -243,7 +243,7 @@ impl Wanted {
 
     /// The format that was asked for in so many words.
     #[must_use]
-    pub fn asked(&self) -> Option<Format> {
+    pub fn explicit_format(&self) -> Option<ContentFormat> {
         self.format
     }
 
@@ -251,11 +251,11 @@ impl Wanted {
     ///
     /// Rules: F9.
     #[must_use]
-    pub fn format(&self) -> Option<Format> {
+    pub fn format(&self) -> Option<ContentFormat> {
         let reader = if self.flag("agent") == Some(true) {
-            Some(Format::Json)
+            Some(ContentFormat::Json)
         } else if self.flag("human") == Some(true) {
-            Some(Format::Markdown)
+            Some(ContentFormat::Markdown)
         } else {
             None
         };
@@ -268,44 +268,44 @@ impl Wanted {
         self.verbosity.filter(|verbosity| !self.too_much.contains(verbosity))
     }
 
-    /// Whether one of [`FLAGS`] was said, or its opposite.
+    /// Whether one of [`KNOWN_FLAGS`] was said, or its opposite.
     #[must_use]
     pub fn flag(&self, name: &str) -> Option<bool> {
-        FLAGS.iter().zip(self.flags).find(|(known, _)| **known == name).and_then(|(_, said)| said)
+        KNOWN_FLAGS.iter().zip(self.flags).find(|(known, _)| **known == name).and_then(|(_, said)| said)
     }
 
     /// The value that was said of a vendor's tag: the first, where there are several.
     ///
     /// ```
-    /// use mcp_attune::features::Wanted;
+    /// use mcp_attune::features::FeaturePreferences;
     ///
-    /// let wanted = Wanted::read(["x-tier=gold", "x-beta"]);
-    /// assert_eq!((wanted.value("x-tier"), wanted.value("x-beta")), (Some("gold"), None));
+    /// let wanted = FeaturePreferences::read(["x-tier=gold", "x-beta"]);
+    /// assert_eq!((wanted.custom_value("x-tier"), wanted.custom_value("x-beta")), (Some("gold"), None));
     /// ```
     #[must_use]
-    pub fn value(&self, name: &str) -> Option<&str> {
-        self.custom().find_map(|said| said.strip_prefix(name)?.strip_prefix('='))
+    pub fn custom_value(&self, name: &str) -> Option<&str> {
+        self.vendor_tags().find_map(|said| said.strip_prefix(name)?.strip_prefix('='))
     }
 
     /// The tags of vendors, as they were written.
-    pub fn custom(&self) -> impl Iterator<Item = &str> {
+    pub fn vendor_tags(&self) -> impl Iterator<Item = &str> {
         self.custom.iter().map(AsRef::as_ref)
     }
 
     /// The tags that change nothing, and why.
-    pub fn ignored(&self) -> impl Iterator<Item = (&str, Why)> {
+    pub fn ignored(&self) -> impl Iterator<Item = (&str, IgnoredTagReason)> {
         self.ignored.iter().map(|(tag, why)| (&**tag, *why))
     }
 }
 
-fn once<T: PartialEq>(held: &mut Vec<T>, value: T) {
+fn push_unique<T: PartialEq>(held: &mut Vec<T>, value: T) {
     if !held.contains(&value) {
         held.push(value);
     }
 }
 
 /// The tag that says the opposite.
-fn opposite(tag: &str, read: &Tag<'_>) -> String {
+fn opposite(tag: &str, read: &FeatureTagParts<'_>) -> String {
     match (read.value, read.not) {
         (None, false) => format!("!{tag}"),
         (None, true) => read.name.to_owned(),
@@ -315,14 +315,14 @@ fn opposite(tag: &str, read: &Tag<'_>) -> String {
 }
 
 /// A tag taken apart.
-struct Tag<'t> {
+struct FeatureTagParts<'t> {
     name: &'t str,
     value: Option<&'t str>,
     not: bool,
 }
 
-impl<'t> Tag<'t> {
-    fn read(tag: &'t str) -> Result<Self, Why> {
+impl<'t> FeatureTagParts<'t> {
+    fn read(tag: &'t str) -> Result<Self, IgnoredTagReason> {
         let (bare, before) = tag.strip_prefix('!').map_or((tag, false), |bare| (bare, true));
         let (name, value) = bare.split_once('=').map_or((bare, None), |(name, value)| (name, Some(value)));
         let (name, after) = match (name.strip_suffix('!'), value) {
@@ -331,14 +331,14 @@ impl<'t> Tag<'t> {
         };
         let letters = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if name.is_empty() || !name.bytes().all(letters) {
-            return Err(Why::Name);
+            return Err(IgnoredTagReason::Name);
         }
         let printable = |byte: u8| byte.is_ascii_graphic() && byte != b'=';
         if value.is_some_and(|value| value.is_empty() || !value.bytes().all(printable)) {
-            return Err(Why::Value);
+            return Err(IgnoredTagReason::Value);
         }
         if before && value.is_some() {
-            return Err(Why::TwoNots);
+            return Err(IgnoredTagReason::TwoNots);
         }
         Ok(Self { name, value, not: before || after })
     }
@@ -350,8 +350,8 @@ mod tests {
 
     /// What is chosen, and what changes nothing.
     #[track_caller]
-    fn check(tags: &[&str], format: Option<Format>, ignored: &[(&str, Why)]) {
-        let wanted = Wanted::read(tags.iter().copied());
+    fn check(tags: &[&str], format: Option<ContentFormat>, ignored: &[(&str, IgnoredTagReason)]) {
+        let wanted = FeaturePreferences::read(tags.iter().copied());
         assert_eq!(wanted.format(), format, "{tags:?}");
         assert_eq!(wanted.ignored().collect::<Vec<_>>(), ignored, "{tags:?}");
     }
@@ -359,67 +359,72 @@ mod tests {
     #[test]
     fn the_format_asked_for_wins_over_the_one_of_the_reader() {
         check(&[], None, &[]);
-        check(&["agent"], Some(Format::Json), &[]);
-        check(&["human"], Some(Format::Markdown), &[]);
+        check(&["agent"], Some(ContentFormat::Json), &[]);
+        check(&["human"], Some(ContentFormat::Markdown), &[]);
         check(&["!agent"], None, &[]);
-        check(&["agent", "format=text"], Some(Format::Text), &[]);
-        check(&["format=text", "human"], Some(Format::Text), &[]);
+        check(&["agent", "format=text"], Some(ContentFormat::Text), &[]);
+        check(&["format=text", "human"], Some(ContentFormat::Text), &[]);
     }
 
     #[test]
     fn what_is_excluded_is_not_chosen_and_nothing_is_in_its_place() {
         check(&["agent", "format!=json"], None, &[]);
-        check(&["human", "format!=json"], Some(Format::Markdown), &[]);
+        check(&["human", "format!=json"], Some(ContentFormat::Markdown), &[]);
         check(&["format=json", "format!=json"], None, &[]);
         check(&["format!=json", "format!=json"], None, &[]);
     }
 
     #[test]
     fn of_tags_that_disagree_the_first_stands() {
-        check(&["format=json", "format=text"], Some(Format::Json), &[("format=text", Why::SecondFormat)]);
-        check(&["format=json", "format=json"], Some(Format::Json), &[]);
-        check(&["agent", "human"], Some(Format::Json), &[("human", Why::SecondReader)]);
+        check(
+            &["format=json", "format=text"],
+            Some(ContentFormat::Json),
+            &[("format=text", IgnoredTagReason::SecondFormat)],
+        );
+        check(&["format=json", "format=json"], Some(ContentFormat::Json), &[]);
+        check(&["agent", "human"], Some(ContentFormat::Json), &[("human", IgnoredTagReason::SecondReader)]);
         check(
             &["human", "agent", "!human"],
-            Some(Format::Markdown),
-            &[("agent", Why::SecondReader), ("!human", Why::Contradicts)],
+            Some(ContentFormat::Markdown),
+            &[("agent", IgnoredTagReason::SecondReader), ("!human", IgnoredTagReason::Contradicts)],
         );
-        check(&["!agent", "agent"], None, &[("agent", Why::Contradicts)]);
+        check(&["!agent", "agent"], None, &[("agent", IgnoredTagReason::Contradicts)]);
         check(
             &["verbosity=compact", "verbosity=verbose"],
             None,
-            &[("verbosity=verbose", Why::SecondVerbosity)],
+            &[("verbosity=verbose", IgnoredTagReason::SecondVerbosity)],
         );
-        check(&["x-a", "!x-a"], None, &[("!x-a", Why::Contradicts)]);
-        check(&["!x-a", "x-a"], None, &[("x-a", Why::Contradicts)]);
-        check(&["x-a=1", "x-a!=1"], None, &[("x-a!=1", Why::Contradicts)]);
-        check(&["x-a!=1", "x-a=2", "x-a=1"], None, &[("x-a=1", Why::Contradicts)]);
+        check(&["x-a", "!x-a"], None, &[("!x-a", IgnoredTagReason::Contradicts)]);
+        check(&["!x-a", "x-a"], None, &[("x-a", IgnoredTagReason::Contradicts)]);
+        check(&["x-a=1", "x-a!=1"], None, &[("x-a!=1", IgnoredTagReason::Contradicts)]);
+        check(&["x-a!=1", "x-a=2", "x-a=1"], None, &[("x-a=1", IgnoredTagReason::Contradicts)]);
     }
 
     #[test]
     fn what_is_malformed_or_unknown_changes_nothing() {
         for name in ["", "!", "=", "!=", "=json", "a b", "é", "!!a", "a!", "format =json", "a.b"] {
-            check(&[name], None, &[(name, Why::Name)]);
+            check(&[name], None, &[(name, IgnoredTagReason::Name)]);
         }
         for value in ["format=", "format=a b", "format=a=b", "format==json", "format=é", "x-a=\u{7f}"] {
-            check(&[value], None, &[(value, Why::Value)]);
+            check(&[value], None, &[(value, IgnoredTagReason::Value)]);
         }
-        check(&["!format=json"], None, &[("!format=json", Why::TwoNots)]);
+        check(&["!format=json"], None, &[("!format=json", IgnoredTagReason::TwoNots)]);
         for unknown in ["Agent", "format", "format=xml", "format!=xml", "verbosity=loud", "agent=yes", "a=b"]
         {
-            check(&[unknown], None, &[(unknown, Why::Unknown)]);
+            check(&[unknown], None, &[(unknown, IgnoredTagReason::Unknown)]);
         }
     }
 
     #[test]
     fn flags_verbosity_and_the_tags_of_vendors_are_kept() {
-        let wanted = Wanted::read(["!interactive", "tasks", "verbosity=compact", "x-a", "x-b=1", "x-a"]);
+        let wanted =
+            FeaturePreferences::read(["!interactive", "tasks", "verbosity=compact", "x-a", "x-b=1", "x-a"]);
         assert_eq!(wanted.flag("interactive"), Some(false));
         assert_eq!(wanted.flag("tasks"), Some(true));
         assert_eq!(wanted.flag("roots"), None);
         assert_eq!(wanted.verbosity(), Some(Verbosity::Compact));
-        assert_eq!(wanted.custom().collect::<Vec<_>>(), ["x-a", "x-b=1"]);
-        let wanted = Wanted::read(["verbosity!=compact", "verbosity=compact"]);
+        assert_eq!(wanted.vendor_tags().collect::<Vec<_>>(), ["x-a", "x-b=1"]);
+        let wanted = FeaturePreferences::read(["verbosity!=compact", "verbosity=compact"]);
         assert_eq!(wanted.verbosity(), None);
     }
 }

@@ -13,7 +13,7 @@
 pub mod quoted;
 
 pub mod edits;
-pub mod near;
+pub mod suggestion;
 
 pub mod features;
 pub mod language;

@@ -7,17 +7,17 @@
 //!    joiners that Persian, the scripts of India and emoji are written with.
 //!
 //! ```
-//! use mcp_attune::quoted::shortened;
+//! use mcp_attune::quoted::escape_and_truncate;
 //!
-//! assert_eq!(shortened("पिछला सप्ताह", 40), "पिछला सप्ताह");
-//! assert_eq!(shortened("l'emna passada", 6), "l'emna…");
-//! assert_eq!(shortened("a\u{1b}[31m\u{202e}", 40), "a\\u{1b}[31m\\u{202e}");
+//! assert_eq!(escape_and_truncate("पिछला सप्ताह", 40), "पिछला सप्ताह");
+//! assert_eq!(escape_and_truncate("l'emna passada", 6), "l'emna…");
+//! assert_eq!(escape_and_truncate("a\u{1b}[31m\u{202e}", 40), "a\\u{1b}[31m\\u{202e}");
 //! ```
 
 /// Escapes a text and bounds it to so many characters.
 #[must_use]
-pub fn shortened(text: &str, max_chars: usize) -> String {
-    let mut quoted: String = text.chars().take(max_chars).flat_map(escaped).collect();
+pub fn escape_and_truncate(text: &str, max_chars: usize) -> String {
+    let mut quoted: String = text.chars().take(max_chars).flat_map(escape_char).collect();
     if text.chars().nth(max_chars).is_some() {
         quoted.push('…');
     }
@@ -25,7 +25,7 @@ pub fn shortened(text: &str, max_chars: usize) -> String {
 }
 
 /// A character, escaped where it has to be.
-pub fn escaped(char: char) -> impl Iterator<Item = char> {
+pub fn escape_char(char: char) -> impl Iterator<Item = char> {
     let is_deceptive = is_deceptive(char);
     let same = (!is_deceptive).then_some(char);
     same.into_iter().chain(char.escape_debug().filter(move |_| is_deceptive))
@@ -62,7 +62,7 @@ mod tests {
             "C:\\files",
             "e\u{301}\u{323}",
         ] {
-            assert_eq!(shortened(text, 40), text);
+            assert_eq!(escape_and_truncate(text, 40), text);
         }
     }
 
@@ -75,13 +75,13 @@ mod tests {
             ("\u{2028}\u{feff}\u{ad}\u{2060}", "\\u{2028}\\u{feff}\\u{ad}\\u{2060}"),
             ("\u{e0041}\u{e000}\u{378}", "\\u{e0041}\\u{e000}\\u{378}"),
         ] {
-            assert_eq!(shortened(text, 40), expected);
+            assert_eq!(escape_and_truncate(text, 40), expected);
         }
     }
 
     #[test]
     fn a_long_text_is_shortened() {
-        assert_eq!(shortened(&"é".repeat(41), 40), format!("{}…", "é".repeat(40)));
-        assert_eq!(shortened(&"é".repeat(40), 40), "é".repeat(40));
+        assert_eq!(escape_and_truncate(&"é".repeat(41), 40), format!("{}…", "é".repeat(40)));
+        assert_eq!(escape_and_truncate(&"é".repeat(40), 40), "é".repeat(40));
     }
 }

@@ -9,97 +9,102 @@
 //!
 //! Rules: F5–F13.
 
-use mcp_attune_wire::json::{Quoted, Span, Text, Type, Value};
-use mcp_attune_wire::message::{Kind, Message, meta};
+use mcp_attune_wire::json::{ByteSpan, JsonKind, JsonQuoted, JsonString, SpannedValue};
+use mcp_attune_wire::message::{Message, MessageKind, meta};
 use mcp_attune_wire::protocol::method;
 
 /// Where a message of a client names tasks of its server.
 #[must_use]
-pub fn named_by_client<'m>(message: &Message<'m>) -> Vec<Value<'m>> {
+pub fn ids_named_by_client<'m>(message: &Message<'m>) -> Vec<SpannedValue<'m>> {
     let mut places = Vec::new();
-    if message.kind() == Kind::Request {
-        match message.method().and_then(Text::decode).as_deref() {
-            Some(method::SUBSCRIPTIONS_LISTEN) => places.extend(listened(message)),
+    if message.kind() == MessageKind::Request {
+        match message.method().and_then(JsonString::decode).as_deref() {
+            Some(method::SUBSCRIPTIONS_LISTEN) => places.extend(subscribed_task_ids(message)),
             Some(method) if method.starts_with("tasks/") => places.extend(message.param("taskId")),
             _ => {}
         }
     }
-    places.extend(["params", "result"].into_iter().filter_map(|member| related(message.member(member)?)));
-    places.retain(|place| place.kind() == Type::String);
+    places.extend(
+        ["params", "result"].into_iter().filter_map(|member| related_task_id(message.member(member)?)),
+    );
+    places.retain(|place| place.kind() == JsonKind::String);
     places
 }
 
 /// Where a message of a server names its tasks.
 #[must_use]
-pub fn named_by_server<'m>(message: &Message<'m>) -> Vec<Value<'m>> {
+pub fn ids_named_by_server<'m>(message: &Message<'m>) -> Vec<SpannedValue<'m>> {
     let mut places = Vec::new();
     match message.kind() {
-        Kind::Answer => {
+        MessageKind::Answer => {
             if let Some(result) = message.member("result") {
                 places.extend(result.member("taskId"));
                 places.extend(result.member("task").and_then(|task| task.member("taskId")));
-                let all = result.member("tasks").into_iter().flat_map(Value::elements);
+                let all = result.member("tasks").into_iter().flat_map(SpannedValue::elements);
                 places.extend(all.filter_map(|task| task.member("taskId")));
-                places.extend(result.member("result").and_then(related));
-                places.extend(related(result));
+                places.extend(result.member("result").and_then(related_task_id));
+                places.extend(related_task_id(result));
             }
         }
-        Kind::Notification => {
-            places.extend(message.member("params").and_then(related));
-            match message.method().and_then(Text::decode).as_deref() {
+        MessageKind::Notification => {
+            places.extend(message.member("params").and_then(related_task_id));
+            match message.method().and_then(JsonString::decode).as_deref() {
                 Some(method::TASKS | method::TASKS_STATUS) => {
                     places.extend(message.param("taskId"));
-                    places.extend(message.param("result").and_then(related));
+                    places.extend(message.param("result").and_then(related_task_id));
                 }
-                Some(method::SUBSCRIPTIONS_ACKNOWLEDGED) => places.extend(listened(message)),
+                Some(method::SUBSCRIPTIONS_ACKNOWLEDGED) => places.extend(subscribed_task_ids(message)),
                 _ => {}
             }
         }
-        Kind::Request => places.extend(message.member("params").and_then(related)),
-        Kind::Batch | Kind::Other => {}
+        MessageKind::Request => places.extend(message.member("params").and_then(related_task_id)),
+        MessageKind::Batch | MessageKind::Other => {}
     }
-    places.retain(|place| place.kind() == Type::String);
+    places.retain(|place| place.kind() == JsonKind::String);
     places
 }
 
 /// The id of the task that an answer creates.
 ///
 /// ```
-/// use mcp_attune::task::created_by;
+/// use mcp_attune::task::created_task_id;
 /// use mcp_attune_wire::message::Message;
 ///
 /// let answer = br#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"task","taskId":"7","status":"working"}}"#;
-/// assert_eq!(created_by(&Message::parse(answer)?).unwrap().raw(), "\"7\"");
-/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// assert_eq!(created_task_id(&Message::parse(answer)?).unwrap().raw(), "\"7\"");
+/// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 /// ```
 #[must_use]
-pub fn created_by<'m>(answer: &Message<'m>) -> Option<Value<'m>> {
-    let result = answer.member("result").filter(|_| answer.kind() == Kind::Answer)?;
-    let task = if is_created(result) { result } else { result.member("task")? };
-    task.member("taskId").filter(|id| id.kind() == Type::String)
+pub fn created_task_id<'m>(answer: &Message<'m>) -> Option<SpannedValue<'m>> {
+    let result = answer.member("result").filter(|_| answer.kind() == MessageKind::Answer)?;
+    let task = if is_created_task(result) { result } else { result.member("task")? };
+    task.member("taskId").filter(|id| id.kind() == JsonKind::String)
 }
 
 /// Whether a result is a task that was created.
-pub(crate) fn is_created(result: Value<'_>) -> bool {
-    result.member("resultType").and_then(Value::text).is_some_and(|kind| kind.is("task"))
+pub(crate) fn is_created_task(result: SpannedValue<'_>) -> bool {
+    result.member("resultType").and_then(SpannedValue::text).is_some_and(|kind| kind.is("task"))
 }
 
 /// The tasks that a subscription is about.
-pub(crate) fn listened<'m>(message: &Message<'m>) -> impl Iterator<Item = Value<'m>> {
+pub(crate) fn subscribed_task_ids<'m>(message: &Message<'m>) -> impl Iterator<Item = SpannedValue<'m>> {
     let ids = message.param("notifications").and_then(|filter| filter.member("taskIds"));
-    ids.into_iter().flat_map(Value::elements)
+    ids.into_iter().flat_map(SpannedValue::elements)
 }
 
 /// The task that a message of the legacy era is about.
-fn related(holder: Value<'_>) -> Option<Value<'_>> {
+fn related_task_id(holder: SpannedValue<'_>) -> Option<SpannedValue<'_>> {
     holder.member("_meta")?.member(meta::RELATED_TASK)?.member("taskId")
 }
 
 /// The edits that put other ids in these places. An id for which there is no other stays.
-pub fn renamed(places: &[Value<'_>], mut rename: impl FnMut(&str) -> Option<String>) -> Vec<(Span, String)> {
-    let edit = |place: &Value<'_>| {
-        let name = rename(&place.text().and_then(Text::decode)?)?;
-        Some((place.span(), Quoted(&name).to_string()))
+pub fn rename_id_edits(
+    places: &[SpannedValue<'_>],
+    mut rename: impl FnMut(&str) -> Option<String>,
+) -> Vec<(ByteSpan, String)> {
+    let edit = |place: &SpannedValue<'_>| {
+        let name = rename(&place.text().and_then(JsonString::decode)?)?;
+        Some((place.span(), JsonQuoted(&name).to_string()))
     };
     places.iter().filter_map(edit).collect()
 }
@@ -122,7 +127,7 @@ impl TaskTools {
 
     /// The tool, where there is one task.
     #[must_use]
-    pub fn only(&self) -> Option<&str> {
+    pub fn only_tool(&self) -> Option<&str> {
         match self.0.as_slice() {
             [(_, tool)] => Some(tool),
             _ => None,
@@ -143,9 +148,9 @@ mod tests {
     #[track_caller]
     fn check(client: bool, message: &str) {
         let read = Message::parse(message.as_bytes()).unwrap();
-        let places = if client { named_by_client(&read) } else { named_by_server(&read) };
+        let places = if client { ids_named_by_client(&read) } else { ids_named_by_server(&read) };
         assert_eq!(places.len(), message.matches("\"own\"").count(), "{message}");
-        let edits = renamed(&places, |id| (id == "own").then(|| "*".to_owned()));
+        let edits = rename_id_edits(&places, |id| (id == "own").then(|| "*".to_owned()));
         let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();
         assert_eq!(read.splice(&edits).unwrap(), message.replace("\"own\"", "\"*\""));
     }
@@ -212,7 +217,7 @@ mod tests {
         ] {
             let answer = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
             let answer = Message::parse(answer.as_bytes()).unwrap();
-            assert_eq!(created_by(&answer).map(Value::raw), created, "{result}");
+            assert_eq!(created_task_id(&answer).map(SpannedValue::raw), created, "{result}");
         }
     }
 }

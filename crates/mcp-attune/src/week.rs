@@ -25,10 +25,10 @@ use crate::language::{Tag, week_begins};
 /// ```
 #[must_use]
 pub fn first_day(locale: &Tag) -> Weekday {
-    let Some(mut locale) = read(locale) else { return Weekday::Monday };
+    let Some(mut locale) = parse_locale(locale) else { return Weekday::Monday };
     let keywords = &locale.extensions.unicode.keywords;
     let keyword = |key| keywords.get(&key).map(ToString::to_string);
-    if let Some(day) = keyword(key!("fw")).and_then(|name| named(&name)) {
+    if let Some(day) = keyword(key!("fw")).and_then(|name| weekday_from_key(&name)) {
         return day;
     }
     // A region instead of the locale's own: `rg-dezzzz`.
@@ -40,7 +40,7 @@ pub fn first_day(locale: &Tag) -> Weekday {
     region.map_or(Weekday::Monday, |region| week_begins(region.as_str()))
 }
 
-fn named(name: &str) -> Option<Weekday> {
+fn weekday_from_key(name: &str) -> Option<Weekday> {
     Some(match name {
         "mon" => Weekday::Monday,
         "tue" => Weekday::Tuesday,
@@ -54,7 +54,7 @@ fn named(name: &str) -> Option<Weekday> {
 }
 
 /// ICU4X reads no extended languages, private tags and old names; of those the region is what counts.
-fn read(locale: &Tag) -> Option<Locale> {
+fn parse_locale(locale: &Tag) -> Option<Locale> {
     let whole = Locale::try_from_str(locale.as_str()).ok();
     whole.or_else(|| {
         let tag = LanguageTag::parse(locale.as_str()).ok()?;

@@ -1,9 +1,9 @@
 //! Attune's own client, with all that it says of its caller, at servers of other people.
 
 use anyhow::{Result, ensure};
-use mcp_attune_rmcp::context::{ClientContext, Zone};
+use mcp_attune_rmcp::context::{ClientContext, IanaTimeZone};
 use mcp_attune_rmcp::language::AcceptLanguage;
-use mcp_attune_rmcp::{CallerProfile, Connection, Era, Options, Target};
+use mcp_attune_rmcp::{CallerProfile, Connection, ConnectionOptions, Era, ServerTarget};
 use serde_json::{Value, json};
 
 use crate::client::{in_time, tell};
@@ -31,8 +31,8 @@ pub(crate) async fn run(url: &str, era: &str) -> Result<()> {
 }
 
 async fn connect(url: &str, era: Era) -> Result<Connection> {
-    let target: Target = url.parse()?;
-    let mut options = Options::default();
+    let target: ServerTarget = url.parse()?;
+    let mut options = ConnectionOptions::default();
     options.era = Some(era);
     options.profile = swiss()?;
     Ok(Connection::open(&target, &options).await?)
@@ -41,7 +41,7 @@ async fn connect(url: &str, era: Era) -> Result<Connection> {
 fn swiss() -> Result<CallerProfile> {
     Ok(CallerProfile::default()
         .language(AcceptLanguage::parse("de-CH, en;q=0.5")?)
-        .context(ClientContext::of(Zone::parse("Europe/Zurich").ok(), None, None))
+        .context(ClientContext::from_parts(IanaTimeZone::parse("Europe/Zurich").ok(), None, None))
         .features(["agent"])?)
 }
 
@@ -64,12 +64,12 @@ async fn check(connection: &Connection, name: &str) -> Result<String> {
             same(&prompt["messages"][0]["content"]["text"], "Greet Ada.")
         }
         "changes_its_mind" => {
-            let nobody = connection.with(&CallerProfile::default());
+            let nobody = connection.with_profile(&CallerProfile::default());
             same(&text(&nobody.call("add", json!({ "a": 2, "b": 3 })).await?), "5")
         }
         "refuses" => {
             let error = connection.request("no/such/method", json!({})).await;
-            ensure!(error.as_ref().is_err_and(mcp_attune_rmcp::Error::is_refusal), "{error:?}");
+            ensure!(error.as_ref().is_err_and(mcp_attune_rmcp::ClientError::is_refusal), "{error:?}");
             Ok("a refusal is told as one".to_owned())
         }
         _ => {

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_attune::catalog::{Catalogs, Library, Locale};
+use mcp_attune::catalog::{CompiledLocale, LocaleIndex, LocaleStore};
 use mcp_attune::language::Tag;
-use mcp_attune_shape::template::{Hints, Template, Templates};
+use mcp_attune_shape::template::{Template, TemplateSet, ToolHints};
 
 use crate::message::Text;
 
 /// The locale files of a case. None is at hand, so that every host has to load them.
 #[derive(Debug)]
 pub(crate) struct LocaleFiles {
-    catalogs: Arc<Catalogs>,
-    locales: Vec<Arc<Locale>>,
+    catalogs: Arc<LocaleIndex>,
+    locales: Vec<Arc<CompiledLocale>>,
 }
 
 impl LocaleFiles {
@@ -21,43 +21,43 @@ impl LocaleFiles {
     pub(crate) fn new(files: &BTreeMap<String, Text>, default: Tag) -> Self {
         let read = |(path, text): (&String, &Text)| {
             let tag = path.strip_prefix("locales/")?.strip_suffix(".json")?;
-            let (locale, _) = Locale::read(Tag::parse(tag).unwrap(), text.0.as_bytes()).unwrap();
+            let (locale, _) = CompiledLocale::read(Tag::parse(tag).unwrap(), text.0.as_bytes()).unwrap();
             Some(Arc::new(locale))
         };
         let locales: Vec<_> = files.iter().filter_map(read).collect();
         let tags = locales.iter().map(|locale| locale.tag().clone());
-        let catalogs = Arc::new(Catalogs::new(default, tags).unwrap());
+        let catalogs = Arc::new(LocaleIndex::new(default, tags).unwrap());
         Self { catalogs, locales }
     }
 }
 
-impl Library for LocaleFiles {
-    fn catalogs(&self) -> Arc<Catalogs> {
+impl LocaleStore for LocaleFiles {
+    fn locale_index(&self) -> Arc<LocaleIndex> {
         Arc::clone(&self.catalogs)
     }
 
-    fn at_hand(&self, _: &Tag) -> Option<Vec<Arc<Locale>>> {
+    fn cached(&self, _: &Tag) -> Option<Vec<Arc<CompiledLocale>>> {
         None
     }
 
-    fn load(&self, chosen: &Tag) -> Vec<Arc<Locale>> {
+    fn load(&self, chosen: &Tag) -> Vec<Arc<CompiledLocale>> {
         let named = |tag: &Tag| self.locales.iter().find(|locale| locale.tag() == tag).cloned();
-        self.catalogs.wanted(chosen).into_iter().filter_map(named).collect()
+        self.catalogs.required_locales(chosen).into_iter().filter_map(named).collect()
     }
 }
 
 /// The templates whose paths begin with `stem` and a dot.
-pub(crate) fn templates(files: &BTreeMap<String, Text>, stem: &str) -> Arc<Templates> {
+pub(crate) fn templates(files: &BTreeMap<String, Text>, stem: &str) -> Arc<TemplateSet> {
     let compile = |(path, text): (&String, &Text)| {
         let variant = path.strip_prefix(stem)?.strip_prefix('.')?;
         let variant = Some(variant).filter(|variant| variant.rsplit('.').next() != Some("hints"))?;
         Some(Template::compile(variant, &text.0).unwrap())
     };
-    Arc::new(Templates::new(files.iter().filter_map(compile)))
+    Arc::new(TemplateSet::new(files.iter().filter_map(compile)))
 }
 
 /// The hints in a file.
-pub(crate) fn hints(files: &BTreeMap<String, Text>, path: &str) -> Option<Arc<Hints>> {
-    let hints = Hints::compile(&files.get(path)?.0).unwrap();
+pub(crate) fn hints(files: &BTreeMap<String, Text>, path: &str) -> Option<Arc<ToolHints>> {
+    let hints = ToolHints::compile(&files.get(path)?.0).unwrap();
     Some(hints).filter(|hints| !hints.is_empty()).map(Arc::new)
 }

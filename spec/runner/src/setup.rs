@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mcp_attune::bind::{Binding, Bindings, Fills, Part, Source, Written};
-use mcp_attune::context::{Field, Forward, Placement, Precision};
+use mcp_attune::bind::{ArgumentFill, Binding, Bindings, BoundContextPart, InstantNotation, IntervalEdge};
+use mcp_attune::context::{ClientContextField, ContextForwarding, ContextPlacement, CoordinatePrecision};
 use mcp_attune::language::{Languages, Tag};
-use mcp_attune::localize::Translate;
+use mcp_attune::localize::TranslationScope;
 use mcp_attune::plan::Offer;
-use mcp_attune::shaping::Supply;
-use mcp_attune::when::Past;
-use mcp_attune_shape::{Content, Tool};
-use mcp_attune_wire::agree::{LanguageHeader, OnMissingParam, Policy};
+use mcp_attune::shaping::ShaperSource;
+use mcp_attune::when::PastPhrasePolicy;
+use mcp_attune_shape::{OperatorContent, ToolShaping};
+use mcp_attune_wire::agree::{HeaderPolicy, LanguageHeaderPolicy, OnMissingParam};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -58,14 +58,14 @@ impl Setup {
 
     /// How headers are checked.
     #[must_use]
-    pub fn policy(&self) -> Policy {
-        let mut policy = Policy::default();
+    pub fn policy(&self) -> HeaderPolicy {
+        let mut policy = HeaderPolicy::default();
         policy.strict = self.at("headers", "strict") == true;
         policy.language_header = match self.at("headers", "language_header").as_str() {
-            Some("ignore-wildcard") => LanguageHeader::IgnoreWildcard,
-            Some("ignore") => LanguageHeader::Ignore,
-            Some("promote") => LanguageHeader::Promote,
-            _ => LanguageHeader::Compare,
+            Some("ignore-wildcard") => LanguageHeaderPolicy::IgnoreWildcard,
+            Some("ignore") => LanguageHeaderPolicy::Ignore,
+            Some("promote") => LanguageHeaderPolicy::Promote,
+            _ => LanguageHeaderPolicy::Compare,
         };
         if self.at("headers", "on_missing_param") == "pass" {
             policy.on_missing_param = OnMissingParam::Pass;
@@ -107,12 +107,12 @@ impl Setup {
             Some((name.clone(), tool["language_argument"].as_str()?.to_owned()))
         };
         let past = match self.at("context", "past").as_str() {
-            Some("calendar") => Past::Calendar,
-            Some("refuse") => Past::Refuse,
-            _ => Past::Rolling,
+            Some("calendar") => PastPhrasePolicy::Calendar,
+            Some("refuse") => PastPhrasePolicy::Refuse,
+            _ => PastPhrasePolicy::Rolling,
         };
         let shapes = self.at("content", "enabled") == true;
-        let content = shapes.then(|| -> Arc<dyn Supply> { Arc::new(Arc::new(self.content())) });
+        let content = shapes.then(|| -> Arc<dyn ShaperSource> { Arc::new(Arc::new(self.content())) });
         Offer {
             formatters: Some(
                 default.as_ref().map_or_else(mcp_attune_format::english, mcp_attune_format::formatters),
@@ -122,7 +122,7 @@ impl Setup {
             forward: self.forward(),
             bindings: Arc::new(self.bindings()),
             library: Some(Arc::new(LocaleFiles::new(&self.files, server))),
-            translate: Translate { display, model: translates("model"), logs: translates("logs") },
+            translate: TranslationScope { display, model: translates("model"), logs: translates("logs") },
             language_arguments: Arc::new(self.named("tools").iter().filter_map(argument).collect()),
             content,
             past,
@@ -134,15 +134,22 @@ impl Setup {
     }
 
     /// How answers are shaped.
-    fn content(&self) -> Content {
+    fn content(&self) -> OperatorContent {
         let written = |stem: &Value| stem.as_str().map(|stem| templates(&self.files, stem));
         let tool = |(name, tool): (String, Value)| {
             let hints = tool["hints"].as_str().and_then(|path| hints(&self.files, path));
             let low_priority = texts(&tool["low_priority"]);
-            (name, Tool { templates: written(&tool["templates"]).unwrap_or_default(), hints, low_priority })
+            (
+                name,
+                ToolShaping {
+                    templates: written(&tool["templates"]).unwrap_or_default(),
+                    hints,
+                    low_priority,
+                },
+            )
         };
         let each = |(name, one): (String, Value)| Some((name, written(&one["templates"])?));
-        Content {
+        OperatorContent {
             announce: self.at("content", "announce") == true,
             tools: self.named("tools").into_iter().map(tool).collect(),
             resources: self.named("resources").into_iter().filter_map(each).collect(),
@@ -150,22 +157,22 @@ impl Setup {
         }
     }
 
-    fn forward(&self) -> Forward {
+    fn forward(&self) -> ContextForwarding {
         let field = |field: &String| match field.as_str() {
-            "timezone" => Field::Timezone,
-            "locale" => Field::Locale,
-            "currentTimestamp" => Field::CurrentTimestamp,
-            "userLocation" => Field::UserLocation,
+            "timezone" => ClientContextField::Timezone,
+            "locale" => ClientContextField::Locale,
+            "currentTimestamp" => ClientContextField::CurrentTimestamp,
+            "userLocation" => ClientContextField::UserLocation,
             other => panic!("no field: {other}"),
         };
         let sibling = self.at("context", "forward_as") == "sibling";
-        Forward {
+        ContextForwarding {
             fields: texts(self.at("context", "forward")).iter().map(field).collect(),
-            placement: if sibling { Placement::Beside } else { Placement::Meta },
+            placement: if sibling { ContextPlacement::Beside } else { ContextPlacement::Meta },
             precision: match self.at("context", "coordinates").as_str() {
-                Some("exact") => Precision::Exact,
-                Some("coarse") => Precision::Coarse,
-                _ => Precision::Off,
+                Some("exact") => CoordinatePrecision::Exact,
+                Some("coarse") => CoordinatePrecision::Coarse,
+                _ => CoordinatePrecision::Off,
             },
         }
     }
@@ -211,40 +218,40 @@ fn inline(value: &Value) -> String {
 
 fn binding(bound: &Value) -> Binding {
     let written = match bound["as"].as_str() {
-        Some("date") => Written::Date,
-        Some("utc") => Written::Utc,
-        Some("unix") => Written::Unix,
-        Some("unix-ms") => Written::UnixMillis,
-        _ => Written::DateTime,
+        Some("date") => InstantNotation::Date,
+        Some("utc") => InstantNotation::Utc,
+        Some("unix") => InstantNotation::Unix,
+        Some("unix-ms") => InstantNotation::UnixMillis,
+        _ => InstantNotation::DateTime,
     };
     let part = match (bound["part"].as_str(), bound["end"].as_str()) {
-        (Some("end"), Some("inclusive")) => Part::Last,
-        (Some("end"), _) => Part::After,
-        _ => Part::Start,
+        (Some("end"), Some("inclusive")) => IntervalEdge::Last,
+        (Some("end"), _) => IntervalEdge::After,
+        _ => IntervalEdge::Start,
     };
     let fills = match (bound["from"].as_str(), bound["interval"].as_str()) {
-        (_, Some(named)) => Fills::Interval { named: named.to_owned(), part, written },
+        (_, Some(named)) => ArgumentFill::Interval { named: named.to_owned(), part, written },
         (from, None) => {
             let default = bound.get("default").map(ToString::to_string);
-            Fills::Context { from: source(from.unwrap_or_default(), written), default }
+            ArgumentFill::Context { from: source(from.unwrap_or_default(), written), default }
         }
     };
     Binding { fills, hide: bound["hide"] == true }
 }
 
-fn source(from: &str, written: Written) -> Source {
+fn source(from: &str, written: InstantNotation) -> BoundContextPart {
     match from {
-        "timezone" => Source::Timezone,
-        "offset" => Source::Offset,
-        "now" => Source::Now(written),
-        "today" => Source::Now(Written::Date),
-        "locale" => Source::Locale,
-        "language" => Source::Language,
-        "city" => Source::City,
-        "region" => Source::Region,
-        "country" => Source::Country,
-        "latitude" => Source::Latitude,
-        "longitude" => Source::Longitude,
+        "timezone" => BoundContextPart::Timezone,
+        "offset" => BoundContextPart::Offset,
+        "now" => BoundContextPart::Now(written),
+        "today" => BoundContextPart::Now(InstantNotation::Date),
+        "locale" => BoundContextPart::Locale,
+        "language" => BoundContextPart::Language,
+        "city" => BoundContextPart::City,
+        "region" => BoundContextPart::Region,
+        "country" => BoundContextPart::Country,
+        "latitude" => BoundContextPart::Latitude,
+        "longitude" => BoundContextPart::Longitude,
         other => panic!("nothing fills an argument from `{other}`"),
     }
 }

@@ -1,14 +1,16 @@
 //! Problems as they are found, up to a bound, and then with their lines.
 
-use crate::problem::{By, Leniency, Level, Problem, What};
-use mcp_attune::catalog::Path;
+use crate::problem::{
+    AcceptedDeviation, BundleProblem, BundleProblemKind, BundleProblemLevel, BundleProblemSource,
+};
+use mcp_attune::catalog::LocaleKeyPath;
 
 /// The problems of one kind of check.
 #[derive(Debug)]
-pub(super) struct Collect {
-    by: By,
+pub(super) struct BundleProblemCollector {
+    by: BundleProblemSource,
     /// With the offset into its file for the line, which comes last.
-    found: Vec<(usize, Problem)>,
+    found: Vec<(usize, BundleProblem)>,
     /// How many there are, told or not.
     pub(super) count: usize,
     /// Whether one of them stands, told or not.
@@ -19,54 +21,61 @@ pub(super) struct Collect {
 
 /// Where a problem is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct At<'a> {
+pub(super) struct BundleProblemLocation<'a> {
     pub(super) file: &'a str,
-    pub(super) path: &'a Path,
+    pub(super) path: &'a LocaleKeyPath,
     /// The offset into the file.
     pub(super) offset: usize,
 }
 
-impl Collect {
-    pub(super) fn new(by: By) -> Self {
+impl BundleProblemCollector {
+    pub(super) fn new(by: BundleProblemSource) -> Self {
         Self { by, found: Vec::new(), count: 0, fails: false, errs: false }
     }
 
     /// Whether no more are kept, and nothing needs to be found out about them.
-    pub(super) fn full(&self) -> bool {
-        self.found.len() >= super::Report::MOST
+    pub(super) fn is_full(&self) -> bool {
+        self.found.len() >= super::BundleCheckReport::MAX_PROBLEMS
     }
 
-    pub(super) fn error(&mut self, at: At<'_>, what: What) {
-        self.push(at, Level::Error, None, what);
+    pub(super) fn error(&mut self, at: BundleProblemLocation<'_>, what: BundleProblemKind) {
+        self.push(at, BundleProblemLevel::Error, None, what);
     }
 
-    pub(super) fn warn(&mut self, at: At<'_>, what: What) {
-        self.push(at, Level::Warning, None, what);
+    pub(super) fn warn(&mut self, at: BundleProblemLocation<'_>, what: BundleProblemKind) {
+        self.push(at, BundleProblemLevel::Warning, None, what);
     }
 
-    pub(super) fn push(&mut self, at: At<'_>, level: Level, accepted: Option<Leniency>, what: What) {
+    pub(super) fn push(
+        &mut self,
+        at: BundleProblemLocation<'_>,
+        level: BundleProblemLevel,
+        accepted: Option<AcceptedDeviation>,
+        what: BundleProblemKind,
+    ) {
         self.count += 1;
-        self.errs |= level == Level::Error;
-        self.fails |= level == Level::Error && accepted.is_none();
-        if !self.full() {
+        self.errs |= level == BundleProblemLevel::Error;
+        self.fails |= level == BundleProblemLevel::Error && accepted.is_none();
+        if !self.is_full() {
             let (file, path) = (at.file.into(), at.path.clone());
-            let problem = Problem { file, path, line: 1, column: 1, level, by: self.by, accepted, what };
+            let problem =
+                BundleProblem { file, path, line: 1, column: 1, level, by: self.by, accepted, what };
             self.found.push((at.offset, problem));
         }
     }
 
     /// How many are kept.
-    pub(super) fn kept(&self) -> usize {
+    pub(super) fn kept_count(&self) -> usize {
         self.found.len()
     }
 
     /// Those that are kept, with their offsets.
-    pub(super) fn found(&self) -> &[(usize, Problem)] {
+    pub(super) fn found(&self) -> &[(usize, BundleProblem)] {
         &self.found
     }
 
     /// Forgets the places, which are those of another text.
-    pub(super) fn nowhere(&mut self) {
+    pub(super) fn clear_offsets(&mut self) {
         for (offset, _) in &mut self.found {
             *offset = 0;
         }
@@ -74,7 +83,7 @@ impl Collect {
 
     /// Takes what was found elsewhere.
     pub(super) fn absorb(&mut self, other: Self) {
-        let room = super::Report::MOST.saturating_sub(self.found.len());
+        let room = super::BundleCheckReport::MAX_PROBLEMS.saturating_sub(self.found.len());
         self.found.extend(other.found.into_iter().take(room));
         self.count += other.count;
         self.fails |= other.fails;
@@ -82,7 +91,7 @@ impl Collect {
     }
 
     /// Says the lines of those of one file, which are the last that were found.
-    pub(super) fn place(&mut self, file: &str, bytes: &[u8]) {
+    pub(super) fn assign_lines(&mut self, file: &str, bytes: &[u8]) {
         let mut own: Vec<_> = self.found.iter_mut().filter(|(_, problem)| *problem.file == *file).collect();
         own.sort_by_key(|(offset, _)| *offset);
         // One pass over the file, however many there are.
@@ -102,12 +111,13 @@ impl Collect {
     }
 
     /// The problems, by file and place.
-    pub(super) fn finish(self) -> Vec<Problem> {
-        let mut problems: Vec<Problem> = self.found.into_iter().map(|(_, problem)| problem).collect();
+    pub(super) fn finish(self) -> Vec<BundleProblem> {
+        let mut problems: Vec<BundleProblem> = self.found.into_iter().map(|(_, problem)| problem).collect();
         // The manifest before the files that it names.
         problems.sort_by(|one, other| {
-            let key =
-                |it: &Problem| (*it.file != *crate::Manifest::NAME, it.file.clone(), it.line, it.column);
+            let key = |it: &BundleProblem| {
+                (*it.file != *crate::Manifest::FILE_NAME, it.file.clone(), it.line, it.column)
+            };
             key(one).cmp(&key(other))
         });
         problems
@@ -115,11 +125,14 @@ impl Collect {
 }
 
 /// Where something of the manifest is.
-pub(super) fn here<'a>(path: &'a Path, value: mcp_attune_wire::json::Value<'_>) -> At<'a> {
-    At { file: crate::Manifest::NAME, path, offset: value.span().start() }
+pub(super) fn manifest_location<'a>(
+    path: &'a LocaleKeyPath,
+    value: mcp_attune_wire::json::SpannedValue<'_>,
+) -> BundleProblemLocation<'a> {
+    BundleProblemLocation { file: crate::Manifest::FILE_NAME, path, offset: value.span().start() }
 }
 
 /// A path of these names.
-pub(super) fn path(names: &[&str]) -> Path {
-    names.iter().fold(Path::default(), |path, name| path.with(name))
+pub(super) fn path(names: &[&str]) -> LocaleKeyPath {
+    names.iter().fold(LocaleKeyPath::default(), |path, name| path.with(name))
 }

@@ -1,9 +1,9 @@
 //! The formats of texts that the official schemas ask for, exactly as strict.
 
 use crate::LocalePath;
-use crate::problem::Format;
+use crate::problem::ManifestTextFormat;
 
-impl Format {
+impl ManifestTextFormat {
     /// Whether a text has it.
     pub(super) fn fits(self, text: &str) -> bool {
         match self {
@@ -12,7 +12,7 @@ impl Format {
             // The URL standard, as browsers and Node.js have it.
             Self::Url => url::Url::parse(text).is_ok(),
             Self::Email => is_email(text),
-            Self::Placeholder => text.to_ascii_lowercase().contains(LocalePath::PLACE),
+            Self::Placeholder => text.to_ascii_lowercase().contains(LocalePath::PLACEHOLDER),
             Self::Locale => is_locale(text),
             Self::Size => {
                 text.split_once('x').is_some_and(|(width, height)| is_number(width) && is_number(height))
@@ -60,7 +60,7 @@ fn is_email(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn check(format: Format, good: &[&str], bad: &[&str]) {
+    fn check(format: ManifestTextFormat, good: &[&str], bad: &[&str]) {
         for text in good {
             assert!(format.fits(text), "{format:?} {text:?}");
         }
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn formats_are_as_strict_as_the_official_ones() {
         check(
-            Format::Email,
+            ManifestTextFormat::Email,
             &["a@b.co", "A.b+c'd-@x-.y-z.ORG", "_@1.aa", "a.'b@c.de"],
             &[
                 "",
@@ -94,25 +94,25 @@ mod tests {
             ],
         );
         check(
-            Format::Locale,
+            ManifestTextFormat::Locale,
             &["en", "en-US", "12", "zh-Hans-1", "a1-b"],
             &["", "e", "en_US", "en-", "-en", "abcdefghi", "en-abcdefghi", "é1"],
         );
         check(
-            Format::Size,
+            ManifestTextFormat::Size,
             &["16x16", "0x0", "99999999999999999999x1"],
             &["", "x", "16X16", "16x", "16x16 ", "+1x1", "16x16x16", "١x١"],
         );
         check(
-            Format::Url,
+            ManifestTextFormat::Url,
             &["https://example.com", "mailto:x", "a:", "HTTP://x/ y", " https://x "],
             &["", "example.com", "//x", "http://", "https://[", "https://a b"],
         );
         check(
-            Format::Placeholder,
+            ManifestTextFormat::Placeholder,
             &["${locale}", "a${LoCaLe}b${locale}"],
             &["", "$locale", "${ locale}", "${locale"],
         );
-        check(Format::NotEmpty, &[" "], &[""]);
+        check(ManifestTextFormat::NotEmpty, &[" "], &[""]);
     }
 }

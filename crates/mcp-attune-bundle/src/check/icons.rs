@@ -2,150 +2,192 @@
 
 use std::collections::HashMap;
 
-use mcp_attune_wire::json::Value;
+use mcp_attune_wire::json::SpannedValue;
 
-use super::Look;
-use super::collect::{Collect, here, path};
+use super::BundleCheckInput;
+use super::collect::{BundleProblemCollector, manifest_location, path};
 use super::server::{elements, text};
-use crate::problem::{Format, ICON_PIXELS, IconProblem, MAX_ICONS, What};
-use crate::{Inside, NoPicture, Outside, Picture, Size};
-use mcp_attune::catalog::Path;
+use crate::problem::{BundleProblemKind, ICON_PIXELS, IconProblem, MAX_CHECKED_ICONS, ManifestTextFormat};
+use crate::{BundleFileName, BundleFileNameError, PictureError, PictureFacts, PixelSize};
+use mcp_attune::catalog::LocaleKeyPath;
 
 /// Pictures by their names, each measured once.
-type Pictures = HashMap<Inside, Result<Picture, NoPicture>>;
+type MeasuredPictures = HashMap<BundleFileName, Result<PictureFacts, PictureError>>;
 
-pub(super) fn look(look: &Look<'_>, found: &mut Collect) {
-    let mut pictures = Pictures::new();
-    let mut seen: Vec<Seen> = Vec::new();
+pub(super) fn check_icons(look: &BundleCheckInput<'_>, found: &mut BundleProblemCollector) {
+    let mut pictures = MeasuredPictures::new();
+    let mut seen: Vec<CheckedIcon> = Vec::new();
     let icons = look.root.member("icons");
     for (at, entry) in elements(icons).enumerate() {
-        if at == MAX_ICONS {
-            found.warn(here(&path(&["icons"]), entry), What::Icon(IconProblem::TooMany));
+        if at == MAX_CHECKED_ICONS {
+            found.warn(
+                manifest_location(&path(&["icons"]), entry),
+                BundleProblemKind::Icon(IconProblem::TooMany),
+            );
             break;
         }
-        seen.extend(one(look, at, entry, &seen, &mut pictures, found));
+        seen.extend(check_icon(look, at, entry, &seen, &mut pictures, found));
     }
     let icon = look.root.member("icon").filter(|it| text(*it).is_some_and(|it| !it.is_empty()));
     match icon {
-        Some(value) => single(look, value, !seen.is_empty(), &mut pictures, found),
+        Some(value) => check_single_icon(look, value, !seen.is_empty(), &mut pictures, found),
         None => {
             if let Some(value) = icons.filter(|it| elements(Some(*it)).next().is_some()) {
-                found.warn(here(&path(&["icons"]), value), What::Icon(IconProblem::NoIcon));
+                found.warn(
+                    manifest_location(&path(&["icons"]), value),
+                    BundleProblemKind::Icon(IconProblem::NoIcon),
+                );
             }
         }
     }
 }
 
 /// An icon that was looked at.
-struct Seen {
+struct CheckedIcon {
     at: usize,
     theme: Option<String>,
-    size: Option<Size>,
+    size: Option<PixelSize>,
     digest: Option<u64>,
 }
 
-fn measure(look: &Look<'_>, name: Inside, pictures: &mut Pictures) -> Result<Picture, NoPicture> {
+fn measure(
+    look: &BundleCheckInput<'_>,
+    name: BundleFileName,
+    pictures: &mut MeasuredPictures,
+) -> Result<PictureFacts, PictureError> {
     *pictures.entry(name).or_insert_with_key(|name| look.files.picture(name))
 }
 
-fn one(
-    look: &Look<'_>,
+fn check_icon(
+    look: &BundleCheckInput<'_>,
     at: usize,
-    entry: Value<'_>,
-    seen: &[Seen],
-    pictures: &mut Pictures,
-    found: &mut Collect,
-) -> Option<Seen> {
+    entry: SpannedValue<'_>,
+    seen: &[CheckedIcon],
+    pictures: &mut MeasuredPictures,
+    found: &mut BundleProblemCollector,
+) -> Option<CheckedIcon> {
     let top = path(&["icons", &at.to_string()]);
     let src = entry.member("src")?;
     let theme = entry.member("theme").and_then(text).map(|theme| theme.to_ascii_lowercase());
     let value = entry.member("size");
     let said = value.and_then(text).unwrap_or_default();
-    let size = Size::parse(&said);
-    if let (Some(value), None, true) = (value, size, Format::Size.fits(&said)) {
-        found.error(here(&top.with("size"), value), What::Icon(IconProblem::NoSuchSize));
+    let size = PixelSize::parse(&said);
+    if let (Some(value), None, true) = (value, size, ManifestTextFormat::Size.fits(&said)) {
+        found.error(
+            manifest_location(&top.with("size"), value),
+            BundleProblemKind::Icon(IconProblem::NoSuchSize),
+        );
     }
-    let same = |it: &&Seen| size.is_some() && it.size == size && it.theme == theme;
+    let same = |it: &&CheckedIcon| size.is_some() && it.size == size && it.theme == theme;
     if let Some(first) = seen.iter().find(same) {
-        found.warn(here(&top, entry), What::Icon(IconProblem::Repeated { first: first.at }));
+        found.warn(
+            manifest_location(&top, entry),
+            BundleProblemKind::Icon(IconProblem::Repeated { first: first.at }),
+        );
     }
     let at_src = top.with("src");
-    let picture = match Inside::parse(&text(src)?) {
+    let picture = match BundleFileName::parse(&text(src)?) {
         Ok(name) => measure(look, name, pictures),
         Err(why) => {
-            found.error(here(&at_src, src), What::Icon(IconProblem::Outside(why)));
-            return Some(Seen { at, theme, size, digest: None });
+            found.error(manifest_location(&at_src, src), BundleProblemKind::Icon(IconProblem::Outside(why)));
+            return Some(CheckedIcon { at, theme, size, digest: None });
         }
     };
     let picture = match picture {
         Ok(picture) => picture,
         Err(why) => {
-            found.error(here(&at_src, src), What::Icon(IconProblem::NoPicture(why)));
-            return Some(Seen { at, theme, size, digest: None });
+            found
+                .error(manifest_location(&at_src, src), BundleProblemKind::Icon(IconProblem::NoPicture(why)));
+            return Some(CheckedIcon { at, theme, size, digest: None });
         }
     };
     if let (Some(declared), Some(value)) = (size.filter(|it| *it != picture.size), value) {
         let what = IconProblem::OtherSize { declared, real: picture.size };
-        found.error(here(&top.with("size"), value), What::Icon(what));
+        found.error(manifest_location(&top.with("size"), value), BundleProblemKind::Icon(what));
     }
-    let other = |it: &&Seen| it.digest == Some(picture.digest) && it.theme != theme;
+    let other = |it: &&CheckedIcon| it.digest == Some(picture.digest) && it.theme != theme;
     if let Some(first) = seen.iter().find(other) {
-        found.warn(here(&at_src, src), What::Icon(IconProblem::SamePicture { first: first.at }));
+        found.warn(
+            manifest_location(&at_src, src),
+            BundleProblemKind::Icon(IconProblem::SamePicture { first: first.at }),
+        );
     }
-    judge(look, &at_src, src, theme.as_deref(), &picture, found);
-    Some(Seen { at, theme, size, digest: Some(picture.digest) })
+    check_visibility(look, &at_src, src, theme.as_deref(), &picture, found);
+    Some(CheckedIcon { at, theme, size, digest: Some(picture.digest) })
 }
 
 /// The one icon of old. What the official tool says of it is not said twice.
-fn single(look: &Look<'_>, value: Value<'_>, beside: bool, pictures: &mut Pictures, found: &mut Collect) {
+fn check_single_icon(
+    look: &BundleCheckInput<'_>,
+    value: SpannedValue<'_>,
+    beside: bool,
+    pictures: &mut MeasuredPictures,
+    found: &mut BundleProblemCollector,
+) {
     let path = path(&["icon"]);
     let Some(name) = text(value) else { return };
-    let picture = match Inside::parse(&name) {
+    let picture = match BundleFileName::parse(&name) {
         Ok(name) => measure(look, name, pictures),
-        Err(Outside::Url | Outside::Absolute | Outside::Variable) => return,
-        Err(why) => return found.error(here(&path, value), What::Icon(IconProblem::Outside(why))),
+        Err(BundleFileNameError::Url | BundleFileNameError::Absolute | BundleFileNameError::Variable) => {
+            return;
+        }
+        Err(why) => {
+            return found
+                .error(manifest_location(&path, value), BundleProblemKind::Icon(IconProblem::Outside(why)));
+        }
     };
-    if let Ok(Picture { size, .. }) = picture
+    if let Ok(PictureFacts { size, .. }) = picture
         && size.width == size.height
         && size.width < ICON_PIXELS
     {
-        found.warn(here(&path, value), What::Icon(IconProblem::Small(size)));
+        found.warn(manifest_location(&path, value), BundleProblemKind::Icon(IconProblem::Small(size)));
     }
     match picture {
         // Where there are icons for themes, it is for hosts that know no theme.
-        Ok(picture) if beside => square(&path, value, &picture, found),
-        Ok(picture) => judge(look, &path, value, None, &picture, found),
-        Err(NoPicture::Missing | NoPicture::NotPng) => {}
-        Err(why) => found.error(here(&path, value), What::Icon(IconProblem::NoPicture(why))),
+        Ok(picture) if beside => check_square(&path, value, &picture, found),
+        Ok(picture) => check_visibility(look, &path, value, None, &picture, found),
+        Err(PictureError::Missing | PictureError::NotPng) => {}
+        Err(why) => {
+            found
+                .error(manifest_location(&path, value), BundleProblemKind::Icon(IconProblem::NoPicture(why)));
+        }
     }
 }
 
-fn square(path: &Path, value: Value<'_>, picture: &Picture, found: &mut Collect) {
+fn check_square(
+    path: &LocaleKeyPath,
+    value: SpannedValue<'_>,
+    picture: &PictureFacts,
+    found: &mut BundleProblemCollector,
+) {
     if picture.size.width != picture.size.height {
-        found.warn(here(path, value), What::Icon(IconProblem::NotSquare(picture.size)));
+        found.warn(
+            manifest_location(path, value),
+            BundleProblemKind::Icon(IconProblem::NotSquare(picture.size)),
+        );
     }
 }
 
 /// Whether a picture can be seen where its theme is.
-fn judge(
-    look: &Look<'_>,
-    path: &Path,
-    value: Value<'_>,
+fn check_visibility(
+    look: &BundleCheckInput<'_>,
+    path: &LocaleKeyPath,
+    value: SpannedValue<'_>,
     theme: Option<&str>,
-    picture: &Picture,
-    found: &mut Collect,
+    picture: &PictureFacts,
+    found: &mut BundleProblemCollector,
 ) {
-    square(path, value, picture, found);
-    let at = here(path, value);
+    check_square(path, value, picture, found);
+    let at = manifest_location(path, value);
     if matches!(theme, Some("light" | "dark")) && !picture.transparent {
-        found.warn(at, What::Icon(IconProblem::Opaque));
+        found.warn(at, BundleProblemKind::Icon(IconProblem::Opaque));
     }
     let wanted = look.thresholds.contrast;
     for (on, ratio, themes) in
         [("light", picture.on_light, [None, Some("light")]), ("dark", picture.on_dark, [None, Some("dark")])]
     {
         if themes.contains(&theme) && ratio < wanted {
-            found.warn(at, What::Icon(IconProblem::HardToSee { on, ratio, wanted }));
+            found.warn(at, BundleProblemKind::Icon(IconProblem::HardToSee { on, ratio, wanted }));
         }
     }
 }

@@ -2,132 +2,172 @@
 
 use std::collections::HashSet;
 
-use mcp_attune_wire::json::{Type, Value};
-use mcp_attune_wire::message::Unreadable;
+use mcp_attune_wire::json::{JsonKind, SpannedValue};
+use mcp_attune_wire::message::JsonParseError;
 
-use super::collect::{At, Collect, here, path};
-use super::server::{COMPARED, text};
-use super::{Covered, Look};
-use crate::problem::{Format, LocaleProblem, What};
-use crate::{Inside, LocalePath, Locales, Localization, Resource, coverage, localizable};
-use mcp_attune::catalog::{self, Line, Locale, Path, Sheet, Wrong};
+use super::collect::{BundleProblemCollector, BundleProblemLocation, manifest_location, path};
+use super::server::{MAX_COMPARED_NAMES, text};
+use super::{BundleCheckInput, BundleLocaleCoverage};
+use crate::problem::{BundleProblemKind, LocaleProblem, ManifestTextFormat};
+use crate::{
+    BundleFileName, BundleLocaleFile, BundleLocales, LocalePath, Localization, applicable_texts, coverage,
+};
+use mcp_attune::catalog::{
+    self, CompiledLocale, LocaleFileEntry, LocaleFileProblem, LocaleKeyPath, ParsedLocaleFile,
+};
 use mcp_attune::language::Tag;
-use mcp_attune::near::nearest;
+use mcp_attune::suggestion::nearest;
 
 /// The most bytes of all locale files together.
-const MOST_BYTES: usize = 64 * 1024 * 1024;
+const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 /// The most locale files.
-const MOST_FILES: usize = 500;
+const MAX_LOCALE_FILES: usize = 500;
 
 /// A locale file that could be read.
-struct Read<'a> {
-    resource: &'a Resource,
-    sheet: Sheet,
+struct CheckedLocaleFile<'a> {
+    resource: &'a BundleLocaleFile,
+    sheet: ParsedLocaleFile,
     bytes: Vec<u8>,
 }
 
-pub(super) fn look(look: &Look<'_>, found: &mut Collect) -> Vec<Covered> {
-    let value = look.root.member("localization").filter(|it| it.kind() == Type::Object);
+pub(super) fn check_locales(
+    look: &BundleCheckInput<'_>,
+    found: &mut BundleProblemCollector,
+) -> Vec<BundleLocaleCoverage> {
+    let value = look.root.member("localization").filter(|it| it.kind() == JsonKind::Object);
     let Some(value) = value else { return Vec::new() };
-    where_they_are(value, found);
+    check_localization(value, found);
     let Some(localization) = &look.manifest.localization else { return Vec::new() };
-    let locales = Locales::among(look.manifest, look.names().iter().map(String::as_str));
-    strange(&locales, localization, found);
-    if locales.files.is_empty() && localization.resources.inside().is_ok() {
-        let german = Tag::parse("de").ok().and_then(|tag| localization.name(&tag).ok());
+    let locales = BundleLocales::find_among(look.manifest, look.names().iter().map(String::as_str));
+    check_locale_names(&locales, localization, found);
+    if locales.files.is_empty() && localization.resources.normalize().is_ok() {
+        let german = Tag::parse("de").ok().and_then(|tag| localization.locale_file_name(&tag).ok());
         let example = german.map(|name| name.to_string()).unwrap_or_default();
-        found.warn(here(&path(&["localization"]), value), What::Locale(LocaleProblem::NoFiles { example }));
+        found.warn(
+            manifest_location(&path(&["localization"]), value),
+            BundleProblemKind::Locale(LocaleProblem::NoFiles { example }),
+        );
     }
     let read = read(look, &locales, found);
-    let listed = Listed::of(look);
+    let listed = ManifestNames::from_input(look);
     let mut covered = Vec::new();
     for it in &read {
-        covered.push(one(look, &locales, &listed, it, &read, found));
-        found.place(it.resource.name.as_str(), &it.bytes);
+        covered.push(check_locale_file(look, &locales, &listed, it, &read, found));
+        found.assign_lines(it.resource.name.as_str(), &it.bytes);
     }
     covered
 }
 
 /// What `localization` says, as far as the official schema does not judge it.
-fn where_they_are(value: Value<'_>, found: &mut Collect) {
+fn check_localization(value: SpannedValue<'_>, found: &mut BundleProblemCollector) {
     if let Some((value, said)) = value.member("resources").and_then(|it| Some((it, text(it)?))) {
         let path = path(&["localization", "resources"]);
-        if let Some(resources) = LocalePath::cut(&said) {
+        if let Some(resources) = LocalePath::parse_template(&said) {
             // Where one of several is in another case, the schema sees the others.
-            if LocalePath::of(said.split(LocalePath::PLACE)) != resources {
-                found.warn(here(&path, value), What::Locale(LocaleProblem::OtherCase));
+            if LocalePath::from_pieces(said.split(LocalePath::PLACEHOLDER)) != resources {
+                found.warn(
+                    manifest_location(&path, value),
+                    BundleProblemKind::Locale(LocaleProblem::OtherCase),
+                );
             }
             // Any locale does.
-            if let Err(outside) = Inside::parse(&resources.with("en")) {
-                found.error(here(&path, value), What::Locale(LocaleProblem::Outside(outside)));
+            if let Err(outside) = BundleFileName::parse(&resources.with_locale("en")) {
+                found.error(
+                    manifest_location(&path, value),
+                    BundleProblemKind::Locale(LocaleProblem::Outside(outside)),
+                );
             }
         }
     }
     if let Some((value, said)) = value.member("default_locale").and_then(|it| Some((it, text(it)?)))
-        && Format::Locale.fits(&said)
+        && ManifestTextFormat::Locale.fits(&said)
         && Tag::parse(&said).is_err()
     {
         found.error(
-            here(&path(&["localization", "default_locale"]), value),
-            What::Locale(LocaleProblem::NoTag),
+            manifest_location(&path(&["localization", "default_locale"]), value),
+            BundleProblemKind::Locale(LocaleProblem::NoTag),
         );
     }
 }
 
-fn in_file<'a>(file: &'a str, path: &'a Path, offset: usize) -> At<'a> {
-    At { file, path, offset }
+fn in_file<'a>(file: &'a str, path: &'a LocaleKeyPath, offset: usize) -> BundleProblemLocation<'a> {
+    BundleProblemLocation { file, path, offset }
 }
 
 /// Files where locale files are whose names have no language in them.
-fn strange(locales: &Locales, localization: &Localization, found: &mut Collect) {
-    let top = Path::default();
-    let Ok(resources) = localization.resources.inside() else { return };
+fn check_locale_names(
+    locales: &BundleLocales,
+    localization: &Localization,
+    found: &mut BundleProblemCollector,
+) {
+    let top = LocaleKeyPath::default();
+    let Ok(resources) = localization.resources.normalize() else { return };
     for name in &locales.strange {
         let locale = resources.locale_in(name).unwrap_or_default();
         let dashed = locale.replace('_', "-");
         let meant = Tag::parse(&dashed).ok().filter(|_| dashed != locale);
-        let what =
-            LocaleProblem::StrangeName { meant: meant.as_ref().map(|tag| resources.with(tag.as_str())) };
+        let what = LocaleProblem::StrangeName {
+            meant: meant.as_ref().map(|tag| resources.with_locale(tag.as_str())),
+        };
         // It may be something else that happens to be there.
-        let level = if meant.is_some() { Collect::error } else { Collect::warn };
-        level(found, in_file(name, &top, 0), What::Locale(what));
+        let level =
+            if meant.is_some() { BundleProblemCollector::error } else { BundleProblemCollector::warn };
+        level(found, in_file(name, &top, 0), BundleProblemKind::Locale(what));
     }
 }
 
-fn read<'a>(look: &Look<'_>, locales: &'a Locales, found: &mut Collect) -> Vec<Read<'a>> {
-    let top = Path::default();
-    let (mut read, mut left) = (Vec::new(), MOST_BYTES);
+fn read<'a>(
+    look: &BundleCheckInput<'_>,
+    locales: &'a BundleLocales,
+    found: &mut BundleProblemCollector,
+) -> Vec<CheckedLocaleFile<'a>> {
+    let top = LocaleKeyPath::default();
+    let (mut read, mut left) = (Vec::new(), MAX_TOTAL_BYTES);
     for (at, resource) in locales.files.iter().enumerate() {
         let name = resource.name.as_str();
-        if at == MOST_FILES || left == 0 {
-            found.warn(in_file(name, &top, 0), What::Locale(LocaleProblem::TooMany));
+        if at == MAX_LOCALE_FILES || left == 0 {
+            found.warn(in_file(name, &top, 0), BundleProblemKind::Locale(LocaleProblem::TooMany));
             break;
         }
-        let bytes = match look.files.read(&resource.name, Sheet::MAX_BYTES.min(left)) {
+        let bytes = match look.files.read(&resource.name, ParsedLocaleFile::MAX_BYTES.min(left)) {
             Ok(bytes) => bytes,
             Err(why) => {
-                found.error(in_file(name, &top, 0), What::Locale(LocaleProblem::Unavailable(why)));
+                found.error(
+                    in_file(name, &top, 0),
+                    BundleProblemKind::Locale(LocaleProblem::Unavailable(why)),
+                );
                 continue;
             }
         };
         left = left.saturating_sub(bytes.len());
-        match Sheet::read(&bytes) {
+        match ParsedLocaleFile::read(&bytes) {
             Ok((sheet, mut findings)) => {
-                findings.extend(Locale::new(resource.tag.clone(), &sheet).1);
+                findings.extend(CompiledLocale::new(resource.tag.clone(), &sheet).1);
                 for finding in findings {
-                    let harmless =
-                        matches!(finding.what, Wrong::UnknownKey | Wrong::Empty | Wrong::MoreFindings);
-                    let level = if harmless { Collect::warn } else { Collect::error };
-                    let what = What::Locale(LocaleProblem::Entry(finding.what));
+                    let harmless = matches!(
+                        finding.what,
+                        LocaleFileProblem::UnknownKey
+                            | LocaleFileProblem::Empty
+                            | LocaleFileProblem::MoreFindings
+                    );
+                    let level =
+                        if harmless { BundleProblemCollector::warn } else { BundleProblemCollector::error };
+                    let what = BundleProblemKind::Locale(LocaleProblem::Entry(finding.what));
                     level(found, in_file(name, &finding.path, finding.at), what);
                 }
-                read.push(Read { resource, sheet, bytes });
+                read.push(CheckedLocaleFile { resource, sheet, bytes });
             }
             Err(why) => {
-                let offset =
-                    if let catalog::Refused::Unreadable(Unreadable { at, .. }) = why { at } else { 0 };
-                found.error(in_file(name, &top, offset), What::Locale(LocaleProblem::Refused(why)));
-                found.place(name, &bytes);
+                let offset = if let catalog::LocaleFileError::Unreadable(JsonParseError { at, .. }) = why {
+                    at
+                } else {
+                    0
+                };
+                found.error(
+                    in_file(name, &top, offset),
+                    BundleProblemKind::Locale(LocaleProblem::Refused(why)),
+                );
+                found.assign_lines(name, &bytes);
             }
         }
     }
@@ -135,15 +175,15 @@ fn read<'a>(look: &Look<'_>, locales: &'a Locales, found: &mut Collect) -> Vec<R
 }
 
 /// What the manifest lists, and whether there may be more.
-struct Listed<'a> {
+struct ManifestNames<'a> {
     tools: HashSet<&'a str>,
     prompts: HashSet<&'a str>,
     more_tools: bool,
     more_prompts: bool,
 }
 
-impl<'a> Listed<'a> {
-    fn of(look: &Look<'a>) -> Self {
+impl<'a> ManifestNames<'a> {
+    fn from_input(look: &BundleCheckInput<'a>) -> Self {
         let is = |name: &str| look.root.member(name).is_some_and(|it| it.raw() == "true");
         Self {
             tools: look.manifest.tools.iter().map(|it| &*it.name).collect(),
@@ -163,20 +203,22 @@ impl<'a> Listed<'a> {
     }
 }
 
-fn one(
-    look: &Look<'_>,
-    locales: &Locales,
-    listed: &Listed<'_>,
-    it: &Read<'_>,
-    all: &[Read<'_>],
-    found: &mut Collect,
-) -> Covered {
+fn check_locale_file(
+    look: &BundleCheckInput<'_>,
+    locales: &BundleLocales,
+    listed: &ManifestNames<'_>,
+    it: &CheckedLocaleFile<'_>,
+    all: &[CheckedLocaleFile<'_>],
+    found: &mut BundleProblemCollector,
+) -> BundleLocaleCoverage {
     let name = it.resource.name.as_str();
     // Keywords are one text, and each of them has a line.
-    let begins =
-        |line: &Line, path: &Path| path.names().zip(line.path.names()).all(|(one, other)| one == other);
-    let offset = |path: &Path| it.sheet.lines().find(|line| begins(line, path)).map_or(0, |line| line.at);
-    not_listed(name, &it.sheet, listed, found);
+    let begins = |line: &LocaleFileEntry, path: &LocaleKeyPath| {
+        path.names().zip(line.path.names()).all(|(one, other)| one == other)
+    };
+    let offset =
+        |path: &LocaleKeyPath| it.sheet.entries().find(|line| begins(line, path)).map_or(0, |line| line.at);
+    check_unlisted_names(name, &it.sheet, listed, found);
     let mut covered = coverage(look.manifest, &it.sheet);
     for path in &covered.surplus {
         // Of those that are not listed that was said.
@@ -185,19 +227,21 @@ fn one(
             .next()
             .and_then(|section| listed.section(section))
             .is_none_or(|(names, _)| path.names().nth(1).is_some_and(|name| names.contains(name)));
-        if listed && !found.full() {
-            found.warn(in_file(name, path, offset(path)), What::Locale(LocaleProblem::Surplus));
+        if listed && !found.is_full() {
+            found.warn(in_file(name, path, offset(path)), BundleProblemKind::Locale(LocaleProblem::Surplus));
         }
     }
     for path in &covered.stale {
-        if !found.full() {
-            found.warn(in_file(name, path, offset(path)), What::Locale(LocaleProblem::Stale));
+        if !found.is_full() {
+            found.warn(in_file(name, path, offset(path)), BundleProblemKind::Locale(LocaleProblem::Stale));
         }
     }
     let tag = &it.resource.tag;
-    for relative in locales.row(tag).into_iter().filter(|it| locales.default_locale() != Some(&it.tag)) {
+    for relative in
+        locales.fallback_files(tag).into_iter().filter(|it| locales.default_locale() != Some(&it.tag))
+    {
         if let Some(sheet) = all.iter().find(|it| it.resource.name == relative.name).map(|it| &it.sheet) {
-            covered.inherit(&localizable(sheet));
+            covered.inherit(&applicable_texts(sheet));
         }
     }
     // Where the manifest's own texts are of this language, nothing is missing.
@@ -208,22 +252,30 @@ fn one(
             percent: covered.percent(),
             wanted: look.thresholds.coverage,
         };
-        found.warn(in_file(name, &Path::default(), 0), What::Locale(what));
+        found.warn(in_file(name, &LocaleKeyPath::default(), 0), BundleProblemKind::Locale(what));
     }
-    Covered { tag: tag.clone(), file: name.into(), coverage: covered }
+    BundleLocaleCoverage { tag: tag.clone(), file: name.into(), coverage: covered }
 }
 
 /// Tools and prompts that are only in the locale file.
-fn not_listed(file: &str, sheet: &Sheet, listed: &Listed<'_>, found: &mut Collect) {
+fn check_unlisted_names(
+    file: &str,
+    sheet: &ParsedLocaleFile,
+    listed: &ManifestNames<'_>,
+    found: &mut BundleProblemCollector,
+) {
     let mut told = HashSet::new();
-    for line in sheet.lines() {
+    for line in sheet.entries() {
         let mut names = line.path.names();
         let (Some(section), Some(name)) = (names.next(), names.next()) else { continue };
         let Some((known, more)) = listed.section(section) else { continue };
-        if !more && !known.contains(name) && told.insert((section, name)) && !found.full() {
-            let near = nearest(name, known.iter().copied().take(COMPARED));
+        if !more && !known.contains(name) && told.insert((section, name)) && !found.is_full() {
+            let near = nearest(name, known.iter().copied().take(MAX_COMPARED_NAMES));
             let path = path(&[section, name]);
-            found.warn(in_file(file, &path, line.at), What::Locale(LocaleProblem::NotListed { near }));
+            found.warn(
+                in_file(file, &path, line.at),
+                BundleProblemKind::Locale(LocaleProblem::NotListed { near }),
+            );
         }
     }
 }

@@ -4,203 +4,253 @@
 //! 2. Everything in the manifest is held against that schema. It is strict: what it does not know is an error.
 //! 3. The file that `icon` names has to be there and be a PNG picture.
 //!
-//! Where the document of the manifest allows what the schema refuses, the problem is told and does not stand: [`Leniency`].
+//! Where the document of the manifest allows what the schema refuses, the problem is told and does not stand: [`AcceptedDeviation`].
 //!
 //! Rules: B1, B2, B6.
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{JsonKind, JsonString, SpannedValue};
 
-use super::collect::{At, Collect, here, path};
-use super::schema::{Key, MANIFEST, Shape};
-use crate::problem::{Breach, Format, Leniency, Level, What};
-use crate::{Files, Inside, NoPicture, Size, Version};
-use mcp_attune::catalog::Path;
-use mcp_attune::near::nearest;
+use super::collect::{BundleProblemCollector, BundleProblemLocation, manifest_location, path};
+use super::schema::{MANIFEST, ManifestKey, ManifestShape};
+use crate::problem::{
+    AcceptedDeviation, BundleProblemKind, BundleProblemLevel, ManifestSchemaProblem, ManifestTextFormat,
+};
+use crate::{BundleFileName, BundleFiles, ManifestVersion, PictureError, PixelSize};
+use mcp_attune::catalog::LocaleKeyPath;
+use mcp_attune::suggestion::nearest;
 
 /// Holds a manifest against its schema; none where it says no version.
-pub(super) fn look(root: Value<'_>, files: &dyn Files, found: &mut Collect) -> Option<Version> {
+pub(super) fn check_official_schema(
+    root: SpannedValue<'_>,
+    files: &dyn BundleFiles,
+    found: &mut BundleProblemCollector,
+) -> Option<ManifestVersion> {
     let Some(version) = version(root) else {
-        found.error(here(&Path::default(), root), What::Schema(Breach::NoVersion));
+        found.error(
+            manifest_location(&LocaleKeyPath::default(), root),
+            BundleProblemKind::Schema(ManifestSchemaProblem::NoVersion),
+        );
         return None;
     };
-    Walk { version, found }.value(&Path::default(), root, &MANIFEST);
+    ManifestSchemaWalk { version, found }.value(&LocaleKeyPath::default(), root, &MANIFEST);
     if let Some(icon) = root.member("icon") {
-        look_at_icon(icon, files, found);
+        check_icon_file(icon, files, found);
     }
     Some(version)
 }
 
 /// The version that counts. As in JavaScript, only an object has members.
-pub(super) fn version(root: Value<'_>) -> Option<Version> {
-    let said = |name: &str| Version::parse(&lossy(root.member(name)?.text()?));
+pub(super) fn version(root: SpannedValue<'_>) -> Option<ManifestVersion> {
+    let said = |name: &str| ManifestVersion::parse(&decode_lossy(root.member(name)?.text()?));
     said("manifest_version").or_else(|| said("dxt_version"))
 }
 
 /// A text as JavaScript hands it to what needs characters.
-pub(super) fn lossy(text: Text<'_>) -> Cow<'_, str> {
+pub(super) fn decode_lossy(text: JsonString<'_>) -> Cow<'_, str> {
     text.decode()
         .unwrap_or_else(|| text.chars().map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
-struct Walk<'a> {
-    version: Version,
-    found: &'a mut Collect,
+struct ManifestSchemaWalk<'a> {
+    version: ManifestVersion,
+    found: &'a mut BundleProblemCollector,
 }
 
-impl Walk<'_> {
+impl ManifestSchemaWalk<'_> {
     /// Goes no deeper than the schema does.
-    fn value(&mut self, path: &Path, value: Value<'_>, shape: &Shape) {
+    fn value(&mut self, path: &LocaleKeyPath, value: SpannedValue<'_>, shape: &ManifestShape) {
         let wanted = match (shape, value.kind()) {
-            (Shape::Text(format), Type::String) => return self.text(path, value, *format),
-            (Shape::Word(words), Type::String) => return self.word(path, value, words),
-            (Shape::Version, Type::String) => {
+            (ManifestShape::Text(format), JsonKind::String) => return self.text(path, value, *format),
+            (ManifestShape::Word(words), JsonKind::String) => return self.word(path, value, words),
+            (ManifestShape::Version, JsonKind::String) => {
                 if !value.text().is_some_and(|text| text.is(self.version.as_str())) {
-                    self.wrong(path, value, Breach::OtherVersion { counts: self.version });
+                    self.report_problem(
+                        path,
+                        value,
+                        ManifestSchemaProblem::OtherVersion { counts: self.version },
+                    );
                 }
                 return;
             }
-            (Shape::List(inner), Type::Array) => return self.list(path, value, inner),
-            (Shape::Map(inner), Type::Object) => {
+            (ManifestShape::List(inner), JsonKind::Array) => return self.list(path, value, inner),
+            (ManifestShape::Map(inner), JsonKind::Object) => {
                 for (name, value) in value.members() {
-                    self.value(&path.with(&lossy(name)), value, inner);
+                    self.value(&path.with(&decode_lossy(name)), value, inner);
                 }
                 return;
             }
-            (Shape::Object(keys), Type::Object) => return self.object(path, value, keys),
-            (Shape::Default, Type::Array) => return self.list(path, value, &Shape::Text(Format::Any)),
-            (Shape::Number, Type::Number)
-            | (Shape::Truth, Type::Boolean)
-            | (Shape::Default, Type::String | Type::Number | Type::Boolean)
-            | (Shape::Anything, _) => return,
-            (Shape::Text(_) | Shape::Word(_) | Shape::Version, _) => "a text",
-            (Shape::Number, _) => "a number",
-            (Shape::Truth, _) => "true or false",
-            (Shape::Default, _) => "a text, a number, true, false or a list of texts",
-            (Shape::List(_), _) => "a list",
-            (Shape::Map(_) | Shape::Object(_), _) => "an object",
+            (ManifestShape::Object(keys), JsonKind::Object) => return self.object(path, value, keys),
+            (ManifestShape::Default, JsonKind::Array) => {
+                return self.list(path, value, &ManifestShape::Text(ManifestTextFormat::Any));
+            }
+            (ManifestShape::Number, JsonKind::Number)
+            | (ManifestShape::Truth, JsonKind::Boolean)
+            | (ManifestShape::Default, JsonKind::String | JsonKind::Number | JsonKind::Boolean)
+            | (ManifestShape::Anything, _) => return,
+            (ManifestShape::Text(_) | ManifestShape::Word(_) | ManifestShape::Version, _) => "a text",
+            (ManifestShape::Number, _) => "a number",
+            (ManifestShape::Truth, _) => "true or false",
+            (ManifestShape::Default, _) => "a text, a number, true, false or a list of texts",
+            (ManifestShape::List(_), _) => "a list",
+            (ManifestShape::Map(_) | ManifestShape::Object(_), _) => "an object",
         };
-        self.wrong(path, value, Breach::WrongType { wanted, found: value.kind() });
+        self.report_problem(path, value, ManifestSchemaProblem::WrongType { wanted, found: value.kind() });
     }
 
-    fn list(&mut self, path: &Path, value: Value<'_>, inner: &Shape) {
+    fn list(&mut self, path: &LocaleKeyPath, value: SpannedValue<'_>, inner: &ManifestShape) {
         for (at, value) in value.elements().enumerate() {
             self.value(&path.with(&at.to_string()), value, inner);
         }
     }
 
-    fn text(&mut self, path: &Path, value: Value<'_>, format: Format) {
-        if format != Format::Any && !value.text().is_some_and(|text| format.fits(&lossy(text))) {
-            self.wrong(path, value, Breach::Format(format));
+    fn text(&mut self, path: &LocaleKeyPath, value: SpannedValue<'_>, format: ManifestTextFormat) {
+        if format != ManifestTextFormat::Any
+            && !value.text().is_some_and(|text| format.fits(&decode_lossy(text)))
+        {
+            self.report_problem(path, value, ManifestSchemaProblem::Format(format));
         }
     }
 
-    fn word(&mut self, path: &Path, value: Value<'_>, words: &[(&'static str, Version)]) {
+    fn word(
+        &mut self,
+        path: &LocaleKeyPath,
+        value: SpannedValue<'_>,
+        words: &[(&'static str, ManifestVersion)],
+    ) {
         let words = words.iter().filter(|(_, since)| *since <= self.version).map(|(word, _)| *word);
         let words: Vec<&'static str> = words.collect();
-        let found = value.text().map(lossy).unwrap_or_default();
+        let found = value.text().map(decode_lossy).unwrap_or_default();
         if !words.contains(&&*found) {
-            self.wrong(path, value, Breach::NoSuchWord { found: found.into(), words });
+            self.report_problem(
+                path,
+                value,
+                ManifestSchemaProblem::NoSuchWord { found: found.into(), words },
+            );
         }
     }
 
-    fn object(&mut self, path: &Path, object: Value<'_>, keys: &[Key]) {
+    fn object(&mut self, path: &LocaleKeyPath, object: SpannedValue<'_>, keys: &[ManifestKey]) {
         let known = || keys.iter().filter(|key| key.since <= self.version);
-        let missing: Vec<&Key> =
+        let missing: Vec<&ManifestKey> =
             known().filter(|key| key.required && object.member(key.name).is_none()).collect();
-        let known: Vec<&Key> = known().collect();
+        let known: Vec<&ManifestKey> = known().collect();
         for key in missing {
             let path = path.with(key.name);
             let accepted = self.lenient_about_missing(&path, object);
-            self.found.push(here(&path, object), Level::Error, accepted, What::Schema(Breach::Missing));
+            self.found.push(
+                manifest_location(&path, object),
+                BundleProblemLevel::Error,
+                accepted,
+                BundleProblemKind::Schema(ManifestSchemaProblem::Missing),
+            );
         }
         for (name, value) in object.members() {
             if let Some(key) = known.iter().find(|key| name.is(key.name)) {
                 self.value(&path.with(key.name), value, &key.shape);
                 continue;
             }
-            let name = lossy(name);
+            let name = decode_lossy(name);
             let since = keys.iter().find(|key| key.name == name).map(|key| key.since);
             // Nobody reads it once there are enough; among few names it also decides.
-            let near = if since.is_some() || (self.found.full() && known.len() > 8) {
+            let near = if since.is_some() || (self.found.is_full() && known.len() > 8) {
                 None
             } else {
                 nearest(&name, known.iter().map(|key| key.name))
             };
             let path = path.with(&name);
             let accepted = lenient_about_unknown(&path, near.is_some(), value);
-            let what = What::Schema(Breach::UnknownKey { near, since });
-            self.found.push(here(&path, value), Level::Error, accepted, what);
+            let what = BundleProblemKind::Schema(ManifestSchemaProblem::UnknownKey { near, since });
+            self.found.push(manifest_location(&path, value), BundleProblemLevel::Error, accepted, what);
         }
     }
 
-    fn wrong(&mut self, path: &Path, value: Value<'_>, breach: Breach) {
-        self.found.error(here(path, value), What::Schema(breach));
+    fn report_problem(
+        &mut self,
+        path: &LocaleKeyPath,
+        value: SpannedValue<'_>,
+        breach: ManifestSchemaProblem,
+    ) {
+        self.found.error(manifest_location(path, value), BundleProblemKind::Schema(breach));
     }
 
-    fn lenient_about_missing(&self, path: &Path, object: Value<'_>) -> Option<Leniency> {
+    fn lenient_about_missing(
+        &self,
+        path: &LocaleKeyPath,
+        object: SpannedValue<'_>,
+    ) -> Option<AcceptedDeviation> {
         match path.names().collect::<Vec<_>>().as_slice() {
-            ["localization", "resources"] => Some(Leniency::Resources),
-            ["localization", "default_locale"] => Some(Leniency::DefaultLocale),
+            ["localization", "resources"] => Some(AcceptedDeviation::Resources),
+            ["localization", "default_locale"] => Some(AcceptedDeviation::DefaultLocale),
             ["icons", _, "size"] => {
-                object.member("sizes").filter(|it| are_sizes(*it)).map(|_| Leniency::Sizes)
+                object.member("sizes").filter(|it| are_sizes(*it)).map(|_| AcceptedDeviation::Sizes)
             }
             ["server", "mcp_config"] => {
-                let uv = object.member("type").and_then(Value::text).is_some_and(|kind| kind.is("uv"));
-                (uv && self.version >= Version::V0_4).then_some(Leniency::Uv)
+                let uv = object.member("type").and_then(SpannedValue::text).is_some_and(|kind| kind.is("uv"));
+                (uv && self.version >= ManifestVersion::V0_4).then_some(AcceptedDeviation::Uv)
             }
             _ => None,
         }
     }
 }
 
-fn lenient_about_unknown(path: &Path, near: bool, value: Value<'_>) -> Option<Leniency> {
+fn lenient_about_unknown(
+    path: &LocaleKeyPath,
+    near: bool,
+    value: SpannedValue<'_>,
+) -> Option<AcceptedDeviation> {
     match path.names().collect::<Vec<_>>().as_slice() {
-        ["icons", _, "sizes"] => are_sizes(value).then_some(Leniency::Sizes),
-        ["compatibility", _] => (!near && value.kind() == Type::String).then_some(Leniency::Client),
+        ["icons", _, "sizes"] => are_sizes(value).then_some(AcceptedDeviation::Sizes),
+        ["compatibility", _] => {
+            (!near && value.kind() == JsonKind::String).then_some(AcceptedDeviation::Client)
+        }
         _ => None,
     }
 }
 
 /// Whether it is `64x64 128x128`, or a list of such.
-fn are_sizes(value: Value<'_>) -> bool {
-    let sizes = |value: Value<'_>| {
-        let text = value.text().map(lossy).unwrap_or_default();
+fn are_sizes(value: SpannedValue<'_>) -> bool {
+    let sizes = |value: SpannedValue<'_>| {
+        let text = value.text().map(decode_lossy).unwrap_or_default();
         let mut sizes = text.split_ascii_whitespace().peekable();
-        sizes.peek().is_some() && sizes.all(|size| Size::parse(size).is_some())
+        sizes.peek().is_some() && sizes.all(|size| PixelSize::parse(size).is_some())
     };
     match value.kind() {
-        Type::Array => value.elements().next().is_some() && value.elements().all(sizes),
+        JsonKind::Array => value.elements().next().is_some() && value.elements().all(sizes),
         _ => sizes(value),
     }
 }
 
 /// The official tool looks at the file of `icon`, and at no other.
-fn look_at_icon(value: Value<'_>, files: &dyn Files, found: &mut Collect) {
-    let Some(icon) = value.text().map(lossy).filter(|icon| !icon.is_empty()) else { return };
+fn check_icon_file(value: SpannedValue<'_>, files: &dyn BundleFiles, found: &mut BundleProblemCollector) {
+    let Some(icon) = value.text().map(decode_lossy).filter(|icon| !icon.is_empty()) else { return };
     let path = path(&["icon"]);
-    let at: At<'_> = here(&path, value);
+    let at: BundleProblemLocation<'_> = manifest_location(&path, value);
     let remote = icon.starts_with("http://") || icon.starts_with("https://");
     let (variable, absolute) = (icon.contains("${__dirname}"), icon.starts_with('/'));
     if remote {
-        found.warn(at, What::Schema(Breach::IconRemote));
+        found.warn(at, BundleProblemKind::Schema(ManifestSchemaProblem::IconRemote));
     }
     if variable {
-        found.error(at, What::Schema(Breach::IconVariable));
+        found.error(at, BundleProblemKind::Schema(ManifestSchemaProblem::IconVariable));
     }
     if absolute {
-        found.error(at, What::Schema(Breach::IconAbsolute));
+        found.error(at, BundleProblemKind::Schema(ManifestSchemaProblem::IconAbsolute));
     }
     if remote || variable || absolute {
         return;
     }
     // A name that ends so is a folder's.
-    let inside = Inside::parse(&icon).ok().filter(|_| !icon.ends_with('/'));
-    match inside.map_or(Err(NoPicture::Missing), |inside| files.picture(&inside)) {
-        Err(NoPicture::Missing) => found.error(at, What::Schema(Breach::IconMissing)),
-        Err(NoPicture::NotPng) => found.error(at, What::Schema(Breach::IconNotPng)),
+    let inside = BundleFileName::parse(&icon).ok().filter(|_| !icon.ends_with('/'));
+    match inside.map_or(Err(PictureError::Missing), |inside| files.picture(&inside)) {
+        Err(PictureError::Missing) => {
+            found.error(at, BundleProblemKind::Schema(ManifestSchemaProblem::IconMissing));
+        }
+        Err(PictureError::NotPng) => {
+            found.error(at, BundleProblemKind::Schema(ManifestSchemaProblem::IconNotPng));
+        }
         // The official tool looks at the first bytes only.
-        Ok(_) | Err(NoPicture::Broken | NoPicture::TooLarge) => {}
+        Ok(_) | Err(PictureError::Broken | PictureError::TooLarge) => {}
     }
 }

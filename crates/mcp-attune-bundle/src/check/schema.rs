@@ -1,15 +1,15 @@
 //! What the official schemas of the four versions allow, in one table.
 
-use crate::Version::{self, V0_1, V0_2, V0_3, V0_4};
-use crate::problem::Format;
+use crate::ManifestVersion::{self, V0_1, V0_2, V0_3, V0_4};
+use crate::problem::ManifestTextFormat;
 
 /// What may stand somewhere.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shape {
+pub(super) enum ManifestShape {
     /// A text of this format.
-    Text(Format),
+    Text(ManifestTextFormat),
     /// A text that is one of these words, each from a version on.
-    Word(&'static [(&'static str, Version)]),
+    Word(&'static [(&'static str, ManifestVersion)]),
     /// The version of the manifest itself.
     Version,
     Number,
@@ -17,116 +17,134 @@ pub(super) enum Shape {
     /// What a setting is when nothing is set: a text, a number, a truth value or a list of texts.
     Default,
     /// Several of one shape.
-    List(&'static Shape),
+    List(&'static ManifestShape),
     /// Any names, each with something of one shape.
-    Map(&'static Shape),
+    Map(&'static ManifestShape),
     /// These names and no others.
-    Object(&'static [Key]),
+    Object(&'static [ManifestKey]),
     Anything,
 }
 
 /// What may stand under a name.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Key {
+pub(super) struct ManifestKey {
     pub(super) name: &'static str,
-    pub(super) shape: Shape,
+    pub(super) shape: ManifestShape,
     pub(super) required: bool,
     /// The version that it came with.
-    pub(super) since: Version,
+    pub(super) since: ManifestVersion,
 }
 
-const fn must(name: &'static str, shape: Shape) -> Key {
-    Key { name, shape, required: true, since: V0_1 }
+const fn required(name: &'static str, shape: ManifestShape) -> ManifestKey {
+    ManifestKey { name, shape, required: true, since: V0_1 }
 }
 
-const fn may(name: &'static str, shape: Shape) -> Key {
-    Key { name, shape, required: false, since: V0_1 }
+const fn optional(name: &'static str, shape: ManifestShape) -> ManifestKey {
+    ManifestKey { name, shape, required: false, since: V0_1 }
 }
 
-const fn since(since: Version, key: Key) -> Key {
-    Key { since, ..key }
+const fn since(since: ManifestVersion, key: ManifestKey) -> ManifestKey {
+    ManifestKey { since, ..key }
 }
 
-const TEXT: Shape = Shape::Text(Format::Any);
-const TEXTS: Shape = Shape::List(&TEXT);
-const URL: Shape = Shape::Text(Format::Url);
+const TEXT: ManifestShape = ManifestShape::Text(ManifestTextFormat::Any);
+const TEXTS: ManifestShape = ManifestShape::List(&TEXT);
+const URL: ManifestShape = ManifestShape::Text(ManifestTextFormat::Url);
 
 /// A manifest.
-pub(super) const MANIFEST: Shape = Shape::Object(&[
-    may("$schema", TEXT),
-    may("dxt_version", Shape::Version),
-    may("manifest_version", Shape::Version),
-    must("name", TEXT),
-    may("display_name", TEXT),
-    must("version", TEXT),
-    must("description", TEXT),
-    may("long_description", TEXT),
-    must(
+pub(super) const MANIFEST: ManifestShape = ManifestShape::Object(&[
+    optional("$schema", TEXT),
+    optional("dxt_version", ManifestShape::Version),
+    optional("manifest_version", ManifestShape::Version),
+    required("name", TEXT),
+    optional("display_name", TEXT),
+    required("version", TEXT),
+    required("description", TEXT),
+    optional("long_description", TEXT),
+    required(
         "author",
-        Shape::Object(&[must("name", TEXT), may("email", Shape::Text(Format::Email)), may("url", URL)]),
+        ManifestShape::Object(&[
+            required("name", TEXT),
+            optional("email", ManifestShape::Text(ManifestTextFormat::Email)),
+            optional("url", URL),
+        ]),
     ),
-    may("repository", Shape::Object(&[must("type", TEXT), must("url", URL)])),
-    may("homepage", URL),
-    may("documentation", URL),
-    may("support", URL),
-    may("icon", TEXT),
-    since(V0_3, may("icons", Shape::List(&ICON))),
-    may("screenshots", TEXTS),
-    since(V0_3, may("localization", LOCALIZATION)),
-    must("server", SERVER),
-    may("tools", Shape::List(&Shape::Object(&[must("name", TEXT), may("description", TEXT)]))),
-    may("tools_generated", Shape::Truth),
-    may("prompts", Shape::List(&PROMPT)),
-    may("prompts_generated", Shape::Truth),
-    may("keywords", TEXTS),
-    may("license", TEXT),
-    since(V0_2, may("privacy_policies", Shape::List(&URL))),
-    may("compatibility", COMPATIBILITY),
-    may("user_config", Shape::Map(&SETTING)),
-    since(V0_3, may("_meta", Shape::Map(&Shape::Map(&Shape::Anything)))),
-]);
-
-const ICON: Shape = Shape::Object(&[
-    must("src", TEXT),
-    must("size", Shape::Text(Format::Size)),
-    may("theme", Shape::Text(Format::NotEmpty)),
-]);
-
-const LOCALIZATION: Shape = Shape::Object(&[
-    must("resources", Shape::Text(Format::Placeholder)),
-    must("default_locale", Shape::Text(Format::Locale)),
-]);
-
-const SERVER: Shape = Shape::Object(&[
-    must("type", Shape::Word(&[("python", V0_1), ("node", V0_1), ("binary", V0_1), ("uv", V0_4)])),
-    must("entry_point", TEXT),
-    must(
-        "mcp_config",
-        Shape::Object(&[must("command", TEXT), ARGS, ENV, may("platform_overrides", Shape::Map(&OVERRIDE))]),
+    optional("repository", ManifestShape::Object(&[required("type", TEXT), required("url", URL)])),
+    optional("homepage", URL),
+    optional("documentation", URL),
+    optional("support", URL),
+    optional("icon", TEXT),
+    since(V0_3, optional("icons", ManifestShape::List(&ICON))),
+    optional("screenshots", TEXTS),
+    since(V0_3, optional("localization", LOCALIZATION)),
+    required("server", SERVER),
+    optional(
+        "tools",
+        ManifestShape::List(&ManifestShape::Object(&[required("name", TEXT), optional("description", TEXT)])),
     ),
+    optional("tools_generated", ManifestShape::Truth),
+    optional("prompts", ManifestShape::List(&PROMPT)),
+    optional("prompts_generated", ManifestShape::Truth),
+    optional("keywords", TEXTS),
+    optional("license", TEXT),
+    since(V0_2, optional("privacy_policies", ManifestShape::List(&URL))),
+    optional("compatibility", COMPATIBILITY),
+    optional("user_config", ManifestShape::Map(&SETTING)),
+    since(V0_3, optional("_meta", ManifestShape::Map(&ManifestShape::Map(&ManifestShape::Anything)))),
 ]);
 
-const ARGS: Key = may("args", TEXTS);
-const ENV: Key = may("env", Shape::Map(&TEXT));
-const OVERRIDE: Shape = Shape::Object(&[may("command", TEXT), ARGS, ENV]);
-
-const PROMPT: Shape = Shape::Object(&[
-    must("name", TEXT),
-    may("description", TEXT),
-    may("arguments", TEXTS),
-    must("text", TEXT),
+const ICON: ManifestShape = ManifestShape::Object(&[
+    required("src", TEXT),
+    required("size", ManifestShape::Text(ManifestTextFormat::Size)),
+    optional("theme", ManifestShape::Text(ManifestTextFormat::NotEmpty)),
 ]);
 
-const COMPATIBILITY: Shape = Shape::Object(&[
-    may("claude_desktop", TEXT),
-    may("platforms", Shape::List(&Shape::Word(&[("darwin", V0_1), ("win32", V0_1), ("linux", V0_1)]))),
-    may("runtimes", Shape::Object(&[may("python", TEXT), may("node", TEXT)])),
+const LOCALIZATION: ManifestShape = ManifestShape::Object(&[
+    required("resources", ManifestShape::Text(ManifestTextFormat::Placeholder)),
+    required("default_locale", ManifestShape::Text(ManifestTextFormat::Locale)),
 ]);
 
-const SETTING: Shape = Shape::Object(&[
-    must(
+const SERVER: ManifestShape = ManifestShape::Object(&[
+    required(
         "type",
-        Shape::Word(&[
+        ManifestShape::Word(&[("python", V0_1), ("node", V0_1), ("binary", V0_1), ("uv", V0_4)]),
+    ),
+    required("entry_point", TEXT),
+    required(
+        "mcp_config",
+        ManifestShape::Object(&[
+            required("command", TEXT),
+            ARGS,
+            ENV,
+            optional("platform_overrides", ManifestShape::Map(&OVERRIDE)),
+        ]),
+    ),
+]);
+
+const ARGS: ManifestKey = optional("args", TEXTS);
+const ENV: ManifestKey = optional("env", ManifestShape::Map(&TEXT));
+const OVERRIDE: ManifestShape = ManifestShape::Object(&[optional("command", TEXT), ARGS, ENV]);
+
+const PROMPT: ManifestShape = ManifestShape::Object(&[
+    required("name", TEXT),
+    optional("description", TEXT),
+    optional("arguments", TEXTS),
+    required("text", TEXT),
+]);
+
+const COMPATIBILITY: ManifestShape = ManifestShape::Object(&[
+    optional("claude_desktop", TEXT),
+    optional(
+        "platforms",
+        ManifestShape::List(&ManifestShape::Word(&[("darwin", V0_1), ("win32", V0_1), ("linux", V0_1)])),
+    ),
+    optional("runtimes", ManifestShape::Object(&[optional("python", TEXT), optional("node", TEXT)])),
+]);
+
+const SETTING: ManifestShape = ManifestShape::Object(&[
+    required(
+        "type",
+        ManifestShape::Word(&[
             ("string", V0_1),
             ("number", V0_1),
             ("boolean", V0_1),
@@ -134,12 +152,12 @@ const SETTING: Shape = Shape::Object(&[
             ("file", V0_1),
         ]),
     ),
-    must("title", TEXT),
-    must("description", TEXT),
-    may("required", Shape::Truth),
-    may("default", Shape::Default),
-    may("multiple", Shape::Truth),
-    may("sensitive", Shape::Truth),
-    may("min", Shape::Number),
-    may("max", Shape::Number),
+    required("title", TEXT),
+    required("description", TEXT),
+    optional("required", ManifestShape::Truth),
+    optional("default", ManifestShape::Default),
+    optional("multiple", ManifestShape::Truth),
+    optional("sensitive", ManifestShape::Truth),
+    optional("min", ManifestShape::Number),
+    optional("max", ManifestShape::Number),
 ]);

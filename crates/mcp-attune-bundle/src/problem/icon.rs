@@ -2,35 +2,35 @@
 
 use core::fmt;
 
-use crate::{NoPicture, Outside, Size};
+use crate::{BundleFileNameError, PictureError, PixelSize};
 
 /// How wide and high the one icon should be.
 pub(crate) const ICON_PIXELS: u32 = 512;
 
 /// The most icons that are looked at.
-pub(crate) const MAX_ICONS: usize = 64;
+pub(crate) const MAX_CHECKED_ICONS: usize = 64;
 
 /// What is wrong with an icon.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum IconProblem {
     /// Its path does not stay in the bundle.
-    Outside(Outside),
+    Outside(BundleFileNameError),
     /// It is no picture.
-    NoPicture(NoPicture),
+    NoPicture(PictureError),
     /// It is of another size than it says.
     OtherSize {
         /// What it says.
-        declared: Size,
+        declared: PixelSize,
         /// What it is.
-        real: Size,
+        real: PixelSize,
     },
     /// It says a size that no picture has.
     NoSuchSize,
     /// It is not as wide as high.
-    NotSquare(Size),
+    NotSquare(PixelSize),
     /// It is the one icon, and smaller than hosts show it.
-    Small(Size),
+    Small(PixelSize),
     /// It is for a theme, and brings a background of its own.
     Opaque,
     /// It is hard to see.
@@ -86,7 +86,7 @@ impl fmt::Display for IconProblem {
             Self::NoIcon => {
                 f.write_str("there are icons and no icon; hosts that do not know icons show none")
             }
-            Self::TooMany => write!(f, "more than {MAX_ICONS} icons; the others were not looked at"),
+            Self::TooMany => write!(f, "more than {MAX_CHECKED_ICONS} icons; the others were not looked at"),
         }
     }
 }
@@ -97,10 +97,10 @@ impl IconProblem {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Outside(_) => "icon-outside",
-            Self::NoPicture(NoPicture::Missing) => "icon-missing",
-            Self::NoPicture(NoPicture::NotPng) => "icon-not-png",
-            Self::NoPicture(NoPicture::Broken) => "icon-broken",
-            Self::NoPicture(NoPicture::TooLarge) => "icon-too-large",
+            Self::NoPicture(PictureError::Missing) => "icon-missing",
+            Self::NoPicture(PictureError::NotPng) => "icon-not-png",
+            Self::NoPicture(PictureError::Broken) => "icon-broken",
+            Self::NoPicture(PictureError::TooLarge) => "icon-too-large",
             Self::OtherSize { .. } => "icon-other-size",
             Self::NoSuchSize => "icon-no-such-size",
             Self::NotSquare(_) => "icon-not-square",

@@ -3,8 +3,8 @@
 use core::fmt;
 use std::borrow::Cow;
 
-use crate::{Outside, Unavailable};
-use mcp_attune::catalog::{self, Path, Wrong};
+use crate::{BundleFileError, BundleFileNameError};
+use mcp_attune::catalog::{self, LocaleFileProblem, LocaleKeyPath};
 
 /// What is wrong with a locale file, or with where they are.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,7 +13,7 @@ pub enum LocaleProblem {
     /// The place for the locale is written in another case: `${LOCALE}`.
     OtherCase,
     /// The path does not stay in the bundle.
-    Outside(Outside),
+    Outside(BundleFileNameError),
     /// Letters and digits as in a tag, and none that there can be.
     NoTag,
     /// There is no locale file.
@@ -27,11 +27,11 @@ pub enum LocaleProblem {
         meant: Option<String>,
     },
     /// The file cannot be had.
-    Unavailable(Unavailable),
+    Unavailable(BundleFileError),
     /// Nothing of the file can be used.
-    Refused(catalog::Refused),
+    Refused(catalog::LocaleFileError),
     /// One entry of it cannot.
-    Entry(Wrong),
+    Entry(LocaleFileProblem),
     /// A tool or a prompt that the manifest does not list.
     NotListed {
         /// The one that was meant.
@@ -44,7 +44,7 @@ pub enum LocaleProblem {
     /// Texts that are not translated.
     Untranslated {
         /// Which ones.
-        fields: Vec<Path>,
+        fields: Vec<LocaleKeyPath>,
         /// How many there are.
         total: usize,
         /// How many hundredths are translated.
@@ -73,16 +73,16 @@ impl fmt::Display for LocaleProblem {
             Self::Surplus => "the manifest has no such text to translate",
             Self::Stale => "the text that this was translated from has changed",
             Self::Untranslated { fields, total, percent, wanted } => {
-                const SHOWN: usize = 12;
+                const MAX_SHOWN_FIELDS: usize = 12;
                 write!(
                     f,
                     "{} of {total} texts translated ({percent} %, and {wanted} % is wanted); missing: ",
                     total - fields.len()
                 )?;
-                for (at, field) in fields.iter().take(SHOWN).enumerate() {
+                for (at, field) in fields.iter().take(MAX_SHOWN_FIELDS).enumerate() {
                     write!(f, "{}{field}", if at == 0 { "" } else { ", " })?;
                 }
-                return match fields.len().checked_sub(SHOWN) {
+                return match fields.len().checked_sub(MAX_SHOWN_FIELDS) {
                     Some(more @ 1..) => write!(f, " and {more} more"),
                     _ => Ok(()),
                 };
@@ -104,7 +104,7 @@ impl LocaleProblem {
             Self::StrangeName { .. } => "locale-name",
             Self::Unavailable(_) => "locale-unavailable",
             Self::Refused(_) => "locale-refused",
-            Self::Entry(Wrong::UnknownKey) => "locale-unknown-key",
+            Self::Entry(LocaleFileProblem::UnknownKey) => "locale-unknown-key",
             Self::Entry(_) => "locale-entry",
             Self::NotListed { .. } => "not-listed",
             Self::Surplus => "surplus",

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::borrow::Cow;
 
-use mcp_attune::catalog::Path;
+use mcp_attune::catalog::LocaleKeyPath;
 
 mod icon;
 mod locale;
@@ -12,40 +12,40 @@ mod schema;
 mod server;
 
 pub use icon::IconProblem;
-pub(super) use icon::{ICON_PIXELS, MAX_ICONS};
+pub(super) use icon::{ICON_PIXELS, MAX_CHECKED_ICONS};
 pub use locale::LocaleProblem;
 pub use path::PathProblem;
-pub(super) use schema::Format;
-pub use schema::{Breach, Leniency};
-pub use server::ServerProblem;
+pub(super) use schema::ManifestTextFormat;
+pub use schema::{AcceptedDeviation, ManifestSchemaProblem};
+pub use server::ManifestConsistencyProblem;
 
 /// One thing that is wrong with a bundle.
 ///
 /// Rules: B7.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub struct Problem {
+pub struct BundleProblem {
     /// The name of the file in the bundle.
     pub file: Box<str>,
     /// Where in it, by names; those in lists are numbers.
-    pub path: Path,
+    pub path: LocaleKeyPath,
     /// The line in the file, from 1.
     pub line: usize,
     /// The column in the line, from 1.
     pub column: usize,
     /// How bad it is.
-    pub level: Level,
+    pub level: BundleProblemLevel,
     /// Who says so.
-    pub by: By,
+    pub by: BundleProblemSource,
     /// Whether the official tool refuses what is accepted here, because the manifest's own document allows it.
-    pub accepted: Option<Leniency>,
+    pub accepted: Option<AcceptedDeviation>,
     /// What is wrong.
-    pub what: What,
+    pub what: BundleProblemKind,
 }
 
 /// How bad a problem is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Level {
+pub enum BundleProblemLevel {
     /// The bundle is not valid.
     Error,
     /// The bundle is valid, and could be better.
@@ -54,7 +54,7 @@ pub enum Level {
 
 /// Who says that something is a problem.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum By {
+pub enum BundleProblemSource {
     /// The official tool would say it too.
     Official,
     /// Only Attune says it.
@@ -64,13 +64,14 @@ pub enum By {
 /// What is wrong.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub enum What {
+pub enum BundleProblemKind {
     /// Something that the official schema does not allow.
-    Schema(Breach),
+    Schema(ManifestSchemaProblem),
     /// Something that the official schema does not allow, and the manifest's own document does.
-    Lenient(Leniency),
-    /// Something about the name, the version, or names that are there twice.
-    Server(ServerProblem),
+    Lenient(AcceptedDeviation),
+    /// Something in the manifest that does not fit the rest of it: the name, the version, names that are there twice, variables,
+    /// settings, arguments of prompts.
+    Server(ManifestConsistencyProblem),
     /// A file that is not there, or a path that leads elsewhere.
     Path(PathProblem),
     /// An icon.
@@ -79,18 +80,18 @@ pub enum What {
     Locale(LocaleProblem),
 }
 
-impl Problem {
+impl BundleProblem {
     /// Whether the bundle is not valid because of it.
     #[must_use]
-    pub fn stands(&self) -> bool {
-        self.level == Level::Error && self.accepted.is_none()
+    pub fn is_blocking(&self) -> bool {
+        self.level == BundleProblemLevel::Error && self.accepted.is_none()
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for BundleProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, path, line, column, what, .. } = self;
-        write!(f, "{}:{line}:{column}: ", mcp_attune::near::shown(file))?;
+        write!(f, "{}:{line}:{column}: ", mcp_attune::suggestion::quote_name(file))?;
         if path.names().next().is_some() {
             write!(f, "{path}: ")?;
         }
@@ -98,7 +99,7 @@ impl fmt::Display for Problem {
     }
 }
 
-impl Level {
+impl BundleProblemLevel {
     /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -109,7 +110,7 @@ impl Level {
     }
 }
 
-impl By {
+impl BundleProblemSource {
     /// Its name.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -120,7 +121,7 @@ impl By {
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for BundleProblemKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Schema(what) => what.fmt(f),
@@ -133,7 +134,7 @@ impl fmt::Display for What {
     }
 }
 
-impl What {
+impl BundleProblemKind {
     /// A name for programs, which stays.
     #[must_use]
     pub fn kind(&self) -> &'static str {

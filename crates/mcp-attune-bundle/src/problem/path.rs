@@ -3,14 +3,14 @@
 use core::fmt;
 use std::borrow::Cow;
 
-use crate::Outside;
+use crate::BundleFileNameError;
 
 /// What is wrong with a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PathProblem {
     /// It does not stay in the bundle.
-    Outside(Outside),
+    Outside(BundleFileNameError),
     /// There is nothing there.
     Missing {
         /// The file that was meant.

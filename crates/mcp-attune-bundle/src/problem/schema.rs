@@ -3,16 +3,16 @@
 use core::fmt;
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::Type;
-use mcp_attune_wire::message::{Fault, Unreadable};
+use mcp_attune_wire::json::JsonKind;
+use mcp_attune_wire::message::{JsonFault, JsonParseError};
 
-use crate::Version;
-use mcp_attune::near::shown;
+use crate::ManifestVersion;
+use mcp_attune::suggestion::quote_name;
 
 /// What a text has to look like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Format {
+pub enum ManifestTextFormat {
     /// Like anything.
     Any,
     /// Not empty.
@@ -32,9 +32,9 @@ pub enum Format {
 /// How the official schema is broken.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Breach {
+pub enum ManifestSchemaProblem {
     /// The file is no JSON, or none that can be read in one way.
-    Unreadable(Unreadable),
+    Unreadable(JsonParseError),
     /// The file has more bytes than a manifest may have.
     TooLarge,
     /// The file begins with a byte order mark.
@@ -44,7 +44,7 @@ pub enum Breach {
     /// It says two.
     OtherVersion {
         /// The one that counts.
-        counts: Version,
+        counts: ManifestVersion,
     },
     /// Something has to be there.
     Missing,
@@ -53,14 +53,14 @@ pub enum Breach {
         /// The one that was meant.
         near: Option<String>,
         /// The version that it came with, where that is later.
-        since: Option<Version>,
+        since: Option<ManifestVersion>,
     },
     /// Another kind of value than it should be.
     WrongType {
         /// What it should be.
         wanted: &'static str,
         /// What it is.
-        found: Type,
+        found: JsonKind,
     },
     /// None of the words that it can be.
     NoSuchWord {
@@ -70,7 +70,7 @@ pub enum Breach {
         words: Vec<&'static str>,
     },
     /// A text that does not look as it has to.
-    Format(Format),
+    Format(ManifestTextFormat),
     /// The one icon is where no host finds it: `${__dirname}/icon.png`.
     IconVariable,
     /// The one icon is at an absolute path.
@@ -84,27 +84,27 @@ pub enum Breach {
 }
 
 /// The name of a kind of value, with its article.
-fn a(kind: Type) -> &'static str {
+fn with_article(kind: JsonKind) -> &'static str {
     match kind {
-        Type::Null => "null",
-        Type::Boolean => "a truth value",
-        Type::Number => "a number",
-        Type::String => "a text",
-        Type::Array => "a list",
-        Type::Object => "an object",
+        JsonKind::Null => "null",
+        JsonKind::Boolean => "a truth value",
+        JsonKind::Number => "a number",
+        JsonKind::String => "a text",
+        JsonKind::Array => "a list",
+        JsonKind::Object => "an object",
     }
 }
 
-impl fmt::Display for Breach {
+impl fmt::Display for ManifestSchemaProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unreadable(Unreadable { fault, .. }) => match fault {
-                Fault::Empty => "the file is empty",
-                Fault::Cut => "the file ends inside a value",
-                Fault::Utf8 => "not UTF-8",
-                Fault::TooDeep => "too many brackets inside each other",
-                Fault::RepeatedName => "a name stands twice in one object",
-                Fault::Trailing => "something follows the object",
+            Self::Unreadable(JsonParseError { fault, .. }) => match fault {
+                JsonFault::Empty => "the file is empty",
+                JsonFault::Cut => "the file ends inside a value",
+                JsonFault::Utf8 => "not UTF-8",
+                JsonFault::TooDeep => "too many brackets inside each other",
+                JsonFault::RepeatedName => "a name stands twice in one object",
+                JsonFault::Trailing => "something follows the object",
                 _ => "not JSON",
             },
             Self::TooLarge => "too large for a manifest; at most 4 MiB are read",
@@ -118,18 +118,20 @@ impl fmt::Display for Breach {
                 return write!(f, "there is no such key before version {version}");
             }
             Self::UnknownKey { .. } => "there is no such key here",
-            Self::WrongType { wanted, found } => return write!(f, "{}, and {wanted} is wanted", a(*found)),
+            Self::WrongType { wanted, found } => {
+                return write!(f, "{}, and {wanted} is wanted", with_article(*found));
+            }
             Self::NoSuchWord { found, words } => {
-                return write!(f, "\"{}\", and one of {} is wanted", shown(found), words.join(", "));
+                return write!(f, "\"{}\", and one of {} is wanted", quote_name(found), words.join(", "));
             }
             Self::Format(format) => match format {
-                Format::Any => "any text",
-                Format::NotEmpty => "an empty text",
-                Format::Url => "no address",
-                Format::Email => "no address of e-mail",
-                Format::Placeholder => "no place for the locale",
-                Format::Locale => "no tag of a language",
-                Format::Size => "no size",
+                ManifestTextFormat::Any => "any text",
+                ManifestTextFormat::NotEmpty => "an empty text",
+                ManifestTextFormat::Url => "no address",
+                ManifestTextFormat::Email => "no address of e-mail",
+                ManifestTextFormat::Placeholder => "no place for the locale",
+                ManifestTextFormat::Locale => "no tag of a language",
+                ManifestTextFormat::Size => "no size",
             },
             Self::IconVariable => "a variable in the path of the icon, where none is replaced",
             Self::IconAbsolute => "an absolute path",
@@ -140,7 +142,7 @@ impl fmt::Display for Breach {
     }
 }
 
-impl Breach {
+impl ManifestSchemaProblem {
     /// A name for programs, which stays.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -167,13 +169,13 @@ impl Breach {
     #[must_use]
     pub fn hint(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
-            Self::Unreadable(Unreadable { fault, .. }) => match fault {
-                Fault::Empty => "write a manifest: {\"manifest_version\": \"0.3\", …}",
-                Fault::Cut => "close what is open",
-                Fault::Utf8 => "save the file as UTF-8",
-                Fault::TooDeep => "use fewer brackets inside each other",
-                Fault::RepeatedName => "keep one of the two; readers differ in which one they take",
-                Fault::Trailing => "take it out",
+            Self::Unreadable(JsonParseError { fault, .. }) => match fault {
+                JsonFault::Empty => "write a manifest: {\"manifest_version\": \"0.3\", …}",
+                JsonFault::Cut => "close what is open",
+                JsonFault::Utf8 => "save the file as UTF-8",
+                JsonFault::TooDeep => "use fewer brackets inside each other",
+                JsonFault::RepeatedName => "keep one of the two; readers differ in which one they take",
+                JsonFault::Trailing => "take it out",
                 _ => "look for a comma, a quote or a comment that JSON does not have",
             },
             Self::TooLarge => "leave out what is no manifest's",
@@ -189,12 +191,12 @@ impl Breach {
             Self::WrongType { wanted, .. } => return format!("write {wanted}").into(),
             Self::NoSuchWord { .. } => "write one of them",
             Self::Format(format) => match format {
-                Format::Any | Format::NotEmpty => "write a text, or leave it out",
-                Format::Url => "write it in full, such as https://example.com/weather",
-                Format::Email => "write it such as ann@example.com, without a name",
-                Format::Placeholder => "write a path such as mcpb-resources/${locale}.json",
-                Format::Locale => "write a tag such as en-US or zh-Hans",
-                Format::Size => "write it in pixels, such as 64x64",
+                ManifestTextFormat::Any | ManifestTextFormat::NotEmpty => "write a text, or leave it out",
+                ManifestTextFormat::Url => "write it in full, such as https://example.com/weather",
+                ManifestTextFormat::Email => "write it such as ann@example.com, without a name",
+                ManifestTextFormat::Placeholder => "write a path such as mcpb-resources/${locale}.json",
+                ManifestTextFormat::Locale => "write a tag such as en-US or zh-Hans",
+                ManifestTextFormat::Size => "write it in pixels, such as 64x64",
             },
             Self::IconVariable | Self::IconAbsolute => {
                 "write the path relative to the bundle's folder, such as icon.png"
@@ -209,7 +211,7 @@ impl Breach {
 /// What the official schemas refuse, and the document that describes the manifest allows. It is accepted with a warning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Leniency {
+pub enum AcceptedDeviation {
     /// `localization` without `resources`.
     Resources,
     /// `localization` without `default_locale`.
@@ -222,7 +224,7 @@ pub enum Leniency {
     Uv,
 }
 
-impl fmt::Display for Leniency {
+impl fmt::Display for AcceptedDeviation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Resources => {
@@ -242,7 +244,7 @@ impl fmt::Display for Leniency {
     }
 }
 
-impl Leniency {
+impl AcceptedDeviation {
     /// A name for programs, which stays.
     #[must_use]
     pub fn kind(self) -> &'static str {

@@ -3,12 +3,12 @@
 use core::fmt;
 use std::borrow::Cow;
 
-use mcp_attune::near::shown;
+use mcp_attune::suggestion::quote_name;
 
 /// What is wrong with how a bundle describes itself and starts its server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum ServerProblem {
+pub enum ManifestConsistencyProblem {
     /// A version that does not sort among others: `1.0`.
     NotSemver,
     /// The name of an earlier entry.
@@ -56,20 +56,24 @@ pub enum ServerProblem {
     },
 }
 
-impl fmt::Display for ServerProblem {
+impl fmt::Display for ManifestConsistencyProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NotSemver => "no semantic version, so that hosts cannot tell which one is newer",
             Self::RepeatedName => "the same name as an earlier entry",
             Self::UnknownSetting { name, .. } => {
-                return write!(f, "${{user_config.{}}}, and user_config has no such setting", shown(name));
+                return write!(
+                    f,
+                    "${{user_config.{}}}, and user_config has no such setting",
+                    quote_name(name)
+                );
             }
             Self::UnknownVariable { name, .. } => {
-                return write!(f, "the variable ${{{}}}, and nothing stands for it", shown(name));
+                return write!(f, "the variable ${{{}}}, and nothing stands for it", quote_name(name));
             }
             Self::UnusedSetting => "nothing in mcp_config refers to this setting",
             Self::UnknownArgument { name, .. } => {
-                return write!(f, "${{arguments.{}}}, and the prompt has no such argument", shown(name));
+                return write!(f, "${{arguments.{}}}, and the prompt has no such argument", quote_name(name));
             }
             Self::UnusedArgument => "the text of the prompt has no place for this argument",
             Self::OtherDefault { kind } => return write!(f, "the default is no {kind}, as the setting is"),
@@ -81,7 +85,7 @@ impl fmt::Display for ServerProblem {
     }
 }
 
-impl ServerProblem {
+impl ManifestConsistencyProblem {
     /// A name for programs, which stays.
     #[must_use]
     pub fn kind(&self) -> &'static str {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use mcp_attune_bundle::{
-    Files, Inside, Level, NoPicture, Picture, Problem, Report, Size, Thresholds, Unavailable, check,
+    BundleCheckReport, BundleFileError, BundleFileName, BundleFiles, BundleProblem, BundleProblemLevel,
+    BundleThresholds, PictureError, PictureFacts, PixelSize, check,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,29 +19,29 @@ impl Memory {
     }
 }
 
-impl Files for Memory {
+impl BundleFiles for Memory {
     fn names(&self) -> Vec<String> {
         self.0.keys().cloned().collect()
     }
 
-    fn read(&self, name: &Inside, most: usize) -> Result<Vec<u8>, Unavailable> {
-        let bytes = self.0.get(name.as_str()).ok_or(Unavailable::Missing)?;
-        if bytes.len() > most { Err(Unavailable::TooLarge) } else { Ok(bytes.clone()) }
+    fn read(&self, name: &BundleFileName, most: usize) -> Result<Vec<u8>, BundleFileError> {
+        let bytes = self.0.get(name.as_str()).ok_or(BundleFileError::Missing)?;
+        if bytes.len() > most { Err(BundleFileError::TooLarge) } else { Ok(bytes.clone()) }
     }
 
-    fn picture(&self, name: &Inside) -> Result<Picture, NoPicture> {
-        let bytes = self.0.get(name.as_str()).ok_or(NoPicture::Missing)?;
+    fn picture(&self, name: &BundleFileName) -> Result<PictureFacts, PictureError> {
+        let bytes = self.0.get(name.as_str()).ok_or(PictureError::Missing)?;
         let text = String::from_utf8_lossy(bytes);
         let mut words = text.split(' ');
-        let size = words.next().and_then(Size::parse).ok_or(NoPicture::NotPng)?;
+        let size = words.next().and_then(PixelSize::parse).ok_or(PictureError::NotPng)?;
         let is = |word: &str| text.contains(word);
         if is("broken") {
-            return Err(NoPicture::Broken);
+            return Err(PictureError::Broken);
         }
         let on_light = if is("bright") { 1.2 } else { 8.0 };
         let on_dark = if is("dim") { 1.4 } else { 8.0 };
         let digest = bytes.iter().fold(7, |sum: u64, byte| sum.wrapping_mul(31) + u64::from(*byte));
-        Ok(Picture::new(size, !is("opaque"), on_light, on_dark, digest))
+        Ok(PictureFacts::new(size, !is("opaque"), on_light, on_dark, digest))
     }
 }
 
@@ -57,12 +58,12 @@ fn plain() -> Value {
 }
 
 /// Judges the plain manifest with some members changed.
-fn judge(changes: Value, files: &[(&str, &str)]) -> Report {
+fn judge(changes: Value, files: &[(&str, &str)]) -> BundleCheckReport {
     let mut manifest = plain();
     merge(&mut manifest, changes);
     let mut memory = Memory::new(files);
     memory.0.entry("i.js".to_owned()).or_default();
-    let report = check(manifest.to_string().as_bytes(), &memory, Thresholds::default());
+    let report = check(manifest.to_string().as_bytes(), &memory, BundleThresholds::default());
     for problem in report.official.iter().chain(&report.ours) {
         assert!(!problem.what.hint().is_empty() && !problem.what.to_string().is_empty(), "{problem:?}");
         let kind = problem.what.kind();
@@ -87,14 +88,14 @@ fn merge(into: &mut Value, changes: Value) {
 }
 
 /// A problem in short: `error official icon: icon-missing`.
-fn short(problem: &Problem) -> String {
-    let Problem { file, path, level, by, accepted, .. } = problem;
+fn short(problem: &BundleProblem) -> String {
+    let BundleProblem { file, path, level, by, accepted, .. } = problem;
     let file = if **file == *"manifest.json" { String::new() } else { format!("{file} ") };
     let accepted = if accepted.is_some() { " accepted" } else { "" };
     format!("{}{accepted} {} {file}{path}: {}", level.as_str(), by.as_str(), problem.what.kind())
 }
 
-fn shorts(report: &Report) -> Vec<String> {
+fn shorts(report: &BundleCheckReport) -> Vec<String> {
     report.official.iter().chain(&report.ours).map(short).collect()
 }
 
@@ -142,11 +143,11 @@ fn a_bundle_in_order_has_no_problems() {
 #[test]
 fn a_problem_says_where_it_is_and_what_to_do() {
     let manifest = "{\n  \"manifest_version\": \"0.3\",\n  \"name\": \"ü\", \"nmae\": 7\n}";
-    let report = check(manifest.as_bytes(), &Memory::default(), Thresholds::default());
+    let report = check(manifest.as_bytes(), &Memory::default(), BundleThresholds::default());
     let unknown = report.official.iter().find(|it| it.what.kind() == "unknown-key").unwrap();
     assert_eq!(unknown.to_string(), "manifest.json:3:24: nmae: there is no such key here");
     assert_eq!(unknown.what.hint(), "did you mean name?");
-    assert_eq!((unknown.level, unknown.stands()), (Level::Error, true));
+    assert_eq!((unknown.level, unknown.is_blocking()), (BundleProblemLevel::Error, true));
 }
 
 #[test]
@@ -575,7 +576,8 @@ fn coverage_counts_what_relatives_lend_and_names_what_is_missing() {
     merge(&mut manifest, localized("l/${locale}.json", "en-US"));
     let mut memory = Memory::new(&files);
     memory.0.insert("i.js".into(), Vec::new());
-    let report = check(manifest.to_string().as_bytes(), &memory, Thresholds::default().with_coverage(50));
+    let report =
+        check(manifest.to_string().as_bytes(), &memory, BundleThresholds::default().with_coverage(50));
     assert_eq!(shorts(&report), [""; 0]);
 }
 
@@ -584,7 +586,7 @@ fn what_cannot_be_read_in_one_way_is_told_and_the_official_verdict_kept() {
     let verdict = |text: &[u8]| {
         let mut memory = Memory::default();
         memory.0.insert("i.js".into(), Vec::new());
-        let report = check(text, &memory, Thresholds::default());
+        let report = check(text, &memory, BundleThresholds::default());
         (report.valid, report.officially_valid, shorts(&report))
     };
     let plain = plain().to_string();
@@ -623,17 +625,18 @@ fn no_more_is_told_than_anyone_reads() {
     let unknown: String = (0..5000).map(|at| format!("\"k{at}\": 1, ")).collect();
     let clients: Vec<String> = (0..400).map(|at| format!("\"client_{at}\": \"1\"")).collect();
     let text = format!("{{{unknown}\"manifest_version\": \"0.3\"}}");
-    let report = check(text.as_bytes(), &Memory::default(), Thresholds::default());
-    assert_eq!(report.official.len(), Report::MOST);
+    let report = check(text.as_bytes(), &Memory::default(), BundleThresholds::default());
+    assert_eq!(report.official.len(), BundleCheckReport::MAX_PROBLEMS);
     assert!(report.left_out > 4700 && !report.valid);
     // What is beyond the bound counts all the same.
     let text = plain().to_string();
     let text = text.replacen('{', &format!("{{\"compatibility\": {{{}}}, ", clients.join(",")), 1);
-    let judge = |text: &str| check(text.as_bytes(), &Memory::new(&[("i.js", "")]), Thresholds::default());
+    let judge =
+        |text: &str| check(text.as_bytes(), &Memory::new(&[("i.js", "")]), BundleThresholds::default());
     assert!(judge(&text).valid);
     let late = text.replacen("\"client_399\"", "\"platfroms\"", 1);
     let report = judge(&late);
-    assert!(!report.valid && report.official.iter().all(|it| !it.stands()));
+    assert!(!report.valid && report.official.iter().all(|it| !it.is_blocking()));
 }
 
 proptest! {
@@ -642,14 +645,14 @@ proptest! {
     #[test]
     fn any_bytes_are_judged(bytes in proptest::collection::vec(any::<u8>(), 0..200), cut in 0usize..2000, at in 0usize..2000) {
         let memory = Memory::new(&[("l/de.json", FULL), ("a.png", "1x1")]);
-        drop(check(&bytes, &memory, Thresholds::default()));
+        drop(check(&bytes, &memory, BundleThresholds::default()));
         let mut whole = plain().to_string().into_bytes();
         whole.truncate(cut.max(10));
         if let Some(byte) = whole.get_mut(at) {
             *byte = bytes.first().copied().unwrap_or(b'"');
         }
-        let report = check(&whole, &memory, Thresholds::default());
-        prop_assert_eq!(report.valid, !report.official.iter().chain(&report.ours).any(Problem::stands));
+        let report = check(&whole, &memory, BundleThresholds::default());
+        prop_assert_eq!(report.valid, !report.official.iter().chain(&report.ours).any(BundleProblem::is_blocking));
         prop_assert!(!report.valid || report.officially_valid || report.official.iter().all(|it| it.accepted.is_some()));
     }
 }

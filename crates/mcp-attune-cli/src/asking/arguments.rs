@@ -10,10 +10,10 @@
 use std::io::Read;
 
 use anyhow::Context;
-use mcp_attune_shape::{Output, Part};
+use mcp_attune_shape::{CompiledSchema, Subschema};
 use serde_json::{Map, Value};
 
-use super::near;
+use super::did_you_mean;
 use crate::exit::hinted;
 use crate::show::plain;
 use crate::text::quoted;
@@ -21,21 +21,21 @@ use crate::text::quoted;
 /// How many bytes arguments in a file may have.
 const MAX_BYTES: u64 = 64 << 20;
 /// How many faults are told.
-const MOST_SHOWN: usize = 5;
+const MAX_REPORTED_BREACHES: usize = 5;
 
 /// Reads `--arguments`: JSON, `@FILE`, or `-` for standard input.
-pub(crate) fn whole(given: Option<&str>) -> anyhow::Result<Map<String, Value>> {
+pub(crate) fn read_json_arguments(given: Option<&str>) -> anyhow::Result<Map<String, Value>> {
     let hint =
         "write --arguments '{\"name\": \"value\"}', --arguments @FILE, or --arguments - for standard input";
     let (json, from) = match given {
         None => return Ok(Map::new()),
-        Some("-") => (bounded(std::io::stdin()).context("--arguments -")?, "--arguments -".to_owned()),
+        Some("-") => (read_bounded(std::io::stdin()).context("--arguments -")?, "--arguments -".to_owned()),
         Some(given) => match given.strip_prefix('@') {
             Some(file) => {
                 let from = format!("--arguments @{}", plain::line(file));
                 let opened =
                     std::fs::File::open(file).map_err(|why| hinted(format!("{from}: {why}"), hint))?;
-                (bounded(opened).with_context(|| from.clone())?, from)
+                (read_bounded(opened).with_context(|| from.clone())?, from)
             }
             None => (given.to_owned(), "--arguments".to_owned()),
         },
@@ -48,7 +48,7 @@ pub(crate) fn whole(given: Option<&str>) -> anyhow::Result<Map<String, Value>> {
 }
 
 /// All of an input, if it is not too long.
-fn bounded(from: impl Read) -> anyhow::Result<String> {
+fn read_bounded(from: impl Read) -> anyhow::Result<String> {
     let mut text = String::new();
     from.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     let fits = u64::try_from(text.len()).is_ok_and(|length| length <= MAX_BYTES);
@@ -57,10 +57,10 @@ fn bounded(from: impl Read) -> anyhow::Result<String> {
 }
 
 /// Adds pairs to what `--arguments` gave, and holds the whole against the schema if there is a pair, or nothing else.
-pub(crate) fn add(
+pub(crate) fn add_pairs(
     mut arguments: Map<String, Value>,
     pairs: &[String],
-    schema: Option<&Output>,
+    schema: Option<&CompiledSchema>,
 ) -> anyhow::Result<Map<String, Value>> {
     let given = !arguments.is_empty();
     for pair in pairs {
@@ -76,11 +76,11 @@ pub(crate) fn add(
                         "write name=value for text",
                     )
                 })?;
-                put(&mut arguments, key, value, schema.map(Output::part))?;
+                insert_value(&mut arguments, key, value, schema.map(CompiledSchema::root))?;
             }
             None => {
-                let value = typed(key, value, schema)?;
-                put(&mut arguments, key, value, schema.map(Output::part))?;
+                let value = typed_value(key, value, schema)?;
+                insert_value(&mut arguments, key, value, schema.map(CompiledSchema::root))?;
             }
         }
     }
@@ -91,16 +91,16 @@ pub(crate) fn add(
 }
 
 /// The schema of an argument; `a.b` is a member of `a` where nothing is called so itself.
-fn part_of<'s>(schema: Part<'s>, key: &str) -> Option<Part<'s>> {
+fn part_of<'s>(schema: Subschema<'s>, key: &str) -> Option<Subschema<'s>> {
     schema.property(key).or_else(|| {
         let (outer, inner) = key.split_once('.')?;
         part_of(schema.property(outer)?, inner)
     })
 }
 
-fn typed(key: &str, text: &str, schema: Option<&Output>) -> anyhow::Result<Value> {
-    let part = schema.and_then(|schema| part_of(schema.part(), key));
-    let Some(part) = part else { return Ok(guessed(text, |_| true)) };
+fn typed_value(key: &str, text: &str, schema: Option<&CompiledSchema>) -> anyhow::Result<Value> {
+    let part = schema.and_then(|schema| part_of(schema.root(), key));
+    let Some(part) = part else { return Ok(json_or_text(text, |_| true)) };
     let wrong = |what: &str, hint: String| {
         hinted(format!("the argument `{}` takes {what}, and {} is none", quoted(key), quoted(text)), hint)
     };
@@ -109,7 +109,7 @@ fn typed(key: &str, text: &str, schema: Option<&Output>) -> anyhow::Result<Value
             "string" => Ok(Value::from(text)),
             "integer" | "number" => {
                 let what = if kind == "integer" { "a whole number" } else { "a number" };
-                let number = serde_json::from_str(text).ok().filter(|value| is(value, kind));
+                let number = serde_json::from_str(text).ok().filter(|value| has_json_type(value, kind));
                 number.ok_or_else(|| wrong(what, format!("write {}=7", quoted(key))))
             }
             "boolean" => match text {
@@ -121,8 +121,8 @@ fn typed(key: &str, text: &str, schema: Option<&Output>) -> anyhow::Result<Value
             "array" => match serde_json::from_str(text) {
                 Ok(Value::Array(items)) => Ok(Value::Array(items)),
                 _ => {
-                    let item = part.items().and_then(|items| items.text("type")).unwrap_or("string");
-                    let value = guessed(text, |value| is(value, item));
+                    let item = part.items().and_then(|items| items.keyword_text("type")).unwrap_or("string");
+                    let value = json_or_text(text, |value| has_json_type(value, item));
                     Ok(Value::Array(vec![value]))
                 }
             },
@@ -132,14 +132,14 @@ fn typed(key: &str, text: &str, schema: Option<&Output>) -> anyhow::Result<Value
                     Err(wrong("a JSON object", format!("write {}='{{…}}', or {0}.member=value", quoted(key))))
                 }
             },
-            _ => Ok(guessed(text, |_| true)),
+            _ => Ok(json_or_text(text, |_| true)),
         },
-        Some(Value::Array(kinds)) => {
-            Ok(guessed(text, |value| kinds.iter().filter_map(Value::as_str).any(|kind| is(value, kind))))
-        }
+        Some(Value::Array(kinds)) => Ok(json_or_text(text, |value| {
+            kinds.iter().filter_map(Value::as_str).any(|kind| has_json_type(value, kind))
+        })),
         // Choices of text stay text.
         _ if part.keyword("enum").is_some_and(|choices| has_text(choices, text)) => Ok(Value::from(text)),
-        _ => Ok(guessed(text, |_| true)),
+        _ => Ok(json_or_text(text, |_| true)),
     }
 }
 
@@ -148,12 +148,12 @@ fn has_text(choices: &Value, text: &str) -> bool {
 }
 
 /// JSON if that is allowed, else text.
-fn guessed(text: &str, allowed: impl Fn(&Value) -> bool) -> Value {
+fn json_or_text(text: &str, allowed: impl Fn(&Value) -> bool) -> Value {
     serde_json::from_str(text).ok().filter(allowed).unwrap_or_else(|| Value::from(text))
 }
 
 /// Whether a value has a type of JSON Schema.
-fn is(value: &Value, kind: &str) -> bool {
+fn has_json_type(value: &Value, kind: &str) -> bool {
     match (value, kind) {
         (Value::Number(number), "integer") => {
             number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|float| float.fract() == 0.0)
@@ -169,20 +169,20 @@ fn is(value: &Value, kind: &str) -> bool {
 }
 
 /// Puts a value in its place. A key that comes again adds to an array, and is a mistake elsewhere.
-fn put(
+fn insert_value(
     arguments: &mut Map<String, Value>,
     key: &str,
     value: Value,
-    schema: Option<Part<'_>>,
+    schema: Option<Subschema<'_>>,
 ) -> anyhow::Result<()> {
     let whole = schema.is_none_or(|schema| schema.property(key).is_some());
     let inside = schema.zip(key.split_once('.')).filter(|_| !whole);
     if let Some((schema, (outer, inner))) = inside
-        && let Some(part) = schema.property(outer).filter(|part| part.text("type") == Some("object"))
+        && let Some(part) = schema.property(outer).filter(|part| part.keyword_text("type") == Some("object"))
     {
         let outer = arguments.entry(outer).or_insert_with(|| Value::Object(Map::new()));
         return match outer {
-            Value::Object(members) => put(members, inner, value, Some(part)),
+            Value::Object(members) => insert_value(members, inner, value, Some(part)),
             _ => Err(hinted(
                 format!("`{}` is part of something that is no object", quoted(key)),
                 "write it once",
@@ -201,34 +201,35 @@ fn put(
 }
 
 /// What is missing, what is not known, and what else does not fit.
-fn check(arguments: &Map<String, Value>, schema: &Output) -> anyhow::Result<()> {
-    let part = schema.part();
+fn check(arguments: &Map<String, Value>, schema: &CompiledSchema) -> anyhow::Result<()> {
+    let part = schema.root();
     let names: Vec<String> = part.properties().into_iter().flat_map(Map::keys).cloned().collect();
     if let Some(unknown) = arguments.keys().find(|key| part.names_all() && !names.contains(key)) {
         let what = format!("there is no argument `{}`", quoted(unknown));
-        return Err(hinted(what, near::hint(unknown, &names)));
+        return Err(hinted(what, did_you_mean::hint(unknown, &names)));
     }
     let required = part.keyword("required").and_then(Value::as_array).into_iter().flatten();
     let missing: Vec<_> =
         required.filter_map(Value::as_str).filter(|name| !arguments.contains_key(*name)).collect();
     if let Some(first) = missing.first() {
-        let named: Vec<_> = missing.iter().take(MOST_SHOWN).map(|name| quoted(name)).collect();
+        let named: Vec<_> = missing.iter().take(MAX_REPORTED_BREACHES).map(|name| quoted(name)).collect();
         let about =
-            part.property(first).and_then(Part::description).map(|text| format!(" ({})", quoted(text)));
+            part.property(first).and_then(Subschema::description).map(|text| format!(" ({})", quoted(text)));
         let hint = format!("write {}=…{}", quoted(first), about.unwrap_or_default());
         return Err(hinted(format!("`{}` is missing", named.join("` and `")), hint));
     }
-    let breaches = schema.breaches(&Value::Object(arguments.clone()), MOST_SHOWN).unwrap_or_default();
+    let breaches =
+        schema.violations(&Value::Object(arguments.clone()), MAX_REPORTED_BREACHES).unwrap_or_default();
     if breaches.is_empty() {
         return Ok(());
     }
-    let told: Vec<_> = breaches.iter().map(|breach| told(breach, part)).collect();
+    let told: Vec<_> = breaches.iter().map(|breach| describe_breach(breach, part)).collect();
     let hint = "--arguments JSON sends what the schema does not allow";
     Err(hinted(format!("the arguments do not fit: {}", told.join("; ")), hint))
 }
 
 /// A breach in words; a choice that is none of them is told with all of them.
-fn told(breach: &mcp_attune_shape::Breach, schema: Part<'_>) -> String {
+fn describe_breach(breach: &mcp_attune_shape::DataViolation, schema: Subschema<'_>) -> String {
     let name = breach.at.trim_start_matches('/');
     let choices = schema.property(name).and_then(|part| part.keyword("enum")).and_then(Value::as_array);
     let why = quoted_whole(&breach.why);
@@ -253,7 +254,7 @@ mod tests {
 
     use super::*;
 
-    fn schema() -> Output {
+    fn schema() -> CompiledSchema {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -271,13 +272,13 @@ mod tests {
             },
             "required": ["city"],
         });
-        Output::read(&schema.to_string()).unwrap()
+        CompiledSchema::read(&schema.to_string()).unwrap()
     }
 
     fn read(pairs: &[&str]) -> Result<Value, String> {
         let mut pairs: Vec<_> = pairs.iter().map(|&pair| pair.to_owned()).collect();
         pairs.insert(0, "city=7".to_owned());
-        let arguments = add(Map::new(), &pairs, Some(&schema()));
+        let arguments = add_pairs(Map::new(), &pairs, Some(&schema()));
         arguments.map(Value::Object).map_err(|error| error.to_string())
     }
 
@@ -315,27 +316,33 @@ mod tests {
         check("city=again", "the argument `city` is given twice");
         check("x:=[", "the argument `x` is no JSON: EOF while parsing a list at line 1 column 1");
         check("\u{1b}[2J", "\\u{1b}[2J is no argument");
-        let missing = add(Map::new(), &[], Some(&schema())).unwrap_err();
+        let missing = add_pairs(Map::new(), &[], Some(&schema())).unwrap_err();
         assert_eq!(missing.to_string(), "`city` is missing");
     }
 
     #[test]
     fn a_whole_object_is_sent_as_it_is() {
-        let given = whole(Some(r#"{"days": "many"}"#)).unwrap();
-        assert_eq!(add(given, &[], Some(&schema())).map(Value::Object).unwrap(), json!({ "days": "many" }));
-        assert!(whole(Some("[1]")).is_err() && whole(Some("{")).is_err());
+        let given = read_json_arguments(Some(r#"{"days": "many"}"#)).unwrap();
+        assert_eq!(
+            add_pairs(given, &[], Some(&schema())).map(Value::Object).unwrap(),
+            json!({ "days": "many" })
+        );
+        assert!(read_json_arguments(Some("[1]")).is_err() && read_json_arguments(Some("{")).is_err());
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "\u{feff}{\"days\": 2}\n").unwrap();
         let named = format!("@{}", file.path().display());
-        assert_eq!(whole(Some(&named)).map(Value::Object).unwrap(), json!({ "days": 2 }));
+        assert_eq!(read_json_arguments(Some(&named)).map(Value::Object).unwrap(), json!({ "days": 2 }));
         assert!(
-            whole(Some("@/no/such/file"))
+            read_json_arguments(Some("@/no/such/file"))
                 .unwrap_err()
                 .to_string()
                 .starts_with("--arguments @/no/such/file: ")
         );
         // Without a schema, what looks like JSON is JSON.
         let pairs = ["a=1".to_owned(), "b=x".to_owned()];
-        assert_eq!(add(Map::new(), &pairs, None).map(Value::Object).unwrap(), json!({ "a": 1, "b": "x" }));
+        assert_eq!(
+            add_pairs(Map::new(), &pairs, None).map(Value::Object).unwrap(),
+            json!({ "a": 1, "b": "x" })
+        );
     }
 }

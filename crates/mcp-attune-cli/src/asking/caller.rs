@@ -3,19 +3,21 @@
 use std::fmt;
 use std::io::IsTerminal;
 
-use mcp_attune::context::{ClientContext, Country, Instant, Place, Wrong, Zone};
+use mcp_attune::context::{
+    ClientContext, ClientContextError, Country, IanaTimeZone, Rfc3339Instant, UserLocation,
+};
 use mcp_attune::language::{AcceptLanguage, Tag};
-use mcp_attune_rmcp::{CallerProfile, Options, Target};
+use mcp_attune_rmcp::{CallerProfile, ConnectionOptions, ServerTarget};
 
 use super::system;
 use crate::exit::hinted;
-use crate::server::{authorize, headers};
+use crate::server::{authorize, parse_headers};
 use crate::text::quoted;
 
 /// Who asks.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Caller options")]
-pub(crate) struct Caller {
+pub(crate) struct CallerArgs {
     /// Languages that you read, such as de-CH or 'de-CH, en;q=0.5', or `none`; by default the system's on a terminal,
     /// and none in a pipe
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
@@ -48,7 +50,7 @@ pub(crate) struct Caller {
 
 /// Where something comes from that is said of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum CallerFieldSource {
     /// An option.
     Option(&'static str),
     /// The system, by this variable.
@@ -57,7 +59,7 @@ pub(crate) enum Source {
     System,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for CallerFieldSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Option(name) => f.write_str(name),
@@ -69,25 +71,27 @@ impl fmt::Display for Source {
 
 /// What is said of the caller, and why.
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
+pub(crate) struct SourcedCaller {
     pub(crate) profile: CallerProfile,
     /// What they want to read; empty where nothing is said of it.
     pub(crate) accept: AcceptLanguage,
-    pub(crate) language: Option<Source>,
-    pub(crate) timezone: Option<(Zone, Source)>,
+    pub(crate) language: Option<CallerFieldSource>,
+    pub(crate) timezone: Option<(IanaTimeZone, CallerFieldSource)>,
     /// The names of the other fields of the context.
     pub(crate) context: Vec<&'static str>,
 }
 
-impl Caller {
+impl CallerArgs {
     /// What is said of the caller. On a terminal, where a person is, the system's language and zone stand in for what
     /// they did not say; a program gets what it asks for, wherever it runs.
-    pub(crate) fn said(&self) -> anyhow::Result<Said> {
+    pub(crate) fn resolve_caller(&self) -> anyhow::Result<SourcedCaller> {
         let person = std::io::stdout().is_terminal();
         let language = match self.language.as_deref() {
             Some("none") => None,
-            Some(text) => Some((preference(text)?, Source::Option("--language"))),
-            None if person => system::language().map(|(accept, name)| (accept, Source::Variable(name))),
+            Some(text) => Some((parse_preference(text)?, CallerFieldSource::Option("--language"))),
+            None if person => {
+                system::language().map(|(accept, name)| (accept, CallerFieldSource::Variable(name)))
+            }
             None => None,
         };
         let (accept, source) = language.unzip();
@@ -97,37 +101,48 @@ impl Caller {
         }
         let timezone = match self.timezone.as_deref() {
             Some("none") => None,
-            None => person.then(system::zone).flatten().map(|zone| (zone, Source::System)),
-            zone => read("--timezone", zone, Zone::parse)?.map(|zone| (zone, Source::Option("--timezone"))),
+            None => person.then(system::zone).flatten().map(|zone| (zone, CallerFieldSource::System)),
+            zone => parse_option("--timezone", zone, IanaTimeZone::parse)?
+                .map(|zone| (zone, CallerFieldSource::Option("--timezone"))),
         };
         let (now, locale) = (self.now.as_deref(), self.locale.as_deref());
-        let context = ClientContext::of(
+        let context = ClientContext::from_parts(
             timezone.map(|(zone, _)| zone),
-            read("--now", now, Instant::parse)?,
-            read("--locale", locale, self::locale)?,
+            parse_option("--now", now, Rfc3339Instant::parse)?,
+            parse_option("--locale", locale, parse_locale)?,
         );
         let context = match &self.location {
-            Some(text) => context.at(place(text)?),
+            Some(text) => context.with_user_location(parse_location(text)?),
             None => context,
         };
-        let names = context.names().filter(|name| *name != "timezone").collect();
+        let names = context.field_names().filter(|name| *name != "timezone").collect();
         let profile = profile.context(context);
         let profile = profile.features(self.feature.iter().map(String::as_str)).map_err(|why| {
             let told = why.to_string();
             let (what, hint) = told.split_once("; ").unwrap_or((&told, "see `attune features parse --help`"));
             hinted(format!("--feature: {what}"), hint)
         })?;
-        Ok(Said { profile, accept: accept.unwrap_or_default(), language: source, timezone, context: names })
+        Ok(SourcedCaller {
+            profile,
+            accept: accept.unwrap_or_default(),
+            language: source,
+            timezone,
+            context: names,
+        })
     }
 
     /// Adds the headers, and the token as one of them.
-    pub(crate) fn identify(&self, target: &Target, options: &mut Options) -> anyhow::Result<()> {
-        options.headers = headers(&self.header)?;
+    pub(crate) fn add_credentials(
+        &self,
+        target: &ServerTarget,
+        options: &mut ConnectionOptions,
+    ) -> anyhow::Result<()> {
+        options.headers = parse_headers(&self.header)?;
         authorize(self.token.as_deref(), target, options)
     }
 }
 
-pub(crate) fn preference(text: &str) -> anyhow::Result<AcceptLanguage> {
+pub(crate) fn parse_preference(text: &str) -> anyhow::Result<AcceptLanguage> {
     AcceptLanguage::parse(text).map_err(|why| {
         let told = why.to_string();
         let (what, hint) =
@@ -136,7 +151,7 @@ pub(crate) fn preference(text: &str) -> anyhow::Result<AcceptLanguage> {
     })
 }
 
-fn place(text: &str) -> anyhow::Result<Place> {
+fn parse_location(text: &str) -> anyhow::Result<UserLocation> {
     let hint = "write --location Bern,BE,CH; parts may be empty, as in ',,CH'";
     let parts: Vec<_> =
         text.split(',').map(|part| Some(part.trim()).filter(|part| !part.is_empty())).collect();
@@ -144,7 +159,7 @@ fn place(text: &str) -> anyhow::Result<Place> {
         return Err(hinted(format!("--location {} has not three parts", quoted(text)), hint));
     };
     let country = country.map(Country::parse).transpose();
-    country.and_then(|country| Place::named(city, region, country)).map_err(|wrong| {
+    country.and_then(|country| UserLocation::named(city, region, country)).map_err(|wrong| {
         let told = wrong.to_string();
         let (what, _) = told.split_once("; ").unwrap_or((&told, ""));
         hinted(format!("--location {} has {what}", quoted(text)), hint)
@@ -152,15 +167,15 @@ fn place(text: &str) -> anyhow::Result<Place> {
 }
 
 /// Reads a locale.
-pub(crate) fn locale(text: &str) -> Result<Tag, Wrong> {
-    Tag::parse(text).map_err(Wrong::Locale)
+pub(crate) fn parse_locale(text: &str) -> Result<Tag, ClientContextError> {
+    Tag::parse(text).map_err(ClientContextError::Locale)
 }
 
 /// Reads the value of an option, and says what is wrong with it.
-pub(crate) fn read<T>(
+pub(crate) fn parse_option<T>(
     option: &str,
     text: Option<&str>,
-    parse: impl Fn(&str) -> Result<T, Wrong>,
+    parse: impl Fn(&str) -> Result<T, ClientContextError>,
 ) -> anyhow::Result<Option<T>> {
     let Some(text) = text else { return Ok(None) };
     parse(text).map(Some).map_err(|wrong| {

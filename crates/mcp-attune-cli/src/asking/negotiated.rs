@@ -3,41 +3,47 @@
 use std::collections::HashSet;
 use std::sync::Mutex;
 
-use mcp_attune_rmcp::{Connection, Era, Unmet};
+use mcp_attune_rmcp::{Connection, Era, UnmetPreference};
 use mcp_attune_wire::message::meta::CONTENT_LANGUAGE;
 use serde_json::Value;
 
-use super::caller::{Said, Source};
+use super::caller::{CallerFieldSource, SourcedCaller};
 use crate::exit;
 use crate::show::plain;
 
 /// What was told already: the pages of a listing have one fault together.
-pub(crate) type Told = Mutex<HashSet<String>>;
+pub(crate) type ReportedNotes = Mutex<HashSet<String>>;
 
 /// Tells on standard error what was negotiated about a result: all of it, or what was asked for and not given.
-pub(crate) fn tell(connection: &Connection, said: &Said, result: &Value, all: bool, told: &Told) {
-    let unmet = connection.with(&said.profile).unmet(result);
+pub(crate) fn report_result(
+    connection: &Connection,
+    said: &SourcedCaller,
+    result: &Value,
+    all: bool,
+    told: &ReportedNotes,
+) {
+    let unmet = connection.with_profile(&said.profile).unmet_preferences(result);
     if all {
-        for line in lines(connection, said, result) {
+        for line in negotiation_lines(connection, said, result) {
             eprintln!("* {}", plain::line(&line));
         }
     }
     for unmet in unmet {
         // The system's language is a wish, and nobody has to be told that it did not come true.
         let asked = match unmet {
-            Unmet::NoLanguage { .. } | Unmet::Language { .. } => {
-                matches!(said.language, Some(Source::Option(_)))
+            UnmetPreference::NoLanguage { .. } | UnmetPreference::Language { .. } => {
+                matches!(said.language, Some(CallerFieldSource::Option(_)))
             }
             _ => true,
         };
         let note = plain::line(&unmet.to_string());
         if (all || asked) && told.lock().is_ok_and(|mut told| told.insert(note.clone())) {
-            exit::note(&note);
+            exit::print_note(&note);
         }
     }
 }
 
-fn lines(connection: &Connection, said: &Said, result: &Value) -> Vec<String> {
+fn negotiation_lines(connection: &Connection, said: &SourcedCaller, result: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     let version = connection.version();
     lines.push(match connection.era() {

@@ -2,25 +2,25 @@
 
 use std::io::{self, BufRead, Write};
 
-use crate::show::width;
+use crate::show::terminal_columns;
 use crate::show::wrap::wrapped;
 
 /// Where questions are shown and answers come from.
-pub(crate) trait Person {
-    fn tell(&mut self, line: &str);
+pub(crate) trait Prompter {
+    fn print_line(&mut self, line: &str);
     /// A line of theirs; none when they are gone.
-    fn hear(&mut self, prompt: &str) -> Option<String>;
+    fn read_reply(&mut self, prompt: &str) -> Option<String>;
 }
 
 /// The person at this terminal.
-pub(crate) struct Terminal;
+pub(crate) struct TerminalPrompter;
 
-impl Person for Terminal {
-    fn tell(&mut self, line: &str) {
-        eprintln!("{}", wrapped(line, width(), 0));
+impl Prompter for TerminalPrompter {
+    fn print_line(&mut self, line: &str) {
+        eprintln!("{}", wrapped(line, terminal_columns(), 0));
     }
 
-    fn hear(&mut self, prompt: &str) -> Option<String> {
+    fn read_reply(&mut self, prompt: &str) -> Option<String> {
         eprint!("{prompt}");
         let _ = io::stderr().flush();
         let mut line = String::new();
@@ -32,15 +32,15 @@ impl Person for Terminal {
 }
 
 /// Why a form was not filled in.
-pub(super) enum Left {
+pub(super) enum FormAbortReason {
     Declined,
     Cancelled,
 }
 
-pub(super) fn heard(person: &mut impl Person, prompt: &str) -> Result<String, Left> {
-    match person.hear(prompt) {
-        Some(said) if said == "!decline" => Err(Left::Declined),
+pub(super) fn read_form_reply(person: &mut impl Prompter, prompt: &str) -> Result<String, FormAbortReason> {
+    match person.read_reply(prompt) {
+        Some(said) if said == "!decline" => Err(FormAbortReason::Declined),
         Some(said) if said != "!cancel" => Ok(said),
-        _ => Err(Left::Cancelled),
+        _ => Err(FormAbortReason::Cancelled),
     }
 }

@@ -8,63 +8,71 @@
 //! 5. The words around it are in the language of the person.
 
 use mcp_attune_wire::document::Document;
-use mcp_attune_wire::json::{Text, Value as Written};
+use mcp_attune_wire::json::{JsonString, SpannedValue as Written};
 use serde_json::{Map, Value, json};
 
-use super::field::Field;
-use super::person::{Left, Person, heard};
-use super::words::{Words, filled};
-use crate::show::{plain, text};
+use super::field::FormField;
+use super::person::{FormAbortReason, Prompter, read_form_reply};
+use super::words::{QuestionTexts, fill_placeholders};
+use crate::show::{plain, text_member};
 
 /// How many fields a form may have.
-const MOST_FIELDS: usize = 100;
+const MAX_FORM_FIELDS: usize = 100;
 
 /// Puts the `params` of an `elicitation/create`, as they came, for its result.
-pub(crate) fn ask(params: &str, server: &str, words: &Words, person: &mut impl Person) -> Value {
+pub(crate) fn ask(params: &str, server: &str, words: &QuestionTexts, person: &mut impl Prompter) -> Value {
     let Ok(params) = Document::parse(params.as_bytes()) else { return json!({ "action": "cancel" }) };
     let question = params.root();
-    person.tell(&filled(&words.asks, &[&plain::line(server)]));
-    person.tell(&plain::lines(&text(question, "message").unwrap_or_default()));
-    let answered = match text(question, "mode").as_deref() {
-        Some("url") => url(question, words, person).map(|()| None),
-        None | Some("form") => form(question, words, person).map(Some),
-        Some(_) => Err(Left::Declined),
+    person.print_line(&fill_placeholders(&words.asks, &[&plain::line(server)]));
+    person.print_line(&plain::lines(&text_member(question, "message").unwrap_or_default()));
+    let answered = match text_member(question, "mode").as_deref() {
+        Some("url") => ask_url(question, words, person).map(|()| None),
+        None | Some("form") => ask_form(question, words, person).map(Some),
+        Some(_) => Err(FormAbortReason::Declined),
     };
     match answered {
         Ok(Some(content)) => json!({ "action": "accept", "content": content }),
         Ok(None) => json!({ "action": "accept" }),
-        Err(Left::Declined) => json!({ "action": "decline" }),
-        Err(Left::Cancelled) => json!({ "action": "cancel" }),
+        Err(FormAbortReason::Declined) => json!({ "action": "decline" }),
+        Err(FormAbortReason::Cancelled) => json!({ "action": "cancel" }),
     }
 }
 
-fn url(question: Written<'_>, words: &Words, person: &mut impl Person) -> Result<(), Left> {
-    let url = text(question, "url").unwrap_or_default();
+fn ask_url(
+    question: Written<'_>,
+    words: &QuestionTexts,
+    person: &mut impl Prompter,
+) -> Result<(), FormAbortReason> {
+    let url = text_member(question, "url").unwrap_or_default();
     if !["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)) {
-        person.tell(&words.no_address);
-        return Err(Left::Declined);
+        person.print_line(&words.no_address);
+        return Err(FormAbortReason::Declined);
     }
-    person.tell(&format!("{}\n  {}", words.go_to, plain::line(&url)));
-    person.tell(&words.open);
-    agreed(person, &words.done, false, words)
+    person.print_line(&format!("{}\n  {}", words.go_to, plain::line(&url)));
+    person.print_line(&words.open);
+    confirm(person, &words.done, false, words)
 }
 
-fn form(question: Written<'_>, words: &Words, person: &mut impl Person) -> Result<Value, Left> {
-    person.tell(&format!("({})", words.form));
+fn ask_form(
+    question: Written<'_>,
+    words: &QuestionTexts,
+    person: &mut impl Prompter,
+) -> Result<Value, FormAbortReason> {
+    person.print_line(&format!("({})", words.form));
     let mut content = Map::new();
-    for (name, field) in fields(question) {
+    for (name, field) in form_fields(question) {
         if let Some(value) = field.ask(words, person)? {
             content.insert(name, value);
         }
     }
     let content = Value::Object(content);
-    person.tell(&filled(&words.answer, &[&plain::line(&content.to_string())]));
-    agreed(person, &words.send, true, words)?;
+    person.print_line(&fill_placeholders(&words.answer, &[&plain::line(&content.to_string())]));
+    confirm(person, &words.send, true, words)?;
     Ok(content)
 }
 
 /// The fields of a form, in their order, with their names.
-pub(super) fn fields(question: Written<'_>) -> Vec<(String, Field)> {
+pub(super) fn form_fields(question: Written<'_>) -> Vec<(String, FormField)> {
     let schema = question.member("requestedSchema");
     let properties = schema.and_then(|schema| schema.member("properties"));
     let required: Vec<String> = schema
@@ -73,28 +81,33 @@ pub(super) fn fields(question: Written<'_>) -> Vec<(String, Field)> {
         .flat_map(Written::elements)
         .filter_map(|name| name.text()?.decode().map(std::borrow::Cow::into_owned))
         .collect();
-    let field = |(name, schema): (Text<'_>, Written<'_>)| {
+    let field = |(name, schema): (JsonString<'_>, Written<'_>)| {
         let name = name.decode().unwrap_or_default().into_owned();
-        let field = Field::read(&name, schema, required.contains(&name));
+        let field = FormField::read(&name, schema, required.contains(&name));
         (name, field)
     };
-    properties.into_iter().flat_map(Written::members).take(MOST_FIELDS).map(field).collect()
+    properties.into_iter().flat_map(Written::members).take(MAX_FORM_FIELDS).map(field).collect()
 }
 
 /// Whether the person says yes. `usual` is what an empty line says.
-fn agreed(person: &mut impl Person, question: &str, usual: bool, words: &Words) -> Result<(), Left> {
+fn confirm(
+    person: &mut impl Prompter,
+    question: &str,
+    usual: bool,
+    words: &QuestionTexts,
+) -> Result<(), FormAbortReason> {
     let letter = |yes: bool| {
-        let letter = words.letter(yes);
+        let letter = words.yes_or_no(yes);
         if yes == usual { letter.to_uppercase() } else { letter.to_owned() }
     };
     let prompt = format!("{question} [{}/{}/!cancel] ", letter(true), letter(false));
     loop {
-        let said = heard(person, &prompt)?;
-        match words.truth(&said) {
+        let said = read_form_reply(person, &prompt)?;
+        match words.parse_yes_or_no(&said) {
             Some(true) => return Ok(()),
-            Some(false) => return Err(Left::Declined),
-            None if said.is_empty() => return if usual { Ok(()) } else { Err(Left::Declined) },
-            None => person.tell(&words.neither),
+            Some(false) => return Err(FormAbortReason::Declined),
+            None if said.is_empty() => return if usual { Ok(()) } else { Err(FormAbortReason::Declined) },
+            None => person.print_line(&words.neither),
         }
     }
 }
@@ -108,12 +121,12 @@ mod tests {
     /// A person who says these lines, and what they were shown.
     struct Script<'l>(std::slice::Iter<'l, &'l str>, String);
 
-    impl Person for Script<'_> {
-        fn tell(&mut self, line: &str) {
+    impl Prompter for Script<'_> {
+        fn print_line(&mut self, line: &str) {
             self.1 += &format!("{line}\n");
         }
 
-        fn hear(&mut self, prompt: &str) -> Option<String> {
+        fn read_reply(&mut self, prompt: &str) -> Option<String> {
             let said = self.0.next().map(|&said| said.to_owned());
             self.1 += &format!("{prompt}{}\n", said.as_deref().unwrap_or("(gone)"));
             said
@@ -121,10 +134,10 @@ mod tests {
     }
 
     fn asked(params: &str, lines: &[&str]) -> (Value, String) {
-        asked_in(Words::english(), params, lines)
+        asked_in(QuestionTexts::english(), params, lines)
     }
 
-    fn asked_in(words: &Words, params: &str, lines: &[&str]) -> (Value, String) {
+    fn asked_in(words: &QuestionTexts, params: &str, lines: &[&str]) -> (Value, String) {
         let mut person = Script(lines.iter(), String::new());
         let answer = ask(params, "a server", words, &mut person);
         assert_eq!(person.0.next(), None, "{}", person.1);
@@ -190,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_words_around_a_form_are_those_of_the_person() {
-        let german = Words::of(&AcceptLanguage::parse("de-CH").expect("a preference"));
+        let german = QuestionTexts::for_preference(&AcceptLanguage::parse("de-CH").expect("a preference"));
         let lines = ["", "Anna", "nobody", "", "sieben", "44", "3", "1", "", "ja", "vielleicht", "J"];
         let (answer, shown) = asked_in(&german, FORM, &lines);
         let content = json!({ "name": "Anna", "age": 44, "seat": "w", "news": true });

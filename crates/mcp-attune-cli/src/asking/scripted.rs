@@ -11,21 +11,21 @@ use std::sync::{Mutex, PoisonError};
 use mcp_attune_wire::document::Document;
 use serde_json::{Map, Value, json};
 
-use super::question::fields;
-use super::words::Words;
+use super::question::form_fields;
+use super::words::QuestionTexts;
 use crate::exit::hinted;
-use crate::show::text;
+use crate::show::text_member;
 use crate::text::quoted;
 
 /// What `--answer` says.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Answers {
+pub(crate) enum ScriptedAnswers {
     Decline,
     Cancel,
     Fields(Vec<(String, String)>),
 }
 
-impl Answers {
+impl ScriptedAnswers {
     /// Reads `--answer`, however often it was given.
     pub(crate) fn read(texts: &[String]) -> anyhow::Result<Option<Self>> {
         match texts {
@@ -34,14 +34,14 @@ impl Answers {
             [one] if one == "cancel" => Ok(Some(Self::Cancel)),
             texts => texts
                 .iter()
-                .map(|text| pair(text))
+                .map(|text| parse_pair(text))
                 .collect::<Result<_, _>>()
                 .map(|all| Some(Self::Fields(all))),
         }
     }
 }
 
-fn pair(text: &str) -> anyhow::Result<(String, String)> {
+fn parse_pair(text: &str) -> anyhow::Result<(String, String)> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => {
@@ -53,27 +53,27 @@ fn pair(text: &str) -> anyhow::Result<(String, String)> {
 
 /// Answers questions, and remembers what could not be answered.
 #[derive(Debug)]
-pub(crate) struct Scripted {
-    answers: Answers,
+pub(crate) struct AnswerScript {
+    answers: ScriptedAnswers,
     used: Mutex<HashSet<String>>,
-    fault: Mutex<Option<Fault>>,
+    fault: Mutex<Option<ScriptedAnswerError>>,
 }
 
 /// What could not be answered, and what to do.
 #[derive(Clone, Debug)]
-struct Fault {
+struct ScriptedAnswerError {
     what: String,
     hint: String,
 }
 
-impl Scripted {
-    pub(crate) fn new(answers: Answers) -> Self {
+impl AnswerScript {
+    pub(crate) fn new(answers: ScriptedAnswers) -> Self {
         Self { answers, used: Mutex::default(), fault: Mutex::default() }
     }
 
     /// The result of an `elicitation/create` with these `params`. What cannot be answered is left.
     pub(crate) fn answer(&self, params: &str) -> Value {
-        match self.content(params) {
+        match self.try_answer(params) {
             Ok(answer) => answer,
             Err(fault) => {
                 *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = Some(fault);
@@ -89,47 +89,49 @@ impl Scripted {
     }
 
     /// The keys that no question asked for.
-    pub(crate) fn unused(&self) -> Vec<String> {
+    pub(crate) fn unused_keys(&self) -> Vec<String> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         match &self.answers {
-            Answers::Fields(pairs) => {
+            ScriptedAnswers::Fields(pairs) => {
                 pairs.iter().map(|(key, _)| key).filter(|key| !used.contains(*key)).cloned().collect()
             }
             _ => Vec::new(),
         }
     }
 
-    fn content(&self, params: &str) -> Result<Value, Fault> {
+    fn try_answer(&self, params: &str) -> Result<Value, ScriptedAnswerError> {
         let pairs = match &self.answers {
-            Answers::Decline => return Ok(json!({ "action": "decline" })),
-            Answers::Cancel => return Ok(json!({ "action": "cancel" })),
-            Answers::Fields(pairs) => pairs,
+            ScriptedAnswers::Decline => return Ok(json!({ "action": "decline" })),
+            ScriptedAnswers::Cancel => return Ok(json!({ "action": "cancel" })),
+            ScriptedAnswers::Fields(pairs) => pairs,
         };
         let Ok(params) = Document::parse(params.as_bytes()) else {
             return Ok(json!({ "action": "cancel" }));
         };
         let question = params.root();
-        if text(question, "mode").is_some_and(|mode| mode != "form") {
-            return Err(Fault {
+        if text_member(question, "mode").is_some_and(|mode| mode != "form") {
+            return Err(ScriptedAnswerError {
                 what: "the server wants you to go to an address, which no --answer does".to_owned(),
                 hint: "run the command on a terminal, or write --answer decline".to_owned(),
             });
         }
         let mut content = Map::new();
-        for (name, field) in fields(question) {
+        for (name, field) in form_fields(question) {
             let given: Vec<_> =
                 pairs.iter().filter(|(key, _)| *key == name).map(|(_, value)| value.as_str()).collect();
             if !given.is_empty() {
                 self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
-                let value = field.read_answer(&given.join(","), Words::english()).map_err(|why| Fault {
-                    what: format!("--answer {}={}: {why}", quoted(&name), quoted(&given.join(","))),
-                    hint: field.expected_values(),
+                let value = field.read_answer(&given.join(","), QuestionTexts::english()).map_err(|why| {
+                    ScriptedAnswerError {
+                        what: format!("--answer {}={}: {why}", quoted(&name), quoted(&given.join(","))),
+                        hint: field.expected_values(),
+                    }
                 })?;
                 content.insert(name, value);
             } else if let Some(default) = &field.default {
                 content.insert(name, default.clone());
             } else if field.required {
-                return Err(Fault {
+                return Err(ScriptedAnswerError {
                     what: format!("the server asks for `{}`, and no --answer names it", quoted(&name)),
                     hint: format!("add --answer {}=…; {}", quoted(&name), field.expected_values()),
                 });
@@ -149,9 +151,9 @@ mod tests {
         "tags":{"type":"array","items":{"type":"string","enum":["red","green"]}},
         "news":{"type":"boolean","default":false}},"required":["name"]}}"#;
 
-    fn scripted(texts: &[&str]) -> Scripted {
+    fn scripted(texts: &[&str]) -> AnswerScript {
         let texts: Vec<_> = texts.iter().map(|&text| text.to_owned()).collect();
-        Scripted::new(Answers::read(&texts).unwrap().unwrap())
+        AnswerScript::new(ScriptedAnswers::read(&texts).unwrap().unwrap())
     }
 
     #[test]
@@ -160,7 +162,7 @@ mod tests {
         let content = json!({ "name": "Anna", "seat": "w", "tags": ["red", "green"], "news": false });
         assert_eq!(script.answer(FORM), json!({ "action": "accept", "content": content }));
         assert!(script.fault().is_none());
-        assert_eq!(script.unused(), ["other"]);
+        assert_eq!(script.unused_keys(), ["other"]);
     }
 
     #[test]
@@ -182,8 +184,8 @@ mod tests {
     fn every_question_can_be_declined_or_left() {
         assert_eq!(scripted(&["decline"]).answer(FORM), json!({ "action": "decline" }));
         assert_eq!(scripted(&["cancel"]).answer(FORM), json!({ "action": "cancel" }));
-        assert!(Answers::read(&["decline".to_owned(), "a=b".to_owned()]).is_err());
-        assert!(Answers::read(&["accept".to_owned()]).is_err());
-        assert_eq!(Answers::read(&[]).unwrap(), None);
+        assert!(ScriptedAnswers::read(&["decline".to_owned(), "a=b".to_owned()]).is_err());
+        assert!(ScriptedAnswers::read(&["accept".to_owned()]).is_err());
+        assert_eq!(ScriptedAnswers::read(&[]).unwrap(), None);
     }
 }

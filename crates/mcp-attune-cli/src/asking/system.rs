@@ -4,16 +4,16 @@
 //!    `sr_RS@latin` is `sr-Latn-RS`. `C` and `POSIX` are no language.
 //! 2. The zone is that of `TZ`, else of `/etc/localtime`, where that is a name that others know too.
 
-use mcp_attune::context::Zone;
+use mcp_attune::context::IanaTimeZone;
 use mcp_attune::language::{AcceptLanguage, Tag};
 
 /// The variables that name a language, the first one first.
-const VARIABLES: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
+const LANGUAGE_VARIABLES: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
 /// The locale of the system's texts, and the variable that says so.
 pub(crate) fn display_locale() -> Option<(Tag, &'static str)> {
-    let (name, locale) = first_of(VARIABLES)?;
-    Some((tag(&locale)?, name))
+    let (name, locale) = first_of(LANGUAGE_VARIABLES)?;
+    Some((parse_posix_locale(&locale)?, name))
 }
 
 /// The language preference of the system, and the variable that says so.
@@ -24,7 +24,7 @@ pub(crate) fn language() -> Option<(AcceptLanguage, &'static str)> {
 
 /// The locale of the system for times and dates.
 pub(crate) fn locale() -> Option<Tag> {
-    tag(&first_of(["LC_ALL", "LC_TIME", "LANG"])?.1)
+    parse_posix_locale(&first_of(["LC_ALL", "LC_TIME", "LANG"])?.1)
 }
 
 fn first_of(variables: [&'static str; 3]) -> Option<(&'static str, String)> {
@@ -33,7 +33,7 @@ fn first_of(variables: [&'static str; 3]) -> Option<(&'static str, String)> {
 }
 
 /// A locale's name by POSIX as a tag.
-fn tag(locale: &str) -> Option<Tag> {
+fn parse_posix_locale(locale: &str) -> Option<Tag> {
     let (name, modifier) = locale.split_once('@').unwrap_or((locale, ""));
     let name = name.split('.').next().unwrap_or_default();
     if matches!(name, "" | "C" | "POSIX") {
@@ -55,9 +55,9 @@ fn tag(locale: &str) -> Option<Tag> {
 }
 
 /// The zone of the system.
-pub(crate) fn zone() -> Option<Zone> {
+pub(crate) fn zone() -> Option<IanaTimeZone> {
     let zone = jiff::tz::TimeZone::try_system().ok()?;
-    Zone::parse(zone.iana_name()?).ok()
+    IanaTimeZone::parse(zone.iana_name()?).ok()
 }
 
 #[cfg(test)]
@@ -67,7 +67,11 @@ mod tests {
     #[test]
     fn a_locale_of_posix_is_a_tag() {
         let check = |locale: &str, expected: Option<&str>| {
-            assert_eq!(tag(locale).map(|tag| tag.to_string()).as_deref(), expected, "{locale}");
+            assert_eq!(
+                parse_posix_locale(locale).map(|tag| tag.to_string()).as_deref(),
+                expected,
+                "{locale}"
+            );
         };
         check("de_CH.UTF-8", Some("de-CH"));
         check("en", Some("en"));

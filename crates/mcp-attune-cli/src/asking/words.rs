@@ -9,7 +9,7 @@ use mcp_attune::language::{AcceptLanguage, Languages, lookup};
 use serde::Deserialize;
 
 /// The languages that there are words in, and English first, which stands in for all others.
-const WORDS: [(&str, &str); 10] = [
+const QUESTION_TEXT_FILES: [(&str, &str); 10] = [
     ("en", include_str!("../../words/en.json")),
     ("ar", include_str!("../../words/ar.json")),
     ("de", include_str!("../../words/de.json")),
@@ -25,7 +25,7 @@ const WORDS: [(&str, &str); 10] = [
 /// The words of one language.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Words {
+pub(crate) struct QuestionTexts {
     pub(super) asks: String,
     pub(super) no_address: String,
     pub(super) go_to: String,
@@ -60,19 +60,22 @@ pub(crate) struct Words {
     pub(super) no_such_choice: String,
 }
 
-impl Words {
+impl QuestionTexts {
     /// English, which errors and scripts have.
     pub(super) fn english() -> &'static Self {
-        static ENGLISH: OnceLock<Words> = OnceLock::new();
-        ENGLISH.get_or_init(|| Self::read(WORDS[0].1))
+        static ENGLISH: OnceLock<QuestionTexts> = OnceLock::new();
+        ENGLISH.get_or_init(|| Self::read(QUESTION_TEXT_FILES[0].1))
     }
 
     /// Those for a preference.
-    pub(super) fn of(accept: &AcceptLanguage) -> Self {
-        let offered = WORDS.iter().skip(1).map(|(language, _)| *language);
-        let languages = Languages::new(WORDS[0].0, offered).expect("the tags above are tags");
+    pub(super) fn for_preference(accept: &AcceptLanguage) -> Self {
+        let offered = QUESTION_TEXT_FILES.iter().skip(1).map(|(language, _)| *language);
+        let languages = Languages::new(QUESTION_TEXT_FILES[0].0, offered).expect("the tags above are tags");
         let chosen = lookup(accept, &languages).language.as_str();
-        let of = WORDS.iter().find(|(language, _)| *language == chosen).unwrap_or(&WORDS[0]);
+        let of = QUESTION_TEXT_FILES
+            .iter()
+            .find(|(language, _)| *language == chosen)
+            .unwrap_or(&QUESTION_TEXT_FILES[0]);
         Self::read(of.1)
     }
 
@@ -81,7 +84,7 @@ impl Words {
     }
 
     /// What a yes or a no says.
-    pub(super) fn truth(&self, said: &str) -> Option<bool> {
+    pub(super) fn parse_yes_or_no(&self, said: &str) -> Option<bool> {
         let said = said.to_lowercase();
         let is = |own: &[String], common: [&str; 3]| own.contains(&said) || common.contains(&said.as_str());
         match (is(&self.yes, ["y", "yes", "true"]), is(&self.no, ["n", "no", "false"])) {
@@ -92,14 +95,14 @@ impl Words {
     }
 
     /// How a yes or a no is shown.
-    pub(super) fn letter(&self, yes: bool) -> &str {
+    pub(super) fn yes_or_no(&self, yes: bool) -> &str {
         let words = if yes { &self.yes } else { &self.no };
         words.first().map_or("", String::as_str)
     }
 }
 
 /// Text with each of its `{}` filled in.
-pub(super) fn filled(text: &str, with: &[&str]) -> String {
+pub(super) fn fill_placeholders(text: &str, with: &[&str]) -> String {
     let mut parts = text.split("{}");
     let mut filled = parts.next().unwrap_or_default().to_owned();
     for (part, value) in parts.zip(with) {
@@ -113,26 +116,26 @@ pub(super) fn filled(text: &str, with: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn words(accept: &str) -> Words {
-        Words::of(&AcceptLanguage::parse(accept).expect("a preference"))
+    fn words(accept: &str) -> QuestionTexts {
+        QuestionTexts::for_preference(&AcceptLanguage::parse(accept).expect("a preference"))
     }
 
     #[test]
     fn every_language_has_every_word_and_fills_in_as_much() {
         let read = |file: &str| -> serde_json::Map<String, serde_json::Value> {
-            Words::read(file);
+            QuestionTexts::read(file);
             serde_json::from_str(file).expect("a file")
         };
-        let english = read(WORDS[0].1);
-        for (language, file) in WORDS {
+        let english = read(QUESTION_TEXT_FILES[0].1);
+        for (language, file) in QUESTION_TEXT_FILES {
             for (name, word) in read(file) {
                 let gaps = |word: &serde_json::Value| word.to_string().matches("{}").count();
                 assert_eq!(gaps(&word), gaps(&english[&name]), "{language}: {name}");
                 assert!(word.as_str().is_none_or(|word| !word.trim().is_empty()), "{language}: {name}");
             }
-            let words = Words::read(file);
+            let words = QuestionTexts::read(file);
             for yes in [true, false] {
-                assert_eq!(words.truth(words.letter(yes)), Some(yes), "{language}");
+                assert_eq!(words.parse_yes_or_no(words.yes_or_no(yes)), Some(yes), "{language}");
             }
             assert!(words.yes.iter().all(|yes| !words.no.contains(yes)), "{language}");
         }
@@ -142,25 +145,25 @@ mod tests {
     fn the_language_is_the_one_that_is_wanted_most() {
         assert_eq!(words("de-CH").asks, "{} fragt:");
         assert_eq!(words("zh-HK, en").asks, "{} 詢問:");
-        assert_eq!(words("ko, fr;q=0.5").letter(true), "o");
+        assert_eq!(words("ko, fr;q=0.5").yes_or_no(true), "o");
         assert_eq!(words("ko").asks, "{} asks:");
     }
 
     #[test]
     fn yes_and_no_are_understood_in_the_language_and_in_english() {
         let german = words("de");
-        assert_eq!(german.truth("Ja"), Some(true));
-        assert_eq!(german.truth("y"), Some(true));
-        assert_eq!(german.truth("NEIN"), Some(false));
-        assert_eq!(german.truth("oui"), None);
-        assert_eq!(german.truth(""), None);
+        assert_eq!(german.parse_yes_or_no("Ja"), Some(true));
+        assert_eq!(german.parse_yes_or_no("y"), Some(true));
+        assert_eq!(german.parse_yes_or_no("NEIN"), Some(false));
+        assert_eq!(german.parse_yes_or_no("oui"), None);
+        assert_eq!(german.parse_yes_or_no(""), None);
     }
 
     #[test]
     fn gaps_are_filled_in_their_order() {
-        assert_eq!(filled("a {} b {}", &["1", "2"]), "a 1 b 2");
+        assert_eq!(fill_placeholders("a {} b {}", &["1", "2"]), "a 1 b 2");
         // What is filled in is not filled in again.
-        assert_eq!(filled("{} b {}", &["{}", "2"]), "{} b 2");
-        assert_eq!(filled("none", &["1"]), "none");
+        assert_eq!(fill_placeholders("{} b {}", &["{}", "2"]), "{} b 2");
+        assert_eq!(fill_placeholders("none", &["1"]), "none");
     }
 }

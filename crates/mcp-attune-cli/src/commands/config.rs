@@ -5,42 +5,44 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Context;
-use mcp_attune_gateway::config::{Config as File, Finding, Mount, Positions, Target, Unusable, schema};
-use mcp_attune_gateway::inspect::{self, Depth, Issue, Severity};
-use mcp_attune_rmcp::{Connection, Options};
-use mcp_attune_wire::json::Value;
+use mcp_attune_gateway::config::{
+    Config as File, ConfigFinding, ConfigLoadError, MountConfig, SettingPositions, UpstreamTarget, schema,
+};
+use mcp_attune_gateway::inspect::{self, ConfigIssue, InspectionDepth, IssueSeverity};
+use mcp_attune_rmcp::{Connection, ConnectionOptions};
+use mcp_attune_wire::json::SpannedValue;
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::method;
 use serde::Serialize;
 
 use crate::exit::{Exit, hinted};
-use crate::running::one_thread;
-use crate::server::{as_answer, headers, pages, target};
-use crate::text::json;
+use crate::running::single_thread_runtime;
+use crate::server::{for_each_page, parse_headers, parse_target, wrap_in_answer};
+use crate::text::print_json;
 
 /// Check a configuration, or see what it can say
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  $ attune config check examples/attune.toml\n  $ attune config example | head -n 20"
 )]
-pub(crate) struct Config {
+pub(crate) struct ConfigArgs {
     #[command(subcommand)]
-    command: Command,
+    command: ConfigCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Command {
-    Check(Check),
-    Schema(Schema),
-    Example(Example),
+enum ConfigCommand {
+    Check(ConfigCheckArgs),
+    Schema(ConfigSchemaArgs),
+    Example(ConfigExampleArgs),
 }
 
-impl Config {
+impl ConfigArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         match self.command {
-            Command::Check(check) => check.run(out),
-            Command::Schema(schema) => schema.run(out),
-            Command::Example(example) => example.run(out),
+            ConfigCommand::Check(check) => check.run(out),
+            ConfigCommand::Schema(schema) => schema.run(out),
+            ConfigCommand::Example(example) => example.run(out),
         }
     }
 }
@@ -54,7 +56,7 @@ impl Config {
 #[command(
     after_help = "Examples:\n  $ attune config check examples/attune.toml\n  $ attune config check --json examples/attune.toml\n\nAgainst the server behind, while it runs:\n  attune config check --against http://127.0.0.1:9000/mcp attune.toml"
 )]
-struct Check {
+struct ConfigCheckArgs {
     /// The file
     #[arg(default_value = "attune.toml")]
     file: PathBuf,
@@ -71,7 +73,7 @@ struct Check {
 
 /// One finding as it is printed.
 #[derive(Serialize)]
-struct Shown {
+struct ConfigFindingOutput {
     what: String,
     r#where: String,
     level: &'static str,
@@ -80,18 +82,21 @@ struct Shown {
 }
 
 #[derive(Serialize)]
-struct Report {
-    findings: Vec<Shown>,
+struct ConfigCheckOutput {
+    findings: Vec<ConfigFindingOutput>,
 }
 
-impl Check {
+impl ConfigCheckArgs {
     fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let file = self.file.display();
         let config = match File::load(&self.file) {
             Ok(config) => config,
-            Err(Unusable::Wrong(findings)) => {
+            Err(ConfigLoadError::Wrong(findings)) => {
                 if self.json {
-                    json(out, &Report { findings: findings.iter().map(wrong).collect() })?;
+                    print_json(
+                        out,
+                        &ConfigCheckOutput { findings: findings.iter().map(file_finding_output).collect() },
+                    )?;
                 } else {
                     write!(out, "{findings}")?;
                 }
@@ -104,16 +109,17 @@ impl Check {
             }
         };
         let text = std::fs::read_to_string(&self.file).unwrap_or_default();
-        let positions = Positions::new(&text);
-        let mut issues = inspect::inspect(&config, Some(&positions), Depth::Contents, SystemTime::now());
+        let positions = SettingPositions::new(&text);
+        let mut issues =
+            inspect::inspect(&config, Some(&positions), InspectionDepth::Contents, SystemTime::now());
         if let Some(url) = &self.against {
-            issues.extend(self.against(&config, url)?);
+            issues.extend(self.check_against(&config, url)?);
         }
-        let errors = issues.iter().filter(|issue| issue.severity == Severity::Error).count();
-        let findings: Vec<Shown> =
-            issues.into_iter().map(|issue| shown(issue, &self.file, &positions)).collect();
+        let errors = issues.iter().filter(|issue| issue.severity == IssueSeverity::Error).count();
+        let findings: Vec<ConfigFindingOutput> =
+            issues.into_iter().map(|issue| issue_output(issue, &self.file, &positions)).collect();
         if self.json {
-            json(out, &Report { findings })?;
+            print_json(out, &ConfigCheckOutput { findings })?;
         } else {
             self.tell(out, &config, &findings, errors)?;
         }
@@ -124,11 +130,11 @@ impl Check {
         &self,
         out: &mut impl Write,
         config: &File,
-        findings: &[Shown],
+        findings: &[ConfigFindingOutput],
         errors: usize,
     ) -> anyhow::Result<()> {
         let file = self.file.display();
-        for Shown { r#where: place, level, says, hint, .. } in findings {
+        for ConfigFindingOutput { r#where: place, level, says, hint, .. } in findings {
             let level = if *level == "warning" { "warning: " } else { "" };
             writeln!(out, "{place}: {level}{says}\nhint: {hint}\n")?;
         }
@@ -138,7 +144,7 @@ impl Check {
             (0, warnings) => writeln!(out, "{file} is fine, with {warnings} warnings")?,
             _ => {}
         }
-        let names_tools = |mount: &Mount| {
+        let names_tools = |mount: &MountConfig| {
             !mount.bindings().is_empty() || mount.tools.values().any(|tool| tool.language_argument.is_some())
         };
         if self.against.is_none() && errors == 0 && config.mounts.iter().any(names_tools) {
@@ -152,41 +158,41 @@ impl Check {
     }
 
     /// Asks the server behind for its tools.
-    fn against(&self, config: &File, url: &str) -> anyhow::Result<Vec<Issue>> {
+    fn check_against(&self, config: &File, url: &str) -> anyhow::Result<Vec<ConfigIssue>> {
         let mount = mount_at(config, url)?;
-        let target = target(Some(url), &[])?;
-        let mut options = Options::default();
-        options.headers = headers(&self.header)?;
-        let listed = one_thread()?.block_on(async {
+        let target = parse_target(Some(url), &[])?;
+        let mut options = ConnectionOptions::default();
+        options.headers = parse_headers(&self.header)?;
+        let listed = single_thread_runtime()?.block_on(async {
             let connection = Connection::open(&target, &options).await?;
             let mut all = Vec::new();
-            let take = |result: Value<'_>| {
-                all.push(as_answer(result.raw()));
+            let take = |result: SpannedValue<'_>| {
+                all.push(wrap_in_answer(result.raw()));
                 Ok(())
             };
-            let asked = pages(&connection, method::TOOLS_LIST, |_| {}, take).await;
+            let asked = for_each_page(&connection, method::TOOLS_LIST, |_| {}, take).await;
             connection.close().await;
             asked.map(|()| all)
         })?;
         let messages: Vec<_> =
             listed.iter().filter_map(|page| Message::parse(page.as_bytes()).ok()).collect();
-        Ok(inspect::against(config, mount, &messages))
+        Ok(inspect::inspect_tools(config, mount, &messages))
     }
 }
 
 /// The mount whose server is at a URL: the only one, the one that names the URL, or the one with its path.
-fn mount_at<'c>(config: &'c File, url: &str) -> anyhow::Result<&'c Mount> {
+fn mount_at<'c>(config: &'c File, url: &str) -> anyhow::Result<&'c MountConfig> {
     if let [mount] = config.mounts.as_slice() {
         return Ok(mount);
     }
-    let named = |mount: &&Mount| {
+    let named = |mount: &&MountConfig| {
         let target = mount.upstream.as_ref().map(|upstream| &upstream.target);
-        matches!(target, Some(Target::Http(uri)) if *uri == *url)
+        matches!(target, Some(UpstreamTarget::Http(uri)) if *uri == *url)
     };
     config.mounts.iter().find(named).ok_or_else(|| {
         let urls = config.mounts.iter().filter_map(|mount| match &mount.upstream.as_ref()?.target {
-            Target::Http(uri) => Some(uri.to_string()),
-            Target::Stdio(_) => None,
+            UpstreamTarget::Http(uri) => Some(uri.to_string()),
+            UpstreamTarget::Stdio(_) => None,
         });
         let urls: Vec<_> = urls.collect();
         hinted(format!("--against: no mount has {url}"), format!("the file names {}", urls.join(", ")))
@@ -194,9 +200,9 @@ fn mount_at<'c>(config: &'c File, url: &str) -> anyhow::Result<&'c Mount> {
 }
 
 /// What is wrong with the file itself.
-fn wrong(finding: &Finding) -> Shown {
-    let Finding { file, line, column, what, hint, .. } = finding;
-    Shown {
+fn file_finding_output(finding: &ConfigFinding) -> ConfigFindingOutput {
+    let ConfigFinding { file, line, column, what, hint, .. } = finding;
+    ConfigFindingOutput {
         what: "configuration".to_owned(),
         r#where: format!("{file}:{line}:{column}"),
         level: "error",
@@ -205,8 +211,8 @@ fn wrong(finding: &Finding) -> Shown {
     }
 }
 
-fn shown(issue: Issue, file: &Path, positions: &Positions<'_>) -> Shown {
-    let Issue { what, key, place, severity, says, hint, .. } = issue;
+fn issue_output(issue: ConfigIssue, file: &Path, positions: &SettingPositions<'_>) -> ConfigFindingOutput {
+    let ConfigIssue { what, key, place, severity, says, hint, .. } = issue;
     let file = file.display();
     // What a mount does not set itself stands at the top.
     let at =
@@ -215,17 +221,17 @@ fn shown(issue: Issue, file: &Path, positions: &Positions<'_>) -> Shown {
         Some((line, column)) => format!("{file}:{line}:{column}"),
         None => file.to_string(),
     });
-    Shown { what: what.to_owned(), r#where, level: severity.as_str(), says, hint }
+    ConfigFindingOutput { what: what.to_owned(), r#where, level: severity.as_str(), says, hint }
 }
 
 /// Print the JSON Schema of the configuration
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  $ attune config schema | head -n 20")]
-struct Schema {}
+struct ConfigSchemaArgs {}
 
-impl Schema {
+impl ConfigSchemaArgs {
     fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        json(out, &schema())?;
+        print_json(out, &schema())?;
         Ok(Exit::Fine)
     }
 }
@@ -233,9 +239,9 @@ impl Schema {
 /// Print a complete configuration with comments, to begin with
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  $ attune config example")]
-struct Example {}
+struct ConfigExampleArgs {}
 
-impl Example {
+impl ConfigExampleArgs {
     fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         write!(out, "{}", File::example())?;
         Ok(Exit::Fine)

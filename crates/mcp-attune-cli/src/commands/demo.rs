@@ -5,8 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use jiff::Timestamp;
 use mcp_attune::language::Tag;
-use mcp_attune_demo::Options;
-use mcp_attune_gateway::config::{Binding, Config, Field, FieldBinding, Source, Tool, Upstream};
+use mcp_attune_demo::DemoOptions;
+use mcp_attune_gateway::config::{
+    BindingConfig, BindingSourceSetting, Config, ContextFieldSetting, FieldBinding, ToolConfig,
+    UpstreamConfig,
+};
 use mcp_attune_gateway::gateway::Gateway;
 use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
 use mcp_attune_wire::protocol::header::PROTOCOL_VERSION;
@@ -15,19 +18,19 @@ use mcp_attune_wire::protocol::version::MODERN;
 use tokio::net::TcpListener;
 
 use crate::exit::{Exit, hinted};
-use crate::log::Log;
-use crate::running::{one_thread, runtime, stopped};
+use crate::log::ThrottledLog;
+use crate::running::{runtime, shutdown_signal, single_thread_runtime};
 
 /// Serve a small Swiss travel service, with the rules of Attune around it
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\nThe demo, and then the same server without Attune:\n  attune demo\n  attune demo --bare\nWhat to try, byte by byte, and a clock that stands still:\n  attune demo --curl --now 2026-11-12T14:23:00+01:00\nThe same server as a program behind Attune:\n  attune serve -- attune demo --bare --stdio"
 )]
-pub(crate) struct Demo {
+pub(crate) struct DemoArgs {
     /// Where callers connect
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8808")]
     listen: SocketAddr,
-    /// Where health and counts are told
+    /// Address of the admin listener: health and metrics
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8809")]
     admin: SocketAddr,
     /// Serve the server alone, to compare
@@ -37,20 +40,20 @@ pub(crate) struct Demo {
     #[arg(long, requires = "bare")]
     stdio: bool,
     /// Stop the clock of the server at this moment, by RFC 3339 with an offset
-    #[arg(long, value_name = "TS", value_parser = moment)]
+    #[arg(long, value_name = "TS", value_parser = parse_timestamp)]
     now: Option<Timestamp>,
     /// Print what to try as raw requests for curl
     #[arg(long, conflicts_with = "bare")]
     curl: bool,
 }
 
-impl Demo {
+impl DemoArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let log = Log::start("warn");
-        let options = Options { now: self.now, ..Options::default() };
-        let runtime = if self.stdio { one_thread() } else { runtime() };
+        let log = ThrottledLog::start("warn");
+        let options = DemoOptions { now: self.now, ..DemoOptions::default() };
+        let runtime = if self.stdio { single_thread_runtime() } else { runtime() };
         runtime?.block_on(async move {
-            tokio::spawn(log.tell());
+            tokio::spawn(log.report_periodically());
             if self.stdio {
                 mcp_attune_demo::serve_stdio(&options).await?;
                 return Ok(Exit::Fine);
@@ -60,32 +63,37 @@ impl Demo {
                 let address = listener.local_addr()?;
                 writeln!(out, "The demo server, without Attune, is at http://{address}/mcp")?;
                 out.flush()?;
-                mcp_attune_demo::serve(listener, options, stopped()).await?;
+                mcp_attune_demo::serve(listener, options, shutdown_signal()).await?;
                 return Ok(Exit::Fine);
             }
             let inner = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;
             let behind = inner.local_addr()?;
-            let server = tokio::spawn(mcp_attune_demo::serve(inner, options, stopped()));
+            let server = tokio::spawn(mcp_attune_demo::serve(inner, options, shutdown_signal()));
             let mut config = Config::default();
             config.server.listen = self.listen;
             config.server.admin = self.admin;
             config.default_language = Some(Tag::parse("en").map_err(|why| anyhow::anyhow!("{why}"))?);
-            let upstream =
-                Upstream::http(&format!("http://{behind}/mcp")).map_err(|why| anyhow::anyhow!("{why}"))?;
+            let upstream = UpstreamConfig::http(&format!("http://{behind}/mcp"))
+                .map_err(|why| anyhow::anyhow!("{why}"))?;
             for mount in &mut config.mounts {
                 mount.upstream = Some(upstream.clone());
                 mount.locales.carried = mcp_attune_demo::LOCALES;
                 mount.content.enabled = true;
                 mount.content.carried = mcp_attune_demo::TEMPLATES;
                 // A tool that needs the caller's zone and knows nothing of callers gets it as an argument.
-                let mut local_time = Tool::default();
-                local_time
-                    .context
-                    .insert("tz".to_owned(), Binding::Field(FieldBinding::new(Source::Timezone)));
+                let mut local_time = ToolConfig::default();
+                local_time.context.insert(
+                    "tz".to_owned(),
+                    BindingConfig::Field(FieldBinding::new(BindingSourceSetting::Timezone)),
+                );
                 mount.tools.insert("local_time".to_owned(), local_time);
                 // Some of its tools know what to do with it.
-                mount.context.forward =
-                    vec![Field::Timezone, Field::Locale, Field::CurrentTimestamp, Field::UserLocation];
+                mount.context.forward = vec![
+                    ContextFieldSetting::Timezone,
+                    ContextFieldSetting::Locale,
+                    ContextFieldSetting::CurrentTimestamp,
+                    ContextFieldSetting::UserLocation,
+                ];
             }
             let gateway = Gateway::bind(config).await.map_err(|why| {
                 hinted(
@@ -95,7 +103,7 @@ impl Demo {
             })?;
             write!(out, "{}", welcome(gateway.address()?, gateway.admin_address()?, &own_name(), self.curl))?;
             out.flush()?;
-            gateway.run(None, stopped()).await;
+            gateway.run(None, shutdown_signal()).await;
             server.await??;
             Ok(Exit::Fine)
         })
@@ -193,7 +201,7 @@ fn own_name() -> String {
     }
 }
 
-fn moment(text: &str) -> Result<Timestamp, String> {
+fn parse_timestamp(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| {
         "this is no moment with an offset; write one such as 2026-11-12T14:23:00+01:00".to_owned()
     })

@@ -3,17 +3,17 @@
 use std::io::Write;
 
 use mcp_attune_rmcp::Era;
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{JsonKind, JsonString, SpannedValue};
 use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
 use mcp_attune_wire::protocol::meta;
 use mcp_attune_wire::protocol::method;
 
-use crate::asking::{Ask, Asked};
+use crate::asking::{CliSession, CliSessionArgs};
 use crate::exit::{Exit, hinted};
-use crate::paint::{self, Style};
-use crate::server::{read_result, target};
-use crate::show::text;
-use crate::show::{Form, content, json, plain, wrap};
+use crate::paint::{self, PaintStyle};
+use crate::server::{parse_target, read_result};
+use crate::show::text_member;
+use crate::show::{CliOutputForm, content, json, plain, wrap};
 
 /// See who a server is, which versions it speaks and what it can do
 ///
@@ -22,21 +22,21 @@ use crate::show::{Form, content, json, plain, wrap};
 #[command(
     after_help = "Examples:\n  $ attune discover -- attune demo --bare --stdio\n  $ attune discover --text --language de-CH -- attune demo --bare --stdio\n\nA server that runs:\n  attune discover http://127.0.0.1:8808/mcp"
 )]
-pub(crate) struct Discover {
+pub(crate) struct DiscoverArgs {
     /// The URL of the server
     url: Option<String>,
     #[command(flatten)]
-    ask: Ask,
+    ask: CliSessionArgs,
     /// The program that is the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
-impl Discover {
+impl DiscoverArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let target = target(self.url.as_deref(), &self.command)?;
+        let target = parse_target(self.url.as_deref(), &self.command)?;
         self.ask.run(&target, out, async |asked, out| {
-            asked.introduced();
+            asked.report_introduction();
             let Some(raw) = asked.connection.introduction() else {
                 return Err(hinted("the server did not say who it is", "ask it for its tools: attune tools"));
             };
@@ -47,7 +47,7 @@ impl Discover {
             };
             let result = read_result(method, raw.get())?.root();
             match asked.form {
-                Form::Json { terminal } => {
+                CliOutputForm::Json { terminal } => {
                     writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;
                 }
                 form => write(out, asked, result, form)?,
@@ -57,10 +57,15 @@ impl Discover {
     }
 }
 
-fn write(out: &mut impl Write, asked: &Asked, result: Value<'_>, form: Form) -> anyhow::Result<()> {
+fn write(
+    out: &mut impl Write,
+    asked: &CliSession,
+    result: SpannedValue<'_>,
+    form: CliOutputForm,
+) -> anyhow::Result<()> {
     let meta = result.member("_meta");
     let info = result.member("serverInfo").or_else(|| meta?.member(meta::SERVER_INFO));
-    let of = |member: &str| info.and_then(|info| text(info, member)).map(|text| plain::line(&text));
+    let of = |member: &str| info.and_then(|info| text_member(info, member)).map(|text| plain::line(&text));
     let name = of("name").unwrap_or_else(|| "a server without a name".to_owned());
     let named = match of("title").filter(|title| *title != name) {
         Some(title) => format!("{title} ({name})"),
@@ -85,7 +90,7 @@ fn write(out: &mut impl Write, asked: &Asked, result: Value<'_>, form: Form) -> 
     rows.push((
         "can",
         capabilities
-            .map(can)
+            .map(capabilities_text)
             .filter(|can| !can.is_empty())
             .unwrap_or_else(|| "nothing that it says".to_owned()),
     ));
@@ -93,7 +98,7 @@ fn write(out: &mut impl Write, asked: &Asked, result: Value<'_>, form: Form) -> 
     let negotiates = extensions.is_some_and(|extensions| extensions.member(CONTENT_NEGOTIATION).is_some());
     let yes = "yes: --feature shapes its answers";
     rows.push(("content negotiation", if negotiates { yes } else { "not declared" }.to_owned()));
-    let language = meta.and_then(|meta| text(meta, meta::CONTENT_LANGUAGE));
+    let language = meta.and_then(|meta| text_member(meta, meta::CONTENT_LANGUAGE));
     rows.push((
         "language",
         match language {
@@ -103,7 +108,7 @@ fn write(out: &mut impl Write, asked: &Asked, result: Value<'_>, form: Form) -> 
     ));
     let others: Vec<_> = extensions
         .into_iter()
-        .flat_map(Value::members)
+        .flat_map(SpannedValue::members)
         .filter_map(|(name, _)| name.decode())
         .filter(|name| name != CONTENT_NEGOTIATION)
         .map(|name| plain::line(&name))
@@ -114,31 +119,32 @@ fn write(out: &mut impl Write, asked: &Asked, result: Value<'_>, form: Form) -> 
     for (name, value) in rows {
         let row = format!("{name:<19}  {value}");
         let row = match form {
-            Form::Terminal { width, .. } => wrap::wrapped(&row, width, 21),
+            CliOutputForm::Terminal { width, .. } => wrap::wrapped(&row, width, 21),
             _ => row,
         };
         // Padding first: a style takes no columns.
         let (name, value) = row.split_at_checked(19).unwrap_or((&row, ""));
-        writeln!(out, "{}{value}", paint::stdout().paint(Style::Strong, name))?;
+        writeln!(out, "{}{value}", paint::stdout().paint(PaintStyle::Strong, name))?;
     }
-    if let Some(instructions) = text(result, "instructions").filter(|text| !text.trim().is_empty()) {
-        writeln!(out, "\n{}", content::about(&instructions, form))?;
+    if let Some(instructions) = text_member(result, "instructions").filter(|text| !text.trim().is_empty()) {
+        writeln!(out, "\n{}", content::description_text(&instructions, form))?;
     }
     Ok(())
 }
 
-fn versions(result: Value<'_>) -> String {
-    let all = result.member("supportedVersions").into_iter().flat_map(Value::elements);
-    let all: Vec<_> = all.filter_map(|version| version.text().and_then(Text::decode)).collect();
+fn versions(result: SpannedValue<'_>) -> String {
+    let all = result.member("supportedVersions").into_iter().flat_map(SpannedValue::elements);
+    let all: Vec<_> = all.filter_map(|version| version.text().and_then(JsonString::decode)).collect();
     plain::line(&all.join(", "))
 }
 
 /// The capabilities, with what is said of each.
-fn can(capabilities: Value<'_>) -> String {
+fn capabilities_text(capabilities: SpannedValue<'_>) -> String {
     let known = |name: &str| !matches!(name, "extensions" | "experimental");
-    let one = |(name, value): (Text<'_>, Value<'_>)| {
+    let one = |(name, value): (JsonString<'_>, SpannedValue<'_>)| {
         let name = name.decode().filter(|name| known(name))?;
-        let more = value.members().filter(|(_, value)| value.raw() == "true" || value.kind() == Type::Object);
+        let more =
+            value.members().filter(|(_, value)| value.raw() == "true" || value.kind() == JsonKind::Object);
         let more: Vec<_> = more.filter_map(|(name, _)| name.decode()).collect();
         let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
         Some(plain::line(&format!("{name}{more}")))

@@ -5,15 +5,15 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::exit::Exit;
-use crate::rules::{Rule, Rules, State, family};
-use crate::text::{json, wrapped};
+use crate::rules::{Rule, RuleLedger, RuleState, family};
+use crate::text::{print_json, wrap_rule_text};
 
 /// Explain a rule: what it asks, why, where it comes from, and what proves it
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  $ attune explain L14\n  $ attune explain L\n  $ attune explain h7 --tests"
 )]
-pub(crate) struct Explain {
+pub(crate) struct ExplainArgs {
     /// A rule, such as L14, or a family of rules, such as L; without it, all rules are listed
     rule: Option<String>,
     /// Show the tests that prove it, too
@@ -24,9 +24,9 @@ pub(crate) struct Explain {
     json: bool,
 }
 
-impl Explain {
+impl ExplainArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let rules = Rules::built_in()?;
+        let rules = RuleLedger::built_in()?;
         let family = self.rule.as_deref().map(family);
         let listed: Option<Vec<&Rule>> = match family {
             None => Some(rules.0.iter().collect()),
@@ -36,14 +36,16 @@ impl Explain {
             Some(None) => None,
         };
         match (listed, self.json) {
-            (Some(listed), true) => json(out, &listed.into_iter().map(Summary::of).collect::<Vec<_>>())?,
+            (Some(listed), true) => {
+                print_json(out, &listed.into_iter().map(RuleSummary::of).collect::<Vec<_>>())?;
+            }
             (Some(listed), false) => {
                 if let Some((letter, subject)) = family.flatten() {
                     writeln!(out, "{letter}: {subject}\n")?;
                 }
                 list(out, &listed)?;
             }
-            (None, true) => json(out, rules.find(&self.rule.unwrap_or_default())?)?,
+            (None, true) => print_json(out, rules.find(&self.rule.unwrap_or_default())?)?,
             (None, false) => print(out, rules.find(&self.rule.unwrap_or_default())?, self.tests)?,
         }
         Ok(Exit::Fine)
@@ -52,14 +54,14 @@ impl Explain {
 
 /// What a listing says about a rule.
 #[derive(Serialize)]
-struct Summary<'a> {
+struct RuleSummary<'a> {
     id: &'a str,
     title: &'a str,
     level: &'a str,
-    state: State,
+    state: RuleState,
 }
 
-impl<'a> Summary<'a> {
+impl<'a> RuleSummary<'a> {
     fn of(rule: &'a Rule) -> Self {
         Self { id: &rule.id, title: &rule.title, level: &rule.level, state: rule.state }
     }
@@ -67,7 +69,7 @@ impl<'a> Summary<'a> {
 
 fn list(out: &mut impl Write, rules: &[&Rule]) -> anyhow::Result<()> {
     for rule in rules {
-        let planned = if rule.state == State::Planned { " (planned)" } else { "" };
+        let planned = if rule.state == RuleState::Planned { " (planned)" } else { "" };
         writeln!(out, "{:<4} {}{planned}", rule.id, rule.title)?;
     }
     Ok(())
@@ -82,7 +84,7 @@ fn print(out: &mut impl Write, rule: &Rule, tests: bool) -> anyhow::Result<()> {
     if !rule.example.is_empty() {
         section(out, "Example", &rule.example)?;
     }
-    if rule.state == State::Planned {
+    if rule.state == RuleState::Planned {
         return section(out, "State", "planned: not built yet, so no test proves it");
     }
     if let Some(still) = &rule.still {
@@ -105,7 +107,7 @@ fn print(out: &mut impl Write, rule: &Rule, tests: bool) -> anyhow::Result<()> {
 }
 
 fn section(out: &mut impl Write, label: &str, text: &str) -> anyhow::Result<()> {
-    Ok(write!(out, "\n{label}\n{}", wrapped(text))?)
+    Ok(write!(out, "\n{label}\n{}", wrap_rule_text(text))?)
 }
 
 /// One test on each line.
@@ -155,8 +157,8 @@ refused = ["wire::c"]
 still = "the other half"
 "#;
 
-    fn sample() -> Rules {
-        Rules::parse(SAMPLE).unwrap()
+    fn sample() -> RuleLedger {
+        RuleLedger::parse(SAMPLE).unwrap()
     }
 
     fn printed(print: impl Fn(&mut Vec<u8>) -> anyhow::Result<()>) -> String {
@@ -245,7 +247,7 @@ still = "the other half"
 
     #[test]
     fn prints_json() {
-        insta::assert_snapshot!(printed(|out| json(out, sample().find("L10")?)), @r#"
+        insta::assert_snapshot!(printed(|out| print_json(out, sample().find("L10")?)), @r#"
         {
           "id": "L10",
           "title": "Nothing to refuse",

@@ -6,40 +6,40 @@ mod explain;
 use std::io::{Read, Write};
 
 use anyhow::Context;
-use mcp_attune::features::{Format, Verbosity, Wanted, Why};
-use mcp_attune::session::Features as Declared;
+use mcp_attune::features::{ContentFormat, FeaturePreferences, IgnoredTagReason, Verbosity};
+use mcp_attune::session::ClientFeatures as Declared;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::exit::{Exit, hinted};
-use crate::text::{json, quoted};
+use crate::text::{print_json, quoted};
 
 /// More than any client declares, and little enough to be read at once.
-const MAX_LEN: u64 = 1 << 20;
+const MAX_INPUT_BYTES: u64 = 1 << 20;
 
 /// See what feature tags ask for, and what they do
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  $ echo '[\"agent\", \"verbosity=compact\", \"!elicitation\"]' | attune features parse\n  $ attune features explain verbosity=compact\n  $ attune features describe -- attune demo --bare --stdio"
 )]
-pub(crate) struct Features {
+pub(crate) struct FeaturesArgs {
     #[command(subcommand)]
-    command: Command,
+    command: FeaturesCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Command {
-    Parse(Parse),
-    Explain(explain::Explain),
-    Describe(describe::Describe),
+enum FeaturesCommand {
+    Parse(FeaturesParseArgs),
+    Explain(explain::FeaturesExplainArgs),
+    Describe(describe::FeaturesDescribeArgs),
 }
 
-impl Features {
+impl FeaturesArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         match self.command {
-            Command::Parse(parse) => parse.run(out),
-            Command::Explain(explain) => explain.run(out),
-            Command::Describe(describe) => describe.run(out),
+            FeaturesCommand::Parse(parse) => parse.run(out),
+            FeaturesCommand::Explain(explain) => explain.run(out),
+            FeaturesCommand::Describe(describe) => describe.run(out),
         }
     }
 }
@@ -52,7 +52,7 @@ impl Features {
 #[command(
     after_help = "Examples:\n  $ echo '[\"human\", \"format=text\", \"x-acme-wide\"]' | attune features parse\n  $ echo '[\"format=json\", \"format=text\", \"no space\"]' | attune features parse --json"
 )]
-struct Parse {
+struct FeaturesParseArgs {
     /// Print JSON: `valid`, `ignored`, `unknown`, `warnings`, `format`, `effective_format`, `verbosity`, one member for
     /// each flag, and `custom`
     #[arg(long)]
@@ -60,7 +60,7 @@ struct Parse {
 }
 
 #[derive(Serialize)]
-struct Parsed {
+struct FeaturesParseOutput {
     /// The tags that count, those of vendors among them.
     valid: Vec<String>,
     /// The tags that are malformed, or say something else than a tag before them.
@@ -68,7 +68,7 @@ struct Parsed {
     /// The tags that are well formed and mean nothing here.
     unknown: Vec<String>,
     /// Why each of `ignored` is ignored.
-    warnings: Vec<Warning>,
+    warnings: Vec<IgnoredTagOutput>,
     /// As it was asked for.
     format: Option<&'static str>,
     /// What an answer gets: a reader counts where no format was asked for, and what is excluded is not chosen.
@@ -86,19 +86,19 @@ struct Parsed {
 }
 
 #[derive(Serialize)]
-struct Warning {
+struct IgnoredTagOutput {
     tag: String,
     why: String,
 }
 
-impl Parse {
+impl FeaturesParseArgs {
     fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let mut input = String::new();
-        let read = std::io::stdin().take(MAX_LEN + 1).read_to_string(&mut input);
+        let read = std::io::stdin().take(MAX_INPUT_BYTES + 1).read_to_string(&mut input);
         read.context("could not read the tags from standard input")?;
-        let parsed = Parsed::new(&tags(&input)?);
+        let parsed = FeaturesParseOutput::new(&tags(&input)?);
         if self.json {
-            json(out, &parsed)?;
+            print_json(out, &parsed)?;
         } else {
             tell(out, &parsed)?;
         }
@@ -108,7 +108,7 @@ impl Parse {
 
 fn tags(input: &str) -> anyhow::Result<Vec<Value>> {
     let hint = "write a JSON array of strings, such as [\"agent\", \"format=json\"]";
-    if u64::try_from(input.len()).is_ok_and(|len| len > MAX_LEN) {
+    if u64::try_from(input.len()).is_ok_and(|len| len > MAX_INPUT_BYTES) {
         return Err(hinted("there is more than 1 MiB on standard input", hint));
     }
     match serde_json::from_str(input) {
@@ -119,7 +119,7 @@ fn tags(input: &str) -> anyhow::Result<Vec<Value>> {
     }
 }
 
-impl Parsed {
+impl FeaturesParseOutput {
     fn new(tags: &[Value]) -> Self {
         // What the gateway does not even read is told apart from what it reads and ignores.
         let mut unread = Vec::new();
@@ -127,8 +127,8 @@ impl Parsed {
         for (number, tag) in tags.iter().enumerate() {
             match tag.as_str() {
                 None => unread.push((tag.to_string(), "a tag is a string".to_owned())),
-                Some(tag) if tag.len() > Declared::MAX_TAG => {
-                    unread.push((tag.to_owned(), format!("longer than {} bytes", Declared::MAX_TAG)));
+                Some(tag) if tag.len() > Declared::MAX_TAG_BYTES => {
+                    unread.push((tag.to_owned(), format!("longer than {} bytes", Declared::MAX_TAG_BYTES)));
                 }
                 Some(tag) if number >= Declared::MAX_TAGS => {
                     unread.push((tag.to_owned(), format!("only {} tags are read", Declared::MAX_TAGS)));
@@ -136,20 +136,20 @@ impl Parsed {
                 Some(tag) => read.push(tag),
             }
         }
-        let wanted = Wanted::read(read.iter().copied());
+        let wanted = FeaturePreferences::read(read.iter().copied());
         // What becomes of a tag does not depend on how often it is said.
-        let nothing: Vec<(&str, Why)> = wanted.ignored().collect();
+        let nothing: Vec<(&str, IgnoredTagReason)> = wanted.ignored().collect();
         let counts = |tag: &&&str| !nothing.iter().any(|(ignored, _)| ignored == *tag);
         let (unknown, told): (Vec<_>, Vec<_>) = nothing.iter().partition(|(_, why)| why.is_unknown());
         let told = told.into_iter().map(|(tag, why)| (tag.to_string(), why.to_string())).chain(unread);
-        let warnings: Vec<_> = told.map(|(tag, why)| Warning { tag, why }).collect();
+        let warnings: Vec<_> = told.map(|(tag, why)| IgnoredTagOutput { tag, why }).collect();
         Self {
             valid: read.iter().filter(counts).map(ToString::to_string).collect(),
             ignored: warnings.iter().map(|warning| warning.tag.clone()).collect(),
             unknown: unknown.iter().map(|(tag, _)| (*tag).to_owned()).collect(),
             warnings,
-            format: wanted.asked().map(Format::name),
-            effective_format: wanted.format().map(Format::name),
+            format: wanted.explicit_format().map(ContentFormat::name),
+            effective_format: wanted.format().map(ContentFormat::name),
             verbosity: wanted.verbosity().map(Verbosity::name),
             agent: wanted.flag("agent"),
             human: wanted.flag("human"),
@@ -159,7 +159,7 @@ impl Parsed {
             elicitation: wanted.flag("elicitation"),
             roots: wanted.flag("roots"),
             tasks: wanted.flag("tasks"),
-            custom: wanted.custom().map(str::to_owned).collect(),
+            custom: wanted.vendor_tags().map(str::to_owned).collect(),
         }
     }
 
@@ -178,7 +178,7 @@ impl Parsed {
     }
 }
 
-fn tell(out: &mut impl Write, parsed: &Parsed) -> anyhow::Result<()> {
+fn tell(out: &mut impl Write, parsed: &FeaturesParseOutput) -> anyhow::Result<()> {
     let mut line = |name: &str, value: &str| writeln!(out, "{name:<11}  {value}");
     line("format", parsed.effective_format.unwrap_or("as the server writes it"))?;
     line("verbosity", parsed.verbosity.unwrap_or("as the server writes it"))?;
@@ -193,7 +193,7 @@ fn tell(out: &mut impl Write, parsed: &Parsed) -> anyhow::Result<()> {
     for tag in &parsed.unknown {
         line("unknown", &quoted(tag))?;
     }
-    for Warning { tag, why } in &parsed.warnings {
+    for IgnoredTagOutput { tag, why } in &parsed.warnings {
         line("ignored", &format!("{}: {why}", quoted(tag)))?;
     }
     Ok(())

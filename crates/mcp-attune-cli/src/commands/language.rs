@@ -3,35 +3,35 @@
 use std::io::{IsTerminal, Write};
 
 use mcp_attune::language::{
-    AcceptLanguage, Choice, Languages, Malformed, Range, Tag, Why, lookup, preference,
+    AcceptLanguage, AcceptLanguageError, Choice, LanguageRange, Languages, Tag, Why, lookup, read_preference,
 };
 use mcp_attune_wire::quality::Quality;
 use serde::Serialize;
 
 use crate::exit::{Exit, hinted};
-use crate::text::{json, quoted};
+use crate::text::{print_json, quoted};
 
 /// Check a language preference, or see which language it gets
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  $ attune language check 'de-CH, de;q=0.9, en;q=0.5'\n  $ attune language negotiate --accept 'es-UY, en;q=0.5' --available en,es-ES,es-MX"
 )]
-pub(crate) struct Language {
+pub(crate) struct LanguageArgs {
     #[command(subcommand)]
-    command: Command,
+    command: LanguageCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Command {
-    Check(Check),
-    Negotiate(Negotiate),
+enum LanguageCommand {
+    Check(LanguageCheckArgs),
+    Negotiate(LanguageNegotiateArgs),
 }
 
-impl Language {
+impl LanguageArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         match self.command {
-            Command::Check(check) => check.run(out),
-            Command::Negotiate(negotiate) => negotiate.run(out),
+            LanguageCommand::Check(check) => check.run(out),
+            LanguageCommand::Negotiate(negotiate) => negotiate.run(out),
         }
     }
 }
@@ -39,7 +39,7 @@ impl Language {
 /// Check whether a value is a well-formed preference: exit 0 if it is, 1 if not
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  $ attune language check 'da, en-gb;q=0.8, en;q=0.7'")]
-struct Check {
+struct LanguageCheckArgs {
     /// The value, as it stands in `_meta` or in Accept-Language
     #[arg(allow_hyphen_values = true)]
     value: String,
@@ -49,35 +49,38 @@ struct Check {
 }
 
 #[derive(Serialize)]
-struct Checked<'a> {
+struct LanguageCheckOutput<'a> {
     well_formed: bool,
-    ranges: Vec<Weighted<'a>>,
+    ranges: Vec<WeightedRangeOutput<'a>>,
     at: Option<usize>,
     error: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Weighted<'a> {
+struct WeightedRangeOutput<'a> {
     range: &'a str,
     quality: f64,
 }
 
-impl Check {
+impl LanguageCheckArgs {
     fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let read = AcceptLanguage::parse(&self.value);
         if self.json {
             let ranges = read.iter().flat_map(AcceptLanguage::ranges);
             let ranges = ranges
-                .map(|(range, quality)| Weighted { range: range.as_str(), quality: number(quality) })
+                .map(|(range, quality)| WeightedRangeOutput {
+                    range: range.as_str(),
+                    quality: quality_as_f64(quality),
+                })
                 .collect();
             let error = read.as_ref().err();
-            let checked = Checked {
+            let checked = LanguageCheckOutput {
                 well_formed: error.is_none(),
                 ranges,
                 at: error.map(|malformed| malformed.at()),
-                error: error.map(Malformed::to_string),
+                error: error.map(AcceptLanguageError::to_string),
             };
-            json(out, &checked)?;
+            print_json(out, &checked)?;
         } else {
             match &read {
                 Ok(accept) if accept.is_empty() => writeln!(out, "well formed: no preference")?,
@@ -99,9 +102,9 @@ impl Check {
 
 /// The value with a mark under the byte in question, where it is short enough for a line.
 fn pointer(value: &str, at: usize) -> String {
-    const WIDEST: usize = 72;
+    const MAX_POINTER_COLUMNS: usize = 72;
     let before = value.get(..at).map_or(0, |before| before.chars().count());
-    if value.chars().count() > WIDEST || value.chars().any(char::is_control) {
+    if value.chars().count() > MAX_POINTER_COLUMNS || value.chars().any(char::is_control) {
         return String::new();
     }
     format!("  {value}\n  {}^\n", " ".repeat(before))
@@ -112,7 +115,7 @@ fn pointer(value: &str, at: usize) -> String {
 #[command(
     after_help = "Examples:\n  $ attune language negotiate --accept 'zh-TW, zh;q=0.9' --available en,zh-Hans,zh-Hant --explain\n  $ attune language negotiate --accept nn --available en,nb --json"
 )]
-struct Negotiate {
+struct LanguageNegotiateArgs {
     /// The preference; a malformed one counts as absent
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     accept: String,
@@ -131,29 +134,29 @@ struct Negotiate {
 }
 
 #[derive(Serialize)]
-struct Negotiated<'a> {
+struct LanguageNegotiateOutput<'a> {
     language: &'a str,
     why: &'static str,
     quality: Option<f64>,
     range: Option<&'a str>,
 }
 
-impl Negotiate {
+impl LanguageNegotiateArgs {
     fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let languages = self.languages()?;
-        let (accept, malformed) = preference(Some(&self.accept));
+        let (accept, malformed) = read_preference(Some(&self.accept));
         if let Some(malformed) = malformed {
             eprintln!("warning: the preference counts as absent, it is malformed {malformed}");
         }
         let Choice { language, why, quality, range, .. } = lookup(&accept, &languages);
         if self.json {
-            let negotiated = Negotiated {
+            let negotiated = LanguageNegotiateOutput {
                 language: language.as_str(),
                 why: why.as_str(),
-                quality: quality.map(number),
-                range: range.map(Range::as_str),
+                quality: quality.map(quality_as_f64),
+                range: range.map(LanguageRange::as_str),
             };
-            json(out, &negotiated)?;
+            print_json(out, &negotiated)?;
         } else {
             writeln!(out, "{language}")?;
             if self.explain || std::io::stderr().is_terminal() {
@@ -187,7 +190,7 @@ impl Negotiate {
 }
 
 /// Why a language was chosen, in a sentence.
-fn reason(why: Why, range: Option<Range<'_>>) -> String {
+fn reason(why: Why, range: Option<LanguageRange<'_>>) -> String {
     let range = range.map(|range| quoted(range.as_str())).unwrap_or_default();
     match why {
         Why::Exact => format!("{why}: {range} names this language"),
@@ -202,6 +205,6 @@ fn reason(why: Why, range: Option<Range<'_>>) -> String {
     }
 }
 
-fn number(quality: Quality) -> f64 {
+fn quality_as_f64(quality: Quality) -> f64 {
     f64::from(quality.thousandths()) / 1000.0
 }

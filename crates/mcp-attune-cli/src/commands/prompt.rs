@@ -3,15 +3,15 @@
 use mcp_attune_wire::protocol::method;
 use std::io::Write;
 
-use mcp_attune_rmcp::Error;
-use mcp_attune_shape::Output;
+use mcp_attune_rmcp::ClientError;
+use mcp_attune_shape::CompiledSchema;
 use serde_json::{Map, Value, json};
 
-use crate::asking::{Ask, Asked, Reading, arguments, near, words};
+use crate::asking::{CliSession, CliSessionArgs, MarkdownArgs, arguments, did_you_mean, parse_target_words};
 use crate::exit::{Exit, hinted};
 use crate::paint;
 use crate::server::read_result;
-use crate::show::{Form, content, json};
+use crate::show::{CliOutputForm, content, json};
 use crate::text::quoted;
 
 /// Get a prompt of a server
@@ -22,33 +22,34 @@ use crate::text::quoted;
     override_usage = "attune prompt [OPTIONS] URL NAME [KEY=VALUE]…\n       attune prompt [OPTIONS] NAME [KEY=VALUE]… -- COMMAND…",
     after_help = "Examples:\n  $ attune prompt plan_trip city=Bern -- attune demo --bare --stdio\n  $ attune prompt --text plan_trip city=Bern -- attune demo --bare --stdio"
 )]
-pub(crate) struct Prompt {
+pub(crate) struct PromptArgs {
     /// The URL of the server unless a program is named, the prompt, and its arguments
     #[arg(value_name = "URL NAME KEY=VALUE")]
     words: Vec<String>,
     #[command(flatten)]
-    reading: Reading,
+    reading: MarkdownArgs,
     #[command(flatten)]
-    ask: Ask,
+    ask: CliSessionArgs,
     /// The program that is the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
-impl Prompt {
+impl PromptArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let (target, name, pairs) = words(&self.words, &self.command, "prompt")?;
+        let (target, name, pairs) = parse_target_words(&self.words, &self.command, "prompt")?;
         let reading = self.reading;
         self.ask.run(&target, out, async |asked, out| {
             let schema = schema(asked, name).await?;
-            let arguments = arguments::add(Map::new(), pairs, schema.as_ref())?;
-            let raw = asked.ask(method::PROMPTS_GET, json!({ "name": name, "arguments": arguments })).await?;
+            let arguments = arguments::add_pairs(Map::new(), pairs, schema.as_ref())?;
+            let raw =
+                asked.request(method::PROMPTS_GET, json!({ "name": name, "arguments": arguments })).await?;
             let result = read_result(method::PROMPTS_GET, raw.get())?.root();
             match reading.form(asked) {
-                Form::Json { terminal } => {
+                CliOutputForm::Json { terminal } => {
                     writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;
                 }
-                form => content::prompt(out, result, form)?,
+                form => content::write_prompt(out, result, form)?,
             }
             Ok(Exit::Fine)
         })
@@ -56,17 +57,20 @@ impl Prompt {
 }
 
 /// What the prompt takes, as a schema: its arguments are named, and are text.
-async fn schema(asked: &Asked, name: &str) -> anyhow::Result<Option<Output>> {
-    asked.show(method::PROMPTS_LIST);
+async fn schema(asked: &CliSession, name: &str) -> anyhow::Result<Option<CompiledSchema>> {
+    asked.show_progress(method::PROMPTS_LIST);
     let listing = match asked.connection.prompts().await {
         Ok(listing) => listing,
-        Err(too_large @ Error::ListingTooLarge { .. }) => return Err(too_large.into()),
+        Err(too_large @ ClientError::ListingTooLarge { .. }) => return Err(too_large.into()),
         Err(_) => return Ok(None),
     };
     let Some(prompt) = listing.iter().find(|prompt| prompt["name"] == name) else {
         let names: Vec<_> =
             listing.iter().filter_map(|prompt| prompt["name"].as_str()).map(str::to_owned).collect();
-        return Err(hinted(format!("the server has no prompt `{}`", quoted(name)), near::hint(name, &names)));
+        return Err(hinted(
+            format!("the server has no prompt `{}`", quoted(name)),
+            did_you_mean::hint(name, &names),
+        ));
     };
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for argument in prompt["arguments"].as_array().into_iter().flatten() {
@@ -78,5 +82,5 @@ async fn schema(asked: &Asked, name: &str) -> anyhow::Result<Option<Output>> {
         }
     }
     let schema = json!({ "type": "object", "properties": properties, "required": required });
-    Ok(Output::read(&schema.to_string()))
+    Ok(CompiledSchema::read(&schema.to_string()))
 }

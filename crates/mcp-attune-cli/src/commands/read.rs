@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::asking::{Ask, Reading, words};
+use crate::asking::{CliSessionArgs, MarkdownArgs, parse_target_words};
 use crate::exit::{Exit, hinted};
 use crate::paint;
 use crate::progress;
 use crate::saving;
 use crate::server::read_result;
-use crate::show::{Form, content, json};
+use crate::show::{CliOutputForm, content, json};
 
 /// Read a resource of a server
 ///
@@ -23,7 +23,7 @@ use crate::show::{Form, content, json};
     override_usage = "attune read [OPTIONS] URL URI\n       attune read [OPTIONS] URI -- COMMAND…",
     after_help = "Examples:\n  $ attune read map://features/alpine-valley-1 -- attune demo --bare --stdio\n  $ attune read --text map://features/alpine-valley-1 -- attune demo --bare --stdio\n  $ attune read map://features/alpine-valley-1 --out $(mktemp -d)/valley.json -- attune demo --bare --stdio"
 )]
-pub(crate) struct Read {
+pub(crate) struct ReadArgs {
     /// The URL of the server unless a program is named, and the URI of the resource
     #[arg(value_name = "URL URI")]
     words: Vec<String>,
@@ -32,34 +32,34 @@ pub(crate) struct Read {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
+    reading: MarkdownArgs,
     #[command(flatten)]
-    ask: Ask,
+    ask: CliSessionArgs,
     /// The program that is the server, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
-impl Read {
+impl ReadArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let (target, uri, rest) = words(&self.words, &self.command, "URI")?;
+        let (target, uri, rest) = parse_target_words(&self.words, &self.command, "URI")?;
         if !rest.is_empty() {
             return Err(hinted("more than one URI is named", "read them one by one"));
         }
-        self.out.as_deref().map(saving::writable).transpose()?;
+        self.out.as_deref().map(saving::check_out_path).transpose()?;
         let (reading, save) = (self.reading, self.out);
         self.ask.run(&target, out, async |asked, out| {
-            let raw = asked.ask(method::RESOURCES_READ, json!({ "uri": uri })).await?;
+            let raw = asked.request(method::RESOURCES_READ, json!({ "uri": uri })).await?;
             let result = read_result(method::RESOURCES_READ, raw.get())?.root();
             match (&save, reading.form(asked)) {
                 (Some(path), _) => {
                     progress::clear();
-                    saving::save(&saving::of_read(result)?, path)?;
+                    saving::save(&saving::contents_of_resource(result)?, path)?;
                 }
-                (None, Form::Json { terminal }) => {
+                (None, CliOutputForm::Json { terminal }) => {
                     writeln!(out, "{}", json::indented(result.raw(), terminal, paint::stdout()))?;
                 }
-                (None, form) => content::resource(out, result, form)?,
+                (None, form) => content::write_resource(out, result, form)?,
             }
             Ok(Exit::Fine)
         })

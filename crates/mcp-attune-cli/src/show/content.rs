@@ -3,37 +3,44 @@
 use std::io::Write;
 
 use mcp_attune_wire::document::Document;
-use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::json::{JsonKind, SpannedValue};
 use unicode_width::UnicodeWidthStr;
 
-use super::{Form, Markdown, json, markdown, plain, repeated, size, text, wrap};
+use super::{
+    CliOutputForm, MarkdownDisplay, content_size, json, markdown, plain, repeated, text_member, wrap,
+};
 use crate::paint;
 use crate::text::quoted;
 
 /// What a tool gave: its blocks, and its data where they do not say the same.
-pub(crate) fn result(out: &mut impl Write, result: Value<'_>, form: Form) -> anyhow::Result<()> {
+pub(crate) fn write_result(
+    out: &mut impl Write,
+    result: SpannedValue<'_>,
+    form: CliOutputForm,
+) -> anyhow::Result<()> {
     // A result that failed is not shaped, whatever was asked for.
     let failed = result.member("isError").is_some_and(|failed| failed.raw() == "true");
-    let form = if failed && !matches!(form, Form::Terminal { markdown: Markdown::Never, .. }) {
-        form.reading(Markdown::Declared)
+    let form = if failed && !matches!(form, CliOutputForm::Terminal { markdown: MarkdownDisplay::Never, .. })
+    {
+        form.with_markdown(MarkdownDisplay::Declared)
     } else {
         form
     };
-    let data = result.member("structuredContent").filter(|data| data.kind() != Type::Null);
-    let blocks: Vec<_> = result.member("content").into_iter().flat_map(Value::elements).collect();
+    let data = result.member("structuredContent").filter(|data| data.kind() != JsonKind::Null);
+    let blocks: Vec<_> = result.member("content").into_iter().flat_map(SpannedValue::elements).collect();
     // Servers give data twice for clients that read only one of the two.
-    let data = data.filter(|data| !repeated::says_the_same(&blocks, *data));
+    let data = data.filter(|data| !repeated::texts_repeat_data(&blocks, *data));
     let blocks: Vec<_> = blocks
         .into_iter()
-        .filter(|block| !data.is_some_and(|data| repeated::is_same(*block, data)))
+        .filter(|block| !data.is_some_and(|data| repeated::is_json_copy(*block, data)))
         .collect();
     let mut first = true;
     for block in &blocks {
-        between(out, &mut first)?;
-        self::block(out, *block, form)?;
+        separate(out, &mut first)?;
+        write_block(out, *block, form)?;
     }
     if let Some(data) = data {
-        between(out, &mut first)?;
+        separate(out, &mut first)?;
         if !blocks.is_empty() {
             writeln!(out, "structuredContent:")?;
         }
@@ -43,72 +50,80 @@ pub(crate) fn result(out: &mut impl Write, result: Value<'_>, form: Form) -> any
 }
 
 /// JSON on lines of its own, as the form wants it.
-pub(crate) fn indented(json: &str, form: Form) -> String {
+pub(crate) fn indented(json: &str, form: CliOutputForm) -> String {
     json::indented(json, is_terminal(form), paint::stdout())
 }
 
 /// What a resource holds.
-pub(crate) fn resource(out: &mut impl Write, result: Value<'_>, form: Form) -> anyhow::Result<()> {
-    let contents: Vec<_> = result.member("contents").into_iter().flat_map(Value::elements).collect();
+pub(crate) fn write_resource(
+    out: &mut impl Write,
+    result: SpannedValue<'_>,
+    form: CliOutputForm,
+) -> anyhow::Result<()> {
+    let contents: Vec<_> = result.member("contents").into_iter().flat_map(SpannedValue::elements).collect();
     let mut first = true;
     for part in &contents {
-        between(out, &mut first)?;
+        separate(out, &mut first)?;
         if contents.len() > 1 {
-            writeln!(out, "[{}]", named(*part))?;
+            writeln!(out, "[{}]", resource_label(*part))?;
         }
-        self::part(out, *part, form)?;
+        write_part(out, *part, form)?;
     }
     Ok(())
 }
 
 /// What a prompt says, and who says it.
-pub(crate) fn prompt(out: &mut impl Write, result: Value<'_>, form: Form) -> anyhow::Result<()> {
+pub(crate) fn write_prompt(
+    out: &mut impl Write,
+    result: SpannedValue<'_>,
+    form: CliOutputForm,
+) -> anyhow::Result<()> {
     let mut first = true;
-    if let Some(description) = text(result, "description") {
-        between(out, &mut first)?;
-        writeln!(out, "{}", about(&description, form))?;
+    if let Some(description) = text_member(result, "description") {
+        separate(out, &mut first)?;
+        writeln!(out, "{}", description_text(&description, form))?;
     }
-    for message in result.member("messages").into_iter().flat_map(Value::elements) {
-        between(out, &mut first)?;
-        writeln!(out, "{}:", plain::line(&text(message, "role").unwrap_or_default()))?;
+    for message in result.member("messages").into_iter().flat_map(SpannedValue::elements) {
+        separate(out, &mut first)?;
+        writeln!(out, "{}:", plain::line(&text_member(message, "role").unwrap_or_default()))?;
         if let Some(content) = message.member("content") {
-            block(out, content, form)?;
+            write_block(out, content, form)?;
         }
     }
     Ok(())
 }
 
-fn between(out: &mut impl Write, first: &mut bool) -> anyhow::Result<()> {
+fn separate(out: &mut impl Write, first: &mut bool) -> anyhow::Result<()> {
     if !std::mem::replace(first, false) {
         writeln!(out)?;
     }
     Ok(())
 }
 
-fn is_terminal(form: Form) -> bool {
-    matches!(form, Form::Terminal { .. } | Form::Json { terminal: true })
+fn is_terminal(form: CliOutputForm) -> bool {
+    matches!(form, CliOutputForm::Terminal { .. } | CliOutputForm::Json { terminal: true })
 }
 
-fn block(out: &mut impl Write, block: Value<'_>, form: Form) -> anyhow::Result<()> {
-    let kind = text(block, "type").unwrap_or_default();
-    match (kind.as_str(), text(block, "text")) {
-        ("text", Some(text)) => words(out, &text, form),
+fn write_block(out: &mut impl Write, block: SpannedValue<'_>, form: CliOutputForm) -> anyhow::Result<()> {
+    let kind = text_member(block, "type").unwrap_or_default();
+    match (kind.as_str(), text_member(block, "text")) {
+        ("text", Some(text)) => write_text(out, &text, form),
         ("image" | "audio", _) => {
-            let data = text(block, "data").unwrap_or_default();
-            let mime = plain::line(&text(block, "mimeType").unwrap_or_default());
-            Ok(writeln!(out, "[{kind}: {mime}, {}]", size(decoded_len(&data)))?)
+            let data = text_member(block, "data").unwrap_or_default();
+            let mime = plain::line(&text_member(block, "mimeType").unwrap_or_default());
+            Ok(writeln!(out, "[{kind}: {mime}, {}]", content_size(decoded_len(&data)))?)
         }
         ("resource_link", _) => {
-            writeln!(out, "[link: {}]", named(block))?;
-            match text(block, "description") {
+            writeln!(out, "[link: {}]", resource_label(block))?;
+            match text_member(block, "description") {
                 Some(text) => Ok(writeln!(out, "{}", plain::lines(&text))?),
                 None => Ok(()),
             }
         }
         ("resource", _) => match block.member("resource") {
             Some(inside) => {
-                writeln!(out, "[resource: {}]", named(inside))?;
-                part(out, inside, form)
+                writeln!(out, "[resource: {}]", resource_label(inside))?;
+                write_part(out, inside, form)
             }
             None => Ok(()),
         },
@@ -124,63 +139,69 @@ fn block(out: &mut impl Write, block: Value<'_>, form: Form) -> anyhow::Result<(
 }
 
 /// The name of a resource, where it is, and what kind of thing it is.
-fn named(resource: Value<'_>) -> String {
-    let title = text(resource, "title").or_else(|| text(resource, "name"));
-    let parts = [title, text(resource, "uri"), text(resource, "mimeType")];
+fn resource_label(resource: SpannedValue<'_>) -> String {
+    let title = text_member(resource, "title").or_else(|| text_member(resource, "name"));
+    let parts = [title, text_member(resource, "uri"), text_member(resource, "mimeType")];
     parts.into_iter().flatten().map(|part| plain::line(&part)).collect::<Vec<_>>().join(", ")
 }
 
 /// The text of a resource by its kind, or how much there is of what is no text.
-fn part(out: &mut impl Write, part: Value<'_>, form: Form) -> anyhow::Result<()> {
-    let mime = text(part, "mimeType").unwrap_or_default();
+fn write_part(out: &mut impl Write, part: SpannedValue<'_>, form: CliOutputForm) -> anyhow::Result<()> {
+    let mime = text_member(part, "mimeType").unwrap_or_default();
     let kind = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    match (text(part, "text"), text(part, "blob")) {
+    match (text_member(part, "text"), text_member(part, "blob")) {
         (Some(text), _) if kind == "text/markdown" => declared_markdown(out, &text, form),
-        (Some(text), _) if kind.is_empty() => words(out, &text, form),
-        (Some(text), _) if kind == "application/json" || kind.ends_with("+json") => data(out, &text, form),
-        (Some(text), _) => as_it_is(out, &text, form),
-        (None, Some(blob)) => Ok(writeln!(out, "[{}, {}]", plain::line(&mime), size(decoded_len(&blob)))?),
+        (Some(text), _) if kind.is_empty() => write_text(out, &text, form),
+        (Some(text), _) if kind == "application/json" || kind.ends_with("+json") => {
+            write_data(out, &text, form)
+        }
+        (Some(text), _) => write_verbatim(out, &text, form),
+        (None, Some(blob)) => {
+            Ok(writeln!(out, "[{}, {}]", plain::line(&mime), content_size(decoded_len(&blob)))?)
+        }
         (None, None) => Ok(()),
     }
 }
 
 /// A resource that says that it is Markdown.
-fn declared_markdown(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
+fn declared_markdown(out: &mut impl Write, text: &str, form: CliOutputForm) -> anyhow::Result<()> {
     match form {
-        Form::Terminal { width, paint, markdown } if markdown != Markdown::Never => {
-            Ok(write!(out, "{}", markdown::show(text, paint, width))?)
+        CliOutputForm::Terminal { width, paint, markdown } if markdown != MarkdownDisplay::Never => {
+            Ok(write!(out, "{}", markdown::render_markdown(text, paint, width))?)
         }
-        _ => as_it_is(out, text, form),
+        _ => write_verbatim(out, text, form),
     }
 }
 
 /// The text of a result: as it came, unless it is known to be something else.
-fn words(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
+fn write_text(out: &mut impl Write, text: &str, form: CliOutputForm) -> anyhow::Result<()> {
     if text.trim_start().starts_with(['{', '[']) {
-        return data(out, text, form);
+        return write_data(out, text, form);
     }
     match form {
-        Form::Terminal { width, paint, markdown: Markdown::Results } => {
-            Ok(write!(out, "{}", markdown::show(text, paint, width))?)
+        CliOutputForm::Terminal { width, paint, markdown: MarkdownDisplay::Results } => {
+            Ok(write!(out, "{}", markdown::render_markdown(text, paint, width))?)
         }
-        _ => as_it_is(out, text, form),
+        _ => write_verbatim(out, text, form),
     }
 }
 
 /// What a server says about something, for a person: broken at blanks, and else as it came.
-pub(crate) fn about(text: &str, form: Form) -> String {
+pub(crate) fn description_text(text: &str, form: CliOutputForm) -> String {
     match form {
-        Form::Terminal { width, .. } => wrap::wrapped(plain::lines(text).trim_end(), width, 0),
+        CliOutputForm::Terminal { width, .. } => wrap::wrapped(plain::lines(text).trim_end(), width, 0),
         _ => text.trim_end().to_owned(),
     }
 }
 
 /// JSON, if it is: in colours, and on lines of its own where its server wrote one that is too long.
-fn data(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
-    let Form::Terminal { width, paint, markdown } = form else { return as_it_is(out, text, form) };
+fn write_data(out: &mut impl Write, text: &str, form: CliOutputForm) -> anyhow::Result<()> {
+    let CliOutputForm::Terminal { width, paint, markdown } = form else {
+        return write_verbatim(out, text, form);
+    };
     let is_json = || Document::parse(text.as_bytes()).is_ok();
-    if markdown == Markdown::Never || !is_json() {
-        return as_it_is(out, text, form);
+    if markdown == MarkdownDisplay::Never || !is_json() {
+        return write_verbatim(out, text, form);
     }
     let line = text.trim_end();
     if !line.contains('\n') && line.width() > width {
@@ -189,7 +210,7 @@ fn data(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
     Ok(writeln!(out, "{}", json::coloured(line, paint))?)
 }
 
-fn as_it_is(out: &mut impl Write, text: &str, form: Form) -> anyhow::Result<()> {
+fn write_verbatim(out: &mut impl Write, text: &str, form: CliOutputForm) -> anyhow::Result<()> {
     let text = if is_terminal(form) { plain::lines(text) } else { text.to_owned() };
     Ok(write!(out, "{text}{}", if text.ends_with('\n') { "" } else { "\n" })?)
 }
@@ -204,9 +225,13 @@ mod tests {
     use super::*;
     use crate::paint::Paint;
 
-    const TERMINAL: Form = Form::Terminal { width: 80, paint: Paint::NONE, markdown: Markdown::Declared };
+    const TERMINAL: CliOutputForm =
+        CliOutputForm::Terminal { width: 80, paint: Paint::NONE, markdown: MarkdownDisplay::Declared };
 
-    fn shown(json: &str, show: impl Fn(&mut Vec<u8>, Value<'_>, Form) -> anyhow::Result<()>) -> String {
+    fn shown(
+        json: &str,
+        show: impl Fn(&mut Vec<u8>, SpannedValue<'_>, CliOutputForm) -> anyhow::Result<()>,
+    ) -> String {
         let result = Document::parse(json.as_bytes()).unwrap().root();
         let mut out = Vec::new();
         show(&mut out, result, TERMINAL).unwrap();
@@ -223,7 +248,7 @@ mod tests {
             {"type":"resource","resource":{"uri":"x:z","mimeType":"application/pdf","blob":"AAAA"}},
             {"type":"hologram\u001b","depth":3}
         ],"structuredContent":{"z":1,"a":"\u009b"}}"##;
-        insta::assert_snapshot!(shown(json, result), @r#"
+        insta::assert_snapshot!(shown(json, write_result), @r#"
         **Bold** \u{1b}[2J
 
         [image: image/png\u{1b}, 8 bytes]
@@ -251,13 +276,13 @@ mod tests {
         "#);
     }
 
-    fn shown_as(markdown: Markdown, json: &str, resource: bool) -> String {
+    fn shown_as(markdown: MarkdownDisplay, json: &str, resource: bool) -> String {
         let (mut out, result) = (Vec::new(), Document::parse(json.as_bytes()).unwrap().root());
-        let form = TERMINAL.reading(markdown);
+        let form = TERMINAL.with_markdown(markdown);
         let written = if resource {
-            super::resource(&mut out, result, form)
+            write_resource(&mut out, result, form)
         } else {
-            super::result(&mut out, result, form)
+            write_result(&mut out, result, form)
         };
         written.unwrap();
         String::from_utf8(out).unwrap()
@@ -267,17 +292,17 @@ mod tests {
     fn text_is_shown_as_it_came_unless_it_is_known_to_be_markdown() {
         let diff = "diff --git a/x.py b/x.py\n def __init__(self):\n+    return a * b * c * d\n-   x\n1) &amp; <a@b>\n# Title?\n===";
         let json = serde_json::json!({ "content": [{ "type": "text", "text": diff }] }).to_string();
-        assert_eq!(shown(&json, result), format!("{diff}\n"));
-        assert_eq!(shown_as(Markdown::Never, &json, false), format!("{diff}\n"));
-        assert_ne!(shown_as(Markdown::Results, &json, false), format!("{diff}\n"));
+        assert_eq!(shown(&json, write_result), format!("{diff}\n"));
+        assert_eq!(shown_as(MarkdownDisplay::Never, &json, false), format!("{diff}\n"));
+        assert_ne!(shown_as(MarkdownDisplay::Results, &json, false), format!("{diff}\n"));
         // An error is the server's own text, whatever was asked for.
         let failed = json.replacen('{', r#"{"isError":true,"#, 1);
-        assert_eq!(shown_as(Markdown::Results, &failed, false), format!("{diff}\n"));
+        assert_eq!(shown_as(MarkdownDisplay::Results, &failed, false), format!("{diff}\n"));
         for (kind, markdown, expected) in [
-            ("text/markdown; charset=utf-8", Markdown::Declared, "x\n"),
-            ("text/markdown", Markdown::Never, "**x**\n"),
-            ("text/plain", Markdown::Declared, "**x**\n"),
-            ("", Markdown::Declared, "**x**\n"),
+            ("text/markdown; charset=utf-8", MarkdownDisplay::Declared, "x\n"),
+            ("text/markdown", MarkdownDisplay::Never, "**x**\n"),
+            ("text/plain", MarkdownDisplay::Declared, "**x**\n"),
+            ("", MarkdownDisplay::Declared, "**x**\n"),
         ] {
             let contents =
                 serde_json::json!({ "contents": [{ "uri": "x:y", "mimeType": kind, "text": "**x**" }] });
@@ -289,8 +314,8 @@ mod tests {
     fn only_json_on_one_line_that_is_too_long_is_laid_out() {
         let check = |text: &str, expected: &str| {
             let json = serde_json::json!({ "content": [{ "type": "text", "text": text }] }).to_string();
-            assert_eq!(shown(&json, result), expected);
-            assert_eq!(shown_as(Markdown::Never, &json, false), format!("{text}\n"));
+            assert_eq!(shown(&json, write_result), expected);
+            assert_eq!(shown_as(MarkdownDisplay::Never, &json, false), format!("{text}\n"));
         };
         check(r#"{"b":1.0, "a":[]}"#, "{\"b\":1.0, \"a\":[]}\n");
         check("{\n \"a\": 1}", "{\n \"a\": 1}\n");
@@ -305,20 +330,20 @@ mod tests {
     #[test]
     fn data_that_only_wraps_the_text_is_not_shown_beside_it() {
         let json = r#"{"content":[{"type":"text","text":"[FILE] a.md"}],"structuredContent":{"content":"[FILE] a.md"}}"#;
-        assert_eq!(shown(json, result), "[FILE] a.md\n");
+        assert_eq!(shown(json, write_result), "[FILE] a.md\n");
     }
 
     #[test]
     fn data_that_comes_twice_is_shown_once() {
         let json = r#"{"content":[{"type":"text","text":"{ \"a\": 1.0 }"}],"structuredContent":{"a":1}}"#;
-        assert_eq!(shown(json, result), "{\n  \"a\": 1\n}\n");
+        assert_eq!(shown(json, write_result), "{\n  \"a\": 1\n}\n");
     }
 
     #[test]
     fn messages_of_a_prompt_say_who_speaks() {
         let json = r##"{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"- a\n- b"}},
             {"role":"assistant","content":{"type":"audio","data":"","mimeType":"audio/wav"}}]}"##;
-        insta::assert_snapshot!(shown(json, prompt), @"
+        insta::assert_snapshot!(shown(json, write_prompt), @"
         d
 
         user:

@@ -4,7 +4,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 use super::plain::{self, is_unsafe};
-use crate::paint::{Paint, Style};
+use crate::paint::{Paint, PaintStyle};
 
 /// Indents a JSON text: names, strings and numbers stay to the letter, and so does their order. For a terminal, what it
 /// would obey is escaped as JSON escapes it.
@@ -67,14 +67,14 @@ fn token(out: &mut String, first: char, chars: &mut Peekable<Chars<'_>>, termina
         rest_of_string(&mut token, chars, terminal);
         let mut ahead = chars.clone();
         let is_name = ahead.find(|char| !char.is_ascii_whitespace()) == Some(':');
-        if is_name { Style::Member } else { Style::Text }
+        if is_name { PaintStyle::Member } else { PaintStyle::Text }
     } else {
         let inside =
             |char: &char| !matches!(char, '{' | '}' | '[' | ']' | ',' | ':' | '"') && !char.is_whitespace();
         while let Some(char) = chars.next_if(inside) {
             push(&mut token, char, terminal);
         }
-        Style::Literal
+        PaintStyle::Literal
     };
     out.push_str(&paint.paint(style, &token));
 }
@@ -140,13 +140,13 @@ mod tests {
     fn colours_tell_names_from_values_and_change_no_letter() {
         let json = r#"{"a": ["b", 1.0, null]}"#;
         let painted = coloured(json, Paint::new(true));
-        let on = |style: Style, text: &str| Paint::new(true).paint(style, text);
+        let on = |style: PaintStyle, text: &str| Paint::new(true).paint(style, text);
         let expected = format!(
             "{{{}: [{}, {}, {}]}}",
-            on(Style::Member, "\"a\""),
-            on(Style::Text, "\"b\""),
-            on(Style::Literal, "1.0"),
-            on(Style::Literal, "null")
+            on(PaintStyle::Member, "\"a\""),
+            on(PaintStyle::Text, "\"b\""),
+            on(PaintStyle::Literal, "1.0"),
+            on(PaintStyle::Literal, "null")
         );
         assert_eq!(painted, expected);
         assert_eq!(coloured(json, Paint::default()), json);

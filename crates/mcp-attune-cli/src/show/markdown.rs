@@ -10,24 +10,24 @@ use unicode_width::UnicodeWidthStr;
 use super::plain;
 use super::table::padded;
 use super::wrap::wrapped;
-use crate::paint::{END, Paint, Style};
+use crate::paint::{Paint, PaintStyle, STYLE_END};
 
 /// Stands in a line that is not broken. What comes in has no such character: it was escaped.
 const WHOLE_LINE: char = '\u{1}';
 
 /// Shows text that is Markdown on a terminal of so many columns.
-pub(crate) fn show(text: &str, paint: Paint, width: usize) -> String {
+pub(crate) fn render_markdown(text: &str, paint: Paint, width: usize) -> String {
     let text = plain::lines(text);
     let text = text.trim_end_matches('\n');
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     if !Parser::new_ext(text, options).any(|event| is_markup(&event)) {
         return format!("{text}\n");
     }
-    let mut page = Page { paint, ..Page::default() };
+    let mut page = TerminalMarkdown { paint, ..TerminalMarkdown::default() };
     for event in Parser::new_ext(text, options) {
-        page.take(event);
+        page.handle_event(event);
     }
-    let shown = page.done();
+    let shown = page.finished_text();
     let broken = shown.split_inclusive('\n').map(|line| match line.contains(WHOLE_LINE) {
         true => line.replace(WHOLE_LINE, ""),
         false => wrapped(line, width, 0),
@@ -48,11 +48,11 @@ fn is_markup(event: &Event<'_>) -> bool {
 
 /// What was shown so far, and where we are.
 #[derive(Default)]
-struct Page {
+struct TerminalMarkdown {
     out: String,
     paint: Paint,
     /// The styles that hold, for after one of them ends.
-    styles: Vec<Style>,
+    styles: Vec<PaintStyle>,
     /// The lists we are in, with the next number where they have numbers.
     lists: Vec<Option<u64>>,
     quotes: usize,
@@ -63,14 +63,14 @@ struct Page {
     links: Vec<String>,
 }
 
-impl Page {
-    fn take(&mut self, event: Event<'_>) {
+impl TerminalMarkdown {
+    fn handle_event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.text(&text),
             Event::Code(code) => {
-                self.open(Style::Emphasis);
+                self.open(PaintStyle::Emphasis);
                 self.push(&code);
                 self.close();
             }
@@ -96,9 +96,9 @@ impl Page {
             Tag::Paragraph if !self.is_after_marker() => self.block(),
             Tag::Heading { level, .. } => {
                 self.block();
-                self.open(Style::Strong);
+                self.open(PaintStyle::Strong);
                 if level == HeadingLevel::H1 {
-                    self.open(Style::Underlined);
+                    self.open(PaintStyle::Underlined);
                 }
             }
             Tag::BlockQuote(_) => self.quotes += 1,
@@ -128,8 +128,8 @@ impl Page {
                     row.push(String::new());
                 }
             }
-            Tag::Emphasis => self.open(Style::Emphasis),
-            Tag::Strong => self.open(Style::Strong),
+            Tag::Emphasis => self.open(PaintStyle::Emphasis),
+            Tag::Strong => self.open(PaintStyle::Strong),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.links.push(dest_url.into_string());
             }
@@ -196,7 +196,7 @@ impl Page {
         }
     }
 
-    fn open(&mut self, style: Style) {
+    fn open(&mut self, style: PaintStyle) {
         if self.paint.is_on() && self.rows.is_none() {
             self.styles.push(style);
             self.out.push_str(style.code());
@@ -206,7 +206,7 @@ impl Page {
     fn close(&mut self) {
         if self.paint.is_on() && self.rows.is_none() {
             self.styles.pop();
-            self.out.push_str(END);
+            self.out.push_str(STYLE_END);
             self.out.extend(self.styles.iter().map(|style| style.code()));
         }
     }
@@ -282,7 +282,7 @@ impl Page {
             let line = cells.collect::<Vec<_>>().join("  ");
             self.out.push(WHOLE_LINE);
             if number == 0 {
-                self.open(Style::Strong);
+                self.open(PaintStyle::Strong);
                 self.out += line.trim_end();
                 self.close();
                 self.new_line();
@@ -295,7 +295,7 @@ impl Page {
         }
     }
 
-    fn done(mut self) -> String {
+    fn finished_text(mut self) -> String {
         let end = self.out.trim_end_matches(['\n', ' ']).len();
         self.out.truncate(end);
         self.out.push('\n');
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn plain_text_stays_as_it_stands() {
         for text in ["one\n  two_or_three * 4\n\n\nfour", "a  b   c\nd  e   f", "1 < 2 & 3"] {
-            assert_eq!(show(text, Paint::new(true), 80), format!("{text}\n"));
+            assert_eq!(render_markdown(text, Paint::new(true), 80), format!("{text}\n"));
         }
     }
 
@@ -318,7 +318,7 @@ mod tests {
     fn shows_what_markdown_means() {
         let text = "# Weather in *Bern*\n\nIt is **cold**, see [here](https://example.com/).\nStill.\n\n- one\n- two\n  - three\n\n\
                     1. first\n2. second\n\n| day | °C |\n|---|---|\n| Mon | 3 |\n| Tuesday | 天 |\n\n```sh\nls -l\n  x\n```\n\n> said\n> so\n>\n> List<T>\n\nend";
-        insta::assert_snapshot!(show(text, Paint::default(), 80), @"
+        insta::assert_snapshot!(render_markdown(text, Paint::default(), 80), @"
         Weather in Bern
 
         It is cold, see here (https://example.com/).
@@ -352,7 +352,7 @@ mod tests {
     fn paragraphs_and_items_are_broken_at_blanks_and_tables_and_code_are_not() {
         let text = "# Title\n\nThe forecast shows rain for all.\n\n- an item that goes on and on\n\n\
                     ```\nlet code = \"as it is, however long\";\n```\n\n| a long head | another one |\n|---|---|\n| x | y |";
-        insta::assert_snapshot!(show(text, Paint::default(), 20), @r#"
+        insta::assert_snapshot!(render_markdown(text, Paint::default(), 20), @r#"
         Title
 
         The forecast shows
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn styles_are_ours_and_end() {
-        let shown = show("# A *b* c\n\n\u{1b}[2J**x**", Paint::new(true), 80);
+        let shown = render_markdown("# A *b* c\n\n\u{1b}[2J**x**", Paint::new(true), 80);
         assert_eq!(
             shown,
             "\u{1b}[1m\u{1b}[4mA \u{1b}[3mb\u{1b}[0m\u{1b}[1m\u{1b}[4m c\u{1b}[0m\u{1b}[1m\u{1b}[0m\n\n\
@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn a_reference_to_a_character_is_not_obeyed_either() {
-        let shown = show("**x** &#27;[2J &#x9b;2J &#1;", Paint::default(), 80);
+        let shown = render_markdown("**x** &#27;[2J &#x9b;2J &#1;", Paint::default(), 80);
         assert!(!shown.chars().any(plain::is_unsafe), "{shown:?}");
     }
 }

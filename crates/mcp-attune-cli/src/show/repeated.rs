@@ -7,54 +7,55 @@
 use std::borrow::Cow;
 
 use mcp_attune_wire::document::Document;
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{JsonKind, JsonString, SpannedValue};
 
-use super::text;
+use super::text_member;
 
 /// How many elements are compared with as many blocks.
 const MAX_COMPARED: usize = 1000;
 
 /// Whether a block is the data again, as JSON in text.
-pub(crate) fn is_same(block: Value<'_>, data: Value<'_>) -> bool {
-    let written = text(block, "text").filter(|text| text.trim_start().starts_with(['{', '[']));
+pub(crate) fn is_json_copy(block: SpannedValue<'_>, data: SpannedValue<'_>) -> bool {
+    let written = text_member(block, "text").filter(|text| text.trim_start().starts_with(['{', '[']));
     written.is_some_and(|text| is_json_of(&text, data))
 }
 
 /// Whether the texts of a result say all that is in its data, but for a wrapper around it.
-pub(crate) fn says_the_same(blocks: &[Value<'_>], data: Value<'_>) -> bool {
+pub(crate) fn texts_repeat_data(blocks: &[SpannedValue<'_>], data: SpannedValue<'_>) -> bool {
     let Some(inner) = only_member(data) else { return false };
-    let texts: Option<Vec<String>> = blocks.iter().map(|block| text(*block, "text")).collect();
+    let texts: Option<Vec<String>> = blocks.iter().map(|block| text_member(*block, "text")).collect();
     let Some(texts) = texts.filter(|texts| !texts.is_empty() && texts.len() <= MAX_COMPARED) else {
         return false;
     };
     match texts.as_slice() {
-        [one] if says(one, inner) => true,
-        texts if inner.kind() == Type::Array => {
+        [one] if text_is_value(one, inner) => true,
+        texts if inner.kind() == JsonKind::Array => {
             let elements: Vec<_> = inner.elements().take(MAX_COMPARED + 1).collect();
-            elements.len() == texts.len() && texts.iter().zip(elements).all(|(text, data)| says(text, data))
+            elements.len() == texts.len()
+                && texts.iter().zip(elements).all(|(text, data)| text_is_value(text, data))
         }
         texts => decoded(inner).is_some_and(|inner| *inner == texts.join("\n")),
     }
 }
 
 /// The value of an object with one member.
-fn only_member(data: Value<'_>) -> Option<Value<'_>> {
+fn only_member(data: SpannedValue<'_>) -> Option<SpannedValue<'_>> {
     let mut members = data.members();
     let (_, inner) = members.next()?;
     members.next().is_none().then_some(inner)
 }
 
 /// Whether a text is a value: the same text, or the value as JSON.
-fn says(text: &str, value: Value<'_>) -> bool {
+fn text_is_value(text: &str, value: SpannedValue<'_>) -> bool {
     decoded(value).is_some_and(|value| value == text) || is_json_of(text, value)
 }
 
-fn decoded(value: Value<'_>) -> Option<Cow<'_, str>> {
-    value.text().and_then(Text::decode)
+fn decoded(value: SpannedValue<'_>) -> Option<Cow<'_, str>> {
+    value.text().and_then(JsonString::decode)
 }
 
-fn is_json_of(text: &str, data: Value<'_>) -> bool {
-    Document::parse(text.as_bytes()).is_ok_and(|read| read.root().same(data))
+fn is_json_of(text: &str, data: SpannedValue<'_>) -> bool {
+    Document::parse(text.as_bytes()).is_ok_and(|read| read.root().json_eq(data))
 }
 
 #[cfg(test)]
@@ -65,7 +66,7 @@ mod tests {
         let result = format!(r#"{{"content":{content},"data":{data}}}"#);
         let result = Document::parse(result.as_bytes()).unwrap().root();
         let blocks: Vec<_> = result.member("content").unwrap().elements().collect();
-        says_the_same(&blocks, result.member("data").unwrap())
+        texts_repeat_data(&blocks, result.member("data").unwrap())
     }
 
     #[test]

@@ -2,18 +2,18 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::paint::{self, Style};
+use crate::paint::{self, PaintStyle};
 
 /// What stands between columns.
 const GAP: usize = 2;
 /// What the last column keeps while others have more than they need, what those keep, and what all keep.
-const READABLE: usize = 32;
-const NARROW: usize = 14;
-const NARROWEST: usize = 8;
+const LAST_COLUMN_MIN: usize = 32;
+const MIDDLE_COLUMN_MIN: usize = 14;
+const ANY_COLUMN_MIN: usize = 8;
 
 /// Lays rows out under their heads. Columns without a text in any row are left out; what is too long is
 /// cut.
-pub(crate) fn table(heads: &[&str], rows: &[Vec<String>], width: usize) -> String {
+pub(crate) fn render_table(heads: &[&str], rows: &[Vec<String>], width: usize) -> String {
     let used: Vec<usize> = (0..heads.len())
         .filter(|&column| rows.iter().any(|row| row.get(column).is_some_and(|cell| !cell.is_empty())))
         .collect();
@@ -22,21 +22,24 @@ pub(crate) fn table(heads: &[&str], rows: &[Vec<String>], width: usize) -> Strin
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width());
         cells.chain([heads.get(column).map_or(0, |head| head.width())]).max().unwrap_or(0)
     };
-    let widths = fitted(used.iter().map(widest).collect(), width);
+    let widths = fit_widths(used.iter().map(widest).collect(), width);
     let mut out = String::new();
     let heads: Vec<String> = heads.iter().map(|&head| head.to_owned()).collect();
     for (number, row) in std::iter::once(&heads).chain(rows).enumerate() {
-        let cells = used.iter().zip(&widths).map(|(&column, &width)| (cut(&cell(row, column), width), width));
+        let cells = used
+            .iter()
+            .zip(&widths)
+            .map(|(&column, &width)| (truncate_to_columns(&cell(row, column), width), width));
         let line: String = cells.map(|(cell, width)| padded(&cell, width + GAP)).collect();
         let line = line.trim_end();
-        out += &if number == 0 { paint::stdout().paint(Style::Strong, line) } else { line.to_owned() };
+        out += &if number == 0 { paint::stdout().paint(PaintStyle::Strong, line) } else { line.to_owned() };
         out.push('\n');
     }
     out
 }
 
 /// Takes what is too much: from the last column while it stays readable, from those in the middle, then from all.
-fn fitted(mut widths: Vec<usize>, width: usize) -> Vec<usize> {
+fn fit_widths(mut widths: Vec<usize>, width: usize) -> Vec<usize> {
     let gaps = GAP * widths.len().saturating_sub(1);
     let mut over = (widths.iter().sum::<usize>() + gaps).saturating_sub(width);
     let last = widths.len().saturating_sub(1);
@@ -47,14 +50,14 @@ fn fitted(mut widths: Vec<usize>, width: usize) -> Vec<usize> {
             over -= take;
         }
     };
-    take(last..last + 1, READABLE);
-    take(1..last, NARROW);
-    take(0..last + 1, NARROWEST);
+    take(last..last + 1, LAST_COLUMN_MIN);
+    take(1..last, MIDDLE_COLUMN_MIN);
+    take(0..last + 1, ANY_COLUMN_MIN);
     widths
 }
 
 /// The beginning of a text, with a mark where it goes on.
-pub(crate) fn cut(text: &str, width: usize) -> String {
+pub(crate) fn truncate_to_columns(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -84,7 +87,7 @@ mod tests {
     #[test]
     fn columns_stand_below_each_other_and_empty_ones_go() {
         let rows = rows(&[&["get_weather", "", "天気を調べる"], &["x", "", "Says x"]]);
-        insta::assert_snapshot!(table(&["NAME", "TITLE", "WHAT"], &rows, 80), @"
+        insta::assert_snapshot!(render_table(&["NAME", "TITLE", "WHAT"], &rows, 80), @"
         NAME         WHAT
         get_weather  天気を調べる
         x            Says x
@@ -96,7 +99,7 @@ mod tests {
         let long = "word ".repeat(30);
         let rows = rows(&[&["a_name_that_is_rather_long", &long, "天".repeat(50).as_str()]]);
         for width in [30, 40, 80] {
-            let shown = table(&["NAME", "TITLE", "WHAT"], &rows, width);
+            let shown = render_table(&["NAME", "TITLE", "WHAT"], &rows, width);
             assert!(shown.lines().all(|line| line.width() <= width), "{shown}");
             assert!(shown.contains('…'), "{shown}");
         }

@@ -1,12 +1,12 @@
 //! One tool whole: what it does, what it takes, what it gives, and a call to copy.
 
-use mcp_attune_shape::{Output, Part};
-use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_shape::{CompiledSchema, Subschema};
+use mcp_attune_wire::json::{JsonString, SpannedValue};
 
-use super::text;
+use super::text_member;
 use super::wrap::{visible_width, wrapped};
-use super::{Form, plain};
-use crate::paint::{Paint, Style};
+use super::{CliOutputForm, plain};
+use crate::paint::{Paint, PaintStyle};
 
 /// How deep members of members are shown, and how many in all.
 const MAX_DEPTH: usize = 3;
@@ -14,33 +14,38 @@ const MAX_FIELDS: usize = 300;
 /// How many values are named.
 const MAX_VALUES: usize = 30;
 /// How wide the column of the names is at most.
-const MAX_NAME: usize = 32;
+const MAX_NAME_COLUMNS: usize = 32;
 
 /// What is shown of a tool; `server` is how the command line names its server: what stands before the tool, and after its
 /// arguments.
-pub(crate) fn page(tool: Value<'_>, server: (&str, &str), form: Form, paint: Paint) -> String {
-    let width = if let Form::Terminal { width, .. } = form { width } else { usize::MAX };
-    let name = plain::line(&text(tool, "name").unwrap_or_default());
+pub(crate) fn render_tool(
+    tool: SpannedValue<'_>,
+    server: (&str, &str),
+    form: CliOutputForm,
+    paint: Paint,
+) -> String {
+    let width = if let CliOutputForm::Terminal { width, .. } = form { width } else { usize::MAX };
+    let name = plain::line(&text_member(tool, "name").unwrap_or_default());
     let notes = tool.member("annotations");
-    let title = text(tool, "title").or_else(|| text(notes?, "title"));
+    let title = text_member(tool, "title").or_else(|| text_member(notes?, "title"));
     let title = title.map(|title| plain::line(&title)).filter(|title| *title != name);
-    let mut out = paint.paint(Style::Strong, &name);
+    let mut out = paint.paint(PaintStyle::Strong, &name);
     out += &title.map(|title| format!(": {title}")).unwrap_or_default();
     out.push('\n');
-    if let Some(description) = text(tool, "description").filter(|text| !text.trim().is_empty()) {
+    if let Some(description) = text_member(tool, "description").filter(|text| !text.trim().is_empty()) {
         out += &format!("\n{}\n", wrapped(plain::lines(&description).trim(), width, 0));
     }
-    let said: Vec<_> = notes.into_iter().flat_map(Value::members).filter_map(annotation).collect();
+    let said: Vec<_> = notes.into_iter().flat_map(SpannedValue::members).filter_map(annotation).collect();
     if !said.is_empty() {
         out += &format!("\nIts server says that it {}.\n", said.join(", "));
     }
-    let input = Schema::of(tool, "inputSchema");
-    let output = Schema::of(tool, "outputSchema");
+    let input = ToolPageSchema::of(tool, "inputSchema");
+    let output = ToolPageSchema::of(tool, "outputSchema");
     for (head, schema, none) in [
         ("Arguments", &input, "It takes none."),
         ("Result", &output, "Its server does not say what it gives."),
     ] {
-        out += &format!("\n{}\n", paint.paint(Style::Strong, head));
+        out += &format!("\n{}\n", paint.paint(PaintStyle::Strong, head));
         let rows = schema.as_ref().map(|schema| schema.rows(head == "Arguments")).unwrap_or_default();
         if rows.is_empty() {
             out += &format!("  {none}\n");
@@ -49,11 +54,11 @@ pub(crate) fn page(tool: Value<'_>, server: (&str, &str), form: Form, paint: Pai
     }
     let call = call(&name, input.as_ref());
     let line = [server.0, &call, server.1].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>();
-    out + &format!("\n{}\n  attune call {}\n", paint.paint(Style::Strong, "Call"), line.join(" "))
+    out + &format!("\n{}\n  attune call {}\n", paint.paint(PaintStyle::Strong, "Call"), line.join(" "))
 }
 
 /// What an annotation says of a tool.
-fn annotation((name, value): (Text<'_>, Value<'_>)) -> Option<&'static str> {
+fn annotation((name, value): (JsonString<'_>, SpannedValue<'_>)) -> Option<&'static str> {
     Some(match (name.decode()?.as_ref(), value.raw()) {
         ("readOnlyHint", "true") => "only reads",
         ("readOnlyHint", "false") => "may change something",
@@ -65,32 +70,32 @@ fn annotation((name, value): (Text<'_>, Value<'_>)) -> Option<&'static str> {
 }
 
 /// One field: its name, what it is, and what its server says of it.
-struct Row {
+struct ToolFieldRow {
     name: String,
     is: String,
     about: String,
 }
 
 /// A schema, and the order in which its members were written.
-struct Schema {
-    read: Output,
+struct ToolPageSchema {
+    read: CompiledSchema,
     order: Vec<String>,
 }
 
-impl Schema {
-    fn of(tool: Value<'_>, member: &str) -> Option<Self> {
+impl ToolPageSchema {
+    fn of(tool: SpannedValue<'_>, member: &str) -> Option<Self> {
         let schema = tool.member(member)?;
-        let members = schema.member("properties").into_iter().flat_map(Value::members);
+        let members = schema.member("properties").into_iter().flat_map(SpannedValue::members);
         let order = members.filter_map(|(name, _)| name.decode().map(std::borrow::Cow::into_owned)).collect();
-        Some(Self { read: Output::read(schema.raw())?, order })
+        Some(Self { read: CompiledSchema::read(schema.raw())?, order })
     }
 
     /// All fields, those of a part after it. Whether something may be left out matters where it is to be written.
-    fn rows(&self, written: bool) -> Vec<Row> {
+    fn rows(&self, written: bool) -> Vec<ToolFieldRow> {
         let mut rows = Vec::new();
-        let part = self.read.part();
+        let part = self.read.root();
         if self.order.is_empty() && part.properties().is_none_or(serde_json::Map::is_empty) && !written {
-            rows.push(Row { name: "(all of it)".to_owned(), is: kind(part), about: about(part) });
+            rows.push(ToolFieldRow { name: "(all of it)".to_owned(), is: kind(part), about: about(part) });
             add_inside(&mut rows, part, "", written, MAX_DEPTH);
             return rows;
         }
@@ -99,19 +104,26 @@ impl Schema {
     }
 }
 
-fn add(rows: &mut Vec<Row>, part: Part<'_>, names: &[String], within: &str, written: bool, depth: usize) {
+fn add(
+    rows: &mut Vec<ToolFieldRow>,
+    part: Subschema<'_>,
+    names: &[String],
+    within: &str,
+    written: bool,
+    depth: usize,
+) {
     for name in names {
         let Some(field) = part.property(name).filter(|_| rows.len() < MAX_FIELDS) else { continue };
         let path = format!("{within}{}", plain::line(name));
         let needed = if written && part.requires(name) { "; required" } else { "" };
-        let is = format!("{}{}{needed}", kind(field), usual(field));
-        rows.push(Row { name: path.clone(), is, about: about(field) });
+        let is = format!("{}{}{needed}", kind(field), default_text(field));
+        rows.push(ToolFieldRow { name: path.clone(), is, about: about(field) });
         add_inside(rows, field, &path, written, depth);
     }
 }
 
 /// The members of an object, or of the objects in a list.
-fn add_inside(rows: &mut Vec<Row>, part: Part<'_>, path: &str, written: bool, depth: usize) {
+fn add_inside(rows: &mut Vec<ToolFieldRow>, part: Subschema<'_>, path: &str, written: bool, depth: usize) {
     let (inner, mark) = match part.items() {
         Some(items) => (items, "[]"),
         None => (part, ""),
@@ -123,12 +135,12 @@ fn add_inside(rows: &mut Vec<Row>, part: Part<'_>, path: &str, written: bool, de
     add(rows, inner, &names, &within, written, depth);
 }
 
-fn about(part: Part<'_>) -> String {
+fn about(part: Subschema<'_>) -> String {
     plain::line(part.description().or(part.title()).unwrap_or_default())
 }
 
 /// What a value is, in words.
-fn kind(part: Part<'_>) -> String {
+fn kind(part: Subschema<'_>) -> String {
     if let Some(only) = part.keyword("const") {
         return format!("always {}", value(only));
     }
@@ -150,16 +162,16 @@ fn kind(part: Part<'_>) -> String {
 }
 
 /// What there is to choose from where the choices have titles.
-fn choices(part: Part<'_>) -> Option<String> {
+fn choices(part: Subschema<'_>) -> Option<String> {
     let choices = part.keyword("oneOf").or_else(|| part.keyword("anyOf"))?.as_array()?;
     let all: Option<Vec<_>> =
         choices.iter().take(MAX_VALUES).map(|choice| choice.get("const").map(value)).collect();
     all.map(|all| format!("one of {}", all.join(", ")))
 }
 
-fn word(kind: &str, part: Part<'_>) -> String {
+fn word(kind: &str, part: Subschema<'_>) -> String {
     match kind {
-        "string" => part.text("format").map_or("text".to_owned(), plain::line),
+        "string" => part.keyword_text("format").map_or("text".to_owned(), plain::line),
         "integer" => "whole number".to_owned(),
         "number" => "number".to_owned(),
         "boolean" => "true or false".to_owned(),
@@ -174,7 +186,7 @@ fn word(kind: &str, part: Part<'_>) -> String {
 }
 
 /// The bounds of a number, a text or a list.
-fn bounds(part: Part<'_>) -> String {
+fn bounds(part: Subschema<'_>) -> String {
     let number = |keyword| part.keyword(keyword).filter(|bound| bound.is_number()).map(value);
     let range = |least: Option<String>, most: Option<String>, unit: &str| match (least, most) {
         (Some(least), Some(most)) => Some(format!("{least} to {most}{unit}")),
@@ -190,12 +202,12 @@ fn bounds(part: Part<'_>) -> String {
         below,
         range(number("minLength"), number("maxLength"), " characters"),
         range(number("minItems"), number("maxItems"), " items"),
-        part.text("pattern").map(|pattern| format!("as {}", plain::line(pattern))),
+        part.keyword_text("pattern").map(|pattern| format!("as {}", plain::line(pattern))),
     ];
     all.into_iter().flatten().map(|bound| format!(", {bound}")).collect()
 }
 
-fn usual(part: Part<'_>) -> String {
+fn default_text(part: Subschema<'_>) -> String {
     part.keyword("default").map(|usual| format!("; by default {}", value(usual))).unwrap_or_default()
 }
 
@@ -205,15 +217,15 @@ fn value(value: &serde_json::Value) -> String {
 }
 
 /// The rows with their names below each other, and what is long broken under where it began.
-fn columns(rows: &[Row], width: usize, paint: Paint) -> String {
-    let widest = rows.iter().map(|row| visible_width(&row.name)).max().unwrap_or(0).min(MAX_NAME);
+fn columns(rows: &[ToolFieldRow], width: usize, paint: Paint) -> String {
+    let widest = rows.iter().map(|row| visible_width(&row.name)).max().unwrap_or(0).min(MAX_NAME_COLUMNS);
     let indent = widest + 4;
     let mut out = String::new();
-    for Row { name, is, about } in rows {
+    for ToolFieldRow { name, is, about } in rows {
         let gap = " ".repeat(widest.saturating_sub(visible_width(name)) + 2);
         let line = wrapped(&format!("  {name}{gap}{is}"), width, indent.saturating_sub(2));
         // The name is painted after the line was broken.
-        out += &line.replacen(name, &paint.paint(Style::Hint, name), 1);
+        out += &line.replacen(name, &paint.paint(PaintStyle::Hint, name), 1);
         out.push('\n');
         if !about.is_empty() {
             out += &wrapped(&format!("{}{about}", " ".repeat(indent)), width, 0);
@@ -224,9 +236,9 @@ fn columns(rows: &[Row], width: usize, paint: Paint) -> String {
 }
 
 /// The tool with the arguments that it needs, and a value for each.
-fn call(name: &str, schema: Option<&Schema>) -> String {
+fn call(name: &str, schema: Option<&ToolPageSchema>) -> String {
     let mut words = vec![quoted(name)];
-    let part = schema.map(|schema| schema.read.part());
+    let part = schema.map(|schema| schema.read.root());
     for argument in schema.iter().flat_map(|schema| &schema.order) {
         let Some(field) =
             part.filter(|part| part.requires(argument)).and_then(|part| part.property(argument))
@@ -239,7 +251,7 @@ fn call(name: &str, schema: Option<&Schema>) -> String {
 }
 
 /// A value that a schema allows, or what to write in its place.
-fn example(part: Part<'_>) -> String {
+fn example(part: Subschema<'_>) -> String {
     let first = |keyword| part.keyword(keyword)?.as_array()?.first();
     let chosen = || first("oneOf").or_else(|| first("anyOf"))?.get("const");
     let given = part
@@ -248,7 +260,7 @@ fn example(part: Part<'_>) -> String {
         .or_else(|| first("examples"))
         .or_else(|| first("enum"))
         .or_else(chosen);
-    match (given, part.text("type"), part.text("format")) {
+    match (given, part.keyword_text("type"), part.keyword_text("format")) {
         (Some(given), _, _) => value(given),
         (None, Some("integer" | "number"), _) => {
             part.keyword("minimum").filter(|least| least.is_number()).map_or("1".to_owned(), value)
@@ -274,7 +286,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// The words of a command, for a shell.
-pub(crate) fn shell(words: &[String]) -> String {
+pub(crate) fn shell_command(words: &[String]) -> String {
     words.iter().map(|word| quoted(&plain::line(word))).collect::<Vec<_>>().join(" ")
 }
 
@@ -283,12 +295,12 @@ mod tests {
     use mcp_attune_wire::document::Document;
 
     use super::*;
-    use crate::show::Markdown;
+    use crate::show::MarkdownDisplay;
 
     fn shown(tool: &str, width: usize) -> String {
         let tool = Document::parse(tool.as_bytes()).unwrap().root();
-        let form = Form::Terminal { width, paint: Paint::NONE, markdown: Markdown::Declared };
-        page(tool, ("https://example.com/mcp", ""), form, Paint::NONE)
+        let form = CliOutputForm::Terminal { width, paint: Paint::NONE, markdown: MarkdownDisplay::Declared };
+        render_tool(tool, ("https://example.com/mcp", ""), form, Paint::NONE)
     }
 
     #[test]
@@ -350,7 +362,7 @@ mod tests {
     #[test]
     fn a_call_to_copy_is_one_for_a_shell() {
         assert_eq!(
-            shell(&["npx".to_owned(), "-y".to_owned(), "a b".to_owned(), "$x".to_owned()]),
+            shell_command(&["npx".to_owned(), "-y".to_owned(), "a b".to_owned(), "$x".to_owned()]),
             "npx -y 'a b' '$x'"
         );
         assert_eq!(quoted("a=it's"), r"'a=it'\''s'");

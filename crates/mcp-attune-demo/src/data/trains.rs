@@ -4,11 +4,11 @@ use jiff::ToSpan;
 use jiff::civil::Date;
 use serde::Serialize;
 
-use super::{City, city, written, zone};
+use super::{City, city, format_rfc3339, zone};
 
 /// One train, or several with changes, from one city to another.
 #[derive(Clone, Serialize)]
-pub(crate) struct Connection {
+pub(crate) struct TrainConnection {
     pub(crate) id: String,
     pub(crate) train: &'static str,
     pub(crate) from: &'static str,
@@ -21,7 +21,7 @@ pub(crate) struct Connection {
     pub(crate) price_chf: f64,
 }
 
-struct Line {
+struct TrainLine {
     ends: [&'static str; 2],
     train: &'static str,
     /// Minutes past the hour at which it leaves, at either end.
@@ -40,12 +40,12 @@ const fn line(
     changes: u32,
     platform: u32,
     price_chf: f64,
-) -> Line {
-    Line { ends, train, minute, takes, changes, platform, price_chf }
+) -> TrainLine {
+    TrainLine { ends, train, minute, takes, changes, platform, price_chf }
 }
 
 /// Zermatt and Lugano have no line to each other: a question can have no answer.
-const LINES: [Line; 9] = [
+const LINES: [TrainLine; 9] = [
     line(["Bern", "Zurich"], "IC 1", 31, 56, 0, 7, 51.0),
     line(["Bern", "Geneva"], "IC 1", 34, 106, 0, 4, 51.0),
     line(["Bern", "Basel"], "IC 6", 4, 58, 0, 5, 41.0),
@@ -58,7 +58,7 @@ const LINES: [Line; 9] = [
 ];
 
 /// The connections of one day, in the order in which they leave.
-pub(crate) fn connections(from: &City, to: &City, day: Date) -> Vec<Connection> {
+pub(crate) fn connections(from: &City, to: &City, day: Date) -> Vec<TrainConnection> {
     let lines =
         LINES.iter().filter(|line| line.ends == [from.name, to.name] || line.ends == [to.name, from.name]);
     lines
@@ -67,17 +67,17 @@ pub(crate) fn connections(from: &City, to: &City, day: Date) -> Vec<Connection> 
 }
 
 /// Only a day at the very end of the calendar has none.
-fn departure(line: &Line, from: &City, to: &City, day: Date, hour: i8) -> Option<Connection> {
+fn departure(line: &TrainLine, from: &City, to: &City, day: Date, hour: i8) -> Option<TrainConnection> {
     let leaves = day.at(hour, line.minute, 0, 0).to_zoned(zone("Europe/Zurich")?).ok()?;
     let arrives = leaves.checked_add(line.takes.minutes()).ok()?;
     let id = format!("{}-{}-{day}-{hour:02}{:02}", from.name, to.name, line.minute).to_lowercase();
-    Some(Connection {
+    Some(TrainConnection {
         id,
         train: line.train,
         from: from.name,
         to: to.name,
-        departure: written(&leaves),
-        arrival: written(&arrives),
+        departure: format_rfc3339(&leaves),
+        arrival: format_rfc3339(&arrives),
         duration_minutes: line.takes,
         changes: line.changes,
         platform: line.platform,
@@ -86,7 +86,7 @@ fn departure(line: &Line, from: &City, to: &City, day: Date, hour: i8) -> Option
 }
 
 /// The connection of that id, as `connections` wrote it.
-pub(crate) fn connection(id: &str) -> Option<Connection> {
+pub(crate) fn connection(id: &str) -> Option<TrainConnection> {
     let (from, rest) = id.split_once('-')?;
     let (to, rest) = rest.split_once('-')?;
     let (day, _) = rest.rsplit_once('-')?;

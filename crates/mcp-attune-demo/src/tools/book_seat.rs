@@ -17,15 +17,15 @@ use rmcp::{ErrorData, RoleServer, object};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Problem, answer, arguments};
-use crate::data::{self, Connection};
+use super::{TravelToolError, answer, arguments};
+use crate::data::{self, TrainConnection};
 use crate::era::is_modern;
 
 pub(crate) const NAME: &str = "book_seat";
 const TITLE: &str = "Book a seat";
 /// The one question, by the name that the answer carries too.
 const QUESTION: &str = "seat";
-const PATIENCE: Duration = Duration::from_secs(300);
+const ELICITATION_TIMEOUT: Duration = Duration::from_secs(300);
 
 pub(crate) fn definition() -> Tool {
     let input = object!({
@@ -58,7 +58,7 @@ pub(crate) fn definition() -> Tool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct BookSeatArguments {
     connection: String,
 }
 
@@ -66,7 +66,7 @@ pub(crate) async fn call(
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let connection = match wanted(request.arguments.unwrap_or_default()) {
+    let connection = match requested_connection(request.arguments.unwrap_or_default()) {
         Ok(connection) => connection,
         Err(problem) => return Ok(CallToolResult::from(problem).into()),
     };
@@ -78,14 +78,14 @@ pub(crate) async fn call(
             if request.request_state.as_deref() != Some(state(&connection).as_str()) {
                 return Err(ErrorData::invalid_params("The requestState is not of this call", None));
             }
-            serde_json::from_value(reply).map_err(|_| Problem::Answer)
+            serde_json::from_value(reply).map_err(|_| TravelToolError::Answer)
         }
         (true, false) => {
             let needed = ClientCapabilities::builder().enable_elicitation().build();
             return Err(ErrorData::missing_required_client_capability(needed));
         }
         (false, true) => ask_and_wait(&connection, context).await?,
-        (false, false) => Err(Problem::CannotAsk),
+        (false, false) => Err(TravelToolError::CannotAsk),
     };
     let result = reply.and_then(|reply| book(&connection, reply));
     Ok(result.unwrap_or_else(CallToolResult::from).into())
@@ -97,30 +97,30 @@ fn takes_forms(context: &RequestContext<RoleServer>) -> bool {
     elicitation.is_some_and(|kinds| kinds.form.is_some() || kinds.url.is_none())
 }
 
-fn wanted(given: JsonObject) -> Result<Connection, Problem> {
-    let Arguments { connection: id } = arguments(given)?;
-    data::connection(&id).ok_or(Problem::UnknownConnection(id))
+fn requested_connection(given: JsonObject) -> Result<TrainConnection, TravelToolError> {
+    let BookSeatArguments { connection: id } = arguments(given)?;
+    data::connection(&id).ok_or(TravelToolError::UnknownConnection(id))
 }
 
-fn ask_and_end(connection: &Connection) -> Result<CallToolResponse, ErrorData> {
+fn ask_and_end(connection: &TrainConnection) -> Result<CallToolResponse, ErrorData> {
     let question = InputRequest::Elicitation(ElicitRequest::new(form(connection)?));
     let questions = BTreeMap::from([(QUESTION.to_owned(), question)]);
     Ok(InputRequiredResult::new(Some(questions), Some(state(connection))).into())
 }
 
 async fn ask_and_wait(
-    connection: &Connection,
+    connection: &TrainConnection,
     context: &RequestContext<RoleServer>,
-) -> Result<Result<ElicitResult, Problem>, ErrorData> {
+) -> Result<Result<ElicitResult, TravelToolError>, ErrorData> {
     tokio::select! {
         () = context.ct.cancelled() => Err(ErrorData::internal_error("Cancelled", None)),
-        reply = context.peer.create_elicitation_with_timeout(form(connection)?, Some(PATIENCE)) => {
-            Ok(reply.map_err(|_| Problem::Declined))
+        reply = context.peer.create_elicitation_with_timeout(form(connection)?, Some(ELICITATION_TIMEOUT)) => {
+            Ok(reply.map_err(|_| TravelToolError::Declined))
         }
     }
 }
 
-fn form(connection: &Connection) -> Result<ElicitRequestParams, ErrorData> {
+fn form(connection: &TrainConnection) -> Result<ElicitRequestParams, ErrorData> {
     let schema = object!({
         "type": "object",
         "properties": {
@@ -144,49 +144,49 @@ fn form(connection: &Connection) -> Result<ElicitRequestParams, ErrorData> {
     });
     let requested_schema = ElicitationSchema::from_json_schema(schema)
         .map_err(|_| ErrorData::internal_error("The form could not be built", None))?;
-    let Connection { train, from, to, .. } = connection;
+    let TrainConnection { train, from, to, .. } = connection;
     let message = format!("Which seat would you like on {train} from {from} to {to}?");
     Ok(ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema })
 }
 
 /// What the client gives back with the answer: it ties the answer to the connection that was asked about.
-fn state(connection: &Connection) -> String {
+fn state(connection: &TrainConnection) -> String {
     format!("seat:{}", connection.id)
 }
 
 #[derive(Deserialize)]
-struct Choice {
-    travel_class: Class,
-    position: Position,
+struct SeatChoice {
+    travel_class: TravelClass,
+    position: SeatPosition,
 }
 
 #[derive(Deserialize, Serialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum Class {
+enum TravelClass {
     First,
     Second,
 }
 
 #[derive(Deserialize, Serialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum Position {
+enum SeatPosition {
     Window,
     Aisle,
 }
 
-fn book(connection: &Connection, reply: ElicitResult) -> Result<CallToolResult, Problem> {
+fn book(connection: &TrainConnection, reply: ElicitResult) -> Result<CallToolResult, TravelToolError> {
     if reply.action != ElicitationAction::Accept {
-        return Err(Problem::Declined);
+        return Err(TravelToolError::Declined);
     }
-    let Choice { travel_class, position } =
-        serde_json::from_value(reply.content.unwrap_or(Value::Null)).map_err(|_| Problem::Answer)?;
+    let SeatChoice { travel_class, position } =
+        serde_json::from_value(reply.content.unwrap_or(Value::Null)).map_err(|_| TravelToolError::Answer)?;
     let coach = match travel_class {
-        Class::First => 3,
-        Class::Second => 7,
+        TravelClass::First => 3,
+        TravelClass::Second => 7,
     };
     let seat = match position {
-        Position::Window => "42A",
-        Position::Aisle => "42B",
+        SeatPosition::Window => "42A",
+        SeatPosition::Aisle => "42B",
     };
     answer(&json!({
         "booking": code(connection),
@@ -199,7 +199,7 @@ fn book(connection: &Connection, reply: ElicitResult) -> Result<CallToolResult, 
 }
 
 /// The same code for the same connection, every time.
-fn code(connection: &Connection) -> String {
+fn code(connection: &TrainConnection) -> String {
     let sum = connection.id.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
     format!("CH-{:06X}", sum & 0x00FF_FFFF)
 }

@@ -9,11 +9,11 @@ use rmcp::{ErrorData, RoleServer, object};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Problem, answer, arguments, read_only};
+use super::{TravelToolError, answer, arguments, read_only};
 
 pub(crate) const NAME: &str = "build_report";
 const TITLE: &str = "Travel report";
-const MOST_PAGES: u32 = 50;
+const MAX_REPORT_PAGES: u32 = 50;
 
 pub(crate) fn definition() -> Tool {
     let input = object!({
@@ -22,7 +22,7 @@ pub(crate) fn definition() -> Tool {
             "pages": {
                 "type": "integer",
                 "minimum": 1,
-                "maximum": MOST_PAGES,
+                "maximum": MAX_REPORT_PAGES,
                 "title": "Pages",
                 "description": "How many pages to fetch; 5 if left out"
             }
@@ -44,7 +44,7 @@ pub(crate) fn definition() -> Tool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct BuildReportArguments {
     pages: Option<u32>,
 }
 
@@ -53,23 +53,23 @@ pub(crate) async fn call(
     given: JsonObject,
     context: &RequestContext<RoleServer>,
     step_delay: Duration,
-) -> Result<Result<CallToolResult, Problem>, ErrorData> {
-    let pages = match arguments(given).map(|Arguments { pages }| pages.unwrap_or(5)) {
-        Ok(pages) if (1..=MOST_PAGES).contains(&pages) => pages,
-        Ok(_) => return Ok(Err(Problem::Pages)),
+) -> Result<Result<CallToolResult, TravelToolError>, ErrorData> {
+    let pages = match arguments(given).map(|BuildReportArguments { pages }| pages.unwrap_or(5)) {
+        Ok(pages) if (1..=MAX_REPORT_PAGES).contains(&pages) => pages,
+        Ok(_) => return Ok(Err(TravelToolError::Pages)),
         Err(problem) => return Ok(Err(problem)),
     };
     for page in 1..=pages {
         tokio::select! {
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("Cancelled", None)),
-            () = tokio::time::sleep(step_delay) => fetched(context, page, pages).await,
+            () = tokio::time::sleep(step_delay) => report_progress(context, page, pages).await,
         }
     }
     Ok(answer(&json!({ "title": TITLE, "pages": pages, "words": pages * 250 })))
 }
 
 /// Tells a caller who gave a token. Whether the message arrives makes no difference to the report.
-async fn fetched(context: &RequestContext<RoleServer>, page: u32, pages: u32) {
+async fn report_progress(context: &RequestContext<RoleServer>, page: u32, pages: u32) {
     let Some(token) = context.meta.get_progress_token() else { return };
     let progress = ProgressNotificationParam::new(token, page.into())
         .with_total(pages.into())

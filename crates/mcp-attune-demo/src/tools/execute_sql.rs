@@ -7,7 +7,7 @@ use rmcp::object;
 use serde::Deserialize;
 use serde_json::{Number, json};
 
-use super::{Problem, answer, arguments};
+use super::{TravelToolError, answer, arguments};
 
 pub(crate) const NAME: &str = "execute_sql";
 const TITLE: &str = "Run a query";
@@ -75,25 +75,25 @@ pub(crate) fn definition() -> Tool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct ExecuteSqlArguments {
     #[serde(rename = "query")]
     _query: String,
     region: String,
     shard: Option<Number>,
     dry_run: Option<bool>,
-    options: Option<Options>,
+    options: Option<SqlOptions>,
 }
 
 #[derive(Deserialize)]
-struct Options {
+struct SqlOptions {
     priority: Option<String>,
 }
 
-pub(crate) fn call(given: JsonObject) -> Result<CallToolResult, Problem> {
-    let Arguments { region, shard, dry_run, options, .. } = arguments(given)?;
+pub(crate) fn call(given: JsonObject) -> Result<CallToolResult, TravelToolError> {
+    let ExecuteSqlArguments { region, shard, dry_run, options, .. } = arguments(given)?;
     let shard = shard.unwrap_or_else(|| Number::from(0));
     if !is_whole(&shard) {
-        return Err(Problem::Shard);
+        return Err(TravelToolError::Shard);
     }
     let dry_run = dry_run.unwrap_or_default();
     let rows = if dry_run { json!([]) } else { bookings() };

@@ -8,7 +8,7 @@ use rmcp::object;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Problem, answer, arguments, city, day, read_only};
+use super::{TravelToolError, answer, arguments, city, day, read_only};
 use crate::data::{self, CITIES};
 
 pub(crate) const NAME: &str = "find_connections";
@@ -62,14 +62,14 @@ pub(crate) fn definition() -> Tool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct FindConnectionsArguments {
     from: String,
     to: String,
     date: Option<String>,
 }
 
-pub(crate) fn call(given: JsonObject, now: Timestamp) -> Result<CallToolResult, Problem> {
-    let Arguments { from, to, date } = arguments(given)?;
+pub(crate) fn call(given: JsonObject, now: Timestamp) -> Result<CallToolResult, TravelToolError> {
+    let FindConnectionsArguments { from, to, date } = arguments(given)?;
     let date = date.map_or_else(|| Ok(data::today(now)), |date| day(&date))?;
     answer(&json!({ "connections": data::connections(city(&from)?, city(&to)?, date) }))
 }

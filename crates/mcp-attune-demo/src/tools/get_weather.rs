@@ -7,8 +7,8 @@ use rmcp::model::{CallToolResult, JsonObject, Tool};
 use rmcp::object;
 use serde::{Deserialize, Serialize};
 
-use super::{Problem, answer_with_text, arguments, city, read_only, zone};
-use crate::data::{self, CITIES, CONDITIONS, DIRECTIONS, Forecast, SOURCE, Weather};
+use super::{TravelToolError, answer_with_text, arguments, city, read_only, zone};
+use crate::data::{self, CITIES, CONDITIONS, DIRECTIONS, ForecastDay, SOURCE, Weather};
 
 pub(crate) const NAME: &str = "get_weather";
 const TITLE: &str = "Current weather";
@@ -69,33 +69,33 @@ pub(crate) fn definition() -> Tool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct GetWeatherArguments {
     location: String,
     tz: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Report {
+struct WeatherReport {
     location: &'static str,
     observed_at: String,
     #[serde(flatten)]
     weather: Weather,
-    forecast: Vec<Forecast>,
+    forecast: Vec<ForecastDay>,
     source: &'static str,
 }
 
-pub(crate) fn call(given: JsonObject, now: Timestamp) -> Result<CallToolResult, Problem> {
-    let Arguments { location, tz } = arguments(given)?;
+pub(crate) fn call(given: JsonObject, now: Timestamp) -> Result<CallToolResult, TravelToolError> {
+    let GetWeatherArguments { location, tz } = arguments(given)?;
     let city = city(&location)?;
-    let observed_at = data::written(&now.to_zoned(zone(tz.as_deref())?));
+    let observed_at = data::format_rfc3339(&now.to_zoned(zone(tz.as_deref())?));
     let forecast = city.weather.forecast(data::today(now));
-    let last = forecast.last().copied().ok_or(Problem::Internal)?;
+    let last = forecast.last().copied().ok_or(TravelToolError::Internal)?;
     let text = prose(city.name, &city.weather, &last);
     let (location, weather) = (city.name, city.weather);
-    answer_with_text(text, &Report { location, observed_at, weather, forecast, source: SOURCE })
+    answer_with_text(text, &WeatherReport { location, observed_at, weather, forecast, source: SOURCE })
 }
 
-fn prose(name: &str, weather: &Weather, last: &Forecast) -> String {
+fn prose(name: &str, weather: &Weather, last: &ForecastDay) -> String {
     let trend = if last.temperature_c > weather.temperature_c { "gradually warming" } else { "cooling" };
     let burn = if weather.uv_index < 3 { "low" } else { "moderate" };
     format!(

@@ -8,7 +8,7 @@ use rmcp::object;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Problem, answer, arguments, moment, read_only, zone, zone_name};
+use super::{TravelToolError, answer, arguments, moment, read_only, zone, zone_name};
 use crate::data;
 
 pub(crate) const NAME: &str = "local_time";
@@ -49,19 +49,19 @@ pub(crate) fn definition() -> Tool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct LocalTimeArguments {
     tz: Option<String>,
     at: Option<String>,
 }
 
-pub(crate) fn call(given: JsonObject, caller: &Caller) -> Result<CallToolResult, Problem> {
-    let Arguments { tz, at } = arguments(given)?;
+pub(crate) fn call(given: JsonObject, caller: &Caller) -> Result<CallToolResult, TravelToolError> {
+    let LocalTimeArguments { tz, at } = arguments(given)?;
     let now = caller.now();
     let zone = tz.map_or_else(|| Ok(now.time_zone().clone()), |name| zone(Some(&name)))?;
     let local = at.map_or_else(|| Ok(now.timestamp()), |at| moment(&at))?.to_zoned(zone);
     answer(&json!({
         "timezone": zone_name(&local),
-        "local_time": data::written(&local),
+        "local_time": data::format_rfc3339(&local),
         "weekday": local.strftime("%A").to_string(),
         "utc_offset": local.strftime("%:z").to_string(),
     }))

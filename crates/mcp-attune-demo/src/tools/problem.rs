@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use mcp_attune_rmcp::Unclear;
+use mcp_attune_rmcp::TimeTextError;
 use rmcp::model::{CallToolResult, ContentBlock};
 
 use crate::data::CITIES;
 
 /// Why a tool did not do what it was asked to do. The caller sees it as a result with `isError`.
 #[derive(Debug)]
-pub(crate) enum Problem {
+pub(crate) enum TravelToolError {
     /// An argument is missing or of another type.
     Arguments(serde_json::Error),
     /// A city that the service does not know.
@@ -23,7 +23,7 @@ pub(crate) enum Problem {
     /// Not the name of a time zone.
     Zone(String),
     /// Not a period that can be read.
-    When(Unclear),
+    When(TimeTextError),
     /// The first day comes after the last, or they are more than a year apart.
     Range,
     /// Not a number of pages that the report can have.
@@ -40,20 +40,22 @@ pub(crate) enum Problem {
     Internal,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for TravelToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Arguments(error) => write!(f, "The arguments do not fit: {}", shown(&error.to_string())),
+            Self::Arguments(error) => {
+                write!(f, "The arguments do not fit: {}", quoted_input(&error.to_string()))
+            }
             Self::UnknownCity(name) => {
                 let known = CITIES.map(|city| city.name).join(", ");
-                write!(f, "Unknown city: {}. Known cities: {known}", shown(name))
+                write!(f, "Unknown city: {}. Known cities: {known}", quoted_input(name))
             }
             Self::UnknownConnection(id) => {
-                write!(f, "Unknown connection: {}. Take an id from find_connections", shown(id))
+                write!(f, "Unknown connection: {}. Take an id from find_connections", quoted_input(id))
             }
-            Self::Date(text) => write!(f, "Not a date like 2026-02-22: {}", shown(text)),
-            Self::Moment(text) => write!(f, "Not a moment like 2026-02-22T08:30:00Z: {}", shown(text)),
-            Self::Zone(name) => write!(f, "Not a time zone like Europe/Zurich: {}", shown(name)),
+            Self::Date(text) => write!(f, "Not a date like 2026-02-22: {}", quoted_input(text)),
+            Self::Moment(text) => write!(f, "Not a moment like 2026-02-22T08:30:00Z: {}", quoted_input(text)),
+            Self::Zone(name) => write!(f, "Not a time zone like Europe/Zurich: {}", quoted_input(name)),
             Self::When(unclear) => unclear.fmt(f),
             Self::Range => {
                 f.write_str("The first day must not come after the last, and at most a year before it")
@@ -70,16 +72,16 @@ impl fmt::Display for Problem {
     }
 }
 
-impl From<Problem> for CallToolResult {
-    fn from(problem: Problem) -> Self {
+impl From<TravelToolError> for CallToolResult {
+    fn from(problem: TravelToolError) -> Self {
         Self::error(vec![ContentBlock::text(problem.to_string())])
     }
 }
 
 /// Something that a caller sent, safe to show: control characters escaped, shortened.
-pub(crate) fn shown(text: &str) -> String {
+pub(crate) fn quoted_input(text: &str) -> String {
     const MAX_CHARS: usize = 80;
-    mcp_attune::quoted::shortened(text, MAX_CHARS)
+    mcp_attune::quoted::escape_and_truncate(text, MAX_CHARS)
 }
 
 #[cfg(test)]
@@ -88,7 +90,7 @@ mod tests {
 
     #[test]
     fn what_a_caller_sent_is_escaped_and_shortened() {
-        assert_eq!(shown("Z\u{7}rich"), "Z\\u{7}rich");
-        assert_eq!(shown(&"x".repeat(1000)).chars().count(), 81);
+        assert_eq!(quoted_input("Z\u{7}rich"), "Z\\u{7}rich");
+        assert_eq!(quoted_input(&"x".repeat(1000)).chars().count(), 81);
     }
 }

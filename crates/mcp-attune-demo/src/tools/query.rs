@@ -8,19 +8,19 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, ToSpan};
-use mcp_attune_rmcp::catalog::{Carried, Field, Library, Slot};
-use mcp_attune_rmcp::format::{Currency, Format, Length, Number};
+use mcp_attune_rmcp::catalog::{EmbeddedLocales, LocaleField, LocaleStore, TextSlot};
+use mcp_attune_rmcp::format::{Currency, DecimalNumber, FormatLength, ValueFormatter};
 use mcp_attune_rmcp::language::Tag;
-use mcp_attune_rmcp::messages::Arguments;
+use mcp_attune_rmcp::messages::MessageArguments;
 use mcp_attune_rmcp::when::Interval;
-use mcp_attune_rmcp::{Caller, Unclear};
+use mcp_attune_rmcp::{Caller, TimeTextError};
 use rmcp::model::{CallToolResult, JsonObject, Tool};
 use rmcp::object;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::sales_report::{MOST_DAYS, revenue, tickets};
-use super::{Problem, answer_with_text, arguments, read_only, zone_name};
+use super::sales_report::{MAX_SALES_DAYS, revenue, tickets};
+use super::{TravelToolError, answer_with_text, arguments, read_only, zone_name};
 use crate::data;
 
 pub(crate) const SALES: &str = "query_sales";
@@ -28,8 +28,8 @@ pub(crate) const TICKETS: &str = "query_tickets";
 pub(crate) const ACTIVITY: &str = "query_activity";
 
 /// The words of the answers, in every language of the service.
-static WORDS: LazyLock<Option<Carried>> =
-    LazyLock::new(|| Carried::new(Tag::parse("en").ok()?, crate::LOCALES).ok());
+static WORDS: LazyLock<Option<EmbeddedLocales>> =
+    LazyLock::new(|| EmbeddedLocales::new(Tag::parse("en").ok()?, crate::LOCALES).ok());
 
 pub(crate) fn definitions() -> [Tool; 3] {
     let days = json!({
@@ -85,86 +85,94 @@ fn definition(name: &'static str, title: &str, says: &'static str, when: &Value,
 }
 
 #[derive(Deserialize)]
-struct Question {
+struct QueryArguments {
     query: String,
 }
 
-pub(crate) fn sales(given: JsonObject, caller: &Caller) -> Result<CallToolResult, Problem> {
-    let period = Period::asked(given, caller)?;
+pub(crate) fn sales(given: JsonObject, caller: &Caller) -> Result<CallToolResult, TravelToolError> {
+    let period = QueryPeriod::parse_query(given, caller)?;
     let sold: i64 = period.days().map(tickets).sum();
     let revenue = revenue(sold);
     let format = format(caller);
-    let money = Number::try_from(revenue).ok().zip(Currency::parse("CHF").ok());
+    let money = DecimalNumber::try_from(revenue).ok().zip(Currency::parse("CHF").ok());
     let money = money.map_or_else(String::new, |(amount, francs)| format.currency(&amount, francs));
-    let (from, to) = period.written(&format);
-    let said =
-        Arguments::new().text("from", from).text("to", to).number("tickets", sold).text("money", money);
-    let text = say(caller, "sales-answer", &said);
-    let Period { from, to, zone } = period;
+    let (from, to) = period.format_days(&format);
+    let said = MessageArguments::new()
+        .text("from", from)
+        .text("to", to)
+        .number("tickets", sold)
+        .text("money", money);
+    let text = localized_text(caller, "sales-answer", &said);
+    let QueryPeriod { from, to, zone } = period;
     let value = json!({ "from": from, "to": to, "timezone": zone,
         "tickets": sold, "revenue": revenue, "currency": "CHF" });
     answer_with_text(text, &value)
 }
 
-pub(crate) fn support(given: JsonObject, caller: &Caller) -> Result<CallToolResult, Problem> {
-    let Question { query: _ } = arguments(given)?;
+pub(crate) fn support(given: JsonObject, caller: &Caller) -> Result<CallToolResult, TravelToolError> {
+    let QueryArguments { query: _ } = arguments(given)?;
     let now = caller.now();
     // A few come with every hour of the day and are done by midnight.
     let open = i64::from(now.hour()) * 3 + 4;
-    let moment = format(caller).zoned(now.timestamp(), Length::Medium);
-    let text = say(caller, "tickets-answer", &Arguments::new().text("moment", moment).number("open", open));
-    let value = json!({ "as_of": data::written(&now), "timezone": zone_name(&now), "open": open });
+    let moment = format(caller).zoned(now.timestamp(), FormatLength::Medium);
+    let text = localized_text(
+        caller,
+        "tickets-answer",
+        &MessageArguments::new().text("moment", moment).number("open", open),
+    );
+    let value = json!({ "as_of": data::format_rfc3339(&now), "timezone": zone_name(&now), "open": open });
     answer_with_text(text, &value)
 }
 
-pub(crate) fn activity(given: JsonObject, caller: &Caller) -> Result<CallToolResult, Problem> {
-    let period = Period::asked(given, caller)?;
+pub(crate) fn activity(given: JsonObject, caller: &Caller) -> Result<CallToolResult, TravelToolError> {
+    let period = QueryPeriod::parse_query(given, caller)?;
     let logins: i64 = period.days().map(|day| tickets(day) / 7).sum();
-    let (from, to) = period.written(&format(caller));
-    let said = Arguments::new().text("from", from).text("to", to).number("logins", logins);
-    let text = say(caller, "activity-answer", &said);
-    let Period { from, to, zone } = period;
+    let (from, to) = period.format_days(&format(caller));
+    let said = MessageArguments::new().text("from", from).text("to", to).number("logins", logins);
+    let text = localized_text(caller, "activity-answer", &said);
+    let QueryPeriod { from, to, zone } = period;
     answer_with_text(text, &json!({ "from": from, "to": to, "timezone": zone, "logins": logins }))
 }
 
 /// The sentence in the caller's language, which is reported without our doing.
-fn say(caller: &Caller, key: &str, arguments: &Arguments<'_>) -> String {
+fn localized_text(caller: &Caller, key: &str, arguments: &MessageArguments<'_>) -> String {
     WORDS.as_ref().map_or_else(|| key.to_owned(), |words| caller.text(words, key, arguments))
 }
 
 /// What the service is called in the language that an answer is in. Returns `None` where it chose none by itself.
 pub(crate) fn service_title(caller: &Caller) -> Option<String> {
-    let (words, spoken) = (WORDS.as_ref()?, caller.spoken()?);
+    let (words, spoken) = (WORDS.as_ref()?, caller.chosen_languages()?);
     let files = words.load(spoken.tags().next()?);
-    let title = files.iter().find_map(|file| file.find(Slot::Server(Field::Title)))?;
+    let title = files.iter().find_map(|file| file.find(TextSlot::Server(LocaleField::Title)))?;
     serde_json::from_str(title).ok()
 }
 
 /// Dates and money inside the sentence are in its language, where the caller told no locale.
-fn format(caller: &Caller) -> Format {
+fn format(caller: &Caller) -> ValueFormatter {
     if let Some(words) = WORDS.as_ref() {
-        caller.language(words.catalogs().languages());
+        caller.language(words.locale_index().languages());
     }
     caller.format()
 }
 
 /// The days that a question is about.
-struct Period {
+struct QueryPeriod {
     from: Date,
     to: Date,
     zone: String,
 }
 
-impl Period {
-    fn asked(given: JsonObject, caller: &Caller) -> Result<Self, Problem> {
-        let Question { query } = arguments(given)?;
-        let interval = interval(&query, |text| caller.when(text)).map_err(Problem::When)?;
+impl QueryPeriod {
+    fn parse_query(given: JsonObject, caller: &Caller) -> Result<Self, TravelToolError> {
+        let QueryArguments { query } = arguments(given)?;
+        let interval = interval(&query, |text| caller.when(text)).map_err(TravelToolError::When)?;
         let now = caller.now();
         let day = |instant| now.time_zone().to_datetime(instant).date();
-        let last = interval.end.checked_sub(SignedDuration::from_nanos(1)).map_err(|_| Problem::Range)?;
+        let last =
+            interval.end.checked_sub(SignedDuration::from_nanos(1)).map_err(|_| TravelToolError::Range)?;
         let (from, to) = (day(interval.start), day(last));
-        if from > to || (to - from).get_days() >= MOST_DAYS {
-            return Err(Problem::Range);
+        if from > to || (to - from).get_days() >= MAX_SALES_DAYS {
+            return Err(TravelToolError::Range);
         }
         Ok(Self { from, to, zone: zone_name(&now) })
     }
@@ -174,13 +182,16 @@ impl Period {
         self.from.series(1.day()).take_while(move |day| *day <= to)
     }
 
-    fn written(&self, format: &Format) -> (String, String) {
-        (format.date(self.from, Length::Long), format.date(self.to, Length::Long))
+    fn format_days(&self, format: &ValueFormatter) -> (String, String) {
+        (format.date(self.from, FormatLength::Long), format.date(self.to, FormatLength::Long))
     }
 }
 
 /// Questions end with their period: the longest end that can be read is it.
-fn interval(query: &str, when: impl Fn(&str) -> Result<Interval, Unclear>) -> Result<Interval, Unclear> {
+fn interval(
+    query: &str,
+    when: impl Fn(&str) -> Result<Interval, TimeTextError>,
+) -> Result<Interval, TimeTextError> {
     let words: Vec<&str> = query.split_whitespace().collect();
     let end = |start: usize| words.get(start..).unwrap_or_default().join(" ");
     let found = (0..words.len()).find_map(|start| Some((start, when(&end(start)).ok()?)));
@@ -203,7 +214,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(result: Result<CallToolResult, Problem>, text: &str, value: Value) {
+    fn check(result: Result<CallToolResult, TravelToolError>, text: &str, value: Value) {
         let result = result.unwrap();
         assert_eq!(result.content[0].as_text().unwrap().text, text);
         assert_eq!(result.structured_content, Some(value));
@@ -237,7 +248,7 @@ mod tests {
         let caller =
             Caller::for_test().timezone("America/Los_Angeles").now("2025-11-12T06:23:00-08:00").caller();
         let rolling = "user logins in the last week";
-        let period = Period::asked(asked(rolling), &caller).unwrap();
+        let period = QueryPeriod::parse_query(asked(rolling), &caller).unwrap();
         assert_eq!(
             (period.from.to_string(), period.to.to_string()),
             ("2025-11-05".into(), "2025-11-12".into())
@@ -247,8 +258,8 @@ mod tests {
         assert!(interval(rolling, refusing).is_err());
         assert!(interval("user logins last week", refusing).is_ok());
         let (week, quarter) = ("user logins last week", "user logins in the previous quarter");
-        assert_eq!(Period::asked(asked(week), &caller).unwrap().from.to_string(), "2025-11-03");
-        assert_eq!(Period::asked(asked(quarter), &caller).unwrap().to.to_string(), "2025-09-30");
+        assert_eq!(QueryPeriod::parse_query(asked(week), &caller).unwrap().from.to_string(), "2025-11-03");
+        assert_eq!(QueryPeriod::parse_query(asked(quarter), &caller).unwrap().to.to_string(), "2025-09-30");
     }
 
     #[test]

@@ -9,11 +9,11 @@ use rmcp::object;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Problem, answer, arguments, day, read_only};
+use super::{TravelToolError, answer, arguments, day, read_only};
 
 pub(crate) const NAME: &str = "sales_report";
 const TITLE: &str = "Sales report";
-pub(super) const MOST_DAYS: i32 = 366;
+pub(super) const MAX_SALES_DAYS: i32 = 366;
 
 pub(crate) fn definition() -> Tool {
     let input = object!({
@@ -54,25 +54,25 @@ pub(crate) fn definition() -> Tool {
 }
 
 #[derive(Deserialize)]
-struct Arguments {
+struct SalesReportArguments {
     from: String,
     to: String,
 }
 
 #[derive(Serialize)]
-struct Row {
+struct SalesRow {
     date: Date,
     tickets: i64,
     revenue: f64,
 }
 
-pub(crate) fn call(given: JsonObject) -> Result<CallToolResult, Problem> {
-    let Arguments { from, to } = arguments(given)?;
+pub(crate) fn call(given: JsonObject) -> Result<CallToolResult, TravelToolError> {
+    let SalesReportArguments { from, to } = arguments(given)?;
     let (from, to) = (day(&from)?, day(&to)?);
-    if from > to || (to - from).get_days() >= MOST_DAYS {
-        return Err(Problem::Range);
+    if from > to || (to - from).get_days() >= MAX_SALES_DAYS {
+        return Err(TravelToolError::Range);
     }
-    let rows: Vec<Row> = from.series(1.day()).take_while(|date| *date <= to).map(row).collect();
+    let rows: Vec<SalesRow> = from.series(1.day()).take_while(|date| *date <= to).map(row).collect();
     let tickets: i64 = rows.iter().map(|row| row.tickets).sum();
     answer(&json!({
         "from": from,
@@ -84,9 +84,9 @@ pub(crate) fn call(given: JsonObject) -> Result<CallToolResult, Problem> {
     }))
 }
 
-fn row(date: Date) -> Row {
+fn row(date: Date) -> SalesRow {
     let tickets = tickets(date);
-    Row { date, tickets, revenue: revenue(tickets) }
+    SalesRow { date, tickets, revenue: revenue(tickets) }
 }
 
 /// Always the same for the same day: busy weekends, and a little up and down through the year.

@@ -1,7 +1,7 @@
 //! What the server checks by itself, and what it leaves to a gateway: the list in the crate's documentation.
 
 use hyper::StatusCode;
-use mcp_attune_demo::Options;
+use mcp_attune_demo::DemoOptions;
 use serde_json::{Value, json};
 
 use crate::http::{Answer, Demo, Headers, MODERN, modern};
@@ -58,7 +58,7 @@ async fn only_loopback_hosts_are_answered_and_any_origin() {
 
 #[tokio::test]
 async fn other_hosts_are_answered_where_they_are_allowed() {
-    let options = Options { allowed_hosts: vec!["demo.example".to_owned()], ..Options::default() };
+    let options = DemoOptions { allowed_hosts: vec!["demo.example".to_owned()], ..DemoOptions::default() };
     let demo = Demo::with(options).await;
     assert_eq!(sql(&demo, &[("host", "demo.example")]).await.status, StatusCode::OK);
     assert_eq!(sql(&demo, &[("host", "localhost")]).await.status, StatusCode::FORBIDDEN);

@@ -8,7 +8,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use mcp_attune_demo::Options;
+use mcp_attune_demo::DemoOptions;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -29,11 +29,15 @@ pub(crate) struct Demo {
 impl Demo {
     /// A demo that wastes no time.
     pub(crate) async fn start() -> Self {
-        Self::with(Options { step_delay: Duration::from_millis(1), now: Some(NOW), ..Options::default() })
-            .await
+        Self::with(DemoOptions {
+            step_delay: Duration::from_millis(1),
+            now: Some(NOW),
+            ..DemoOptions::default()
+        })
+        .await
     }
 
-    pub(crate) async fn with(options: Options) -> Self {
+    pub(crate) async fn with(options: DemoOptions) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();

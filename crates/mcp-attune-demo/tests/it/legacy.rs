@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hyper::{Method, StatusCode};
-use mcp_attune_demo::Options;
+use mcp_attune_demo::DemoOptions;
 use serde_json::{Value, json};
 
 use crate::http::{Answer, Demo, Stream};
@@ -106,7 +106,7 @@ async fn a_client_that_cannot_be_asked_books_nothing() {
 
 #[tokio::test]
 async fn the_stream_of_a_cancelled_report_ends_without_an_answer() {
-    let slow = Options { step_delay: Duration::from_millis(200), ..Options::default() };
+    let slow = DemoOptions { step_delay: Duration::from_millis(200), ..DemoOptions::default() };
     let session = Session::start(Demo::with(slow).await, json!({})).await;
     let call =
         json!({ "name": "build_report", "arguments": { "pages": 50 }, "_meta": { "progressToken": 1 } });

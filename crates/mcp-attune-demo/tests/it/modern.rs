@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hyper::{Method, StatusCode};
-use mcp_attune_demo::Options;
+use mcp_attune_demo::DemoOptions;
 use serde_json::{Value, json};
 
 use crate::http::{Demo, MODERN, Stream, modern};
@@ -160,7 +160,8 @@ async fn progress_comes_before_the_result() {
 
 #[tokio::test]
 async fn progress_is_sent_while_the_report_is_still_built() {
-    let demo = Demo::with(Options { step_delay: Duration::from_millis(400), ..Options::default() }).await;
+    let demo =
+        Demo::with(DemoOptions { step_delay: Duration::from_millis(400), ..DemoOptions::default() }).await;
     let body = modern(
         "tools/call",
         json!({
@@ -177,7 +178,7 @@ async fn progress_is_sent_while_the_report_is_still_built() {
 
 #[tokio::test]
 async fn answers_are_streams_where_json_is_turned_off() {
-    let demo = Demo::with(Options { json_answers: false, ..Options::default() }).await;
+    let demo = Demo::with(DemoOptions { json_answers: false, ..DemoOptions::default() }).await;
     let answer = demo.request("tools/call", json!({ "name": "local_time" })).await;
     assert_eq!(answer.last()["result"]["structuredContent"]["timezone"], "UTC");
 }

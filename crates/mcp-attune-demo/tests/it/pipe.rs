@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_attune_demo::Travel;
+use mcp_attune_demo::TravelServer;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::time::timeout;
@@ -28,7 +28,7 @@ impl Pipe {
 async fn a_report_that_was_cancelled_is_not_built_to_the_end() {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     tokio::spawn(async {
-        let travel = Travel::new(Duration::from_millis(20));
+        let travel = TravelServer::new(Duration::from_millis(20));
         rmcp::serve_server(travel, theirs).await.unwrap().waiting().await
     });
     let (reader, writer) = tokio::io::split(ours);

@@ -3,25 +3,25 @@
 use std::io::{self, Read};
 
 use flate2::read::DeflateDecoder;
-use mcp_attune_bundle::Inside;
+use mcp_attune_bundle::BundleFileName;
 
-use super::directory::{self, Entry};
-use super::fault::{Broken, NotOpened, Unavailable, Wrong};
-use super::limits::MOST_BYTES;
+use super::directory::{self, ArchiveEntry};
+use super::fault::{ArchiveEntryError, ArchiveError, BundleOpenError, BundleReadError};
+use super::limits::MAX_ARCHIVE_BYTES;
 use super::signature;
-use super::source::{Part, Source};
+use super::source::{ArchiveRange, ArchiveSource};
 
 pub(super) struct Archive {
-    source: Source,
-    entries: Vec<Entry>,
+    source: ArchiveSource,
+    entries: Vec<ArchiveEntry>,
     /// What follows the archive proper.
     signature: Option<Box<[u8]>>,
 }
 
 impl Archive {
-    pub(super) fn open(source: Source) -> Result<Self, NotOpened> {
-        if source.len() > MOST_BYTES {
-            return Err(NotOpened::Archive(Broken::TooLarge));
+    pub(super) fn open(source: ArchiveSource) -> Result<Self, BundleOpenError> {
+        if source.len() > MAX_ARCHIVE_BYTES {
+            return Err(BundleOpenError::Archive(ArchiveError::TooLarge));
         }
         let signed = signature::find(&source)?;
         let (length, signature) = signed.map_or((source.len(), None), |it| (it.at, Some(it.der)));
@@ -35,45 +35,52 @@ impl Archive {
     }
 
     /// Files and folders, by their names.
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(super) fn entries(&self) -> &[ArchiveEntry] {
         &self.entries
     }
 
-    pub(super) fn files(&self) -> impl Iterator<Item = &Inside> {
+    pub(super) fn files(&self) -> impl Iterator<Item = &BundleFileName> {
         self.entries.iter().filter(|it| !it.folder).map(|it| &it.name)
     }
 
-    pub(super) fn read(&self, name: &Inside, most: u64) -> Result<Vec<u8>, Unavailable> {
+    pub(super) fn read(&self, name: &BundleFileName, most: u64) -> Result<Vec<u8>, BundleReadError> {
         let found = self.entries.binary_search_by(|it| it.name.cmp(name)).ok();
-        let entry = found.and_then(|at| self.entries.get(at)).ok_or(Unavailable::Missing)?;
+        let entry = found.and_then(|at| self.entries.get(at)).ok_or(BundleReadError::Missing)?;
         if entry.folder {
-            return Err(Unavailable::NoFile);
+            return Err(BundleReadError::NoFile);
         }
         if entry.size > most {
-            return Err(Unavailable::TooLarge { most });
+            return Err(BundleReadError::TooLarge { most });
         }
         // What it says of its size is not trusted with more memory than a small file takes.
         let mut bytes = Vec::with_capacity(usize::try_from(entry.size.min(64 << 10)).unwrap_or_default());
         self.copy(entry, &mut bytes).map_err(|fault| match fault {
-            NotCopied::Entry(why) => Unavailable::Entry(why),
-            NotCopied::Read(error) | NotCopied::Written(error) => Unavailable::Unreadable(error.kind()),
+            EntryCopyError::Entry(why) => BundleReadError::Entry(why),
+            EntryCopyError::Read(error) | EntryCopyError::Written(error) => {
+                BundleReadError::Unreadable(error.kind())
+            }
         })?;
         Ok(bytes)
     }
 
     /// Copies the data of an entry. No more is written than its directory entry says, whatever its data unpacks to.
-    pub(super) fn copy(&self, entry: &Entry, into: &mut impl io::Write) -> Result<(), NotCopied> {
-        let part = self.source.part(entry.data, entry.data + entry.packed);
-        let mut from =
-            if entry.deflated { Data::Deflated(DeflateDecoder::new(part)) } else { Data::Stored(part) };
+    pub(super) fn copy(&self, entry: &ArchiveEntry, into: &mut impl io::Write) -> Result<(), EntryCopyError> {
+        let part = self.source.range(entry.data, entry.data + entry.packed);
+        let mut from = if entry.deflated {
+            ArchiveEntryReader::Deflated(DeflateDecoder::new(part))
+        } else {
+            ArchiveEntryReader::Stored(part)
+        };
         let (mut written, mut checksum) = (0, crc32fast::Hasher::new());
         let mut buffer = [0; 16 << 10];
         loop {
             let read = match from.read(&mut buffer) {
                 Ok(read) => read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if is_broken(&error) => return Err(NotCopied::Entry(Wrong::Data)),
-                Err(error) => return Err(NotCopied::Read(error)),
+                Err(error) if is_broken(&error) => {
+                    return Err(EntryCopyError::Entry(ArchiveEntryError::Data));
+                }
+                Err(error) => return Err(EntryCopyError::Read(error)),
             };
             let bytes = buffer.get(..read).unwrap_or_default();
             if bytes.is_empty() {
@@ -81,16 +88,16 @@ impl Archive {
             }
             written += bytes.len() as u64;
             if written > entry.size {
-                return Err(NotCopied::Entry(Wrong::Size));
+                return Err(EntryCopyError::Entry(ArchiveEntryError::Size));
             }
             checksum.update(bytes);
-            into.write_all(bytes).map_err(NotCopied::Written)?;
+            into.write_all(bytes).map_err(EntryCopyError::Written)?;
         }
-        if written != entry.size || from.taken() != entry.packed {
-            return Err(NotCopied::Entry(Wrong::Size));
+        if written != entry.size || from.archive_bytes_read() != entry.packed {
+            return Err(EntryCopyError::Entry(ArchiveEntryError::Size));
         }
         if checksum.finalize() != entry.checksum {
-            return Err(NotCopied::Entry(Wrong::Data));
+            return Err(EntryCopyError::Entry(ArchiveEntryError::Data));
         }
         Ok(())
     }
@@ -105,28 +112,28 @@ fn is_broken(error: &io::Error) -> bool {
 }
 
 /// Why the data of an entry could not be copied.
-pub(super) enum NotCopied {
-    Entry(Wrong),
+pub(super) enum EntryCopyError {
+    Entry(ArchiveEntryError),
     Read(io::Error),
     Written(io::Error),
 }
 
-enum Data<'a> {
-    Stored(Part<'a>),
-    Deflated(DeflateDecoder<Part<'a>>),
+enum ArchiveEntryReader<'a> {
+    Stored(ArchiveRange<'a>),
+    Deflated(DeflateDecoder<ArchiveRange<'a>>),
 }
 
-impl Data<'_> {
+impl ArchiveEntryReader<'_> {
     /// How many bytes of the archive it took.
-    fn taken(&self) -> u64 {
+    fn archive_bytes_read(&self) -> u64 {
         match self {
-            Self::Stored(part) => part.taken(),
+            Self::Stored(part) => part.bytes_read(),
             Self::Deflated(decoder) => decoder.total_in(),
         }
     }
 }
 
-impl Read for Data<'_> {
+impl Read for ArchiveEntryReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Stored(part) => part.read(into),
@@ -149,8 +156,8 @@ mod tests {
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(&[0; 1 << 20]).unwrap();
         let bytes = encoder.finish().unwrap();
-        let (name, packed) = (Inside::parse("a").unwrap(), bytes.len() as u64);
-        let entry = Entry {
+        let (name, packed) = (BundleFileName::parse("a").unwrap(), bytes.len() as u64);
+        let entry = ArchiveEntry {
             name,
             folder: false,
             mode: 0,
@@ -160,9 +167,13 @@ mod tests {
             size: 100_000,
             data: 0,
         };
-        let archive = Archive { source: Source::Memory(bytes.into()), entries: Vec::new(), signature: None };
+        let archive =
+            Archive { source: ArchiveSource::Memory(bytes.into()), entries: Vec::new(), signature: None };
         let mut written = Vec::new();
-        assert!(matches!(archive.copy(&entry, &mut written), Err(NotCopied::Entry(Wrong::Size))));
+        assert!(matches!(
+            archive.copy(&entry, &mut written),
+            Err(EntryCopyError::Entry(ArchiveEntryError::Size))
+        ));
         assert!(written.len() <= 100_000, "{}", written.len());
     }
 }

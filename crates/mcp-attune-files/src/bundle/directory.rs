@@ -11,17 +11,19 @@
 //!
 //! Rules: B2, B8.
 
-use mcp_attune_bundle::Inside;
+use mcp_attune_bundle::BundleFileName;
 
-use super::fault::{Broken, NotOpened, Wrong};
-use super::limits::{MOST_DIRECTORY, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM};
-use super::names::{Clash, Taken};
-use super::source::Source;
+use super::fault::{ArchiveEntryError, ArchiveError, BundleOpenError};
+use super::limits::{
+    MAX_DIRECTORY_BYTES, MAX_ENTRIES, MAX_FILE_BYTES, MAX_RATIO, MAX_UNPACKED_BYTES, RATIO_MIN_BYTES,
+};
+use super::name_clashes::{FileNameClash, TakenFileNames};
+use super::source::ArchiveSource;
 
 /// A file or a folder in an archive.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) name: Inside,
+pub(super) struct ArchiveEntry {
+    pub(super) name: BundleFileName,
     pub(super) folder: bool,
     /// Unix permissions; 0 where it has none.
     pub(super) mode: u32,
@@ -36,48 +38,51 @@ pub(super) struct Entry {
 }
 
 /// Reads the directory of the archive that the first `length` bytes are. The entries come in the order of their names.
-pub(super) fn read(source: &Source, length: u64) -> Result<Vec<Entry>, NotOpened> {
-    let end = End::find(source, length)?;
-    let bytes =
-        source.exactly(end.directory, end.bytes).map_err(|error| NotOpened::Unreadable(error.kind()))?;
-    let mut rest = Fields(&bytes);
+pub(super) fn read(source: &ArchiveSource, length: u64) -> Result<Vec<ArchiveEntry>, BundleOpenError> {
+    let end = ZipEndRecord::find(source, length)?;
+    let bytes = source
+        .read_exact_at(end.directory, end.bytes)
+        .map_err(|error| BundleOpenError::Unreadable(error.kind()))?;
+    let mut rest = ZipRecordReader(&bytes);
     let mut listed = Vec::with_capacity(end.entries);
     for _ in 0..end.entries {
-        listed.push(Listed::read(&mut rest).ok_or(NotOpened::Archive(Broken::Directory))?);
+        listed.push(
+            ZipDirectoryEntry::read(&mut rest).ok_or(BundleOpenError::Archive(ArchiveError::Directory))?,
+        );
     }
     if !rest.0.is_empty() {
-        return Err(NotOpened::Archive(Broken::Directory));
+        return Err(BundleOpenError::Archive(ArchiveError::Directory));
     }
     listed.sort_by_key(|it| it.at);
     if listed.first().is_some_and(|it| it.at != 0) || (listed.is_empty() && end.directory != 0) {
-        return Err(NotOpened::Archive(Broken::Hidden));
+        return Err(BundleOpenError::Archive(ArchiveError::Hidden));
     }
     if let Some(it) = listed.last().filter(|it| it.at >= end.directory) {
-        return Err(it.refused(Wrong::Header));
+        return Err(it.entry_error(ArchiveEntryError::Header));
     }
     let mut unpacked = 0_u64;
-    let mut taken = Taken::default();
+    let mut taken = TakenFileNames::default();
     let mut entries = Vec::with_capacity(listed.len());
     let mut following = listed.iter().skip(1).map(|it| it.at).chain([end.directory]);
     for it in &listed {
         let next = following.next().unwrap_or(end.directory);
-        let entry = it.entry().and_then(|entry| {
+        let entry = it.to_entry().and_then(|entry| {
             let clash = taken.add(entry.name.as_str(), entry.folder);
             clash.map_err(|clash| match clash {
-                Clash::Twice => Wrong::Twice,
-                Clash::FileAndFolder => Wrong::FileAndFolder,
-                Clash::Twin(other) => Wrong::Twin(other),
+                FileNameClash::Twice => ArchiveEntryError::Twice,
+                FileNameClash::FileAndFolder => ArchiveEntryError::FileAndFolder,
+                FileNameClash::Twin(other) => ArchiveEntryError::Twin(other),
             })?;
             Ok(entry)
         });
-        let mut entry = entry.map_err(|why| it.refused(why))?;
+        let mut entry = entry.map_err(|why| it.entry_error(why))?;
         unpacked = unpacked.saturating_add(entry.size);
-        if unpacked > MOST_UNPACKED {
-            return Err(NotOpened::Archive(Broken::Unpacked));
+        if unpacked > MAX_UNPACKED_BYTES {
+            return Err(BundleOpenError::Archive(ArchiveError::Unpacked));
         }
-        entry.data = it.data(source, next).map_err(|why| it.refused(why))?;
-        if !it.fills(next - entry.data - entry.packed) {
-            return Err(NotOpened::Archive(Broken::Hidden));
+        entry.data = it.payload_offset(source, next).map_err(|why| it.entry_error(why))?;
+        if !it.owns_trailing_bytes(next - entry.data - entry.packed) {
+            return Err(BundleOpenError::Archive(ArchiveError::Hidden));
         }
         entries.push(entry);
     }
@@ -86,81 +91,86 @@ pub(super) fn read(source: &Source, length: u64) -> Result<Vec<Entry>, NotOpened
 }
 
 /// Numbers and bytes, one after the other.
-struct Fields<'a>(&'a [u8]);
+struct ZipRecordReader<'a>(&'a [u8]);
 
-impl<'a> Fields<'a> {
-    fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
+impl<'a> ZipRecordReader<'a> {
+    fn read_bytes(&mut self, length: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(bytes)
     }
 
-    fn two(&mut self) -> Option<u16> {
-        self.bytes(2)?.try_into().ok().map(u16::from_le_bytes)
+    fn read_u16(&mut self) -> Option<u16> {
+        self.read_bytes(2)?.try_into().ok().map(u16::from_le_bytes)
     }
 
-    fn four(&mut self) -> Option<u32> {
-        self.bytes(4)?.try_into().ok().map(u32::from_le_bytes)
+    fn read_u32(&mut self) -> Option<u32> {
+        self.read_bytes(4)?.try_into().ok().map(u32::from_le_bytes)
     }
 }
 
 /// What the end record says.
-struct End {
+struct ZipEndRecord {
     entries: usize,
     directory: u64,
     bytes: usize,
 }
 
-impl End {
+impl ZipEndRecord {
     const MARK: &[u8] = b"PK\x05\x06";
     const LENGTH: usize = 22;
 
-    fn find(source: &Source, length: u64) -> Result<Self, NotOpened> {
+    fn find(source: &ArchiveSource, length: u64) -> Result<Self, BundleOpenError> {
         // As far back as the longest comment.
         let start = length.saturating_sub((Self::LENGTH + usize::from(u16::MAX)) as u64);
         let tail = usize::try_from(length - start).unwrap_or(usize::MAX);
-        let tail = source.exactly(start, tail).map_err(|error| NotOpened::Unreadable(error.kind()))?;
+        let tail =
+            source.read_exact_at(start, tail).map_err(|error| BundleOpenError::Unreadable(error.kind()))?;
         let mut marks = tail.windows(Self::MARK.len()).enumerate().rev().filter(|(_, it)| *it == Self::MARK);
         let ends = |(at, _): (usize, _)| {
             let rest = tail.get(at..).unwrap_or_default();
-            let comment = Fields(rest.get(20..).unwrap_or_default()).two();
+            let comment = ZipRecordReader(rest.get(20..).unwrap_or_default()).read_u16();
             comment.is_some_and(|comment| rest.len() == Self::LENGTH + usize::from(comment)).then_some(at)
         };
         let Some(at) = marks.next().and_then(ends) else {
             let earlier = marks.find_map(ends).is_some();
-            return Err(NotOpened::Archive(if earlier { Broken::TwoEnds } else { Broken::NoEnd }));
+            return Err(BundleOpenError::Archive(if earlier {
+                ArchiveError::TwoEnds
+            } else {
+                ArchiveError::NoEnd
+            }));
         };
-        let record = Fields(tail.get(at + 4..).unwrap_or_default());
+        let record = ZipRecordReader(tail.get(at + 4..).unwrap_or_default());
         let locator = at.checked_sub(20).and_then(|at| tail.get(at..)).unwrap_or_default();
         let read = Self::read(record, start + at as u64).map_err(|why| match why {
-            Broken::Hidden if locator.starts_with(b"PK\x06\x07") => Broken::Zip64,
+            ArchiveError::Hidden if locator.starts_with(b"PK\x06\x07") => ArchiveError::Zip64,
             why => why,
         });
-        read.map_err(NotOpened::Archive)
+        read.map_err(BundleOpenError::Archive)
     }
 
     /// Reads the record that stands at `at`, without its mark.
-    fn read(mut record: Fields<'_>, at: u64) -> Result<Self, Broken> {
+    fn read(mut record: ZipRecordReader<'_>, at: u64) -> Result<Self, ArchiveError> {
         let mut numbers = || {
-            let (disk, of_directory, here) = (record.two()?, record.two()?, record.two()?);
-            Some((disk, of_directory, here, record.two()?, record.four()?, record.four()?))
+            let (disk, of_directory, here) = (record.read_u16()?, record.read_u16()?, record.read_u16()?);
+            Some((disk, of_directory, here, record.read_u16()?, record.read_u32()?, record.read_u32()?))
         };
-        let (disk, of_directory, here, entries, bytes, directory) = numbers().ok_or(Broken::NoEnd)?;
+        let (disk, of_directory, here, entries, bytes, directory) = numbers().ok_or(ArchiveError::NoEnd)?;
         if entries == u16::MAX || bytes == u32::MAX || directory == u32::MAX {
-            return Err(Broken::Zip64);
+            return Err(ArchiveError::Zip64);
         }
         if (disk, of_directory) != (0, 0) || here != entries {
-            return Err(Broken::Split);
+            return Err(ArchiveError::Split);
         }
-        if usize::from(entries) > MOST_ENTRIES {
-            return Err(Broken::TooMany);
+        if usize::from(entries) > MAX_ENTRIES {
+            return Err(ArchiveError::TooMany);
         }
-        if u64::from(bytes) > MOST_DIRECTORY {
-            return Err(Broken::LargeDirectory);
+        if u64::from(bytes) > MAX_DIRECTORY_BYTES {
+            return Err(ArchiveError::LargeDirectory);
         }
         match (u64::from(directory) + u64::from(bytes)).cmp(&at) {
-            std::cmp::Ordering::Less => Err(Broken::Hidden),
-            std::cmp::Ordering::Greater => Err(Broken::Directory),
+            std::cmp::Ordering::Less => Err(ArchiveError::Hidden),
+            std::cmp::Ordering::Greater => Err(ArchiveError::Directory),
             std::cmp::Ordering::Equal => {
                 Ok(Self { entries: entries.into(), directory: directory.into(), bytes: bytes as usize })
             }
@@ -169,7 +179,7 @@ impl End {
 }
 
 /// An entry as the directory has it.
-struct Listed<'a> {
+struct ZipDirectoryEntry<'a> {
     flags: u16,
     method: u16,
     checksum: u32,
@@ -202,76 +212,78 @@ mod kind {
     pub(super) const LINK: u32 = 0o120_000;
 }
 
-impl<'a> Listed<'a> {
-    fn read(rest: &mut Fields<'a>) -> Option<Self> {
-        if rest.bytes(4)? != b"PK\x01\x02" {
+impl<'a> ZipDirectoryEntry<'a> {
+    fn read(rest: &mut ZipRecordReader<'a>) -> Option<Self> {
+        if rest.read_bytes(4)? != b"PK\x01\x02" {
             return None;
         }
-        let _versions = rest.bytes(4)?;
-        let (flags, method, _time) = (rest.two()?, rest.two()?, rest.four()?);
-        let (checksum, packed, size) = (rest.four()?, rest.four()?, rest.four()?);
-        let (name, extra, comment) = (rest.two()?, rest.two()?, rest.two()?);
-        let (disk, _internal, external, at) = (rest.two()?, rest.two()?, rest.four()?, rest.four()?);
-        let (name, extra) = (rest.bytes(name.into())?, rest.bytes(extra.into())?);
-        let _comment = rest.bytes(comment.into())?;
+        let _versions = rest.read_bytes(4)?;
+        let (flags, method, _time) = (rest.read_u16()?, rest.read_u16()?, rest.read_u32()?);
+        let (checksum, packed, size) = (rest.read_u32()?, rest.read_u32()?, rest.read_u32()?);
+        let (name, extra, comment) = (rest.read_u16()?, rest.read_u16()?, rest.read_u16()?);
+        let (disk, _internal, external, at) =
+            (rest.read_u16()?, rest.read_u16()?, rest.read_u32()?, rest.read_u32()?);
+        let (name, extra) = (rest.read_bytes(name.into())?, rest.read_bytes(extra.into())?);
+        let _comment = rest.read_bytes(comment.into())?;
         let (mode, at) = (external >> 16, at.into());
         Some(Self { flags, method, checksum, packed, size, disk, mode, at, name, extra })
     }
 
-    fn refused(&self, why: Wrong) -> NotOpened {
-        NotOpened::Entry { name: String::from_utf8_lossy(self.name).into(), why }
+    fn entry_error(&self, why: ArchiveEntryError) -> BundleOpenError {
+        BundleOpenError::Entry { name: String::from_utf8_lossy(self.name).into(), why }
     }
 
     /// What it is, but for where its data begins.
-    fn entry(&self) -> Result<Entry, Wrong> {
+    fn to_entry(&self) -> Result<ArchiveEntry, ArchiveEntryError> {
         let text = std::str::from_utf8(self.name).ok();
-        let text =
-            text.filter(|text| text.is_ascii() || self.flags & flag::UTF8 != 0).ok_or(Wrong::Encoding)?;
-        let name = Inside::parse(text).map_err(Wrong::Name)?;
-        if self.other_name() {
-            return Err(Wrong::SecondName);
+        let text = text
+            .filter(|text| text.is_ascii() || self.flags & flag::UTF8 != 0)
+            .ok_or(ArchiveEntryError::Encoding)?;
+        let name = BundleFileName::parse(text).map_err(ArchiveEntryError::Name)?;
+        if self.has_other_name() {
+            return Err(ArchiveEntryError::SecondName);
         }
         let folder = text.ends_with('/');
         match self.mode & kind::ALL {
             0 => {}
             kind::FILE if !folder => {}
             kind::FOLDER if folder => {}
-            kind::FILE | kind::FOLDER => return Err(Wrong::Folder),
-            kind::LINK => return Err(Wrong::Link),
-            _ => return Err(Wrong::Special),
+            kind::FILE | kind::FOLDER => return Err(ArchiveEntryError::Folder),
+            kind::LINK => return Err(ArchiveEntryError::Link),
+            _ => return Err(ArchiveEntryError::Special),
         }
         if self.flags & flag::ENCRYPTED != 0 {
-            return Err(Wrong::Encrypted);
+            return Err(ArchiveEntryError::Encrypted);
         }
         if !matches!(self.method, 0 | 8) {
-            return Err(Wrong::Method(self.method));
+            return Err(ArchiveEntryError::Method(self.method));
         }
         let (packed, size) = (u64::from(self.packed), u64::from(self.size));
         if folder && size != 0 {
-            return Err(Wrong::Folder);
+            return Err(ArchiveEntryError::Folder);
         }
-        if size > MOST_OF_ONE {
-            return Err(Wrong::TooLarge);
+        if size > MAX_FILE_BYTES {
+            return Err(ArchiveEntryError::TooLarge);
         }
-        if size > RATIO_FROM && size > packed * MOST_RATIO {
-            return Err(Wrong::Ratio);
+        if size > RATIO_MIN_BYTES && size > packed * MAX_RATIO {
+            return Err(ArchiveEntryError::Ratio);
         }
         let (deflated, mode) = (self.method == 8, self.mode & 0o777);
         if !deflated && packed != size {
-            return Err(Wrong::Size);
+            return Err(ArchiveEntryError::Size);
         }
         if self.disk != 0 {
-            return Err(Wrong::Header);
+            return Err(ArchiveEntryError::Header);
         }
-        Ok(Entry { name, folder, mode, deflated, checksum: self.checksum, packed, size, data: 0 })
+        Ok(ArchiveEntry { name, folder, mode, deflated, checksum: self.checksum, packed, size, data: 0 })
     }
 
     /// Whether a field gives it another name, as some tools do that write no UTF-8.
-    fn other_name(&self) -> bool {
+    fn has_other_name(&self) -> bool {
         const UNICODE_PATH: u16 = 0x7075;
-        let mut rest = Fields(self.extra);
-        while let (Some(id), Some(length)) = (rest.two(), rest.two()) {
-            let Some(field) = rest.bytes(length.into()) else { break };
+        let mut rest = ZipRecordReader(self.extra);
+        while let (Some(id), Some(length)) = (rest.read_u16(), rest.read_u16()) {
+            let Some(field) = rest.read_bytes(length.into()) else { break };
             // A version and a checksum, then the name.
             if id == UNICODE_PATH && field.get(5..) != Some(self.name) {
                 return true;
@@ -281,34 +293,36 @@ impl<'a> Listed<'a> {
     }
 
     /// Where its data begins; `next` is where something else does.
-    fn data(&self, source: &Source, next: u64) -> Result<u64, Wrong> {
+    fn payload_offset(&self, source: &ArchiveSource, next: u64) -> Result<u64, ArchiveEntryError> {
         const LENGTH: u64 = 30;
-        let header = source.exactly(self.at, LENGTH as usize + self.name.len()).map_err(|_| Wrong::Header)?;
-        let mut rest = Fields(&header);
+        let header = source
+            .read_exact_at(self.at, LENGTH as usize + self.name.len())
+            .map_err(|_| ArchiveEntryError::Header)?;
+        let mut rest = ZipRecordReader(&header);
         let mut numbers = || {
-            let mark = rest.bytes(4)? == b"PK\x03\x04";
-            let _version = rest.two()?;
-            let (flags, method, _time) = (rest.two()?, rest.two()?, rest.four()?);
-            let (checksum, packed, size) = (rest.four()?, rest.four()?, rest.four()?);
-            let (name, extra) = (rest.two()?, rest.two()?);
+            let mark = rest.read_bytes(4)? == b"PK\x03\x04";
+            let _version = rest.read_u16()?;
+            let (flags, method, _time) = (rest.read_u16()?, rest.read_u16()?, rest.read_u32()?);
+            let (checksum, packed, size) = (rest.read_u32()?, rest.read_u32()?, rest.read_u32()?);
+            let (name, extra) = (rest.read_u16()?, rest.read_u16()?);
             let same = mark && flags == self.flags && method == self.method;
             let after = (checksum, packed, size) == (0, 0, 0) && flags & flag::AFTER != 0;
             let sizes = after || (checksum, packed, size) == (self.checksum, self.packed, self.size);
             (same && sizes).then_some((name, extra))
         };
-        let (name, extra) = numbers().ok_or(Wrong::Header)?;
+        let (name, extra) = numbers().ok_or(ArchiveEntryError::Header)?;
         if usize::from(name) != self.name.len() || rest.0 != self.name {
-            return Err(Wrong::SecondName);
+            return Err(ArchiveEntryError::SecondName);
         }
         let data = self.at + LENGTH + u64::from(name) + u64::from(extra);
         if data + u64::from(self.packed) > next {
-            return Err(Wrong::Overlap);
+            return Err(ArchiveEntryError::Overlap);
         }
         Ok(data)
     }
 
     /// Whether so many bytes after its data belong to it.
-    fn fills(&self, bytes: u64) -> bool {
+    fn owns_trailing_bytes(&self, bytes: u64) -> bool {
         bytes == 0 || (self.flags & flag::AFTER != 0 && matches!(bytes, 12 | 16 | 20 | 24))
     }
 }

@@ -3,16 +3,17 @@
 use std::fmt;
 use std::io;
 
-use mcp_attune_bundle::{Outside, Refused};
+use mcp_attune_bundle::{BundleFileNameError, ManifestError};
 
 use super::limits::{
-    MOST_BYTES, MOST_DIRECTORY, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM,
+    MAX_ARCHIVE_BYTES, MAX_DIRECTORY_BYTES, MAX_ENTRIES, MAX_FILE_BYTES, MAX_RATIO, MAX_UNPACKED_BYTES,
+    RATIO_MIN_BYTES,
 };
 
 /// Why a bundle cannot be opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum NotOpened {
+pub enum BundleOpenError {
     /// The system does not give it.
     Unreadable(io::ErrorKind),
     /// It is neither a folder nor a file.
@@ -23,40 +24,40 @@ pub enum NotOpened {
         elsewhere: Option<Box<str>>,
     },
     /// There is a `manifest.json`, and it cannot be had.
-    Unavailable(Unavailable),
+    Unavailable(BundleReadError),
     /// The manifest is none.
     Manifest {
         /// Why not.
-        why: Refused,
+        why: ManifestError,
         /// The file, for whoever shows where; empty where it is too large.
         file: Box<[u8]>,
     },
     /// The archive as a whole is not as it should be.
-    Archive(Broken),
+    Archive(ArchiveError),
     /// One of its entries is not.
     Entry {
         /// Its name, as the archive has it.
         name: Box<str>,
         /// What is wrong with it.
-        why: Wrong,
+        why: ArchiveEntryError,
     },
 }
 
 /// Why an archive cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Broken {
+pub enum ArchiveError {
     /// No zip archive, or one that is cut off.
     NoEnd,
     /// It ends as signed bundles do, and no signature fits.
     Signature,
     /// Two places that could be its end.
     TwoEnds,
-    /// More than [`MOST_BYTES`].
+    /// More than [`MAX_ARCHIVE_BYTES`].
     TooLarge,
-    /// More than [`MOST_ENTRIES`].
+    /// More than [`MAX_ENTRIES`].
     TooMany,
-    /// A directory of more than [`MOST_DIRECTORY`] bytes.
+    /// A directory of more than [`MAX_DIRECTORY_BYTES`] bytes.
     LargeDirectory,
     /// In the form for archives that are larger than any that is read here.
     Zip64,
@@ -66,16 +67,16 @@ pub enum Broken {
     Directory,
     /// Bytes that belong to no entry: before the first, or between two.
     Hidden,
-    /// More than [`MOST_UNPACKED`] bytes, all files together.
+    /// More than [`MAX_UNPACKED_BYTES`] bytes, all files together.
     Unpacked,
 }
 
 /// What is wrong with one entry of an archive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Wrong {
+pub enum ArchiveEntryError {
     /// Its name leads elsewhere, or cannot be used everywhere.
-    Name(Outside),
+    Name(BundleFileNameError),
     /// Its name is no UTF-8, or does not say that it is.
     Encoding,
     /// It has a second name that differs, before its data or in a field of its own.
@@ -96,9 +97,9 @@ pub enum Wrong {
     Encrypted,
     /// Packed with another method than those that bundles are packed with.
     Method(u16),
-    /// More than [`MOST_OF_ONE`] bytes.
+    /// More than [`MAX_FILE_BYTES`] bytes.
     TooLarge,
-    /// More than [`MOST_RATIO`] times as large as packed.
+    /// More than [`MAX_RATIO`] times as large as packed.
     Ratio,
     /// It is where another entry is, or where the directory is.
     Overlap,
@@ -113,7 +114,7 @@ pub enum Wrong {
 /// Why a file of a bundle cannot be had.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Unavailable {
+pub enum BundleReadError {
     /// It is not there.
     Missing,
     /// It is a folder, a device or the like.
@@ -128,16 +129,16 @@ pub enum Unavailable {
     /// The system does not give it.
     Unreadable(io::ErrorKind),
     /// It is an entry that is not as it should be.
-    Entry(Wrong),
+    Entry(ArchiveEntryError),
 }
 
 /// A name that a stranger gave, safe to show: escaped and shortened.
-pub(super) struct Shown<'a>(pub(super) &'a str);
+pub(super) struct EscapedFileName<'a>(pub(super) &'a str);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for EscapedFileName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MOST: usize = 80;
-        let short: String = self.0.chars().take(MOST).collect();
+        const MAX_SHOWN_CHARS: usize = 80;
+        let short: String = self.0.chars().take(MAX_SHOWN_CHARS).collect();
         let more = if short.len() < self.0.len() { "…" } else { "" };
         write!(f, "{short:?}{more}")
     }
@@ -147,7 +148,7 @@ fn mib(bytes: u64) -> u64 {
     bytes >> 20
 }
 
-impl fmt::Display for NotOpened {
+impl fmt::Display for BundleOpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(io::ErrorKind::NotFound) => f.write_str("is not there"),
@@ -157,12 +158,12 @@ impl fmt::Display for NotOpened {
             Self::Unavailable(why) => write!(f, "its manifest.json {why}"),
             Self::Manifest { why, .. } => write!(f, "its manifest.json is no manifest: {why}"),
             Self::Archive(why) => why.fmt(f),
-            Self::Entry { name, why } => write!(f, "its entry {} {why}", Shown(name)),
+            Self::Entry { name, why } => write!(f, "its entry {} {why}", EscapedFileName(name)),
         }
     }
 }
 
-impl NotOpened {
+impl BundleOpenError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> String {
@@ -173,7 +174,10 @@ impl NotOpened {
             Self::Unreadable(_) => "see who may read it".into(),
             Self::Special => "name a bundle's folder, or a .mcpb file".into(),
             Self::NoManifest { elsewhere: Some(folder) } => {
-                format!("there is one in {}: pack what is in that folder, not the folder", Shown(folder))
+                format!(
+                    "there is one in {}: pack what is in that folder, not the folder",
+                    EscapedFileName(folder)
+                )
             }
             Self::NoManifest { elsewhere: None } => {
                 "name the folder that manifest.json is in, or an archive of what is in that folder".into()
@@ -186,27 +190,27 @@ impl NotOpened {
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for ArchiveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoEnd => f.write_str("is no zip archive, or is cut off"),
             Self::Signature => f.write_str("ends as signed bundles do, but not with a signature that fits"),
             Self::TwoEnds => f.write_str("has two ends, and readers would differ about its entries"),
-            Self::TooLarge => write!(f, "is larger than {} MiB", mib(MOST_BYTES)),
-            Self::TooMany => write!(f, "has more than {MOST_ENTRIES} entries"),
+            Self::TooLarge => write!(f, "is larger than {} MiB", mib(MAX_ARCHIVE_BYTES)),
+            Self::TooMany => write!(f, "has more than {MAX_ENTRIES} entries"),
             Self::LargeDirectory => {
-                write!(f, "has a directory of more than {} MiB", mib(MOST_DIRECTORY))
+                write!(f, "has a directory of more than {} MiB", mib(MAX_DIRECTORY_BYTES))
             }
             Self::Zip64 => f.write_str("is a zip64 archive, which no bundle needs to be"),
             Self::Split => f.write_str("is one part of several"),
             Self::Directory => f.write_str("has a directory that is broken"),
             Self::Hidden => f.write_str("has bytes that belong to none of its entries"),
-            Self::Unpacked => write!(f, "would unpack to more than {} MiB", mib(MOST_UNPACKED)),
+            Self::Unpacked => write!(f, "would unpack to more than {} MiB", mib(MAX_UNPACKED_BYTES)),
         }
     }
 }
 
-impl Broken {
+impl ArchiveError {
     /// What to do about it.
     #[must_use]
     pub fn hint(self) -> &'static str {
@@ -224,7 +228,7 @@ impl Broken {
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for ArchiveEntryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(why) => why.fmt(f),
@@ -232,7 +236,7 @@ impl fmt::Display for Wrong {
             Self::SecondName => f.write_str("has another name where it is packed than in the directory"),
             Self::Twice => f.write_str("is there twice"),
             Self::Twin(other) => {
-                write!(f, "is {} in other letters, the same file on many systems", Shown(other))
+                write!(f, "is {} in other letters, the same file on many systems", EscapedFileName(other))
             }
             Self::FileAndFolder => f.write_str("is a file and a folder"),
             Self::Link => f.write_str("is a link"),
@@ -240,12 +244,12 @@ impl fmt::Display for Wrong {
             Self::Folder => f.write_str("is a folder by half: by its name, its mode or its size only"),
             Self::Encrypted => f.write_str("is encrypted"),
             Self::Method(number) => write!(f, "is packed by method {number}"),
-            Self::TooLarge => write!(f, "is larger than {} MiB", mib(MOST_OF_ONE)),
+            Self::TooLarge => write!(f, "is larger than {} MiB", mib(MAX_FILE_BYTES)),
             Self::Ratio => {
                 write!(
                     f,
-                    "is more than {MOST_RATIO} times as large as packed, and over {} MiB",
-                    mib(RATIO_FROM)
+                    "is more than {MAX_RATIO} times as large as packed, and over {} MiB",
+                    mib(RATIO_MIN_BYTES)
                 )
             }
             Self::Overlap => f.write_str("is packed where something else is"),
@@ -256,7 +260,7 @@ impl fmt::Display for Wrong {
     }
 }
 
-impl Wrong {
+impl ArchiveEntryError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> String {
@@ -278,7 +282,7 @@ impl Wrong {
     }
 }
 
-impl fmt::Display for Unavailable {
+impl fmt::Display for BundleReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Missing => f.write_str("is not there"),
@@ -291,7 +295,7 @@ impl fmt::Display for Unavailable {
     }
 }
 
-impl Unavailable {
+impl BundleReadError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> String {
@@ -306,7 +310,7 @@ impl Unavailable {
     }
 }
 
-impl std::error::Error for NotOpened {}
-impl std::error::Error for Broken {}
-impl std::error::Error for Wrong {}
-impl std::error::Error for Unavailable {}
+impl std::error::Error for BundleOpenError {}
+impl std::error::Error for ArchiveError {}
+impl std::error::Error for ArchiveEntryError {}
+impl std::error::Error for BundleReadError {}

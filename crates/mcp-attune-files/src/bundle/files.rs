@@ -1,30 +1,30 @@
 //! A bundle's files for its check, which reads none itself.
 
-use mcp_attune_bundle::{self as rules, Files, Inside, Picture};
+use mcp_attune_bundle::{self as rules, BundleFileName, BundleFiles, PictureFacts};
 
-use super::fault::Unavailable;
-use super::{Bundle, NoPicture};
+use super::fault::BundleReadError;
+use super::{Bundle, PictureReadError};
 
-impl Files for Bundle {
+impl BundleFiles for Bundle {
     fn names(&self) -> Vec<String> {
         Self::names(self).iter().map(ToString::to_string).collect()
     }
 
-    fn read(&self, name: &Inside, most: usize) -> Result<Vec<u8>, rules::Unavailable> {
+    fn read(&self, name: &BundleFileName, most: usize) -> Result<Vec<u8>, rules::BundleFileError> {
         Self::read(self, name, most as u64).map_err(|why| match why {
-            Unavailable::Missing => rules::Unavailable::Missing,
-            Unavailable::Outside => rules::Unavailable::Outside,
-            Unavailable::TooLarge { .. } => rules::Unavailable::TooLarge,
-            _ => rules::Unavailable::Unreadable,
+            BundleReadError::Missing => rules::BundleFileError::Missing,
+            BundleReadError::Outside => rules::BundleFileError::Outside,
+            BundleReadError::TooLarge { .. } => rules::BundleFileError::TooLarge,
+            _ => rules::BundleFileError::Unreadable,
         })
     }
 
-    fn picture(&self, name: &Inside) -> Result<Picture, rules::NoPicture> {
+    fn picture(&self, name: &BundleFileName) -> Result<PictureFacts, rules::PictureError> {
         Self::picture(self, name).map_err(|why| match why {
-            NoPicture::Unavailable(_) => rules::NoPicture::Missing,
-            NoPicture::NotPng => rules::NoPicture::NotPng,
-            NoPicture::Damaged => rules::NoPicture::Broken,
-            NoPicture::TooLarge(_) => rules::NoPicture::TooLarge,
+            PictureReadError::Unavailable(_) => rules::PictureError::Missing,
+            PictureReadError::NotPng => rules::PictureError::NotPng,
+            PictureReadError::Damaged => rules::PictureError::Broken,
+            PictureReadError::TooLarge(_) => rules::PictureError::TooLarge,
         })
     }
 }

@@ -11,7 +11,7 @@
 
 pub mod limits;
 mod fault;
-mod names;
+mod name_clashes;
 
 mod source;
 
@@ -21,7 +21,7 @@ mod signature;
 mod archive;
 mod tree;
 
-mod bounds;
+mod pack_limits;
 
 mod picture;
 mod files;
@@ -35,19 +35,22 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_attune::catalog::{Locale, Sheet};
+use mcp_attune::catalog::{CompiledLocale, ParsedLocaleFile};
 use mcp_attune::language::Tag;
-use mcp_attune_bundle::{Inside, Locales, Manifest, Picture, Refused, Resolve, Resolved, Resource};
+use mcp_attune_bundle::{
+    BundleFileName, BundleLocaleFile, BundleLocales, Manifest, ManifestError, ManifestResolver, PictureFacts,
+    ResolvedManifest,
+};
 
 use self::archive::Archive;
-pub use self::fault::{Broken, NotOpened, Unavailable, Wrong};
-use self::limits::MOST_KEPT;
-pub use self::pack::{NotPacked, Packed, Progress, pack, pack_with_progress};
-pub use self::picture::NoPicture;
-pub use self::signature::{Signature, Signed};
-use self::source::Source;
-use self::tree::Tree;
-pub use self::unpack::NotUnpacked;
+pub use self::fault::{ArchiveEntryError, ArchiveError, BundleOpenError, BundleReadError};
+use self::limits::MAX_CACHED_LOCALE_BYTES;
+pub use self::pack::{BundlePackError, PackProgress, PackedBundle, pack, pack_with_progress};
+pub use self::picture::PictureReadError;
+pub use self::signature::{BundleSignature, SignatureClaims};
+use self::source::ArchiveSource;
+use self::tree::BundleFolder;
+pub use self::unpack::BundleUnpackError;
 
 /// A bundle that was opened.
 ///
@@ -68,27 +71,27 @@ pub use self::unpack::NotUnpacked;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Bundle {
-    place: Place,
+    place: BundleStorage,
     manifest: Manifest,
     bytes: Vec<u8>,
-    locales: Locales,
+    locales: BundleLocales,
     /// How many files were read.
     reads: AtomicUsize,
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedBundleLocales>,
     /// The pictures that were looked at: a large one takes longer than all the rest.
-    seen: Mutex<HashMap<Inside, Result<Picture, NoPicture>>>,
+    seen: Mutex<HashMap<BundleFileName, Result<PictureFacts, PictureReadError>>>,
 }
 
-enum Place {
-    Tree(Tree),
+enum BundleStorage {
+    Tree(BundleFolder),
     Archive(Archive),
 }
 
 /// Locale files that were read.
 #[derive(Default)]
-struct Kept {
+struct CachedBundleLocales {
     /// None where it cannot be used.
-    locales: HashMap<Inside, Option<Arc<Locale>>>,
+    locales: HashMap<BundleFileName, Option<Arc<CompiledLocale>>>,
     bytes: u64,
 }
 
@@ -97,55 +100,60 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// [`NotOpened`] where it is no bundle, or none that can be read safely.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, NotOpened> {
+    /// [`BundleOpenError`] where it is no bundle, or none that can be read safely.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, BundleOpenError> {
         let path = path.as_ref();
-        let unreadable = |error: std::io::Error| NotOpened::Unreadable(error.kind());
+        let unreadable = |error: std::io::Error| BundleOpenError::Unreadable(error.kind());
         let about = fs::metadata(path).map_err(unreadable)?;
         if about.is_dir() {
-            return Self::new(Place::Tree(Tree::open(path).map_err(unreadable)?));
+            return Self::new(BundleStorage::Tree(BundleFolder::open(path).map_err(unreadable)?));
         }
         if !about.is_file() {
-            return Err(NotOpened::Special);
+            return Err(BundleOpenError::Special);
         }
-        if path.file_name().is_some_and(|name| name == Manifest::NAME) {
+        if path.file_name().is_some_and(|name| name == Manifest::FILE_NAME) {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let folder = folder.unwrap_or(Path::new("."));
-            return Self::new(Place::Tree(Tree::open(folder).map_err(unreadable)?));
+            return Self::new(BundleStorage::Tree(BundleFolder::open(folder).map_err(unreadable)?));
         }
-        let source = File::open(path).and_then(Source::file).map_err(unreadable)?;
-        Self::new(Place::Archive(Archive::open(source)?))
+        let source = File::open(path).and_then(ArchiveSource::from_file).map_err(unreadable)?;
+        Self::new(BundleStorage::Archive(Archive::open(source)?))
     }
 
     /// Opens an archive that is in memory.
     ///
     /// # Errors
     ///
-    /// [`NotOpened`] where it is no bundle, or none that can be read safely.
-    pub fn of(archive: impl Into<Box<[u8]>>) -> Result<Self, NotOpened> {
-        Self::new(Place::Archive(Archive::open(Source::Memory(archive.into()))?))
+    /// [`BundleOpenError`] where it is no bundle, or none that can be read safely.
+    pub fn from_archive(archive: impl Into<Box<[u8]>>) -> Result<Self, BundleOpenError> {
+        Self::new(BundleStorage::Archive(Archive::open(ArchiveSource::Memory(archive.into()))?))
     }
 
-    fn new(place: Place) -> Result<Self, NotOpened> {
-        let name = Inside::parse(Manifest::NAME).map_err(|_| NotOpened::NoManifest { elsewhere: None })?;
+    fn new(place: BundleStorage) -> Result<Self, BundleOpenError> {
+        let name = BundleFileName::parse(Manifest::FILE_NAME)
+            .map_err(|_| BundleOpenError::NoManifest { elsewhere: None })?;
         let bytes = place.read(&name, Manifest::MAX_BYTES as u64).map_err(|why| match why {
-            Unavailable::Missing => NotOpened::NoManifest { elsewhere: place.elsewhere() },
-            Unavailable::TooLarge { .. } => {
-                NotOpened::Manifest { why: Refused::TooLarge, file: Box::default() }
+            BundleReadError::Missing => {
+                BundleOpenError::NoManifest { elsewhere: place.nested_manifest_folder() }
             }
-            why => NotOpened::Unavailable(why),
+            BundleReadError::TooLarge { .. } => {
+                BundleOpenError::Manifest { why: ManifestError::TooLarge, file: Box::default() }
+            }
+            why => BundleOpenError::Unavailable(why),
         })?;
         let manifest = match Manifest::read(&bytes) {
             Ok(manifest) => manifest,
-            Err(why) => return Err(NotOpened::Manifest { why, file: bytes.into() }),
+            Err(why) => return Err(BundleOpenError::Manifest { why, file: bytes.into() }),
         };
         let locales = match (&place, &manifest.localization) {
-            (Place::Tree(tree), Some(localization)) => {
+            (BundleStorage::Tree(tree), Some(localization)) => {
                 let names = tree.locales(localization);
-                Locales::among(&manifest, names.iter().map(String::as_str))
+                BundleLocales::find_among(&manifest, names.iter().map(String::as_str))
             }
-            (Place::Tree(_), None) => Locales::among(&manifest, []),
-            (Place::Archive(archive), _) => Locales::among(&manifest, archive.files().map(Inside::as_str)),
+            (BundleStorage::Tree(_), None) => BundleLocales::find_among(&manifest, []),
+            (BundleStorage::Archive(archive), _) => {
+                BundleLocales::find_among(&manifest, archive.files().map(BundleFileName::as_str))
+            }
         };
         let (reads, kept, seen) = (AtomicUsize::new(1), Mutex::default(), Mutex::default());
         Ok(Self { place, manifest, bytes, locales, reads, kept, seen })
@@ -165,7 +173,7 @@ impl Bundle {
 
     /// Its locale files.
     #[must_use]
-    pub fn locales(&self) -> &Locales {
+    pub fn locales(&self) -> &BundleLocales {
         &self.locales
     }
 
@@ -173,28 +181,28 @@ impl Bundle {
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         match &self.place {
-            Place::Tree(tree) => Some(tree.root()),
-            Place::Archive(_) => None,
+            BundleStorage::Tree(tree) => Some(tree.root()),
+            BundleStorage::Archive(_) => None,
         }
     }
 
     /// The names of all its files, in their order. A folder is walked each time; left out are names that no bundle can have,
-    /// links that lead out, and what follows the first [`limits::MOST_ENTRIES`].
+    /// links that lead out, and what follows the first [`limits::MAX_ENTRIES`].
     #[must_use]
-    pub fn names(&self) -> Vec<Inside> {
+    pub fn names(&self) -> Vec<BundleFileName> {
         match &self.place {
-            Place::Tree(tree) => tree.files(),
-            Place::Archive(archive) => archive.files().cloned().collect(),
+            BundleStorage::Tree(tree) => tree.files(),
+            BundleStorage::Archive(archive) => archive.files().cloned().collect(),
         }
     }
 
     /// The signature at its end. It is only read: who signed it is not found out, nor whether the archive is what was
     /// signed. A folder has none.
     #[must_use]
-    pub fn signature(&self) -> Option<Signature> {
+    pub fn signature(&self) -> Option<BundleSignature> {
         match &self.place {
-            Place::Tree(_) => None,
-            Place::Archive(archive) => archive.signature().map(Signature::read),
+            BundleStorage::Tree(_) => None,
+            BundleStorage::Archive(archive) => archive.signature().map(BundleSignature::read),
         }
     }
 
@@ -202,57 +210,57 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// [`Unavailable`] where it is not there, is larger, or is not inside.
-    pub fn read(&self, name: &Inside, most: u64) -> Result<Vec<u8>, Unavailable> {
+    /// [`BundleReadError`] where it is not there, is larger, or is not inside.
+    pub fn read(&self, name: &BundleFileName, most: u64) -> Result<Vec<u8>, BundleReadError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.place.read(name, most)
     }
 
     /// How many files were read so far, the manifest among them.
     #[must_use]
-    pub fn reads(&self) -> usize {
+    pub fn read_count(&self) -> usize {
         self.reads.load(Ordering::Relaxed)
     }
 
     /// The manifest as a user of this locale sees it. Locale files are read when they are first needed, one after the other
-    /// and no more than it takes, and kept up to [`limits::MOST_KEPT`] bytes; one that cannot be used is passed over.
+    /// and no more than it takes, and kept up to [`limits::MAX_CACHED_LOCALE_BYTES`] bytes; one that cannot be used is passed over.
     ///
     /// Rules: B4, B5.
     #[must_use]
-    pub fn resolve(&self, locale: &Tag) -> Resolved {
-        let mut resolve = Resolve::new(&self.manifest, &self.locales, locale);
-        while let Some(wanted) = resolve.wanted() {
+    pub fn resolve(&self, locale: &Tag) -> ResolvedManifest {
+        let mut resolve = ManifestResolver::new(&self.manifest, &self.locales, locale);
+        while let Some(wanted) = resolve.next_file() {
             match self.locale(wanted) {
-                Some(locale) => resolve.take(&locale),
+                Some(locale) => resolve.apply_locale(&locale),
                 None => resolve.skip(),
             }
         }
         resolve.finish()
     }
 
-    fn locale(&self, file: &Resource) -> Option<Arc<Locale>> {
+    fn locale(&self, file: &BundleLocaleFile) -> Option<Arc<CompiledLocale>> {
         // Held while it is read, so that two who need the same file read it once.
-        let mut kept = self.kept();
+        let mut kept = self.lock_cache();
         if let Some(locale) = kept.locales.get(&file.name) {
             return locale.clone();
         }
-        let bytes = self.read(&file.name, Sheet::MAX_BYTES as u64).unwrap_or_default();
-        let locale = Locale::read(file.tag.clone(), &bytes).ok().map(|(locale, _)| Arc::new(locale));
+        let bytes = self.read(&file.name, ParsedLocaleFile::MAX_BYTES as u64).unwrap_or_default();
+        let locale = CompiledLocale::read(file.tag.clone(), &bytes).ok().map(|(locale, _)| Arc::new(locale));
         kept.bytes = kept.bytes.saturating_add(bytes.len() as u64);
-        if kept.bytes <= MOST_KEPT {
+        if kept.bytes <= MAX_CACHED_LOCALE_BYTES {
             kept.locales.insert(file.name.clone(), locale.clone());
         }
         locale
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn lock_cache(&self) -> MutexGuard<'_, CachedBundleLocales> {
         // Nothing that holds the lock can panic halfway through a change.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Place {
-    fn read(&self, name: &Inside, most: u64) -> Result<Vec<u8>, Unavailable> {
+impl BundleStorage {
+    fn read(&self, name: &BundleFileName, most: u64) -> Result<Vec<u8>, BundleReadError> {
         match self {
             Self::Tree(tree) => tree.read(name, most),
             Self::Archive(archive) => archive.read(name, most),
@@ -260,11 +268,11 @@ impl Place {
     }
 
     /// The folder of a manifest that is not at the top, as in an archive of a folder.
-    fn elsewhere(&self) -> Option<Box<str>> {
+    fn nested_manifest_folder(&self) -> Option<Box<str>> {
         let Self::Archive(archive) = self else { return None };
         let mut folders = archive.files().filter_map(|name| {
             let (folder, file) = name.as_str().split_once('/')?;
-            (file == Manifest::NAME).then_some(folder)
+            (file == Manifest::FILE_NAME).then_some(folder)
         });
         folders.next().map(Box::from)
     }

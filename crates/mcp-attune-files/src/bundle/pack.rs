@@ -18,14 +18,16 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use mcp_attune_bundle::{Inside, Manifest};
+use mcp_attune_bundle::{BundleFileName, Manifest};
 use sha2::{Digest, Sha256};
 
-use super::bounds::{self, OverBound, PART};
-use super::fault::{Broken, Shown, Unavailable, Wrong};
-use super::limits::{MOST_BYTES, MOST_ENTRIES, MOST_OF_ONE, MOST_RATIO, MOST_UNPACKED, RATIO_FROM};
-use super::names::{Clash, Taken};
-use crate::store::{NotAFile, replaceable};
+use super::fault::{ArchiveEntryError, ArchiveError, BundleReadError, EscapedFileName};
+use super::limits::{
+    MAX_ARCHIVE_BYTES, MAX_ENTRIES, MAX_FILE_BYTES, MAX_RATIO, MAX_UNPACKED_BYTES, RATIO_MIN_BYTES,
+};
+use super::name_clashes::{FileNameClash, TakenFileNames};
+use super::pack_limits::{self, CHUNK_BYTES, PackLimitError};
+use crate::store::{NotAFile, resolve_write_target};
 
 /// What the official tool leaves out: what editors, package managers and version control leave behind, and secrets.
 const LEFT_OUT: [&str; 33] = [
@@ -65,16 +67,16 @@ const LEFT_OUT: [&str; 33] = [
 ];
 
 /// The file that names what else is left out.
-const IGNORE: &str = ".mcpbignore";
+const IGNORE_FILE: &str = ".mcpbignore";
 /// The most bytes of that file.
-const MOST_IGNORE: u64 = 1 << 20;
+const MAX_IGNORE_BYTES: u64 = 1 << 20;
 
 /// What was packed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Packed {
+pub struct PackedBundle {
     /// The files in it, with their sizes, by their names.
-    pub files: Vec<(Inside, u64)>,
+    pub files: Vec<(BundleFileName, u64)>,
     /// The files and folders that were left out, by their names; those of folders end in `/`, and what is in them is not
     /// named.
     pub left_out: Vec<Box<str>>,
@@ -87,7 +89,7 @@ pub struct Packed {
 /// Why a folder was not packed. What was at the archive's place before is still there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum NotPacked {
+pub enum BundlePackError {
     /// The folder cannot be read.
     Unreadable(io::ErrorKind),
     /// No `manifest.json` would be in the archive.
@@ -102,23 +104,23 @@ pub enum NotPacked {
         /// Its name.
         name: Box<str>,
         /// Why.
-        why: Unavailable,
+        why: BundleReadError,
     },
     /// The archive would be larger than is read.
-    Archive(Broken),
+    Archive(ArchiveError),
     /// What is at the archive's place is no file, and stays.
     NotAFile,
     /// The system does not take it.
     Unwritable(io::ErrorKind),
 }
 
-impl fmt::Display for NotPacked {
+impl fmt::Display for BundlePackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(why) => write!(f, "cannot be read as a folder: {why}"),
             Self::NoManifest => f.write_str("has no manifest.json at its top, or it is left out"),
-            Self::Pattern { line } => write!(f, "its {IGNORE} has no pattern in line {line}"),
-            Self::File { name, why } => write!(f, "its file {} {why}", Shown(name)),
+            Self::Pattern { line } => write!(f, "its {IGNORE_FILE} has no pattern in line {line}"),
+            Self::File { name, why } => write!(f, "its file {} {why}", EscapedFileName(name)),
             Self::Archive(why) => write!(f, "as an archive, it {why}"),
             Self::NotAFile => f.write_str("the archive cannot be written: what is at its place is no file"),
             Self::Unwritable(why) => write!(f, "the archive cannot be written: {why}"),
@@ -126,15 +128,15 @@ impl fmt::Display for NotPacked {
     }
 }
 
-impl NotPacked {
+impl BundlePackError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
             Self::Unreadable(_) => "name the folder that manifest.json is in".into(),
-            Self::NoManifest => format!("put one there, and see whether {IGNORE} names it"),
+            Self::NoManifest => format!("put one there, and see whether {IGNORE_FILE} names it"),
             Self::Pattern { .. } => "write it as in a .gitignore".into(),
-            Self::File { why, .. } => format!("{}; or name it in {IGNORE}", why.hint()),
+            Self::File { why, .. } => format!("{}; or name it in {IGNORE_FILE}", why.hint()),
             Self::Archive(why) => why.hint().into(),
             Self::NotAFile => "name a file, such as weather.mcpb".into(),
             Self::Unwritable(_) => "see who may write there, and whether there is room".into(),
@@ -142,12 +144,12 @@ impl NotPacked {
     }
 }
 
-impl std::error::Error for NotPacked {}
+impl std::error::Error for BundlePackError {}
 
 /// How far a packing is, in bytes of the files that are packed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Progress {
+pub struct PackProgress {
     /// What is done.
     pub done: u64,
     /// What there is to do.
@@ -158,8 +160,8 @@ pub struct Progress {
 ///
 /// # Errors
 ///
-/// [`NotPacked`]; nothing is written then.
-pub fn pack(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Packed, NotPacked> {
+/// [`BundlePackError`]; nothing is written then.
+pub fn pack(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<PackedBundle, BundlePackError> {
     pack_with_progress(folder, out, &mut |_| {})
 }
 
@@ -167,39 +169,40 @@ pub fn pack(folder: impl AsRef<Path>, out: impl AsRef<Path>) -> Result<Packed, N
 ///
 /// # Errors
 ///
-/// [`NotPacked`]; nothing is written then.
+/// [`BundlePackError`]; nothing is written then.
 pub fn pack_with_progress(
     folder: impl AsRef<Path>,
     out: impl AsRef<Path>,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Packed, NotPacked> {
-    let unreadable = |error: io::Error| NotPacked::Unreadable(error.kind());
-    let unwritable = |error: io::Error| NotPacked::Unwritable(error.kind());
+    progress: &mut dyn FnMut(PackProgress),
+) -> Result<PackedBundle, BundlePackError> {
+    let unreadable = |error: io::Error| BundlePackError::Unreadable(error.kind());
+    let unwritable = |error: io::Error| BundlePackError::Unwritable(error.kind());
     let (root, out) = (fs::canonicalize(folder).map_err(unreadable)?, out.as_ref());
-    let name = out.file_name().ok_or(NotPacked::Unwritable(io::ErrorKind::InvalidInput))?;
+    let name = out.file_name().ok_or(BundlePackError::Unwritable(io::ErrorKind::InvalidInput))?;
     let beside = out.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let out = fs::canonicalize(beside).map_err(unwritable)?.join(name);
     // Where it is a link, what it points to is written.
-    let out = replaceable(&out).map_err(|NotAFile| NotPacked::NotAFile)?;
+    let out = resolve_write_target(&out).map_err(|NotAFile| BundlePackError::NotAFile)?;
     let name = out.file_name().unwrap_or(name);
-    let mut walk = Walk::new(&root, &out)?;
-    walk.folder("", &root)?;
-    let Walk { files, mut left_out, .. } = walk;
-    if !files.contains_key(Manifest::NAME) {
-        return Err(NotPacked::NoManifest);
+    let mut walk = PackWalk::new(&root, &out)?;
+    walk.walk_folder("", &root)?;
+    let PackWalk { files, mut left_out, .. } = walk;
+    if !files.contains_key(Manifest::FILE_NAME) {
+        return Err(BundlePackError::NoManifest);
     }
     left_out.sort();
-    let total = bounds::check(files.values().map(|it| (&it.name, &*it.path))).map_err(|over| match over {
-        OverBound::File(name, why) => NotPacked::File { name, why },
-        OverBound::All(why) => NotPacked::Archive(why),
-    })?;
+    let total =
+        pack_limits::check(files.values().map(|it| (&it.name, &*it.path))).map_err(|over| match over {
+            PackLimitError::File(name, why) => BundlePackError::File { name, why },
+            PackLimitError::All(why) => BundlePackError::Archive(why),
+        })?;
     // No bundle ends so.
     let partial = out.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
     let packed = File::create(&partial).map_err(unwritable).and_then(|file| {
         let mut done = 0;
-        let packed = write(&files, left_out, BufWriter::new(file), &mut |bytes| {
+        let packed = write_archive(&files, left_out, BufWriter::new(file), &mut |bytes| {
             done += bytes;
-            progress(Progress { done, total });
+            progress(PackProgress { done, total });
         })?;
         fs::rename(&partial, &out).map_err(unwritable)?;
         Ok(packed)
@@ -211,56 +214,58 @@ pub fn pack_with_progress(
 }
 
 /// A file that is packed.
-struct Chosen {
-    name: Inside,
+struct FileToPack {
+    name: BundleFileName,
     path: PathBuf,
 }
 
 /// What is found in a folder.
-struct Walk<'a> {
+struct PackWalk<'a> {
     root: &'a Path,
     out: &'a Path,
     ignore: Gitignore,
-    taken: Taken,
+    taken: TakenFileNames,
     seen: usize,
-    files: BTreeMap<Box<str>, Chosen>,
+    files: BTreeMap<Box<str>, FileToPack>,
     left_out: Vec<Box<str>>,
 }
 
-impl<'a> Walk<'a> {
-    fn new(root: &'a Path, out: &'a Path) -> Result<Self, NotPacked> {
-        let ignore = patterns(root)?;
-        let (taken, seen, files, left_out) = (Taken::default(), 0, BTreeMap::new(), Vec::new());
+impl<'a> PackWalk<'a> {
+    fn new(root: &'a Path, out: &'a Path) -> Result<Self, BundlePackError> {
+        let ignore = ignore_patterns(root)?;
+        let (taken, seen, files, left_out) = (TakenFileNames::default(), 0, BTreeMap::new(), Vec::new());
         Ok(Self { root, out, ignore, taken, seen, files, left_out })
     }
 
     /// Finds what is in one folder, whose real path is known.
-    fn folder(&mut self, name: &str, path: &Path) -> Result<(), NotPacked> {
+    fn walk_folder(&mut self, name: &str, path: &Path) -> Result<(), BundlePackError> {
         let unreadable = |name: &str, error: &io::Error| match name {
-            "" => NotPacked::Unreadable(error.kind()),
-            name => NotPacked::File { name: name.into(), why: Unavailable::Unreadable(error.kind()) },
+            "" => BundlePackError::Unreadable(error.kind()),
+            name => {
+                BundlePackError::File { name: name.into(), why: BundleReadError::Unreadable(error.kind()) }
+            }
         };
         let entries = fs::read_dir(path).map_err(|error| unreadable(name, &error))?;
         for entry in entries {
             let entry = entry.map_err(|error| unreadable(name, &error))?;
             let own = entry.file_name();
             let below = |own: &str| if name.is_empty() { own.to_owned() } else { format!("{name}/{own}") };
-            let wrong = |why: Wrong| {
+            let wrong = |why: ArchiveEntryError| {
                 let name = below(&own.to_string_lossy()).into();
-                NotPacked::File { name, why: Unavailable::Entry(why) }
+                BundlePackError::File { name, why: BundleReadError::Entry(why) }
             };
             self.seen += 1;
-            if self.seen > MOST_ENTRIES {
-                return Err(NotPacked::Archive(Broken::TooMany));
+            if self.seen > MAX_ENTRIES {
+                return Err(BundlePackError::Archive(ArchiveError::TooMany));
             }
-            let name = below(own.to_str().ok_or_else(|| wrong(Wrong::Encoding))?);
-            self.entry(name, &entry.path())?;
+            let name = below(own.to_str().ok_or_else(|| wrong(ArchiveEntryError::Encoding))?);
+            self.walk_entry(name, &entry.path())?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, name: String, path: &Path) -> Result<(), NotPacked> {
-        let unfit = |why| NotPacked::File { name: name.as_str().into(), why };
+    fn walk_entry(&mut self, name: String, path: &Path) -> Result<(), BundlePackError> {
+        let unfit = |why| BundlePackError::File { name: name.as_str().into(), why };
         // What it is, and where a link leads to: links to nowhere are refused where they are not left out.
         let about = fs::metadata(path);
         let is_folder = about.as_ref().is_ok_and(fs::Metadata::is_dir);
@@ -268,100 +273,102 @@ impl<'a> Walk<'a> {
             self.left_out.push(if is_folder { name + "/" } else { name }.into());
             return Ok(());
         }
-        let about = about.map_err(|error| unfit(Unavailable::Unreadable(error.kind())))?;
-        let real = fs::canonicalize(path).map_err(|error| unfit(Unavailable::Unreadable(error.kind())))?;
+        let about = about.map_err(|error| unfit(BundleReadError::Unreadable(error.kind())))?;
+        let real =
+            fs::canonicalize(path).map_err(|error| unfit(BundleReadError::Unreadable(error.kind())))?;
         if !real.starts_with(self.root) {
-            return Err(unfit(Unavailable::Outside));
+            return Err(unfit(BundleReadError::Outside));
         }
-        let inside = Inside::parse(&name).map_err(|why| unfit(Unavailable::Entry(Wrong::Name(why))))?;
+        let inside = BundleFileName::parse(&name)
+            .map_err(|why| unfit(BundleReadError::Entry(ArchiveEntryError::Name(why))))?;
         let clash = self.taken.add(&name, is_folder);
         clash.map_err(|clash| {
-            unfit(Unavailable::Entry(match clash {
-                Clash::Twice => Wrong::Twice,
-                Clash::FileAndFolder => Wrong::FileAndFolder,
-                Clash::Twin(other) => Wrong::Twin(other),
+            unfit(BundleReadError::Entry(match clash {
+                FileNameClash::Twice => ArchiveEntryError::Twice,
+                FileNameClash::FileAndFolder => ArchiveEntryError::FileAndFolder,
+                FileNameClash::Twin(other) => ArchiveEntryError::Twin(other),
             }))
         })?;
         if is_folder {
             // A link that leads in a circle ends where names are too long.
-            return self.folder(&name, &real);
+            return self.walk_folder(&name, &real);
         }
         if !about.is_file() {
-            return Err(unfit(Unavailable::NoFile));
+            return Err(unfit(BundleReadError::NoFile));
         }
-        self.files.insert(name.into(), Chosen { name: inside, path: real });
+        self.files.insert(name.into(), FileToPack { name: inside, path: real });
         Ok(())
     }
 }
 
 /// What is left out. What `.mcpbignore` says comes last, so that it can take back what the official tool leaves out.
-fn patterns(root: &Path) -> Result<Gitignore, NotPacked> {
+fn ignore_patterns(root: &Path) -> Result<Gitignore, BundlePackError> {
     let mut builder = GitignoreBuilder::new("");
     // As the official tool does.
     let _ = builder.case_insensitive(true);
     for line in LEFT_OUT {
         let _ = builder.add_line(None, line);
     }
-    let unfit = |why| NotPacked::File { name: IGNORE.into(), why };
+    let unfit = |why| BundlePackError::File { name: IGNORE_FILE.into(), why };
     let mut text = String::new();
-    match File::open(root.join(IGNORE)) {
+    match File::open(root.join(IGNORE_FILE)) {
         Ok(file) => {
-            let read = file.take(MOST_IGNORE + 1).read_to_string(&mut text);
-            read.map_err(|error| unfit(Unavailable::Unreadable(error.kind())))?;
+            let read = file.take(MAX_IGNORE_BYTES + 1).read_to_string(&mut text);
+            read.map_err(|error| unfit(BundleReadError::Unreadable(error.kind())))?;
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(unfit(Unavailable::Unreadable(error.kind()))),
+        Err(error) => return Err(unfit(BundleReadError::Unreadable(error.kind()))),
     }
-    if text.len() as u64 > MOST_IGNORE {
-        return Err(unfit(Unavailable::TooLarge { most: MOST_IGNORE }));
+    if text.len() as u64 > MAX_IGNORE_BYTES {
+        return Err(unfit(BundleReadError::TooLarge { most: MAX_IGNORE_BYTES }));
     }
     for (at, line) in text.lines().enumerate() {
-        builder.add_line(None, line.trim()).map_err(|_| NotPacked::Pattern { line: at + 1 })?;
+        builder.add_line(None, line.trim()).map_err(|_| BundlePackError::Pattern { line: at + 1 })?;
     }
-    builder.build().map_err(|_| NotPacked::Pattern { line: 1 })
+    builder.build().map_err(|_| BundlePackError::Pattern { line: 1 })
 }
 
 /// Writes the archive of these files.
-fn write(
-    files: &BTreeMap<Box<str>, Chosen>,
+fn write_archive(
+    files: &BTreeMap<Box<str>, FileToPack>,
     left_out: Vec<Box<str>>,
     mut into: BufWriter<File>,
     packed_bytes: &mut dyn FnMut(u64),
-) -> Result<Packed, NotPacked> {
-    let unwritable = |error: io::Error| NotPacked::Unwritable(error.kind());
+) -> Result<PackedBundle, BundlePackError> {
+    let unwritable = |error: io::Error| BundlePackError::Unwritable(error.kind());
     let (mut bytes, mut unpacked, mut hash) = (0_u64, 0_u64, Sha256::new());
     let (mut directory, mut packed) = (Vec::new(), Vec::new());
     let mut put = |part: &[u8], bytes: &mut u64| {
         hash.update(part);
         *bytes += part.len() as u64;
-        if *bytes > MOST_BYTES {
-            return Err(NotPacked::Archive(Broken::TooLarge));
+        if *bytes > MAX_ARCHIVE_BYTES {
+            return Err(BundlePackError::Archive(ArchiveError::TooLarge));
         }
         into.write_all(part).map_err(unwritable)
     };
-    for Chosen { name, path } in files.values() {
-        let entry = Entry::of(name, path, packed_bytes)
-            .map_err(|why| NotPacked::File { name: name.as_str().into(), why })?;
+    for FileToPack { name, path } in files.values() {
+        let entry = PackedEntry::compress_file(name, path, packed_bytes)
+            .map_err(|why| BundlePackError::File { name: name.as_str().into(), why })?;
         unpacked += u64::from(entry.size);
-        if unpacked > MOST_UNPACKED {
-            return Err(NotPacked::Archive(Broken::Unpacked));
+        if unpacked > MAX_UNPACKED_BYTES {
+            return Err(BundlePackError::Archive(ArchiveError::Unpacked));
         }
-        directory.extend(entry.listed(bytes));
+        directory.extend(entry.directory_record(bytes));
         put(&entry.header(), &mut bytes)?;
         put(&entry.data, &mut bytes)?;
         packed.push((name.clone(), entry.size.into()));
     }
-    let end = end(packed.len(), directory.len(), bytes);
+    let end = end_record(packed.len(), directory.len(), bytes);
     put(&directory, &mut bytes)?;
     put(&end, &mut bytes)?;
     into.flush().map_err(unwritable)?;
     into.get_ref().sync_all().map_err(unwritable)?;
-    Ok(Packed { files: packed, left_out, bytes, sha256: hash.finalize().into() })
+    Ok(PackedBundle { files: packed, left_out, bytes, sha256: hash.finalize().into() })
 }
 
 /// A file on its way into an archive.
-struct Entry<'a> {
-    name: &'a Inside,
+struct PackedEntry<'a> {
+    name: &'a BundleFileName,
     mode: u32,
     method: u16,
     checksum: u32,
@@ -369,78 +376,83 @@ struct Entry<'a> {
     data: Vec<u8>,
 }
 
-impl<'a> Entry<'a> {
-    fn of(name: &'a Inside, path: &Path, packed: &mut dyn FnMut(u64)) -> Result<Self, Unavailable> {
-        let unreadable = |error: io::Error| Unavailable::Unreadable(error.kind());
+impl<'a> PackedEntry<'a> {
+    fn compress_file(
+        name: &'a BundleFileName,
+        path: &Path,
+        packed: &mut dyn FnMut(u64),
+    ) -> Result<Self, BundleReadError> {
+        let unreadable = |error: io::Error| BundleReadError::Unreadable(error.kind());
         let file = File::open(path).map_err(unreadable)?;
         let about = file.metadata().map_err(unreadable)?;
         let mut bytes = Vec::new();
-        file.take(MOST_OF_ONE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        let size = u32::try_from(bytes.len()).ok().filter(|size| u64::from(*size) <= MOST_OF_ONE);
-        let size = size.ok_or(Unavailable::Entry(Wrong::TooLarge))?;
+        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        let size = u32::try_from(bytes.len()).ok().filter(|size| u64::from(*size) <= MAX_FILE_BYTES);
+        let size = size.ok_or(BundleReadError::Entry(ArchiveEntryError::TooLarge))?;
         let checksum = crc32fast::hash(&bytes);
         let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-        for part in bytes.chunks(PART) {
+        for part in bytes.chunks(CHUNK_BYTES) {
             encoder.write_all(part).map_err(unreadable)?;
             packed(part.len() as u64);
         }
         let deflated = encoder.finish().map_err(unreadable)?;
         let (method, data) = if deflated.len() < bytes.len() { (8, deflated) } else { (0, bytes) };
-        if u64::from(size) > RATIO_FROM && u64::from(size) > data.len() as u64 * MOST_RATIO {
-            return Err(Unavailable::Entry(Wrong::Ratio));
+        if u64::from(size) > RATIO_MIN_BYTES && u64::from(size) > data.len() as u64 * MAX_RATIO {
+            return Err(BundleReadError::Entry(ArchiveEntryError::Ratio));
         }
         let mode = if is_program(&about) { 0o100_755 } else { 0o100_644 };
         Ok(Self { name, mode, method, checksum, size, data })
     }
 
     /// What both of its headers have.
-    fn common(&self) -> Vec<u8> {
+    fn common_fields(&self) -> Vec<u8> {
         const UTF8: u16 = 1 << 11;
         const FIRST_DAY: u16 = 1 << 5 | 1;
         let flags = if self.name.as_str().is_ascii() { 0 } else { UTF8 };
         let mut bytes = Vec::new();
-        twos(&mut bytes, &[20, flags, self.method, 0, FIRST_DAY]);
-        fours(&mut bytes, &[self.checksum, four(self.data.len()), self.size]);
-        twos(&mut bytes, &[two(self.name.as_str().len()), 0]);
+        push_u16s(&mut bytes, &[20, flags, self.method, 0, FIRST_DAY]);
+        push_u32s(&mut bytes, &[self.checksum, as_u32(self.data.len()), self.size]);
+        push_u16s(&mut bytes, &[as_u16(self.name.as_str().len()), 0]);
         bytes
     }
 
     fn header(&self) -> Vec<u8> {
-        [b"PK\x03\x04", &*self.common(), self.name.as_str().as_bytes()].concat()
+        [b"PK\x03\x04", &*self.common_fields(), self.name.as_str().as_bytes()].concat()
     }
 
     /// As the directory has it; its header begins at `at`.
-    fn listed(&self, at: u64) -> Vec<u8> {
+    fn directory_record(&self, at: u64) -> Vec<u8> {
         const UNIX: u8 = 3;
         let mut rest = Vec::new();
-        twos(&mut rest, &[0, 0, 0]);
-        fours(&mut rest, &[self.mode << 16, four(at)]);
-        [b"PK\x01\x02", &[20, UNIX][..], &*self.common(), &*rest, self.name.as_str().as_bytes()].concat()
+        push_u16s(&mut rest, &[0, 0, 0]);
+        push_u32s(&mut rest, &[self.mode << 16, as_u32(at)]);
+        [b"PK\x01\x02", &[20, UNIX][..], &*self.common_fields(), &*rest, self.name.as_str().as_bytes()]
+            .concat()
     }
 }
 
-fn end(entries: usize, directory: usize, at: u64) -> Vec<u8> {
+fn end_record(entries: usize, directory: usize, at: u64) -> Vec<u8> {
     let mut bytes = b"PK\x05\x06".to_vec();
-    twos(&mut bytes, &[0, 0, two(entries), two(entries)]);
-    fours(&mut bytes, &[four(directory), four(at)]);
-    twos(&mut bytes, &[0]);
+    push_u16s(&mut bytes, &[0, 0, as_u16(entries), as_u16(entries)]);
+    push_u32s(&mut bytes, &[as_u32(directory), as_u32(at)]);
+    push_u16s(&mut bytes, &[0]);
     bytes
 }
 
 /// The limits keep every number of an archive far below these.
-fn two(number: usize) -> u16 {
+fn as_u16(number: usize) -> u16 {
     number.try_into().unwrap_or(u16::MAX)
 }
 
-fn four(number: impl TryInto<u32>) -> u32 {
+fn as_u32(number: impl TryInto<u32>) -> u32 {
     number.try_into().unwrap_or(u32::MAX)
 }
 
-fn twos(into: &mut Vec<u8>, numbers: &[u16]) {
+fn push_u16s(into: &mut Vec<u8>, numbers: &[u16]) {
     into.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }
 
-fn fours(into: &mut Vec<u8>, numbers: &[u32]) {
+fn push_u32s(into: &mut Vec<u8>, numbers: &[u32]) {
     into.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }
 

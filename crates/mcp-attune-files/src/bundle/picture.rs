@@ -12,12 +12,12 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::Cursor;
 use std::sync::PoisonError;
 
-use mcp_attune_bundle::{Inside, Picture, Size};
+use mcp_attune_bundle::{BundleFileName, PictureFacts, PixelSize};
 use png::{ColorType, Decoder, DecodingError, Limits, Transformations};
 
 use super::Bundle;
-use super::fault::Unavailable;
-use super::limits::{MOST_PICTURE, MOST_SIDE};
+use super::fault::BundleReadError;
+use super::limits::{MAX_PICTURE_BYTES, MAX_PICTURE_SIDE};
 
 /// What light themes have behind icons.
 const LIGHT: u8 = 0xff;
@@ -25,34 +25,34 @@ const LIGHT: u8 = 0xff;
 const DARK: u8 = 0x1e;
 
 /// So many are remembered.
-const MOST_SEEN: usize = 1000;
+const MAX_CACHED_PICTURES: usize = 1000;
 
 /// Why a picture cannot be looked at.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum NoPicture {
+pub enum PictureReadError {
     /// Its file cannot be had.
-    Unavailable(Unavailable),
+    Unavailable(BundleReadError),
     /// It is no PNG.
     NotPng,
     /// It is a PNG that is damaged or cut off.
     Damaged,
-    /// A side has more than [`MOST_SIDE`] pixels.
-    TooLarge(Size),
+    /// A side has more than [`MAX_PICTURE_SIDE`] pixels.
+    TooLarge(PixelSize),
 }
 
-impl fmt::Display for NoPicture {
+impl fmt::Display for PictureReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unavailable(why) => why.fmt(f),
             Self::NotPng => f.write_str("is no PNG"),
             Self::Damaged => f.write_str("is a PNG that is damaged"),
-            Self::TooLarge(size) => write!(f, "is {size}, larger than {MOST_SIDE}x{MOST_SIDE}"),
+            Self::TooLarge(size) => write!(f, "is {size}, larger than {MAX_PICTURE_SIDE}x{MAX_PICTURE_SIDE}"),
         }
     }
 }
 
-impl NoPicture {
+impl PictureReadError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> String {
@@ -65,48 +65,48 @@ impl NoPicture {
     }
 }
 
-impl std::error::Error for NoPicture {}
+impl std::error::Error for PictureReadError {}
 
 impl Bundle {
     /// Looks at a picture, which must be a PNG.
     ///
     /// # Errors
     ///
-    /// [`NoPicture`] where it is none, or too large.
-    pub fn picture(&self, name: &Inside) -> Result<Picture, NoPicture> {
+    /// [`PictureReadError`] where it is none, or too large.
+    pub fn picture(&self, name: &BundleFileName) -> Result<PictureFacts, PictureReadError> {
         let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = seen().get(name) {
             return known.clone();
         }
-        let picture = self.read(name, MOST_PICTURE).map_err(NoPicture::Unavailable);
-        let picture = picture.and_then(|file| look(&file));
+        let picture = self.read(name, MAX_PICTURE_BYTES).map_err(PictureReadError::Unavailable);
+        let picture = picture.and_then(|file| decode_picture(&file));
         let mut seen = seen();
-        if seen.len() < MOST_SEEN {
+        if seen.len() < MAX_CACHED_PICTURES {
             seen.insert(name.clone(), picture.clone());
         }
         picture
     }
 }
 
-fn look(file: &[u8]) -> Result<Picture, NoPicture> {
+fn decode_picture(file: &[u8]) -> Result<PictureFacts, PictureReadError> {
     if !file.starts_with(b"\x89PNG\r\n\x1a\n") {
-        return Err(NoPicture::NotPng);
+        return Err(PictureReadError::NotPng);
     }
-    let damaged = |_: DecodingError| NoPicture::Damaged;
+    let damaged = |_: DecodingError| PictureReadError::Damaged;
     let mut decoder = Decoder::new_with_limits(Cursor::new(file), Limits { bytes: 64 << 20 });
     decoder.set_transformations(Transformations::normalize_to_color8());
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let (width, height) = decoder.read_header_info().map_err(damaged)?.size();
-    let size = Size { width, height };
-    if width.max(height) > MOST_SIDE {
-        return Err(NoPicture::TooLarge(size));
+    let size = PixelSize { width, height };
+    if width.max(height) > MAX_PICTURE_SIDE {
+        return Err(PictureReadError::TooLarge(size));
     }
     let mut reader = decoder.read_info().map_err(damaged)?;
-    let mut pixels = vec![0; reader.output_buffer_size().ok_or(NoPicture::Damaged)?];
+    let mut pixels = vec![0; reader.output_buffer_size().ok_or(PictureReadError::Damaged)?];
     let frame = reader.next_frame(&mut pixels).map_err(damaged)?;
     if (frame.width, frame.height) != (width, height) {
-        return Err(NoPicture::Damaged);
+        return Err(PictureReadError::Damaged);
     }
     let mut seen = Vec::with_capacity(pixels.len() / frame.color_type.samples());
     for pixel in pixels.chunks_exact(frame.color_type.samples()) {
@@ -117,23 +117,24 @@ fn look(file: &[u8]) -> Result<Picture, NoPicture> {
             (ColorType::GrayscaleAlpha, [grey, alpha]) => [*grey, *grey, *grey, *alpha],
             (ColorType::Rgb, [red, green, blue]) => [*red, *green, *blue, 0xff],
             (ColorType::Rgba, [red, green, blue, alpha]) => [*red, *green, *blue, *alpha],
-            _ => return Err(NoPicture::Damaged),
+            _ => return Err(PictureReadError::Damaged),
         });
     }
-    Ok(measured(size, &seen))
+    Ok(measure_pixels(size, &seen))
 }
 
 /// So many pixels tell how far a picture stands out. A large one has them evenly among its others.
-const LOOKED_AT: usize = 1 << 16;
+const SAMPLED_PIXELS: usize = 1 << 16;
 
-fn measured(size: Size, pixels: &[[u8; 4]]) -> Picture {
+fn measure_pixels(size: PixelSize, pixels: &[[u8; 4]]) -> PictureFacts {
     let linear: [f32; 256] = std::array::from_fn(|value| {
         let value = value as f32 / 255.0;
         if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
     });
-    let (mut light, mut dark) = (Contrast::with(LIGHT, &linear), Contrast::with(DARK, &linear));
+    let (mut light, mut dark) =
+        (ContrastHistogram::with(LIGHT, &linear), ContrastHistogram::with(DARK, &linear));
     // Odd, so that it does not run down the columns of a picture whose sides are even.
-    let step = (pixels.len() / LOOKED_AT) | 1;
+    let step = (pixels.len() / SAMPLED_PIXELS) | 1;
     for pixel in pixels.iter().step_by(step).filter(|[.., alpha]| *alpha != 0) {
         light.add(*pixel, &linear);
         dark.add(*pixel, &linear);
@@ -143,18 +144,18 @@ fn measured(size: Size, pixels: &[[u8; 4]]) -> Picture {
     let mut digest = DefaultHasher::new();
     digest.write(&[size.width.to_le_bytes(), size.height.to_le_bytes()].concat());
     digest.write(pixels.as_flattened());
-    Picture::new(size, transparent, light.of_the_best(), dark.of_the_best(), digest.finish())
+    PictureFacts::new(size, transparent, light.best_quarter_mean(), dark.best_quarter_mean(), digest.finish())
 }
 
 /// How much of a picture stands out how far from one background.
-struct Contrast {
+struct ContrastHistogram {
     background: u8,
     light: f32,
     /// How much is seen of what has a contrast of so many hundredths.
     shares: Vec<u64>,
 }
 
-impl Contrast {
+impl ContrastHistogram {
     fn with(background: u8, linear: &[f32; 256]) -> Self {
         let light = linear.get(usize::from(background)).copied().unwrap_or_default();
         Self { background, light, shares: vec![0; 2101] }
@@ -174,7 +175,7 @@ impl Contrast {
     }
 
     /// The mean contrast of the quarter that stands out most; 1 where there is nothing to see.
-    fn of_the_best(&self) -> f32 {
+    fn best_quarter_mean(&self) -> f32 {
         let quarter = self.shares.iter().sum::<u64>().div_ceil(4);
         let (mut left, mut sum) = (quarter, 0.0);
         for (hundredths, share) in self.shares.iter().enumerate().rev() {
@@ -202,10 +203,10 @@ mod tests {
     }
 
     fn check(file: &[u8], on_light: f32, on_dark: f32, transparent: bool) {
-        let seen = look(file).unwrap();
+        let seen = decode_picture(file).unwrap();
         assert!((seen.on_light - on_light).abs() < 0.05, "{seen:?}");
         assert!((seen.on_dark - on_dark).abs() < 0.05, "{seen:?}");
-        assert_eq!((seen.transparent, seen.size), (transparent, Size { width: 8, height: 8 }));
+        assert_eq!((seen.transparent, seen.size), (transparent, PixelSize { width: 8, height: 8 }));
     }
 
     #[test]
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn what_looks_the_same_has_the_same_digest() {
-        let digest = |file: &[u8]| look(file).unwrap().digest;
+        let digest = |file: &[u8]| decode_picture(file).unwrap().digest;
         let grey = digest(&png(ColorType::Grayscale, |at| vec![at as u8]));
         assert_eq!(grey, digest(&png(ColorType::Rgba, |at| vec![at as u8, at as u8, at as u8, 255])));
         assert_ne!(grey, digest(&png(ColorType::Grayscale, |at| vec![at as u8 ^ 1])));
@@ -237,17 +238,17 @@ mod tests {
 
     #[test]
     fn what_is_no_picture_is_told() {
-        assert_eq!(look(b"GIF89a"), Err(NoPicture::NotPng));
+        assert_eq!(decode_picture(b"GIF89a"), Err(PictureReadError::NotPng));
         let whole = png(ColorType::Grayscale, |at| vec![at as u8]);
         for length in 8..whole.len() - 12 {
-            assert_eq!(look(&whole[..length]), Err(NoPicture::Damaged), "{length}");
+            assert_eq!(decode_picture(&whole[..length]), Err(PictureReadError::Damaged), "{length}");
         }
         // Larger than anything that is shown: its header says so, and the rest is not looked at.
         let mut large = whole.clone();
         large[16..20].copy_from_slice(&100_000_u32.to_be_bytes());
         let sum = crc32fast::hash(&large[12..29]).to_be_bytes();
         large[29..33].copy_from_slice(&sum);
-        let found = look(&large).unwrap_err();
+        let found = decode_picture(&large).unwrap_err();
         assert_eq!(found.to_string(), "is 100000x8, larger than 4096x4096");
     }
 }

@@ -10,9 +10,9 @@ use cms::cert::x509::der::{Decode, Encode};
 use cms::content_info::ContentInfo;
 use cms::signed_data::SignedData;
 
-use super::fault::{Broken, NotOpened};
-use super::limits::MOST_SIGNATURE;
-use super::source::Source;
+use super::fault::{ArchiveError, BundleOpenError};
+use super::limits::MAX_SIGNATURE_BYTES;
+use super::source::ArchiveSource;
 
 const BEGIN: &[u8] = b"MCPB_SIG_V1";
 const END: &[u8] = b"MCPB_SIG_END";
@@ -22,30 +22,30 @@ const SIGNED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.1135
 /// A signature that was found and not verified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Signature {
+pub struct BundleSignature {
     /// The message as it is.
     pub der: Box<[u8]>,
     /// What it says; none where it is no message of signed data.
-    pub signed: Option<Signed>,
+    pub signed: Option<SignatureClaims>,
 }
 
 /// What a signature says of itself. Anybody can say anything.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Signed {
+pub struct SignatureClaims {
     /// How many signed.
     pub signers: usize,
     /// Whose certificates are in it, as RFC 4514 writes names, in no order that means anything.
     pub subjects: Vec<String>,
 }
 
-impl Signature {
+impl BundleSignature {
     pub(super) fn read(der: &[u8]) -> Self {
-        Self { der: der.into(), signed: signed(der) }
+        Self { der: der.into(), signed: read_claims(der) }
     }
 }
 
-fn signed(der: &[u8]) -> Option<Signed> {
+fn read_claims(der: &[u8]) -> Option<SignatureClaims> {
     let message = ContentInfo::from_der(der).ok().filter(|it| it.content_type == SIGNED_DATA)?;
     let data = SignedData::from_der(&message.content.to_der().ok()?).ok()?;
     let certificates = data.certificates.iter().flat_map(|it| it.0.iter());
@@ -53,27 +53,28 @@ fn signed(der: &[u8]) -> Option<Signed> {
         CertificateChoices::Certificate(it) => Some(it.tbs_certificate.subject.to_string()),
         CertificateChoices::Other(_) => None,
     });
-    Some(Signed { signers: data.signer_infos.0.len(), subjects: subjects.collect() })
+    Some(SignatureClaims { signers: data.signer_infos.0.len(), subjects: subjects.collect() })
 }
 
 /// What a file ends with.
-pub(super) struct Block {
+pub(super) struct SignatureBlock {
     /// How many bytes come before it.
     pub(super) at: u64,
     pub(super) der: Box<[u8]>,
 }
 
 /// The signature that a file ends with.
-pub(super) fn find(source: &Source) -> Result<Option<Block>, NotOpened> {
+pub(super) fn find(source: &ArchiveSource) -> Result<Option<SignatureBlock>, BundleOpenError> {
     let around = (BEGIN.len() + 4 + END.len()) as u64;
-    let start = source.len().saturating_sub(MOST_SIGNATURE + around);
-    let unreadable = |error: std::io::Error| NotOpened::Unreadable(error.kind());
+    let start = source.len().saturating_sub(MAX_SIGNATURE_BYTES + around);
+    let unreadable = |error: std::io::Error| BundleOpenError::Unreadable(error.kind());
     let end = source.len().saturating_sub(END.len() as u64);
-    if start >= end || source.exactly(end, END.len()).map_err(unreadable)? != END {
+    if start >= end || source.read_exact_at(end, END.len()).map_err(unreadable)? != END {
         return Ok(None);
     }
-    let tail =
-        source.exactly(start, usize::try_from(end - start).unwrap_or(usize::MAX)).map_err(unreadable)?;
+    let tail = source
+        .read_exact_at(start, usize::try_from(end - start).unwrap_or(usize::MAX))
+        .map_err(unreadable)?;
     let fits = |at: &usize| {
         let rest = tail.get(*at..)?.strip_prefix(BEGIN)?;
         let (length, der) = rest.split_first_chunk()?;
@@ -81,6 +82,6 @@ pub(super) fn find(source: &Source) -> Result<Option<Block>, NotOpened> {
     };
     // From the end: data of an entry may have the mark in it.
     let found = (0..tail.len()).rev().find_map(|at| Some((at, fits(&at)?)));
-    let (at, der) = found.ok_or(NotOpened::Archive(Broken::Signature))?;
-    Ok(Some(Block { at: start + at as u64, der: der.into() }))
+    let (at, der) = found.ok_or(BundleOpenError::Archive(ArchiveError::Signature))?;
+    Ok(Some(SignatureBlock { at: start + at as u64, der: der.into() }))
 }

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{self, Read};
 
 /// A file, or bytes in memory.
-pub(super) enum Source {
+pub(super) enum ArchiveSource {
     File(File, u64),
     Memory(Box<[u8]>),
 }
 
-impl Source {
-    pub(super) fn file(file: File) -> io::Result<Self> {
+impl ArchiveSource {
+    pub(super) fn from_file(file: File) -> io::Result<Self> {
         let bytes = file.metadata()?.len();
         Ok(Self::File(file, bytes))
     }
@@ -37,34 +37,34 @@ impl Source {
     }
 
     /// The bytes from `at` to `end`, one after the other.
-    pub(super) fn part(&self, at: u64, end: u64) -> Part<'_> {
-        Part { source: self, start: at, at, end: end.max(at) }
+    pub(super) fn range(&self, at: u64, end: u64) -> ArchiveRange<'_> {
+        ArchiveRange { source: self, start: at, at, end: end.max(at) }
     }
 
     /// So many bytes at a place; an error where they are not there.
-    pub(super) fn exactly(&self, at: u64, length: usize) -> io::Result<Vec<u8>> {
+    pub(super) fn read_exact_at(&self, at: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
-        self.part(at, at.saturating_add(length as u64)).read_exact(&mut bytes)?;
+        self.range(at, at.saturating_add(length as u64)).read_exact(&mut bytes)?;
         Ok(bytes)
     }
 }
 
 /// Some of the bytes of an archive.
-pub(super) struct Part<'a> {
-    source: &'a Source,
+pub(super) struct ArchiveRange<'a> {
+    source: &'a ArchiveSource,
     start: u64,
     at: u64,
     end: u64,
 }
 
-impl Part<'_> {
+impl ArchiveRange<'_> {
     /// How many of them were read.
-    pub(super) fn taken(&self) -> u64 {
+    pub(super) fn bytes_read(&self) -> u64 {
         self.at - self.start
     }
 }
 
-impl Read for Part<'_> {
+impl Read for ArchiveRange<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let most = usize::try_from(self.end - self.at).unwrap_or(usize::MAX).min(into.len());
         let read = self.source.read_at(self.at, into.get_mut(..most).unwrap_or_default())?;

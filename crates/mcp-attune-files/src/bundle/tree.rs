@@ -6,20 +6,20 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use mcp_attune_bundle::{Inside, Localization};
+use mcp_attune_bundle::{BundleFileName, Localization};
 
-use super::fault::Unavailable;
-use super::limits::MOST_ENTRIES;
+use super::fault::BundleReadError;
+use super::limits::MAX_ENTRIES;
 
 /// How many entries of a folder of locale files are looked at.
-const MOST_LOCALES: usize = 10_000;
+const MAX_LOCALE_ENTRIES: usize = 10_000;
 
-pub(super) struct Tree {
+pub(super) struct BundleFolder {
     /// Without links in it.
     root: PathBuf,
 }
 
-impl Tree {
+impl BundleFolder {
     pub(super) fn open(root: &Path) -> std::io::Result<Self> {
         Ok(Self { root: fs::canonicalize(root)? })
     }
@@ -29,45 +29,45 @@ impl Tree {
     }
 
     /// Where a file or folder really is.
-    fn locate(&self, name: &str) -> Result<PathBuf, Unavailable> {
+    fn locate(&self, name: &str) -> Result<PathBuf, BundleReadError> {
         let found = fs::canonicalize(self.root.join(name)).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Unavailable::Missing,
-            kind => Unavailable::Unreadable(kind),
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => BundleReadError::Missing,
+            kind => BundleReadError::Unreadable(kind),
         })?;
-        if found.starts_with(&self.root) { Ok(found) } else { Err(Unavailable::Outside) }
+        if found.starts_with(&self.root) { Ok(found) } else { Err(BundleReadError::Outside) }
     }
 
-    pub(super) fn read(&self, name: &Inside, most: u64) -> Result<Vec<u8>, Unavailable> {
-        let unreadable = |error: std::io::Error| Unavailable::Unreadable(error.kind());
+    pub(super) fn read(&self, name: &BundleFileName, most: u64) -> Result<Vec<u8>, BundleReadError> {
+        let unreadable = |error: std::io::Error| BundleReadError::Unreadable(error.kind());
         let path = self.locate(name.as_str())?;
         // A pipe that nobody writes to would be waited for.
         let about = fs::symlink_metadata(&path).map_err(unreadable)?;
         if !about.is_file() {
-            return Err(Unavailable::NoFile);
+            return Err(BundleReadError::NoFile);
         }
         if about.len() > most {
-            return Err(Unavailable::TooLarge { most });
+            return Err(BundleReadError::TooLarge { most });
         }
         let mut bytes = Vec::new();
         // One byte more, so that a file that grows meanwhile is found too large.
         let file = File::open(path).map_err(unreadable)?;
         file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(unreadable)?;
-        if bytes.len() as u64 > most { Err(Unavailable::TooLarge { most }) } else { Ok(bytes) }
+        if bytes.len() as u64 > most { Err(BundleReadError::TooLarge { most }) } else { Ok(bytes) }
     }
 
     /// The names of files that may be locale files, from their one folder. The rest of the tree is not looked at.
     pub(super) fn locales(&self, localization: &Localization) -> Vec<String> {
-        let Ok(path) = localization.resources.inside() else { return Vec::new() };
-        let (folder, named, below) = path.split();
+        let Ok(path) = localization.resources.normalize() else { return Vec::new() };
+        let (folder, named, below) = path.split_at_locale();
         let Ok(entries) =
-            self.locate(&folder).and_then(|path| fs::read_dir(path).map_err(|_| Unavailable::Missing))
+            self.locate(&folder).and_then(|path| fs::read_dir(path).map_err(|_| BundleReadError::Missing))
         else {
             return Vec::new();
         };
-        let entries = entries.take(MOST_LOCALES).filter_map(Result::ok);
+        let entries = entries.take(MAX_LOCALE_ENTRIES).filter_map(Result::ok);
         let names = entries.filter_map(|entry| {
             let own = entry.file_name().into_string().ok()?;
-            let below = below.as_ref().map(|below| Some(below.with(named.locale_in(&own)?)));
+            let below = below.as_ref().map(|below| Some(below.with_locale(named.locale_in(&own)?)));
             let mut name = if folder.is_empty() { own } else { format!("{folder}/{own}") };
             if let Some(below) = below {
                 let below = below?;
@@ -84,20 +84,20 @@ impl Tree {
     }
 
     /// The names of all files, up to as many as an archive may have.
-    pub(super) fn files(&self) -> Vec<Inside> {
+    pub(super) fn files(&self) -> Vec<BundleFileName> {
         let (mut files, mut folders, mut seen) = (Vec::new(), vec![String::new()], 0);
         while let Some(folder) = folders.pop() {
             let entries = fs::read_dir(self.root.join(&folder)).into_iter().flatten().filter_map(Result::ok);
             for entry in entries {
                 seen += 1;
-                if seen > MOST_ENTRIES {
+                if seen > MAX_ENTRIES {
                     break;
                 }
                 let (Ok(own), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
                     continue;
                 };
                 let name = if folder.is_empty() { own } else { format!("{folder}/{own}") };
-                let Ok(inside) = Inside::parse(&name) else { continue };
+                let Ok(inside) = BundleFileName::parse(&name) else { continue };
                 // Links to folders are not followed: they may lead in circles.
                 if kind.is_dir() {
                     folders.push(name);

@@ -7,15 +7,15 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::archive::{Archive, NotCopied};
-use super::directory::Entry;
-use super::fault::{Shown, Wrong};
-use super::{Bundle, Place};
+use super::archive::{Archive, EntryCopyError};
+use super::directory::ArchiveEntry;
+use super::fault::{ArchiveEntryError, EscapedFileName};
+use super::{Bundle, BundleStorage};
 
 /// Why an archive was not unpacked. Nothing of it is left then.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum NotUnpacked {
+pub enum BundleUnpackError {
     /// The bundle is a folder already.
     AFolder,
     /// There is something where it should go.
@@ -25,7 +25,7 @@ pub enum NotUnpacked {
         /// Its name.
         name: Box<str>,
         /// What is wrong with it.
-        why: Wrong,
+        why: ArchiveEntryError,
     },
     /// The archive can no longer be read.
     Unreadable(io::ErrorKind),
@@ -33,19 +33,19 @@ pub enum NotUnpacked {
     Unwritable(io::ErrorKind),
 }
 
-impl fmt::Display for NotUnpacked {
+impl fmt::Display for BundleUnpackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AFolder => f.write_str("is a folder already"),
             Self::NotEmpty => f.write_str("is there already, and is no empty folder"),
-            Self::Entry { name, why } => write!(f, "its entry {} {why}", Shown(name)),
+            Self::Entry { name, why } => write!(f, "its entry {} {why}", EscapedFileName(name)),
             Self::Unreadable(why) => write!(f, "can no longer be read: {why}"),
             Self::Unwritable(why) => write!(f, "cannot be written: {why}"),
         }
     }
 }
 
-impl NotUnpacked {
+impl BundleUnpackError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> String {
@@ -59,7 +59,7 @@ impl NotUnpacked {
     }
 }
 
-impl std::error::Error for NotUnpacked {}
+impl std::error::Error for BundleUnpackError {}
 
 impl Bundle {
     /// Unpacks an archive into a folder that is not there yet, or has nothing in it. Files and folders are made, never
@@ -67,23 +67,23 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// [`NotUnpacked`]; what was written is removed again.
-    pub fn unpack(&self, into: impl AsRef<Path>) -> Result<(), NotUnpacked> {
-        let Place::Archive(archive) = &self.place else { return Err(NotUnpacked::AFolder) };
-        let mut made = Made::default();
+    /// [`BundleUnpackError`]; what was written is removed again.
+    pub fn unpack(&self, into: impl AsRef<Path>) -> Result<(), BundleUnpackError> {
+        let BundleStorage::Archive(archive) = &self.place else { return Err(BundleUnpackError::AFolder) };
+        let mut made = UnpackedPaths::default();
         let unpacked = unpack(archive, into.as_ref(), &mut made);
         if unpacked.is_err() {
-            made.remove();
+            made.remove_created();
         }
         unpacked
     }
 }
 
-fn unpack(archive: &Archive, into: &Path, made: &mut Made) -> Result<(), NotUnpacked> {
+fn unpack(archive: &Archive, into: &Path, made: &mut UnpackedPaths) -> Result<(), BundleUnpackError> {
     let unwritable = |error: io::Error| match error.kind() {
         // Somebody else writes there too.
-        io::ErrorKind::AlreadyExists => NotUnpacked::NotEmpty,
-        kind => NotUnpacked::Unwritable(kind),
+        io::ErrorKind::AlreadyExists => BundleUnpackError::NotEmpty,
+        kind => BundleUnpackError::Unwritable(kind),
     };
     match fs::read_dir(into).map(|mut there| there.next().is_none()) {
         Ok(true) => {}
@@ -91,10 +91,10 @@ fn unpack(archive: &Archive, into: &Path, made: &mut Made) -> Result<(), NotUnpa
             if let Some(parent) = into.parent() {
                 fs::create_dir_all(parent).map_err(unwritable)?;
             }
-            made.folder(into.to_owned()).map_err(unwritable)?;
+            made.create_folder(into.to_owned()).map_err(unwritable)?;
         }
         Err(error) if error.kind() != io::ErrorKind::NotADirectory => return Err(unwritable(error)),
-        _ => return Err(NotUnpacked::NotEmpty),
+        _ => return Err(BundleUnpackError::NotEmpty),
     }
     for entry in archive.entries() {
         // By their names, so that the folders that a file is in are made in their order.
@@ -103,61 +103,63 @@ fn unpack(archive: &Archive, into: &Path, made: &mut Made) -> Result<(), NotUnpa
         let folders = parts.len() - usize::from(!entry.folder);
         for part in parts.iter().take(folders) {
             path.push(part);
-            if !made.has(&path) {
-                made.folder(path.clone()).map_err(unwritable)?;
+            if !made.has_folder(&path) {
+                made.create_folder(path.clone()).map_err(unwritable)?;
             }
         }
         if let Some(part) = parts.last().filter(|_| !entry.folder) {
             path.push(part);
-            let file = made.file(path).map_err(unwritable)?;
-            fill(archive, entry, file).map_err(|fault| match fault {
-                NotCopied::Entry(why) => NotUnpacked::Entry { name: entry.name.as_str().into(), why },
-                NotCopied::Read(error) => NotUnpacked::Unreadable(error.kind()),
-                NotCopied::Written(error) => unwritable(error),
+            let file = made.create_file(path).map_err(unwritable)?;
+            write_entry(archive, entry, file).map_err(|fault| match fault {
+                EntryCopyError::Entry(why) => {
+                    BundleUnpackError::Entry { name: entry.name.as_str().into(), why }
+                }
+                EntryCopyError::Read(error) => BundleUnpackError::Unreadable(error.kind()),
+                EntryCopyError::Written(error) => unwritable(error),
             })?;
         }
     }
     Ok(())
 }
 
-fn fill(archive: &Archive, entry: &Entry, file: File) -> Result<(), NotCopied> {
+fn write_entry(archive: &Archive, entry: &ArchiveEntry, file: File) -> Result<(), EntryCopyError> {
     let mut writer = BufWriter::new(file);
     archive.copy(entry, &mut writer)?;
-    writer.flush().map_err(NotCopied::Written)?;
+    writer.flush().map_err(EntryCopyError::Written)?;
     #[cfg(unix)]
     if entry.mode != 0 {
         use std::os::unix::fs::PermissionsExt;
         let mode = fs::Permissions::from_mode(entry.mode);
-        writer.get_ref().set_permissions(mode).map_err(NotCopied::Written)?;
+        writer.get_ref().set_permissions(mode).map_err(EntryCopyError::Written)?;
     }
     Ok(())
 }
 
 /// What was made, to be removed if it comes to nothing.
 #[derive(Default)]
-struct Made {
+struct UnpackedPaths {
     files: Vec<PathBuf>,
     folders: std::collections::BTreeSet<PathBuf>,
 }
 
-impl Made {
-    fn has(&self, folder: &Path) -> bool {
+impl UnpackedPaths {
+    fn has_folder(&self, folder: &Path) -> bool {
         self.folders.contains(folder)
     }
 
-    fn folder(&mut self, path: PathBuf) -> io::Result<()> {
+    fn create_folder(&mut self, path: PathBuf) -> io::Result<()> {
         fs::create_dir(&path)?;
         self.folders.insert(path);
         Ok(())
     }
 
-    fn file(&mut self, path: PathBuf) -> io::Result<File> {
+    fn create_file(&mut self, path: PathBuf) -> io::Result<File> {
         let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
         self.files.push(path);
         Ok(file)
     }
 
-    fn remove(&self) {
+    fn remove_created(&self) {
         for file in &self.files {
             let _ = fs::remove_file(file);
         }

@@ -1,14 +1,14 @@
 //! Archives: honest ones are read and unpacked, others refused.
 
 use mcp_attune::language::Tag;
-use mcp_attune_bundle::Inside;
-use mcp_attune_files::bundle::{Bundle, NotOpened, Unavailable};
+use mcp_attune_bundle::BundleFileName;
+use mcp_attune_files::bundle::{Bundle, BundleOpenError, BundleReadError};
 
 use crate::place::{Folder, tree};
 use crate::zipped::{Entry, archive, manifest};
 
-fn inside(name: &str) -> Inside {
-    Inside::parse(name).unwrap()
+fn inside(name: &str) -> BundleFileName {
+    BundleFileName::parse(name).unwrap()
 }
 
 #[test]
@@ -37,9 +37,9 @@ fn an_archive_is_read_resolved_and_unpacked() {
     assert!(bundle.resolve(&Tag::parse("es-MX").unwrap()).text.contains("El tiempo"));
     assert!(bundle.resolve(&Tag::parse("fr").unwrap()).text.contains("The weather"));
     assert_eq!(bundle.read(&inside("server/run.sh"), 10), Ok(b"#!/bin/sh\n".to_vec()));
-    assert_eq!(bundle.read(&inside("server/run.sh"), 9), Err(Unavailable::TooLarge { most: 9 }));
-    assert_eq!(bundle.read(&inside("server"), 9), Err(Unavailable::Missing));
-    assert_eq!(bundle.read(&inside("empty"), 9), Err(Unavailable::NoFile));
+    assert_eq!(bundle.read(&inside("server/run.sh"), 9), Err(BundleReadError::TooLarge { most: 9 }));
+    assert_eq!(bundle.read(&inside("server"), 9), Err(BundleReadError::Missing));
+    assert_eq!(bundle.read(&inside("empty"), 9), Err(BundleReadError::NoFile));
 
     let into = place.path().join("deep/er");
     bundle.unpack(&into).unwrap();
@@ -61,8 +61,8 @@ fn an_archive_is_read_resolved_and_unpacked() {
 
 #[test]
 fn an_archive_of_the_folder_itself_is_told() {
-    let found = Bundle::of(archive(&[Entry::stored("weather/manifest.json", b"{}")])).unwrap_err();
-    assert_eq!(found, NotOpened::NoManifest { elsewhere: Some("weather".into()) });
+    let found = Bundle::from_archive(archive(&[Entry::stored("weather/manifest.json", b"{}")])).unwrap_err();
+    assert_eq!(found, BundleOpenError::NoManifest { elsewhere: Some("weather".into()) });
     assert_eq!(found.to_string(), "has no manifest.json at its top");
     assert_eq!(found.hint(), "there is one in \"weather\": pack what is in that folder, not the folder");
 }
@@ -73,5 +73,5 @@ fn a_folder_does_not_unpack_and_an_archive_has_no_folder() {
     place.write("manifest.json", "{}");
     let bundle = Bundle::open(place.path()).unwrap();
     assert_eq!(bundle.unpack(place.path().join("x")).unwrap_err().to_string(), "is a folder already");
-    assert!(Bundle::of(archive(&[manifest()])).unwrap().folder().is_none());
+    assert!(Bundle::from_archive(archive(&[manifest()])).unwrap().folder().is_none());
 }

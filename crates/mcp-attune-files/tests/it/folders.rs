@@ -1,8 +1,8 @@
 //! Bundles that are folders.
 
 use mcp_attune::language::Tag;
-use mcp_attune_bundle::{Inside, Refused};
-use mcp_attune_files::bundle::{Bundle, NotOpened, Unavailable};
+use mcp_attune_bundle::{BundleFileName, ManifestError};
+use mcp_attune_files::bundle::{Bundle, BundleOpenError, BundleReadError};
 
 use crate::place::Folder;
 
@@ -38,14 +38,14 @@ fn a_locale_file_is_read_once_and_others_never() {
         place.write(&format!("r/{locale}.json"), everything);
     }
     let bundle = Bundle::open(place.path()).unwrap();
-    assert_eq!((bundle.reads(), bundle.locales().files.len()), (1, 4));
+    assert_eq!((bundle.read_count(), bundle.locales().files.len()), (1, 4));
     let first = bundle.resolve(&tag("de"));
-    assert_eq!(bundle.reads(), 2);
+    assert_eq!(bundle.read_count(), 2);
     place.write("r/de.json", "{}");
     assert_eq!(bundle.resolve(&tag("de")), first);
-    assert_eq!(bundle.reads(), 2);
+    assert_eq!(bundle.read_count(), 2);
     let _ = bundle.resolve(&tag("fr-CA"));
-    assert_eq!(bundle.reads(), 3);
+    assert_eq!(bundle.read_count(), 3);
 }
 
 #[test]
@@ -57,13 +57,13 @@ fn a_broken_locale_file_is_read_once_too() {
     for _ in 0..3 {
         assert_eq!(bundle.resolve(&tag("de")).text, MANIFEST);
     }
-    assert_eq!(bundle.reads(), 2);
+    assert_eq!(bundle.read_count(), 2);
 }
 
 #[test]
 fn what_is_no_bundle_is_told() {
     let place = Folder::new("none");
-    let check = |path: &str, expected: NotOpened, said: &str| {
+    let check = |path: &str, expected: BundleOpenError, said: &str| {
         let found = Bundle::open(place.path().join(path)).unwrap_err();
         assert_eq!((&found, found.to_string().as_str()), (&expected, said), "{path}");
         assert!(!found.hint().is_empty());
@@ -74,17 +74,17 @@ fn what_is_no_bundle_is_told() {
     place.write("large/manifest.json", "");
     let large = std::fs::File::create(place.path().join("large/manifest.json")).unwrap();
     large.set_len(100 << 20).unwrap();
-    check("nowhere", NotOpened::Unreadable(std::io::ErrorKind::NotFound), "is not there");
-    check("empty", NotOpened::NoManifest { elsewhere: None }, "has no manifest.json at its top");
+    check("nowhere", BundleOpenError::Unreadable(std::io::ErrorKind::NotFound), "is not there");
+    check("empty", BundleOpenError::NoManifest { elsewhere: None }, "has no manifest.json at its top");
     check(
         "array",
-        NotOpened::Manifest { why: Refused::NoObject, file: (*b"[]").into() },
+        BundleOpenError::Manifest { why: ManifestError::NoObject, file: (*b"[]").into() },
         "its manifest.json is no manifest: no JSON object; a manifest begins with { and ends with }",
     );
-    check("nested", NotOpened::Unavailable(Unavailable::NoFile), "its manifest.json is no file");
+    check("nested", BundleOpenError::Unavailable(BundleReadError::NoFile), "its manifest.json is no file");
     check(
         "large",
-        NotOpened::Manifest { why: Refused::TooLarge, file: Box::default() },
+        BundleOpenError::Manifest { why: ManifestError::TooLarge, file: Box::default() },
         "its manifest.json is no manifest: too large for a manifest; at most 4 MiB are read",
     );
 }
@@ -109,16 +109,16 @@ fn links_are_followed_inside_and_refused_outside() {
     let bundle = Bundle::open(&root).unwrap();
     assert_eq!(bundle.resolve(&tag("de")).text, MANIFEST);
     assert!(bundle.resolve(&tag("es")).text.contains(r#""display_name": "E""#));
-    let check = |name: &str, expected: Result<usize, Unavailable>| {
-        let found = bundle.read(&Inside::parse(name).unwrap(), 100);
+    let check = |name: &str, expected: Result<usize, BundleReadError>| {
+        let found = bundle.read(&BundleFileName::parse(name).unwrap(), 100);
         assert_eq!(found.map(|bytes| bytes.len()), expected, "{name}");
     };
-    check("r/de.json", Err(Unavailable::Outside));
-    check("out/de.json", Err(Unavailable::Outside));
+    check("r/de.json", Err(BundleReadError::Outside));
+    check("out/de.json", Err(BundleReadError::Outside));
     check("in/es.json", Ok(21));
-    check("in", Err(Unavailable::NoFile));
-    check("r/it.json", Err(Unavailable::Missing));
-    check("manifest.json/x", Err(Unavailable::Missing));
+    check("in", Err(BundleReadError::NoFile));
+    check("r/it.json", Err(BundleReadError::Missing));
+    check("manifest.json/x", Err(BundleReadError::Missing));
     let names: Vec<String> = bundle.names().iter().map(ToString::to_string).collect();
     assert_eq!(names, ["manifest.json", "r/es.json", "texts/es.json"]);
 

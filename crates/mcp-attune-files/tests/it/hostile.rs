@@ -4,7 +4,7 @@ use std::io::Write;
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compress, Compression, FlushCompress};
-use mcp_attune_bundle::Inside;
+use mcp_attune_bundle::BundleFileName;
 use mcp_attune_files::bundle::Bundle;
 
 use crate::place::Folder;
@@ -179,7 +179,7 @@ fn more_entries_than_any_bundle_has_are_refused() {
     let lies = (100_000 % 65_536) as u16;
     check("many-lies", &archive_of(&many, lies, b""), "has a directory that is broken");
     check("many", &archive(&entries(50_001)), "has more than 50000 entries");
-    assert_eq!(Bundle::of(archive(&entries(50_000))).unwrap().names().len(), 50_000);
+    assert_eq!(Bundle::from_archive(archive(&entries(50_000))).unwrap().names().len(), 50_000);
     let wide = |at: usize| Entry { extra: vec![0; 65_000], ..Entry::stored(&format!("f{at}"), b"") };
     let wide: Vec<Entry> = [manifest()].into_iter().chain((0..600).map(wide)).collect();
     check("wide", &archive(&wide), "has a directory of more than 32 MiB");
@@ -265,7 +265,7 @@ fn two_ends_are_refused() {
     let cut = archive_of(&[manifest()], 1, &[&other[other.len() - 22..], b"x"].concat());
     check("end-cut", &cut, "has two ends, and readers would differ about its entries");
     let commented = archive_of(&[manifest()], 1, "a comment \u{2713}".as_bytes());
-    assert!(Bundle::of(commented).is_ok());
+    assert!(Bundle::from_archive(commented).is_ok());
 }
 
 #[test]
@@ -288,17 +288,17 @@ fn zip64_and_parts_are_refused() {
 fn archives_in_archives_are_files() {
     let inner = archive(&[Entry::stored("../evil", b"x"), manifest()]);
     for entry in [Entry::stored("inner.mcpb", &inner), Entry::deflated("inner.mcpb", &inner)] {
-        let bundle = Bundle::of(archive(&[manifest(), entry])).unwrap();
+        let bundle = Bundle::from_archive(archive(&[manifest(), entry])).unwrap();
         assert_eq!(bundle.names().len(), 2);
-        assert_eq!(bundle.read(&Inside::parse("inner.mcpb").unwrap(), 1000), Ok(inner.clone()));
+        assert_eq!(bundle.read(&BundleFileName::parse("inner.mcpb").unwrap(), 1000), Ok(inner.clone()));
     }
 }
 
 #[test]
 fn sizes_may_stand_after_the_data() {
     let streamed = Entry { flags: 1 << 3, after: vec![0; 16], ..Entry::deflated("a", b"streamed") };
-    let bundle = Bundle::of(archive(&[streamed, manifest()])).unwrap();
-    assert_eq!(bundle.read(&Inside::parse("a").unwrap(), 10), Ok(b"streamed".to_vec()));
+    let bundle = Bundle::from_archive(archive(&[streamed, manifest()])).unwrap();
+    assert_eq!(bundle.read(&BundleFileName::parse("a").unwrap(), 10), Ok(b"streamed".to_vec()));
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn what_is_cut_off_or_changed_anywhere_does_no_harm() {
     folder.mode = 0o040_755;
     let whole = archive(&[manifest(), folder, Entry::deflated("r/de.json", b"{\"description\": \"x\"}")]);
     for length in 0..whole.len() {
-        let found = Bundle::of(&whole[..length]).unwrap_err();
+        let found = Bundle::from_archive(&whole[..length]).unwrap_err();
         assert_eq!(found.to_string(), "is no zip archive, or is cut off", "{length}");
     }
     let place = Folder::new("changed");
@@ -316,7 +316,7 @@ fn what_is_cut_off_or_changed_anywhere_does_no_harm() {
         for bit in [1, 0x20, 0x80] {
             let mut changed = whole.clone();
             changed[at] ^= bit;
-            let Ok(bundle) = Bundle::of(changed) else { continue };
+            let Ok(bundle) = Bundle::from_archive(changed) else { continue };
             let unpacked = bundle.unpack(&out).is_ok();
             let tree = place.tree();
             assert!(tree.keys().all(|name| name.starts_with("out/")), "{at}: {tree:?}");
@@ -329,7 +329,7 @@ fn what_is_cut_off_or_changed_anywhere_does_no_harm() {
 #[test]
 fn unpacking_writes_over_nothing() {
     let place = Folder::new("over");
-    let bundle = Bundle::of(archive(&[manifest(), Entry::stored("a/b", b"new")])).unwrap();
+    let bundle = Bundle::from_archive(archive(&[manifest(), Entry::stored("a/b", b"new")])).unwrap();
     place.write("there/x", "old");
     place.write("file", "old");
     std::fs::create_dir(place.path().join("empty")).unwrap();

@@ -5,12 +5,12 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::time::{Duration, SystemTime};
 
-use mcp_attune_files::bundle::{Bundle, NotPacked, pack, pack_with_progress};
+use mcp_attune_files::bundle::{Bundle, BundlePackError, pack, pack_with_progress};
 use proptest::prelude::*;
 
 use crate::place::{Folder, tree};
 
-fn names(packed: &mcp_attune_files::bundle::Packed) -> Vec<&str> {
+fn names(packed: &mcp_attune_files::bundle::PackedBundle) -> Vec<&str> {
     packed.files.iter().map(|(name, _)| name.as_str()).collect()
 }
 
@@ -134,7 +134,7 @@ fn what_is_there_and_no_file_is_not_replaced_by_an_archive() {
     symlink(at("nowhere"), at("to-nowhere")).unwrap();
     for name in ["socket", "to-socket", "to-nowhere", "in"] {
         let found = pack(&root, at(name)).unwrap_err();
-        assert_eq!(found, NotPacked::NotAFile, "{name}");
+        assert_eq!(found, BundlePackError::NotAFile, "{name}");
         assert_eq!(found.to_string(), "the archive cannot be written: what is at its place is no file");
         assert!(!found.hint().is_empty());
     }
@@ -173,7 +173,7 @@ fn links_are_packed_as_files_and_never_from_outside() {
         symlink(to, root.join("link")).unwrap();
         let found = pack(&root, &out).unwrap_err();
         assert!(found.to_string().ends_with(expected), "{found}");
-        assert!(matches!(found, NotPacked::File { .. }));
+        assert!(matches!(found, BundlePackError::File { .. }));
         fs::remove_file(root.join("link")).unwrap();
     };
     check("../secret", "its file \"link\" is a link that leads out of the bundle");

@@ -5,18 +5,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mcp_attune::catalog::{Field, Library, Slot};
-use mcp_attune::features::{Format, Wanted};
+use mcp_attune::catalog::{LocaleField, LocaleStore, TextSlot};
+use mcp_attune::features::{ContentFormat, FeaturePreferences};
 use mcp_attune::language::Tag;
-use mcp_attune_files::{Folder, Pattern, Places, Shelves, Watched, Watcher};
+use mcp_attune_files::{
+    FileWatcher, LocaleFilePattern, LocaleFolder, ServerTemplateFiles, ServerTemplatePaths, WatchedFiles,
+};
 
 use crate::place;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn folder(place: &place::Folder, name: &str) -> Arc<Folder> {
-    let pattern = Pattern::new(&format!("{}/{name}/${{locale}}.json", place.path().display())).unwrap();
-    Arc::new(Folder::new(pattern, Tag::parse("en").unwrap()))
+fn folder(place: &place::Folder, name: &str) -> Arc<LocaleFolder> {
+    let pattern =
+        LocaleFilePattern::new(&format!("{}/{name}/${{locale}}.json", place.path().display())).unwrap();
+    Arc::new(LocaleFolder::new(pattern, Tag::parse("en").unwrap()))
 }
 
 /// Titles of different lengths make files that can be told apart, however coarse the clock of the disk is.
@@ -24,14 +27,14 @@ fn write(place: &place::Folder, folder: &str, title: &str) {
     place.write(&format!("{folder}/de.json"), format!(r#"{{"tools":{{"a":{{"title":"{title}"}}}}}}"#));
 }
 
-fn title(folder: &Folder) -> String {
+fn title(folder: &LocaleFolder) -> String {
     let locales = folder.load(&Tag::parse("de").unwrap());
-    locales[0].find(Slot::Tool("a", Field::Title)).unwrap().to_owned()
+    locales[0].find(TextSlot::Tool("a", LocaleField::Title)).unwrap().to_owned()
 }
 
-fn prompt(shelves: &Shelves, name: &str) -> String {
-    let templates = shelves.now().prompts[name].clone();
-    templates.choose(&Wanted::default(), Format::Markdown).unwrap().source().to_owned()
+fn prompt(shelves: &ServerTemplateFiles, name: &str) -> String {
+    let templates = shelves.current_content().prompts[name].clone();
+    templates.choose(&FeaturePreferences::default(), ContentFormat::Markdown).unwrap().source().to_owned()
 }
 
 #[track_caller]
@@ -50,15 +53,17 @@ fn one_watcher_follows_several_folders_and_templates() {
     write(&place, "two", "zwei");
     place.write("p.md", "first");
     let (one, two) = (folder(&place, "one"), folder(&place, "two"));
-    let mut places = Places::default();
+    let mut places = ServerTemplatePaths::default();
     places.prompts.insert("p".to_owned(), place.path().join("p"));
-    let shelves = Arc::new(Shelves::new(places));
+    let shelves = Arc::new(ServerTemplateFiles::new(places));
     let looks = Arc::new(AtomicUsize::new(0));
     let counted = looks.clone();
     let watcher =
-        Watcher::new().follow(one.clone()).follow(two.clone()).follow(shelves.clone()).then(move || {
-            counted.fetch_add(1, Ordering::Relaxed);
-        });
+        FileWatcher::new().follow(one.clone()).follow(two.clone()).follow(shelves.clone()).on_refresh(
+            move || {
+                counted.fetch_add(1, Ordering::Relaxed);
+            },
+        );
     let all = || (title(&one), title(&two), prompt(&shelves, "p"));
     let told =
         |one: &str, two: &str, prompt: &str| (format!("\"{one}\""), format!("\"{two}\""), prompt.to_owned());
@@ -83,15 +88,15 @@ fn one_watcher_follows_several_folders_and_templates() {
 #[test]
 fn only_what_changed_is_made_again_and_all_of_it() {
     let place = place::Folder::new("unchanged");
-    let mut places = Places::default();
+    let mut places = ServerTemplatePaths::default();
     for name in ["p", "q"] {
         place.write(&format!("{name}.md"), "first");
         places.prompts.insert(name.to_owned(), place.path().join(name));
     }
-    let shelves = Shelves::new(places);
-    let before = shelves.now();
+    let shelves = ServerTemplateFiles::new(places);
+    let before = shelves.current_content();
     shelves.refresh();
-    assert!(Arc::ptr_eq(&before, &shelves.now()));
+    assert!(Arc::ptr_eq(&before, &shelves.current_content()));
     for name in ["p", "q"] {
         place.write(&format!("{name}.md"), "the second");
     }
@@ -102,13 +107,13 @@ fn only_what_changed_is_made_again_and_all_of_it() {
 #[test]
 fn a_thread_follows_files_until_it_is_dropped() {
     struct Counted(AtomicUsize);
-    impl Watched for Counted {
+    impl WatchedFiles for Counted {
         fn refresh(&self) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }
     let files = Arc::new(Counted(AtomicUsize::new(0)));
-    let following = Watcher::new().follow(files.clone()).spawn().unwrap();
+    let following = FileWatcher::new().follow(files.clone()).spawn().unwrap();
     until("it looks, again and again", || files.0.load(Ordering::Relaxed) > 1);
     drop(following);
     until("its thread ends", || Arc::strong_count(&files) == 1);

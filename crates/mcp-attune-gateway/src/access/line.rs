@@ -25,40 +25,40 @@ pub(super) struct LineWriter {
 
 impl LineWriter {
     /// Writes one call for people.
-    pub(super) fn text(&mut self, call: &AccessRecord, into: &mut Vec<u8>) -> io::Result<()> {
-        self.timestamp(call.at, into);
+    pub(super) fn write_text(&mut self, call: &AccessRecord, into: &mut Vec<u8>) -> io::Result<()> {
+        self.write_timestamp(call.at, into);
         into.extend_from_slice(b"  INFO ");
         into.extend_from_slice(TARGET.as_bytes());
         into.extend_from_slice(b": ");
         into.extend_from_slice(call.method.as_bytes());
         for (name, value) in call.choices() {
             if let Some(value) = value {
-                field(name, value, into)?;
+                write_field(name, value, into)?;
             }
         }
-        field("outcome", call.outcome, into)?;
+        write_field("outcome", call.outcome, into)?;
         if let Some(status) = call.status {
             into.extend_from_slice(b" status=");
-            number(status.into(), 1, into);
+            write_number(status.into(), 1, into);
         }
         let micros = micros(call.time);
         into.extend_from_slice(b" time=");
-        number(micros / 1000, 1, into);
+        write_number(micros / 1000, 1, into);
         into.push(b'.');
-        number(micros % 1000 / 100, 1, into);
+        write_number(micros % 1000 / 100, 1, into);
         into.extend_from_slice(b"ms");
-        field("mount", &call.mount, into)?;
+        write_field("mount", &call.mount, into)?;
         if let Some(id) = call.request_id() {
-            field("request", id, into)?;
+            write_field("request", id, into)?;
         }
         into.push(b'\n');
         Ok(())
     }
 
     /// Writes one call for programs.
-    pub(super) fn json(&mut self, call: &AccessRecord, into: &mut Vec<u8>) -> io::Result<()> {
+    pub(super) fn write_json(&mut self, call: &AccessRecord, into: &mut Vec<u8>) -> io::Result<()> {
         into.extend_from_slice(b"{\"timestamp\":\"");
-        self.timestamp(call.at, into);
+        self.write_timestamp(call.at, into);
         write!(into, "\",\"level\":\"INFO\",\"target\":\"{TARGET}\",\"message\":\"a call is over\"")?;
         let named = [
             ("method", Some(call.method)),
@@ -78,7 +78,7 @@ impl LineWriter {
         }
     }
 
-    fn timestamp(&mut self, at: SystemTime, into: &mut Vec<u8>) {
+    fn write_timestamp(&mut self, at: SystemTime, into: &mut Vec<u8>) {
         let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
         if self.second != since.as_secs() || self.written.is_empty() {
             let second = i64::try_from(since.as_secs()).ok().and_then(|at| Timestamp::from_second(at).ok());
@@ -88,7 +88,7 @@ impl LineWriter {
         }
         into.extend_from_slice(self.written.as_bytes());
         into.push(b'.');
-        number(since.subsec_micros().into(), 6, into);
+        write_number(since.subsec_micros().into(), 6, into);
         into.push(b'Z');
     }
 }
@@ -113,7 +113,7 @@ fn micros(time: Duration) -> u64 {
 }
 
 /// Writes a number with at least so many digits.
-fn number(mut number: u64, least: usize, into: &mut Vec<u8>) {
+fn write_number(mut number: u64, least: usize, into: &mut Vec<u8>) {
     let mut digits = [b'0'; 20];
     let mut used = 0;
     for digit in digits.iter_mut().rev() {
@@ -128,7 +128,7 @@ fn number(mut number: u64, least: usize, into: &mut Vec<u8>) {
 }
 
 /// Writes ` name="value"`, escaped where that is needed.
-fn field(name: &str, value: &str, into: &mut Vec<u8>) -> io::Result<()> {
+fn write_field(name: &str, value: &str, into: &mut Vec<u8>) -> io::Result<()> {
     into.push(b' ');
     into.extend_from_slice(name.as_bytes());
     into.push(b'=');

@@ -2,7 +2,7 @@
 //!
 //! 1. A call that is over leaves a record in a bounded queue; that is all it costs its own thread: one short lock, and no
 //!    allocation. What does not fit is dropped and counted (`attune_log_lines_dropped_total`), so a log that nobody reads
-//!    holds up no call. That is why a host's other lines go the same way ([`AccessLog::line`]).
+//!    holds up no call. That is why a host's other lines go the same way ([`AccessLog::queue_line`]).
 //! 2. The writer takes all records at once, formats them into one buffer that it keeps, and writes that in one piece. It sleeps
 //!    for `GATHER` in between, and is woken only when the queue was empty.
 //! 3. In a line is nothing that a caller said but the id of the request: a tool is named only where the server has listed it,
@@ -22,7 +22,7 @@ use http::HeaderValue;
 use mcp_attune::language::Tag;
 use prometheus_client::metrics::counter::Counter;
 
-use crate::config::{Config, Log, LogFormat};
+use crate::config::{Config, LogFormat, LogLevelSetting};
 use line::LineWriter;
 
 /// How many lines may wait to be written.
@@ -30,39 +30,39 @@ const MAX_QUEUED: usize = 16_384;
 /// How long records are gathered before they are written.
 const GATHER: Duration = Duration::from_millis(50);
 /// How long the last lines may take.
-const LAST_LINES: Duration = Duration::from_secs(1);
+const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 /// The log of all calls. A clone is the same one. It writes nothing until it is started.
 #[derive(Clone, Debug, Default)]
-pub struct AccessLog(Arc<Shared>);
+pub struct AccessLog(Arc<AccessLogState>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct AccessLogState {
     /// Whether records are taken: it was started, and the configuration wants it.
     enabled: AtomicBool,
     wanted: AtomicBool,
     json: AtomicBool,
-    queue: Mutex<Queue>,
+    queue: Mutex<AccessLogQueue>,
     dropped: Counter,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
-    entries: Vec<Entry>,
+struct AccessLogQueue {
+    entries: Vec<AccessLogEntry>,
     /// The writer, where it waits to be woken.
     parked: Option<Thread>,
-    writer: Option<Writer>,
+    writer: Option<LogWriterThread>,
     ends: bool,
 }
 
 /// What waits to be written.
 #[derive(Debug)]
-enum Entry {
+enum AccessLogEntry {
     Call(AccessRecord),
     Line(Box<[u8]>),
 }
 
 #[derive(Debug)]
-struct Writer {
+struct LogWriterThread {
     thread: Thread,
     over: mpsc::Receiver<()>,
 }
@@ -95,8 +95,8 @@ impl AccessLog {
             shared.write(&mut into);
             let _ = tell.send(());
         })?;
-        self.0.queue().writer = Some(Writer { thread: thread.thread().clone(), over });
-        self.0.settle();
+        self.0.queue().writer = Some(LogWriterThread { thread: thread.thread().clone(), over });
+        self.0.update_enabled();
         Ok(())
     }
 
@@ -108,18 +108,19 @@ impl AccessLog {
             queue.ends = true;
             queue.writer.take()
         };
-        if let Some(Writer { thread, over }) = writer {
+        if let Some(LogWriterThread { thread, over }) = writer {
             thread.unpark();
-            let _ = over.recv_timeout(LAST_LINES);
+            let _ = over.recv_timeout(FINISH_TIMEOUT);
         }
     }
 
     /// Follows the configuration from now on.
-    pub(crate) fn follow(&self, config: &Config) {
-        let wanted = config.server.access_log && matches!(config.log, Log::Info | Log::Debug | Log::Trace);
+    pub(crate) fn apply_config(&self, config: &Config) {
+        let wanted = config.server.access_log
+            && matches!(config.log, LogLevelSetting::Info | LogLevelSetting::Debug | LogLevelSetting::Trace);
         self.0.wanted.store(wanted, Ordering::Relaxed);
         self.0.json.store(config.server.log_format == LogFormat::Json, Ordering::Relaxed);
-        self.0.settle();
+        self.0.update_enabled();
     }
 
     /// Whether records are wanted.
@@ -128,18 +129,18 @@ impl AccessLog {
     }
 
     /// Leaves a line of the host's own log to be written in its turn; false where nobody writes.
-    pub fn line(&self, line: &[u8]) -> bool {
+    pub fn queue_line(&self, line: &[u8]) -> bool {
         let queue = self.0.queue();
         let written = queue.writer.is_some() && !queue.ends;
         if written {
-            self.0.push(queue, Entry::Line(line.into()));
+            self.0.push(queue, AccessLogEntry::Line(line.into()));
         }
         written
     }
 
     /// Leaves a record to be written.
     pub(crate) fn record(&self, record: AccessRecord) {
-        self.0.push(self.0.queue(), Entry::Call(record));
+        self.0.push(self.0.queue(), AccessLogEntry::Call(record));
     }
 
     /// Counts the lines that were dropped.
@@ -148,13 +149,13 @@ impl AccessLog {
     }
 }
 
-impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+impl AccessLogState {
+    fn queue(&self) -> MutexGuard<'_, AccessLogQueue> {
         // Nothing that holds the lock can panic halfway through a change.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, mut queue: MutexGuard<'_, Queue>, entry: Entry) {
+    fn push(&self, mut queue: MutexGuard<'_, AccessLogQueue>, entry: AccessLogEntry) {
         if queue.entries.len() >= MAX_QUEUED {
             self.dropped.inc();
             return;
@@ -167,7 +168,7 @@ impl Shared {
         }
     }
 
-    fn settle(&self) {
+    fn update_enabled(&self) {
         let starts = self.queue().writer.is_some();
         self.enabled.store(starts && self.wanted.load(Ordering::Relaxed), Ordering::Relaxed);
     }
@@ -195,9 +196,9 @@ impl Shared {
             for entry in entries.drain(..) {
                 // Writing into a Vec does not fail.
                 let _ = match entry {
-                    Entry::Line(line) => lines.write_all(&line),
-                    Entry::Call(call) if json => writer.json(&call, &mut lines),
-                    Entry::Call(call) => writer.text(&call, &mut lines),
+                    AccessLogEntry::Line(line) => lines.write_all(&line),
+                    AccessLogEntry::Call(call) if json => writer.write_json(&call, &mut lines),
+                    AccessLogEntry::Call(call) => writer.write_text(&call, &mut lines),
                 };
             }
             // A log that nobody reads any more is no reason to end.
@@ -250,7 +251,7 @@ mod tests {
 
     fn log(toml: &str) -> (AccessLog, Lines) {
         let (log, lines) = (AccessLog::default(), Lines::default());
-        log.follow(&Config::parse(toml, "attune.toml").unwrap());
+        log.apply_config(&Config::parse(toml, "attune.toml").unwrap());
         log.start(lines.clone()).unwrap();
         (log, lines)
     }
@@ -320,11 +321,11 @@ mod tests {
     #[test]
     fn other_lines_are_written_in_their_turn_and_by_nobody_once_it_is_over() {
         let (log, lines) = log("server.access_log = false");
-        assert!(log.line(b"one\n"));
+        assert!(log.queue_line(b"one\n"));
         log.record(record(None));
-        assert!(log.line(b"two\n"));
+        assert!(log.queue_line(b"two\n"));
         log.finish();
-        assert!(!log.line(b"three\n") && !AccessLog::default().line(b"four\n"));
+        assert!(!log.queue_line(b"three\n") && !AccessLog::default().queue_line(b"four\n"));
         let text = text(&lines);
         let starts: Vec<_> = text.lines().map(|line| &line[..3]).collect();
         assert_eq!(starts, ["one", "197", "two"]);
@@ -336,7 +337,7 @@ mod tests {
         assert!(!log("log = 'warn'").0.is_enabled());
         assert!(!log("server.access_log = false").0.is_enabled());
         let unstarted = AccessLog::default();
-        unstarted.follow(&Config::default());
+        unstarted.apply_config(&Config::default());
         assert!(!unstarted.is_enabled());
     }
 }

@@ -4,17 +4,17 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
-use mcp_attune_tower::{Media, boxed, full, media};
-use mcp_attune_wire::agree::{Refusal, Refused};
-use mcp_attune_wire::message::{Kind, MAX_ID_BYTES, Message};
+use mcp_attune_tower::{BodyMediaType, boxed, full, media};
+use mcp_attune_wire::agree::{MessageRefusal, MessageRefusalReason};
+use mcp_attune_wire::message::{MAX_ID_BYTES, Message, MessageKind};
 use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::reply::Reply;
 
-use super::events::{Events, Source};
+use super::events::{ChildEventBody, ChildEventSource};
 use crate::{Body, refusal};
 
 /// The header of a legacy session.
-pub(super) const SESSION: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
+pub(super) const SESSION_ID: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
 
 /// A status that the rules give.
 pub(super) fn status(status: u16) -> StatusCode {
@@ -30,7 +30,9 @@ pub(super) fn json(status: StatusCode, text: impl Into<bytes::Bytes>) -> Respons
 }
 
 /// A stream.
-pub(super) fn stream(events: Events<impl Source + Unpin + Send + 'static>) -> Response<Body> {
+pub(super) fn stream(
+    events: ChildEventBody<impl ChildEventSource + Unpin + Send + 'static>,
+) -> Response<Body> {
     let mut answer = Response::new(boxed(events));
     let headers = answer.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -47,36 +49,41 @@ pub(super) fn empty(status: StatusCode) -> Response<Body> {
 }
 
 /// Taken, and nothing to say.
-pub(super) fn taken() -> Response<Body> {
+pub(super) fn accepted() -> Response<Body> {
     empty(StatusCode::ACCEPTED)
 }
 
 /// A message in a version that the child does not speak.
-pub(super) fn other_version(message: &Message<'_>, requested: &str, supported: &[String]) -> Response<Body> {
-    let refused = Refused::Version { requested: requested.to_owned(), supported: supported.to_vec() };
+pub(super) fn unsupported_version(
+    message: &Message<'_>,
+    requested: &str,
+    supported: &[String],
+) -> Response<Body> {
+    let refused =
+        MessageRefusalReason::Version { requested: requested.to_owned(), supported: supported.to_vec() };
     refused_with(message, refused)
 }
 
 /// A message that nobody sends.
-pub(super) fn no_request(message: &Message<'_>) -> Response<Body> {
-    refused_with(message, Refused::NotARequest(message.kind()))
+pub(super) fn not_a_request(message: &Message<'_>) -> Response<Body> {
+    refused_with(message, MessageRefusalReason::NotARequest(message.kind()))
 }
 
-fn refused_with(message: &Message<'_>, refused: Refused) -> Response<Body> {
-    let id = message.id().filter(|_| message.kind() == Kind::Request).map(|id| id.raw().to_owned());
-    refusal::answer(&Reply::from(&Refusal { id, refused }))
+fn refused_with(message: &Message<'_>, refused: MessageRefusalReason) -> Response<Body> {
+    let id = message.id().filter(|_| message.kind() == MessageKind::Request).map(|id| id.raw().to_owned());
+    refusal::render_reply(&Reply::from(&MessageRefusal { id, refused }))
 }
 
 /// A request that goes without a session, or into one that is over.
 pub(super) fn no_session(named: bool) -> Response<Body> {
-    refusal::answer(&if named {
-        Reply::not_taken(
+    refusal::render_reply(&if named {
+        Reply::not_accepted(
             404,
             "G9",
             &"this session is over; begin another with `initialize`, without Mcp-Session-Id",
         )
     } else {
-        Reply::not_taken(
+        Reply::not_accepted(
             400,
             "G9",
             &"Mcp-Session-Id is missing; begin with `initialize`, and send what it answers",
@@ -87,25 +94,25 @@ pub(super) fn no_session(named: bool) -> Response<Body> {
 /// A request whose answer could not be told from another's.
 pub(super) fn id_in_use() -> Response<Body> {
     let what = "a request with this id still runs in this session; give every request an id of its own";
-    refusal::answer(&Reply::not_taken(400, "G9", &what))
+    refusal::render_reply(&Reply::not_accepted(400, "G9", &what))
 }
 
 /// A request whose id is too long to be kept until its answer comes.
 pub(super) fn id_too_long() -> Response<Body> {
     let what = format_args!("the id of this request has more than {MAX_ID_BYTES} bytes; send a shorter one");
-    refusal::answer(&Reply::not_taken(400, "G9", &what))
+    refusal::render_reply(&Reply::not_accepted(400, "G9", &what))
 }
 
 /// A stream that cannot be gone on with.
 pub(super) fn no_such_event() -> Response<Body> {
     let what = "Last-Event-ID names no event that is still known; leave it out";
-    refusal::answer(&Reply::not_taken(400, "G9", &what))
+    refusal::render_reply(&Reply::not_accepted(400, "G9", &what))
 }
 
 /// A method of HTTP that is not for this.
-pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
+pub(super) fn method_not_allowed(allowed: &'static str) -> Response<Body> {
     let what = format_args!("this method is not allowed here; use {allowed}");
-    let mut answer = refusal::answer(&Reply::not_taken(405, "H15", &what));
+    let mut answer = refusal::render_reply(&Reply::not_accepted(405, "H15", &what));
     answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allowed));
     answer
 }
@@ -113,5 +120,5 @@ pub(super) fn not_allowed(allowed: &'static str) -> Response<Body> {
 /// What is said of a body that is not JSON.
 pub(super) fn not_json(headers: &HeaderMap) -> Option<Reply> {
     let what = "the body is no application/json; send JSON, and Content-Type: application/json";
-    (media(headers) != Media::Json).then(|| Reply::not_taken(415, "G11", &what))
+    (media(headers) != BodyMediaType::Json).then(|| Reply::not_accepted(415, "G11", &what))
 }

@@ -11,11 +11,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A child that was up for this long was healthy.
-const HEALTHY: Duration = Duration::from_secs(10);
+const HEALTHY_UPTIME: Duration = Duration::from_secs(10);
 /// A program that answered within this time can run.
-const LATELY: Duration = Duration::from_secs(60);
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const RECENT_ANSWER: Duration = Duration::from_secs(60);
+const MIN_PAUSE: Duration = Duration::from_millis(250);
+const MAX_PAUSE: Duration = Duration::from_secs(10);
 
 /// How often children ended by themselves lately.
 #[derive(Debug, Default)]
@@ -28,26 +28,26 @@ pub(super) struct Backoff {
 
 impl Backoff {
     /// A child answered, so the program can run.
-    pub(super) fn answered(&mut self) {
+    pub(super) fn note_answer(&mut self) {
         self.answered = Some(Instant::now());
     }
 
     /// A child ended by itself that was started then.
-    pub(super) fn ended(&mut self, started: Instant) {
-        if started.elapsed() >= HEALTHY {
+    pub(super) fn note_end(&mut self, started: Instant) {
+        if started.elapsed() >= HEALTHY_UPTIME {
             self.failures = 0;
         }
         self.failures = self.failures.saturating_add(1);
-        if self.answered.is_some_and(|answered| answered.elapsed() < LATELY) {
+        if self.answered.is_some_and(|answered| answered.elapsed() < RECENT_ANSWER) {
             self.failures = self.failures.min(2);
         }
         let doublings = self.failures.checked_sub(2);
-        let pause = doublings.map(|times| FIRST_PAUSE.saturating_mul(1 << times.min(16)).min(LONGEST_PAUSE));
+        let pause = doublings.map(|times| MIN_PAUSE.saturating_mul(1 << times.min(16)).min(MAX_PAUSE));
         self.until = pause.map(|pause| Instant::now() + pause);
     }
 
     /// How long to wait before the next start; none when it may be now.
-    pub(super) fn pause(&self) -> Option<Duration> {
+    pub(super) fn remaining_pause(&self) -> Option<Duration> {
         let left = self.until?.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left)
     }
@@ -63,16 +63,16 @@ mod tests {
         let mut backoff = Backoff::default();
         let mut pauses = Vec::new();
         for _ in 0..10 {
-            backoff.ended(Instant::now());
-            pauses.push(backoff.pause().unwrap_or_default().as_millis());
+            backoff.note_end(Instant::now());
+            pauses.push(backoff.remaining_pause().unwrap_or_default().as_millis());
         }
         assert_eq!(pauses, [0, 250, 500, 1000, 2000, 4000, 8000, 10_000, 10_000, 10_000]);
-        advance(LONGEST_PAUSE).await;
-        assert_eq!(backoff.pause(), None);
+        advance(MAX_PAUSE).await;
+        assert_eq!(backoff.remaining_pause(), None);
         let started = Instant::now();
-        advance(HEALTHY).await;
-        backoff.ended(started);
-        assert_eq!(backoff.pause(), None);
+        advance(HEALTHY_UPTIME).await;
+        backoff.note_end(started);
+        assert_eq!(backoff.remaining_pause(), None);
     }
 
     #[tokio::test(start_paused = true)]
@@ -80,16 +80,16 @@ mod tests {
         let mut backoff = Backoff::default();
         let pauses = |backoff: &mut Backoff| {
             let mut next = || {
-                backoff.ended(Instant::now());
-                backoff.pause().unwrap_or_default().as_millis()
+                backoff.note_end(Instant::now());
+                backoff.remaining_pause().unwrap_or_default().as_millis()
             };
             [next(), next(), next(), next()]
         };
-        backoff.answered();
+        backoff.note_answer();
         assert_eq!(pauses(&mut backoff), [0, 250, 250, 250]);
-        advance(LATELY).await;
+        advance(RECENT_ANSWER).await;
         assert_eq!(pauses(&mut backoff), [500, 1000, 2000, 4000], "it has not answered for long");
-        backoff.answered();
+        backoff.note_answer();
         assert_eq!(pauses(&mut backoff), [250; 4]);
     }
 }

@@ -20,19 +20,19 @@ use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::version;
 use tokio::time::timeout;
 
-use super::shared::{Call, Shared};
+use super::shared_child::{SharedCall, SharedChild};
 use crate::upstream::UpstreamError;
 
 /// What a child speaks.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Speaks {
+pub(super) struct ChildProtocol {
     /// The versions.
     pub(super) versions: Vec<String>,
     /// Whether it answers modern requests.
     pub(super) modern: bool,
 }
 
-impl Speaks {
+impl ChildProtocol {
     /// Whether it is known to speak nothing that begins with `initialize`.
     pub(super) fn is_modern_only(&self) -> bool {
         self.modern && !self.versions.iter().any(|version| version::LEGACY.contains(&version.as_str()))
@@ -40,35 +40,35 @@ impl Speaks {
 }
 
 /// The version of this program.
-const OWN: &str = env!("CARGO_PKG_VERSION");
+const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Finds out what a child speaks, and gives back one that is ready for modern requests, where it is modern.
 /// `start` starts a child; `patience` is how long it may take to answer what it may not know, `at_most` what it does.
-pub(super) async fn probe(
-    start: impl Fn() -> Result<Arc<Shared>, UpstreamError>,
+pub(super) async fn probe_protocol(
+    start: impl Fn() -> Result<Arc<SharedChild>, UpstreamError>,
     patience: Duration,
     at_most: Duration,
-) -> Result<(Speaks, Option<Arc<Shared>>), UpstreamError> {
+) -> Result<(ChildProtocol, Option<Arc<SharedChild>>), UpstreamError> {
     let child = start()?;
-    let mut asked = ask(&child, &handshake::discover(Some(OWN))).await?;
+    let mut asked = ask(&child, &handshake::discover_request(Some(OWN_VERSION))).await?;
     match timeout(patience, asked.answer()).await {
-        Ok(Ok(answer)) => match discovered(&answer) {
+        Ok(Ok(answer)) => match read_discovery(&answer) {
             Some(speaks) => Ok((speaks, Some(child))),
             // It lives and knows no better: a handshake is what it waits for, or another start of it does.
-            None => match timeout(at_most, handshake(&child)).await {
+            None => match timeout(at_most, run_initialize(&child)).await {
                 Ok(Ok(speaks)) => Ok((speaks, None)),
-                _ => begin_again(start, at_most).await,
+                _ => restart_with_initialize(start, at_most).await,
             },
         },
         // What ended before it read anything was not ended by what it was asked: it would end again.
-        Ok(Err(error)) if child.read_nothing() => Err(error),
-        Ok(Err(_)) => begin_again(start, at_most).await,
-        Err(_) => match timeout(patience, either_answer(&child, asked)).await {
+        Ok(Err(error)) if child.left_input_unread() => Err(error),
+        Ok(Err(_)) => restart_with_initialize(start, at_most).await,
+        Err(_) => match timeout(patience, first_useful_answer(&child, asked)).await {
             // It was slow; but it was also asked to initialize, so it is not what modern requests go to.
             Ok(Ok(speaks)) => Ok((speaks, None)),
             _ => {
                 drop(child);
-                begin_again(start, at_most).await
+                restart_with_initialize(start, at_most).await
             }
         },
     }
@@ -76,11 +76,14 @@ pub(super) async fn probe(
 
 /// Asks a child that has not answered `server/discover` yet to initialize too, and returns what the first useful answer of the
 /// two says.
-async fn either_answer(child: &Shared, mut discovery: Call) -> Result<Speaks, UpstreamError> {
-    let mut shaken = pin!(handshake(child));
+async fn first_useful_answer(
+    child: &SharedChild,
+    mut discovery: SharedCall,
+) -> Result<ChildProtocol, UpstreamError> {
+    let mut shaken = pin!(run_initialize(child));
     tokio::select! {
         biased;
-        answer = discovery.answer() => match answer.ok().as_deref().and_then(discovered) {
+        answer = discovery.answer() => match answer.ok().as_deref().and_then(read_discovery) {
             Some(speaks) => Ok(speaks),
             None => shaken.await,
         },
@@ -89,8 +92,11 @@ async fn either_answer(child: &Shared, mut discovery: Call) -> Result<Speaks, Up
 }
 
 /// Waits until a child that is known to be modern answers, or has had time to.
-pub(super) async fn greet(child: &Shared, patience: Duration) -> Result<(), UpstreamError> {
-    let mut asked = ask(child, &handshake::discover(Some(OWN))).await?;
+pub(super) async fn wait_until_answering(
+    child: &SharedChild,
+    patience: Duration,
+) -> Result<(), UpstreamError> {
+    let mut asked = ask(child, &handshake::discover_request(Some(OWN_VERSION))).await?;
     match timeout(patience, asked.answer()).await {
         Ok(Err(error @ (UpstreamError::Broken | UpstreamError::Ended(_)))) => Err(error),
         // What it says is known, and one that is slow is for its callers to wait for.
@@ -99,29 +105,30 @@ pub(super) async fn greet(child: &Shared, patience: Duration) -> Result<(), Upst
 }
 
 /// A new child that is never asked anything but to initialize.
-async fn begin_again(
-    start: impl Fn() -> Result<Arc<Shared>, UpstreamError>,
+async fn restart_with_initialize(
+    start: impl Fn() -> Result<Arc<SharedChild>, UpstreamError>,
     at_most: Duration,
-) -> Result<(Speaks, Option<Arc<Shared>>), UpstreamError> {
+) -> Result<(ChildProtocol, Option<Arc<SharedChild>>), UpstreamError> {
     let child = start()?;
-    let speaks = timeout(at_most, handshake(&child)).await.map_err(|_| UpstreamError::FirstByteTimeout)??;
+    let speaks =
+        timeout(at_most, run_initialize(&child)).await.map_err(|_| UpstreamError::FirstByteTimeout)??;
     Ok((speaks, None))
 }
 
-async fn ask(child: &Shared, text: &str) -> Result<Call, UpstreamError> {
+async fn ask(child: &SharedChild, text: &str) -> Result<SharedCall, UpstreamError> {
     let message = Message::parse(text.as_bytes()).map_err(|_| UpstreamError::Broken)?;
-    child.ask_first(&message).await
+    child.ask_as_gateway(&message).await
 }
 
-async fn handshake(child: &Shared) -> Result<Speaks, UpstreamError> {
-    let answer = ask(child, &handshake::initialize(OWN)).await?.answer().await?;
+async fn run_initialize(child: &SharedChild) -> Result<ChildProtocol, UpstreamError> {
+    let answer = ask(child, &handshake::initialize_request(OWN_VERSION)).await?.answer().await?;
     let version = Message::parse(answer.as_bytes()).ok();
     let version = version.as_ref().and_then(handshake::session_version).ok_or(UpstreamError::Broken)?;
-    Ok(Speaks { versions: vec![version.into_owned()], modern: false })
+    Ok(ChildProtocol { versions: vec![version.into_owned()], modern: false })
 }
 
 /// What an answer to `server/discover` says; `None` where it is no modern answer.
-fn discovered(answer: &str) -> Option<Speaks> {
+fn read_discovery(answer: &str) -> Option<ChildProtocol> {
     let versions = handshake::supported_versions(&Message::parse(answer.as_bytes()).ok()?)?;
-    Some(Speaks { versions, modern: true })
+    Some(ChildProtocol { versions, modern: true })
 }

@@ -15,17 +15,17 @@ use bytes::Bytes;
 use http_body::Frame;
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::place::Place;
-use super::session::Reader;
-use super::shared::{Call, Heard};
+use super::event_id::LegacyEventId;
+use super::session::LegacyStreamReader;
+use super::shared_child::{CallUpdate, SharedCall};
 use crate::BoxError;
 use crate::upstream::UpstreamError;
 
 /// How often a silent stream says that it is there.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Where events come from.
-pub(super) trait Source {
+pub(super) trait ChildEventSource {
     /// The next one; none at the end.
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, UpstreamError>>>;
 
@@ -34,7 +34,7 @@ pub(super) trait Source {
 }
 
 /// The events of one answer.
-pub(super) struct Events<S> {
+pub(super) struct ChildEventBody<S> {
     source: S,
     /// What goes before all that the source has to say.
     first: Option<Bytes>,
@@ -44,15 +44,15 @@ pub(super) struct Events<S> {
     over: bool,
 }
 
-impl<S> Events<S> {
+impl<S> ChildEventBody<S> {
     /// `limit`: how long a call may be silent.
     pub(super) fn new(source: S, first: Option<Bytes>, limit: Duration) -> Self {
-        let timer = Box::pin(sleep(pause(limit)));
+        let timer = Box::pin(sleep(silence_check_interval(limit)));
         Self { source, first, limit, silent_since: Instant::now(), timer, over: false }
     }
 }
 
-impl<S: Source + Unpin> http_body::Body for Events<S> {
+impl<S: ChildEventSource + Unpin> http_body::Body for ChildEventBody<S> {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -67,7 +67,7 @@ impl<S: Source + Unpin> http_body::Body for Events<S> {
         if this.over {
             return Poll::Ready(None);
         }
-        let pause = pause(this.limit);
+        let pause = silence_check_interval(this.limit);
         let error = match this.source.poll_event(cx) {
             Poll::Ready(Some(Ok(event))) => {
                 this.silent_since = Instant::now();
@@ -100,12 +100,12 @@ impl<S: Source + Unpin> http_body::Body for Events<S> {
 
 /// Silence is looked at twice at least before it is too long: the time in which a child waited for its caller is
 /// noticed when it is looked at, and must not count against the child afterwards.
-fn pause(limit: Duration) -> Duration {
-    KEEP_ALIVE.min(limit / 2)
+fn silence_check_interval(limit: Duration) -> Duration {
+    KEEP_ALIVE_INTERVAL.min(limit / 2)
 }
 
 /// A message as an event. It is one line but for carriage returns, which JSON has only between its parts.
-pub(super) fn event(place: Option<Place>, text: &str) -> Bytes {
+pub(super) fn encode_event(place: Option<LegacyEventId>, text: &str) -> Bytes {
     let id = place.map(|place| format!("id: {place}\n")).unwrap_or_default();
     let text =
         if text.contains('\r') { text.replace('\r', " ").into() } else { std::borrow::Cow::Borrowed(text) };
@@ -113,25 +113,25 @@ pub(super) fn event(place: Option<Place>, text: &str) -> Bytes {
 }
 
 /// A modern call.
-pub(super) struct CallEvents {
-    pub(super) call: Call,
+pub(super) struct CallEventSource {
+    pub(super) call: SharedCall,
     /// Whether it is a subscription.
     pub(super) listens: bool,
     pub(super) ended: bool,
 }
 
-impl Source for CallEvents {
+impl ChildEventSource for CallEventSource {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, UpstreamError>>> {
         if self.ended {
             return Poll::Ready(None);
         }
         Poll::Ready(ready!(self.call.poll_next(cx)).map(|heard| match heard {
-            Heard::Notification(text) => Ok(event(None, &text)),
-            Heard::Answer(text, _) => {
+            CallUpdate::Notification(text) => Ok(encode_event(None, &text)),
+            CallUpdate::Answer(text, _) => {
                 self.ended = true;
-                Ok(event(None, &text))
+                Ok(encode_event(None, &text))
             }
-            Heard::Failed(error) => Err(error),
+            CallUpdate::Failed(error) => Err(error),
         }))
     }
 
@@ -140,10 +140,10 @@ impl Source for CallEvents {
     }
 }
 
-impl Source for Reader {
+impl ChildEventSource for LegacyStreamReader {
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, UpstreamError>>> {
         self.poll_next(cx)
-            .map(|heard| heard.map(|heard| heard.map(|heard| event(Some(heard.place), &heard.text))))
+            .map(|heard| heard.map(|heard| heard.map(|heard| encode_event(Some(heard.place), &heard.text))))
     }
 
     fn may_be_silent(&self) -> bool {
@@ -160,7 +160,7 @@ mod tests {
     /// A source that says nothing.
     struct Silent(bool);
 
-    impl Source for Silent {
+    impl ChildEventSource for Silent {
         fn poll_event(&mut self, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, UpstreamError>>> {
             Poll::Pending
         }
@@ -172,7 +172,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_stream_says_that_it_is_there_until_it_has_to_end() {
-        let mut events = Events::new(Silent(false), Some("first".into()), KEEP_ALIVE * 3);
+        let mut events = ChildEventBody::new(Silent(false), Some("first".into()), KEEP_ALIVE_INTERVAL * 3);
         let mut said = Vec::new();
         let error = loop {
             match events.frame().await.unwrap() {
@@ -187,16 +187,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_stream_that_listens_may_be_silent_for_ever() {
-        let mut events = Events::new(Silent(true), None, KEEP_ALIVE * 3);
+        let mut events = ChildEventBody::new(Silent(true), None, KEEP_ALIVE_INTERVAL * 3);
         for _ in 0..20 {
-            advance(KEEP_ALIVE).await;
+            advance(KEEP_ALIVE_INTERVAL).await;
             assert!(events.frame().await.unwrap().is_ok());
         }
     }
 
     #[test]
     fn an_event_has_one_line_of_data() {
-        let place = Some(Place { stream: 1, event: 2 });
-        assert_eq!(event(place, "{\r \"a\":1}"), "id: 1-2\ndata: {  \"a\":1}\n\n");
+        let place = Some(LegacyEventId { stream: 1, event: 2 });
+        assert_eq!(encode_event(place, "{\r \"a\":1}"), "id: 1-2\ndata: {  \"a\":1}\n\n");
     }
 }

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
-use mcp_attune_wire::message::{Id, Kind, Message};
+use mcp_attune_wire::message::{Id, Message, MessageKind};
 use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::protocol::version;
 use mcp_attune_wire::{correlate, handshake, header};
 use tokio::time::timeout;
 
-use super::answer::{self, SESSION};
-use super::events::{Events, event};
-use super::place::Place;
-use super::session::{NotSent, Reader, Session};
-use super::streams::Event;
+use super::answer::{self, SESSION_ID};
+use super::event_id::LegacyEventId;
+use super::events::{ChildEventBody, encode_event};
+use super::session::{LegacySession, LegacyStreamReader, SessionSendError};
+use super::streams::LegacyStreamEvent;
 use super::supervisor::Supervisor;
 use crate::Body;
 use crate::caller_keys::CallerKeys;
@@ -24,12 +24,12 @@ use crate::slots::Permit;
 use crate::upstream::UpstreamError;
 
 /// How long an answer may take before a stream begins without it.
-const PATIENCE: Duration = Duration::from_secs(2);
+const STREAM_AFTER: Duration = Duration::from_secs(2);
 /// The first version whose clients understand an event without data.
-const PRIMES: &str = version::V_2025_11_25;
+const FIRST_WITH_EMPTY_EVENTS: &str = version::V_2025_11_25;
 
 impl Supervisor {
-    pub(super) async fn legacy(
+    pub(super) async fn handle_legacy(
         self: &Arc<Self>,
         headers: &HeaderMap,
         message: &Message<'_>,
@@ -38,51 +38,53 @@ impl Supervisor {
         if has_long_id(message) {
             return Ok(answer::id_too_long());
         }
-        match headers.get(SESSION) {
-            None if correlate::begins_session(message) => self.initialize(message, keys).await,
-            None => self.homeless(headers, message).await,
-            Some(id) => match self.session(id) {
-                Some(session) => self.in_session(&session, headers, message).await,
-                None if self.known().initializes == Some(false) => self.homeless(headers, message).await,
+        match headers.get(SESSION_ID) {
+            None if correlate::begins_session(message) => self.handle_initialize(message, keys).await,
+            None => self.handle_without_session(headers, message).await,
+            Some(id) => match self.find_session(id) {
+                Some(session) => self.handle_in_session(&session, headers, message).await,
+                None if self.lock_state().initializes == Some(false) => {
+                    self.handle_without_session(headers, message).await
+                }
                 None => Ok(answer::no_session(true)),
             },
         }
     }
 
-    fn session(&self, id: &HeaderValue) -> Option<Arc<Session>> {
-        let session = self.known().sessions.get(id.to_str().ok()?).cloned();
+    fn find_session(&self, id: &HeaderValue) -> Option<Arc<LegacySession>> {
+        let session = self.lock_state().sessions.get(id.to_str().ok()?).cloned();
         session.filter(|session| !session.is_over())
     }
 
     /// A message without a session that is no beginning of one.
-    async fn homeless(
+    async fn handle_without_session(
         self: &Arc<Self>,
         headers: &HeaderMap,
         message: &Message<'_>,
     ) -> Result<Response<Body>, UpstreamError> {
-        let speaks = self.speaks().await?;
+        let speaks = self.protocol().await?;
         if !self.is_modern_only(&speaks) {
             return Ok(answer::no_session(false));
         }
         let said = headers.get(header::PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
-        Ok(answer::other_version(message, said.unwrap_or(version::ASSUMED), &speaks.versions))
+        Ok(answer::unsupported_version(message, said.unwrap_or(version::ASSUMED), &speaks.versions))
     }
 
     /// A new session, and its child.
-    async fn initialize(
+    async fn handle_initialize(
         self: &Arc<Self>,
         message: &Message<'_>,
         keys: CallerKeys,
     ) -> Result<Response<Body>, UpstreamError> {
         let session = timeout(self.options().first_byte, async {
-            self.pause().await?;
+            self.wait_for_backoff().await?;
             let session = self.open_session(keys).await?;
             let sent = session.send(std::slice::from_ref(message)).await;
             let mut reader = match sent {
                 Ok(reader) => reader.ok_or(UpstreamError::Broken)?,
-                Err(NotSent::Failed(error)) => return Err(error),
+                Err(SessionSendError::Failed(error)) => return Err(error),
                 // Nothing else was asked yet.
-                Err(NotSent::InUse | NotSent::Over) => return Err(UpstreamError::Broken),
+                Err(SessionSendError::InUse | SessionSendError::Over) => return Err(UpstreamError::Broken),
             };
             let heard = reader.next().await.ok_or(UpstreamError::Broken)??;
             reader.forget();
@@ -91,52 +93,62 @@ impl Supervisor {
         let (session, heard) = session.await.map_err(|_| UpstreamError::FirstByteTimeout)??;
         if heard.is_error {
             session.end();
-            return self.refused(message, &heard).await;
+            return self.answer_failed_initialize(message, &heard).await;
         }
-        let id = session_id()?;
+        let id = random_session_id()?;
         let mut answer = answer::json(StatusCode::OK, heard.text.as_bytes().to_vec());
-        answer.headers_mut().insert(SESSION, HeaderValue::from_str(&id).map_err(|_| UpstreamError::Broken)?);
-        let mut known = self.known();
+        answer
+            .headers_mut()
+            .insert(SESSION_ID, HeaderValue::from_str(&id).map_err(|_| UpstreamError::Broken)?);
+        let mut known = self.lock_state();
         known.initializes = Some(true);
         known.sessions.insert(id, Arc::new(session));
         drop(known);
-        self.look();
+        self.start_idle_checks();
         Ok(answer)
     }
 
-    async fn open_session(&self, keys: CallerKeys) -> Result<Session, UpstreamError> {
+    async fn open_session(&self, keys: CallerKeys) -> Result<LegacySession, UpstreamError> {
         self.end_idle();
-        let permit = self.share(keys)?;
-        let slot = self.slots.take(|| self.end_longest_idle(|_| true)).await.ok_or(UpstreamError::Full)?;
+        let permit = self.acquire_session_permit(keys)?;
+        let slot =
+            self.slots.acquire_slot(|| self.end_longest_idle(|_| true)).await.ok_or(UpstreamError::Full)?;
         let options = self.options();
         let limits = (options.line, options.kept);
         let backoff = Arc::clone(&self.backoff);
-        Session::start(&options.program, &options.mount, limits, self.all_stop()?, backoff, (slot, permit))
-            .map_err(|why| self.not_started(&why))
+        LegacySession::start(
+            &options.program,
+            &options.mount,
+            limits,
+            self.all_stop()?,
+            backoff,
+            (slot, permit),
+        )
+        .map_err(|why| self.note_failed_start(&why))
     }
 
     /// A session of the share that one caller has. Where it is used up, its own longest idle session makes room.
-    fn share(&self, keys: CallerKeys) -> Result<Permit, UpstreamError> {
+    fn acquire_session_permit(&self, keys: CallerKeys) -> Result<Permit, UpstreamError> {
         loop {
             match self.callers.try_acquire(keys) {
                 Ok(permit) => return Ok(permit),
-                Err(_) if self.end_longest_idle(|session| session.is_of(keys)) => {}
+                Err(_) if self.end_longest_idle(|session| session.belongs_to(keys)) => {}
                 Err(_) => return Err(UpstreamError::CallerFull),
             }
         }
     }
 
     /// A child that does not initialize: one that is modern only is said to be, else its own words stand.
-    async fn refused(
+    async fn answer_failed_initialize(
         self: &Arc<Self>,
         message: &Message<'_>,
-        heard: &Event,
+        heard: &LegacyStreamEvent,
     ) -> Result<Response<Body>, UpstreamError> {
-        match self.speaks().await {
+        match self.protocol().await {
             Ok(speaks) if self.is_modern_only(&speaks) => {
-                self.known().initializes = Some(false);
-                let version = handshake::requested_version(message);
-                Ok(answer::other_version(
+                self.lock_state().initializes = Some(false);
+                let version = handshake::initialize_version(message);
+                Ok(answer::unsupported_version(
                     message,
                     version.as_deref().unwrap_or(version::ASSUMED),
                     &speaks.versions,
@@ -146,44 +158,44 @@ impl Supervisor {
         }
     }
 
-    async fn in_session(
+    async fn handle_in_session(
         &self,
-        session: &Session,
+        session: &LegacySession,
         headers: &HeaderMap,
         message: &Message<'_>,
     ) -> Result<Response<Body>, UpstreamError> {
         let batch = message.batch();
         let messages = batch.as_deref().unwrap_or(std::slice::from_ref(message));
-        let wrong = |message: &Message<'_>| matches!(message.kind(), Kind::Batch | Kind::Other);
+        let wrong = |message: &Message<'_>| matches!(message.kind(), MessageKind::Batch | MessageKind::Other);
         if messages.is_empty() || messages.iter().any(wrong) {
-            return Ok(answer::no_request(message));
+            return Ok(answer::not_a_request(message));
         }
         if messages.iter().any(has_long_id) {
             return Ok(answer::id_too_long());
         }
         let sent = timeout(self.options().first_byte, session.send(messages)).await;
         let Ok(sent) = sent else {
-            messages.iter().for_each(|message| session.give_up(message));
+            messages.iter().for_each(|message| session.cancel_call(message));
             return Err(UpstreamError::FirstByteTimeout);
         };
         match sent {
-            Ok(Some(reader)) => self.answer_of(reader, headers, messages.len() == 1).await,
-            Ok(None) => Ok(answer::taken()),
-            Err(NotSent::InUse) => Ok(answer::id_in_use()),
-            Err(NotSent::Over) => Ok(answer::no_session(true)),
-            Err(NotSent::Failed(error)) => Err(error),
+            Ok(Some(reader)) => self.answer_or_stream(reader, headers, messages.len() == 1).await,
+            Ok(None) => Ok(answer::accepted()),
+            Err(SessionSendError::InUse) => Ok(answer::id_in_use()),
+            Err(SessionSendError::Over) => Ok(answer::no_session(true)),
+            Err(SessionSendError::Failed(error)) => Err(error),
         }
     }
 
     /// Answers with the first message where it is all that comes, and with a stream otherwise. `alone`: it is one request that is
     /// answered.
-    async fn answer_of(
+    async fn answer_or_stream(
         &self,
-        mut reader: Reader,
+        mut reader: LegacyStreamReader,
         headers: &HeaderMap,
         alone: bool,
     ) -> Result<Response<Body>, UpstreamError> {
-        let first = match timeout(PATIENCE.min(self.options().first_byte), reader.next()).await {
+        let first = match timeout(STREAM_AFTER.min(self.options().first_byte), reader.next()).await {
             Ok(Some(heard)) => Some(heard?),
             Ok(None) | Err(_) => None,
         };
@@ -193,51 +205,52 @@ impl Supervisor {
                 Ok(answer::json(StatusCode::OK, heard.text.as_bytes().to_vec()))
             }
             first => {
-                let begin = Place { event: 0, ..reader.place() };
-                Ok(self.stream(reader, headers, begin, first))
+                let begin = LegacyEventId { event: 0, ..reader.last_event_id() };
+                Ok(self.resumable_stream(reader, headers, begin, first))
             }
         }
     }
 
     /// A stream, with an event before all others that tells where it is, so that it can be gone on with.
-    fn stream(
+    fn resumable_stream(
         &self,
-        reader: Reader,
+        reader: LegacyStreamReader,
         headers: &HeaderMap,
-        begin: Place,
-        first: Option<Event>,
+        begin: LegacyEventId,
+        first: Option<LegacyStreamEvent>,
     ) -> Response<Body> {
         let said = headers.get(header::PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
-        let prime = said.filter(|version| *version >= PRIMES).map(|_| event(Some(begin), ""));
-        let first = first.map(|heard| event(Some(heard.place), &heard.text));
+        let prime =
+            said.filter(|version| *version >= FIRST_WITH_EMPTY_EVENTS).map(|_| encode_event(Some(begin), ""));
+        let first = first.map(|heard| encode_event(Some(heard.place), &heard.text));
         let both = prime.into_iter().chain(first).reduce(|one, two| [one, two].concat().into());
-        answer::stream(Events::new(reader, both, self.options().stream_idle))
+        answer::stream(ChildEventBody::new(reader, both, self.options().stream_idle))
     }
 
     /// GET and DELETE.
-    pub(super) async fn without_message(
+    pub(super) async fn handle_get_or_delete(
         self: &Arc<Self>,
         method: &Method,
         headers: &HeaderMap,
     ) -> Result<Response<Body>, UpstreamError> {
-        let id = headers.get(SESSION);
-        let Some(session) = id.and_then(|id| self.session(id)) else {
-            let modern = self.is_modern_only(&*self.speaks().await?);
+        let id = headers.get(SESSION_ID);
+        let Some(session) = id.and_then(|id| self.find_session(id)) else {
+            let modern = self.is_modern_only(&*self.protocol().await?);
             return Ok(match *method {
-                _ if modern => answer::not_allowed("POST"),
+                _ if modern => answer::method_not_allowed("POST"),
                 Method::GET | Method::DELETE => answer::no_session(id.is_some()),
-                _ => answer::not_allowed("GET, POST, DELETE"),
+                _ => answer::method_not_allowed("GET, POST, DELETE"),
             });
         };
         match *method {
             Method::DELETE => {
-                self.known().sessions.retain(|_, known| !Arc::ptr_eq(known, &session));
+                self.lock_state().sessions.retain(|_, known| !Arc::ptr_eq(known, &session));
                 session.end();
                 Ok(answer::empty(StatusCode::NO_CONTENT))
             }
             Method::GET => {
                 let reader = match headers.get(lowercase::LAST_EVENT_ID) {
-                    None => Some(session.listen()),
+                    None => Some(session.open_get_stream()),
                     Some(id) => id
                         .to_str()
                         .ok()
@@ -245,22 +258,22 @@ impl Supervisor {
                         .and_then(|place| session.resume(place)),
                 };
                 Ok(reader.map_or_else(answer::no_such_event, |reader| {
-                    let begin = reader.place();
-                    self.stream(reader, headers, begin, None)
+                    let begin = reader.last_event_id();
+                    self.resumable_stream(reader, headers, begin, None)
                 }))
             }
-            _ => Ok(answer::not_allowed("GET, POST, DELETE")),
+            _ => Ok(answer::method_not_allowed("GET, POST, DELETE")),
         }
     }
 }
 
 /// Whether a request has an id that is too long to be kept.
 fn has_long_id(message: &Message<'_>) -> bool {
-    message.kind() == Kind::Request && message.id().and_then(Id::read).is_none()
+    message.kind() == MessageKind::Request && message.id().and_then(Id::read).is_none()
 }
 
 /// An id that nobody can guess.
-fn session_id() -> Result<String, UpstreamError> {
+fn random_session_id() -> Result<String, UpstreamError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
         tracing::error!(%error, "the system has no random numbers");

@@ -21,24 +21,24 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Method, Request, Response, request};
 use http_body_util::BodyExt;
-use mcp_attune_tower::ReadMessage;
+use mcp_attune_tower::AttachedMessage;
 use mcp_attune_wire::agree::{self, Era};
-use mcp_attune_wire::header::Headers;
-use mcp_attune_wire::message::{Message, Unreadable};
+use mcp_attune_wire::header::MirroredHeaders;
+use mcp_attune_wire::message::{JsonParseError, Message};
 use mcp_attune_wire::reply::Reply;
 
 mod backoff;
-mod heard;
+mod output_log;
 mod options;
 pub(crate) mod pipe;
-mod place;
+mod event_id;
 mod slots;
 
-mod link;
+mod running_child;
 mod streams;
 
 mod session;
-mod shared;
+mod shared_child;
 
 mod era;
 mod events;
@@ -50,13 +50,13 @@ mod modern;
 
 mod children;
 
-pub(crate) use children::Children;
-pub(crate) use options::Options;
+pub(crate) use children::ChildRegistry;
+pub(crate) use options::ChildOptions;
 
 use crate::caller_keys::CallerKeys;
 use crate::metrics::Meter;
 use crate::upstream::{
-    Metered, Requester, Upstream, UpstreamError, UpstreamFuture, UpstreamResult, metered_body,
+    MeteredAnswer, Requester, Upstream, UpstreamError, UpstreamFuture, UpstreamResult, metered_body,
 };
 use crate::{Body, refusal};
 use supervisor::Supervisor;
@@ -83,7 +83,7 @@ impl Upstream for ChildUpstream {
             };
             supervisor.handle(&head, &body, requester.keys).await
         };
-        Box::pin(Metered::new(answer, meter, metered_body))
+        Box::pin(MeteredAnswer::new(answer, meter, metered_body))
     }
 
     /// What is no JSON is not read at all.
@@ -93,7 +93,7 @@ impl Upstream for ChildUpstream {
 
     /// Starts the program where it is needed to know what it speaks, and says whether it answers.
     fn reach(&self) -> UpstreamResult<'_, ()> {
-        Box::pin(async { self.0.ready().await.map(drop) })
+        Box::pin(async { self.0.ensure_ready().await.map(drop) })
     }
 
     /// The program without its arguments, which can hold secrets.
@@ -114,26 +114,29 @@ impl Supervisor {
         keys: CallerKeys,
     ) -> Result<Response<Body>, UpstreamError> {
         if head.method != Method::POST {
-            return self.without_message(&head.method, &head.headers).await;
+            return self.handle_get_or_delete(&head.method, &head.headers).await;
         }
-        match message(head, body) {
-            Ok((message, Era::Modern)) => self.modern(&message).await,
-            Ok((message, Era::Legacy)) => self.legacy(&head.headers, &message, keys).await,
-            Err(unreadable) => Ok(refusal::answer(&Reply::from(&unreadable))),
+        match read_message_and_era(head, body) {
+            Ok((message, Era::Modern)) => self.handle_modern(&message).await,
+            Ok((message, Era::Legacy)) => self.handle_legacy(&head.headers, &message, keys).await,
+            Err(unreadable) => Ok(refusal::render_reply(&Reply::from(&unreadable))),
         }
     }
 }
 
 /// The message of a request and its era: as the layer read it, or read here where the layer changed it, does not know it, or
 /// asks by itself.
-fn message<'m>(head: &'m request::Parts, body: &'m Bytes) -> Result<(Message<'m>, Era), Unreadable> {
-    let read = head.extensions.get::<ReadMessage>();
-    if let Some(read) = read.and_then(|read| Some((read.of(body)?, read.era()))) {
+fn read_message_and_era<'m>(
+    head: &'m request::Parts,
+    body: &'m Bytes,
+) -> Result<(Message<'m>, Era), JsonParseError> {
+    let read = head.extensions.get::<AttachedMessage>();
+    if let Some(read) = read.and_then(|read| Some((read.message_of_body(body)?, read.era()))) {
         return Ok(read);
     }
     let message = Message::parse(body)?;
     let lines = head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let era = agree::era(&Headers::new(lines), &message);
+    let era = agree::request_era(&MirroredHeaders::new(lines), &message);
     Ok((message, era))
 }
 
@@ -145,14 +148,14 @@ mod tests {
     fn a_message_that_the_layer_read_is_not_read_again() {
         let body = Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#);
         let (mut head, ()) = Request::new(()).into_parts();
-        let era = |head: &request::Parts, body: &Bytes| message(head, body).unwrap().1;
+        let era = |head: &request::Parts, body: &Bytes| read_message_and_era(head, body).unwrap().1;
         assert_eq!(era(&head, &body), Era::Modern);
         // What nobody would read there tells that nobody did.
-        let read = ReadMessage::new(Message::parse(&body).unwrap(), &body, Era::Legacy).unwrap();
+        let read = AttachedMessage::new(Message::parse(&body).unwrap(), &body, Era::Legacy).unwrap();
         head.extensions.insert(read);
         assert_eq!(era(&head, &body), Era::Legacy);
         let other = Bytes::from(body.to_vec());
         assert_eq!(era(&head, &other), Era::Modern, "another body than the one that was read");
-        assert!(message(&head, &Bytes::from_static(b"{")).is_err());
+        assert!(read_message_and_era(&head, &Bytes::from_static(b"{")).is_err());
     }
 }

@@ -5,33 +5,35 @@
 use std::sync::Arc;
 
 use http::Response;
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::message::{Message, MessageKind};
 use mcp_attune_wire::{correlate, handshake, multiplex};
 use tokio::time::timeout;
 
 use super::answer;
-use super::events::{CallEvents, Events, event};
-use super::shared::Heard;
+use super::events::{CallEventSource, ChildEventBody, encode_event};
+use super::shared_child::CallUpdate;
 use super::supervisor::Supervisor;
 use crate::Body;
 use crate::upstream::UpstreamError;
 
 impl Supervisor {
-    pub(super) async fn modern(
+    pub(super) async fn handle_modern(
         self: &Arc<Self>,
         message: &Message<'_>,
     ) -> Result<Response<Body>, UpstreamError> {
         match message.kind() {
-            Kind::Request => {}
-            Kind::Notification => return self.notification(message).await,
-            Kind::Answer | Kind::Batch | Kind::Other => return Ok(answer::no_request(message)),
+            MessageKind::Request => {}
+            MessageKind::Notification => return self.handle_notification(message).await,
+            MessageKind::Answer | MessageKind::Batch | MessageKind::Other => {
+                return Ok(answer::not_a_request(message));
+            }
         }
         let first = async {
-            let (speaks, shared) = self.ready().await?;
+            let (speaks, shared) = self.ensure_ready().await?;
             let version = handshake::request_version(message).unwrap_or_default();
             let Some(shared) = shared.filter(|_| speaks.versions.iter().any(|spoken| *spoken == version))
             else {
-                return Ok(Err(answer::other_version(message, &version, &speaks.versions)));
+                return Ok(Err(answer::unsupported_version(message, &version, &speaks.versions)));
             };
             let mut call = shared.ask(message).await?;
             let heard = call.next().await.ok_or(UpstreamError::Broken)?;
@@ -45,32 +47,36 @@ impl Supervisor {
             Err(refused) => return Ok(refused),
         };
         match heard {
-            Heard::Answer(text, status) => Ok(answer::json(answer::status(status), text)),
-            Heard::Failed(error) => Err(error),
-            Heard::Notification(text) => {
+            CallUpdate::Answer(text, status) => Ok(answer::json(answer::status(status), text)),
+            CallUpdate::Failed(error) => Err(error),
+            CallUpdate::Notification(text) => {
                 let listens = correlate::opens_subscription(message);
-                let source = CallEvents { call, listens, ended: false };
-                let events = Events::new(source, Some(event(None, &text)), self.options().stream_idle);
+                let source = CallEventSource { call, listens, ended: false };
+                let events =
+                    ChildEventBody::new(source, Some(encode_event(None, &text)), self.options().stream_idle);
                 Ok(answer::stream(events))
             }
         }
     }
 
-    async fn notification(self: &Arc<Self>, message: &Message<'_>) -> Result<Response<Body>, UpstreamError> {
-        if multiplex::names_request(message) {
+    async fn handle_notification(
+        self: &Arc<Self>,
+        message: &Message<'_>,
+    ) -> Result<Response<Body>, UpstreamError> {
+        if multiplex::refers_to_request(message) {
             tracing::debug!("a cancellation or progress was posted, and names no request of the child");
-            return Ok(answer::taken());
+            return Ok(answer::accepted());
         }
-        let (speaks, shared) = self.ready().await?;
+        let (speaks, shared) = self.ensure_ready().await?;
         match shared {
             Some(shared) => {
-                let tell = shared.tell(message);
+                let tell = shared.notify(message);
                 timeout(self.options().first_byte, tell)
                     .await
                     .map_err(|_| UpstreamError::FirstByteTimeout)??;
-                Ok(answer::taken())
+                Ok(answer::accepted())
             }
-            None => Ok(answer::other_version(message, "", &speaks.versions)),
+            None => Ok(answer::unsupported_version(message, "", &speaks.versions)),
         }
     }
 }

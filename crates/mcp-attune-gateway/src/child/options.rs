@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use mcp_attune_process::process::{self, Environment, Program, Stderr};
+use mcp_attune_process::process::{self, Program, ProgramEnvironment, StderrTarget};
 
 use crate::config;
 
 /// How a program is run and spoken to.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Options {
+pub(crate) struct ChildOptions {
     pub(super) mount: String,
     pub(super) program: Program,
     pub(super) sessions: usize,
@@ -23,19 +23,19 @@ pub(crate) struct Options {
     pub(super) kept: usize,
 }
 
-impl Options {
-    pub(crate) fn new(mount: &str, child: &config::Child, limits: &config::Limits) -> Self {
+impl ChildOptions {
+    pub(crate) fn new(mount: &str, child: &config::ChildConfig, limits: &config::LimitsConfig) -> Self {
         let added = child.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
         let program = Program {
             name: child.program.clone(),
             arguments: child.arguments.clone(),
             directory: child.directory.clone(),
             environment: if child.inherit_env {
-                Environment::Inherited(added.collect())
+                ProgramEnvironment::Inherited(added.collect())
             } else {
-                Environment::Chosen(added.collect())
+                ProgramEnvironment::Chosen(added.collect())
             },
-            stderr: Stderr::Logged(mount.to_owned()),
+            stderr: StderrTarget::Logged(mount.to_owned()),
         };
         Self {
             mount: mount.to_owned(),
@@ -51,7 +51,7 @@ impl Options {
     }
 
     /// Whether the program is there at all.
-    pub(crate) fn find(&self) -> Result<(), process::NotStarted> {
-        process::find(&self.program)
+    pub(crate) fn check_program_exists(&self) -> Result<(), process::ProgramStartError> {
+        process::check_startable(&self.program)
     }
 }

@@ -3,30 +3,30 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mcp_attune_process::lines::line;
+use mcp_attune_process::lines::encode_line;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// How many bytes may wait for a program that does not read.
-const ROOM: usize = 8 << 20;
+const MAX_QUEUED_BYTES: usize = 8 << 20;
 /// How many bytes are put together before they are written: what a pipe holds on Linux.
-const PIECE: usize = 64 << 10;
+const WRITE_BATCH_BYTES: usize = 64 << 10;
 
 /// The way into a program. A clone leads to the same one.
 #[derive(Clone, Debug)]
-pub(crate) struct Pipe {
-    to: mpsc::UnboundedSender<Waiting>,
+pub(crate) struct ChildInput {
+    to: mpsc::UnboundedSender<QueuedChildInput>,
     room: Arc<Semaphore>,
     wrote: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct QueuedChildInput {
     line: Vec<u8>,
     room: Option<OwnedSemaphorePermit>,
 }
 
-impl Waiting {
+impl QueuedChildInput {
     fn join(&mut self, more: Self) {
         self.line.extend(more.line);
         match (&mut self.room, more.room) {
@@ -38,49 +38,49 @@ impl Waiting {
 
 /// The program does not read any more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Closed;
+pub(crate) struct ChildInputClosed;
 
-impl Pipe {
+impl ChildInput {
     /// A way, and what carries along it: to be run until it ends, which closes the program's input. It ends when
-    /// the last [`Pipe`] is gone or the program reads no more.
+    /// the last [`ChildInput`] is gone or the program reads no more.
     pub(crate) fn new(into: impl AsyncWrite + Send + Unpin) -> (Self, impl Future<Output = ()> + Send) {
         let (to, waiting) = mpsc::unbounded_channel();
-        let pipe = Self { to, room: Arc::new(Semaphore::new(ROOM)), wrote: Arc::default() };
+        let pipe = Self { to, room: Arc::new(Semaphore::new(MAX_QUEUED_BYTES)), wrote: Arc::default() };
         let wrote = Arc::clone(&pipe.wrote);
-        (pipe, carry(waiting, into, wrote))
+        (pipe, write_queued(waiting, into, wrote))
     }
 
     /// Says whether anything was written so far; it can be asked when the pipe is gone.
-    pub(crate) fn wrote(&self) -> Arc<AtomicBool> {
+    pub(crate) fn wrote_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.wrote)
     }
 
     /// Sends a message as soon as there is room for it. Dropped before that, nothing was sent.
-    pub(crate) async fn send(&self, message: &[u8]) -> Result<(), Closed> {
-        let line = line(message);
-        let bytes = u32::try_from(line.len().min(ROOM)).unwrap_or(u32::MAX);
+    pub(crate) async fn send(&self, message: &[u8]) -> Result<(), ChildInputClosed> {
+        let line = encode_line(message);
+        let bytes = u32::try_from(line.len().min(MAX_QUEUED_BYTES)).unwrap_or(u32::MAX);
         let room = tokio::select! {
-            room = Arc::clone(&self.room).acquire_many_owned(bytes) => room.map_err(|_| Closed)?,
-            () = self.to.closed() => return Err(Closed),
+            room = Arc::clone(&self.room).acquire_many_owned(bytes) => room.map_err(|_| ChildInputClosed)?,
+            () = self.to.closed() => return Err(ChildInputClosed),
         };
-        self.to.send(Waiting { line, room: Some(room) }).map_err(|_| Closed)
+        self.to.send(QueuedChildInput { line, room: Some(room) }).map_err(|_| ChildInputClosed)
     }
 
     /// Sends a short message of our own, of which there is at most one for each message that found room.
     pub(crate) fn send_short(&self, message: &str) {
         // Nobody there to read it is as good as having read it.
-        let _ = self.to.send(Waiting { line: line(message.as_bytes()), room: None });
+        let _ = self.to.send(QueuedChildInput { line: encode_line(message.as_bytes()), room: None });
     }
 }
 
-async fn carry(
-    mut waiting: mpsc::UnboundedReceiver<Waiting>,
+async fn write_queued(
+    mut waiting: mpsc::UnboundedReceiver<QueuedChildInput>,
     mut into: impl AsyncWrite + Unpin,
     wrote: Arc<AtomicBool>,
 ) {
     while let Some(mut first) = waiting.recv().await {
         // What waits already goes in one piece: the program wakes up once for all of it.
-        while first.line.len() < PIECE
+        while first.line.len() < WRITE_BATCH_BYTES
             && let Ok(more) = waiting.try_recv()
         {
             first.join(more);
@@ -106,14 +106,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn lets_no_more_wait_than_there_is_room_for() {
         let (mut out, into) = tokio::io::duplex(16);
-        let (pipe, carry) = Pipe::new(into);
+        let (pipe, carry) = ChildInput::new(into);
         let carry = tokio::spawn(carry);
-        let half = vec![b'x'; ROOM / 2 - 1];
+        let half = vec![b'x'; MAX_QUEUED_BYTES / 2 - 1];
         pipe.send(&half).await.unwrap();
         pipe.send(&half).await.unwrap();
         assert!(timeout(Duration::from_secs(1), pipe.send(b"more")).await.is_err());
         pipe.send_short("short");
-        let mut read = vec![0; ROOM];
+        let mut read = vec![0; MAX_QUEUED_BYTES];
         out.read_exact(&mut read).await.unwrap();
         pipe.send(b"more").await.unwrap();
         drop(pipe);
@@ -126,13 +126,13 @@ mod tests {
     #[tokio::test]
     async fn says_when_nobody_reads_any_more() {
         let (out, into) = tokio::io::duplex(16);
-        let (pipe, carry) = Pipe::new(into);
+        let (pipe, carry) = ChildInput::new(into);
         let carry = tokio::spawn(carry);
         drop(out);
         let _ = pipe.send(b"lost").await;
         carry.await.unwrap();
-        assert_eq!(pipe.send(&vec![b'x'; ROOM]).await, Err(Closed));
-        assert_eq!(pipe.send(b"x").await, Err(Closed));
+        assert_eq!(pipe.send(&vec![b'x'; MAX_QUEUED_BYTES]).await, Err(ChildInputClosed));
+        assert_eq!(pipe.send(b"x").await, Err(ChildInputClosed));
     }
 
     /// Remembers each write.
@@ -157,8 +157,8 @@ mod tests {
     #[tokio::test]
     async fn writes_what_waits_in_one_piece_and_makes_room_for_more() {
         let mut writes = Writes::default();
-        let (pipe, carry) = Pipe::new(&mut writes);
-        let long = "x".repeat(PIECE);
+        let (pipe, carry) = ChildInput::new(&mut writes);
+        let long = "x".repeat(WRITE_BATCH_BYTES);
         for message in ["one", "two", &long, "three"] {
             pipe.send(message.as_bytes()).await.unwrap();
         }
@@ -167,6 +167,6 @@ mod tests {
         drop(pipe);
         carry.await;
         assert_eq!(writes.0, [format!("one\ntwo\n{long}\n"), "three\nfour\n".to_owned()]);
-        assert_eq!(room.available_permits(), ROOM);
+        assert_eq!(room.available_permits(), MAX_QUEUED_BYTES);
     }
 }

@@ -16,34 +16,34 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mcp_attune_process::lines::Line;
-use mcp_attune_process::process::{NotStarted, Program};
-use mcp_attune_wire::message::{Id, Kind, Message};
+use mcp_attune_process::lines::BoundedLine;
+use mcp_attune_process::process::{Program, ProgramStartError};
+use mcp_attune_wire::message::{Id, Message, MessageKind};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::backoff::Backoff;
-use super::heard::Complaints;
-use super::link::{ChildEnd, Link, Listener};
-use super::place::Place;
+use super::event_id::LegacyEventId;
+use super::output_log::ChildOutputLog;
+use super::running_child::{ChildEnd, ChildOutputHandler, RunningChild};
 use super::slots::SessionSlot;
-use super::streams::{Event, LISTENING, NotOpened, Streams};
+use super::streams::{GET_STREAM, LegacyStreamEvent, LegacyStreams, StreamOpenError};
 use crate::caller_keys::CallerKeys;
 use crate::slots::Permit;
 use crate::upstream::UpstreamError;
 
 /// A session and its child.
 #[derive(Debug)]
-pub(super) struct Session {
-    link: Link,
-    hub: Arc<Hub>,
+pub(super) struct LegacySession {
+    link: RunningChild,
+    hub: Arc<SessionHub>,
     /// One of so many sessions that its caller may have.
     permit: Permit,
 }
 
 /// Why what a caller sent did not go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NotSent {
+pub(super) enum SessionSendError {
     /// It has the id of a request that runs.
     InUse,
     /// The session is over, and nothing was sent.
@@ -52,7 +52,7 @@ pub(super) enum NotSent {
     Failed(UpstreamError),
 }
 
-impl From<UpstreamError> for NotSent {
+impl From<UpstreamError> for SessionSendError {
     fn from(error: UpstreamError) -> Self {
         Self::Failed(error)
     }
@@ -60,9 +60,9 @@ impl From<UpstreamError> for NotSent {
 
 /// What is between a child and the streams of its caller.
 #[derive(Debug)]
-struct Hub {
-    state: Mutex<State>,
-    complaints: Complaints,
+struct SessionHub {
+    state: Mutex<LegacySessionState>,
+    complaints: ChildOutputLog,
     backoff: Arc<Mutex<Backoff>>,
     started: Instant,
     /// One of so many programs that may run; none once it is over.
@@ -70,8 +70,8 @@ struct Hub {
 }
 
 #[derive(Debug)]
-struct State {
-    streams: Streams,
+struct LegacySessionState {
+    streams: LegacyStreams,
     over: bool,
     /// Whether the child ever answered.
     answered: bool,
@@ -80,7 +80,7 @@ struct State {
     used: Instant,
 }
 
-impl Session {
+impl LegacySession {
     /// Starts one. `kept` is how many bytes of messages are kept to be heard again.
     pub(super) fn start(
         program: &Program,
@@ -89,22 +89,22 @@ impl Session {
         all_stop: watch::Receiver<bool>,
         backoff: Arc<Mutex<Backoff>>,
         (slot, permit): (SessionSlot, Permit),
-    ) -> Result<Self, NotStarted> {
-        let (used, streams) = (Instant::now(), Streams::new(kept));
-        let hub = Arc::new(Hub {
-            state: Mutex::new(State { streams, over: false, answered: false, open: 0, used }),
-            complaints: Complaints::new(mount),
+    ) -> Result<Self, ProgramStartError> {
+        let (used, streams) = (Instant::now(), LegacyStreams::new(kept));
+        let hub = Arc::new(SessionHub {
+            state: Mutex::new(LegacySessionState { streams, over: false, answered: false, open: 0, used }),
+            complaints: ChildOutputLog::new(mount),
             backoff,
             started: used,
             slot: Mutex::new(Some(slot)),
         });
-        let link = Link::start(program, limit, all_stop, Arc::clone(&hub))?;
+        let link = RunningChild::start(program, limit, all_stop, Arc::clone(&hub))?;
         Ok(Self { link, hub, permit })
     }
 
     /// Whether it is the same caller's as one with these keys.
-    pub(super) fn is_of(&self, keys: CallerKeys) -> bool {
-        self.permit.is_of(keys)
+    pub(super) fn belongs_to(&self, keys: CallerKeys) -> bool {
+        self.permit.is_held_by(keys)
     }
 
     /// Whether its child has ended, or is about to.
@@ -121,14 +121,14 @@ impl Session {
     /// Since when it is idle; none where a call runs, somebody hears a stream of it, or it is over.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let state = self.hub.state();
-        let idle = !state.over && state.open == 0 && !state.streams.any_calls();
+        let idle = !state.over && state.open == 0 && !state.streams.has_running_calls();
         idle.then_some(state.used)
     }
 
     /// Ends it if it is still idle, and says whether it did.
     pub(super) fn end_idle(&self) -> bool {
         let mut state = self.hub.state();
-        if state.over || state.open > 0 || state.streams.any_calls() {
+        if state.over || state.open > 0 || state.streams.has_running_calls() {
             return false;
         }
         // Nothing is sent to it any more, so that no caller can be under way.
@@ -146,22 +146,25 @@ impl Session {
 
     /// Passes on what the caller sent, and opens the stream on which it is answered; none where nothing in it wants
     /// an answer. `messages` are those of a batch, or the one.
-    pub(super) async fn send(&self, messages: &[Message<'_>]) -> Result<Option<Reader>, NotSent> {
+    pub(super) async fn send(
+        &self,
+        messages: &[Message<'_>],
+    ) -> Result<Option<LegacyStreamReader>, SessionSendError> {
         let reader = {
             let mut state = self.hub.state();
             state.used = Instant::now();
             if state.over {
-                return Err(NotSent::Over);
+                return Err(SessionSendError::Over);
             }
-            let asks = messages.iter().filter(|message| message.kind() == Kind::Request);
+            let asks = messages.iter().filter(|message| message.kind() == MessageKind::Request);
             let stream = state.streams.open(asks).map_err(|why| match why {
-                NotOpened::TooMany => NotSent::Failed(UpstreamError::Full),
-                NotOpened::InUse => NotSent::InUse,
+                StreamOpenError::TooMany => SessionSendError::Failed(UpstreamError::Full),
+                StreamOpenError::InUse => SessionSendError::InUse,
             })?;
             for message in messages {
                 state.streams.note_from_caller(message);
             }
-            stream.map(|stream| Reader::new(&self.hub, &mut state, stream, 0))
+            stream.map(|stream| LegacyStreamReader::new(&self.hub, &mut state, stream, 0))
         };
         for message in messages {
             self.link.pipe.send(message.text().as_bytes()).await.map_err(|_| UpstreamError::Broken)?;
@@ -170,8 +173,8 @@ impl Session {
     }
 
     /// Gives up a call that nobody needs any more: the child is told.
-    pub(super) fn give_up(&self, message: &Message<'_>) {
-        let Some(id) = message.id().filter(|_| message.kind() == Kind::Request) else { return };
+    pub(super) fn cancel_call(&self, message: &Message<'_>) {
+        let Some(id) = message.id().filter(|_| message.kind() == MessageKind::Request) else { return };
         if let Some(id) = Id::read(id) {
             self.hub.state().streams.drop_call(&id);
         }
@@ -182,29 +185,29 @@ impl Session {
     }
 
     /// The GET stream, from what was not heard yet.
-    pub(super) fn listen(&self) -> Reader {
+    pub(super) fn open_get_stream(&self) -> LegacyStreamReader {
         let mut state = self.hub.state();
-        let from = state.streams.unheard();
-        Reader::new(&self.hub, &mut state, LISTENING, from)
+        let from = state.streams.last_heard();
+        LegacyStreamReader::new(&self.hub, &mut state, GET_STREAM, from)
     }
 
     /// The stream that an event id names, after that event; none where it is not known any more.
-    pub(super) fn resume(&self, place: Place) -> Option<Reader> {
+    pub(super) fn resume(&self, place: LegacyEventId) -> Option<LegacyStreamReader> {
         let mut state = self.hub.state();
-        let known = state.streams.knows(place);
-        known.then(|| Reader::new(&self.hub, &mut state, place.stream, place.event))
+        let known = state.streams.can_resume_after(place);
+        known.then(|| LegacyStreamReader::new(&self.hub, &mut state, place.stream, place.event))
     }
 }
 
-impl Hub {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl SessionHub {
+    fn state(&self) -> MutexGuard<'_, LegacySessionState> {
         // Nothing that holds the lock can panic halfway through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn close(&self) {
         if let Some(slot) = &*self.slot() {
-            slot.ends();
+            slot.mark_ending();
         }
         let mut state = self.state();
         state.over = true;
@@ -219,33 +222,36 @@ impl Hub {
         self.backoff.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn message(&self, text: &[u8]) {
+    fn receive_message(&self, text: &[u8]) {
         let Ok(message) = Message::parse(text) else {
-            return self.complaints.log("the child said what is no message; the line is dropped", text.len());
+            return self
+                .complaints
+                .warn_throttled("the child said what is no message; the line is dropped", text.len());
         };
         match message.batch() {
-            Some(messages) => messages.iter().for_each(|message| self.place(message)),
-            None => self.place(&message),
+            Some(messages) => messages.iter().for_each(|message| self.route_message(message)),
+            None => self.route_message(&message),
         }
     }
 
-    fn place(&self, message: &Message<'_>) {
+    fn route_message(&self, message: &Message<'_>) {
         let mut state = self.state();
-        if message.kind() == Kind::Answer && !std::mem::replace(&mut state.answered, true) {
-            self.backoff().answered();
+        if message.kind() == MessageKind::Answer && !std::mem::replace(&mut state.answered, true) {
+            self.backoff().note_answer();
         }
-        if !state.streams.place(message) {
+        if !state.streams.push_to_stream(message) {
             drop(state);
             let length = message.text().len();
-            self.complaints.log("the child said what belongs to no request; it is dropped", length);
+            self.complaints
+                .warn_throttled("the child said what belongs to no request; it is dropped", length);
         }
     }
 }
 
-impl Listener for Hub {
-    fn heard(self: &Arc<Self>, line: Line) {
-        match self.complaints.message(line) {
-            Ok(text) => self.message(&text),
+impl ChildOutputHandler for SessionHub {
+    fn on_line(self: &Arc<Self>, line: BoundedLine) {
+        match self.complaints.accept_line(line) {
+            Ok(text) => self.receive_message(&text),
             Err(long) => {
                 let Some(long) = long else { return };
                 let mut state = self.state();
@@ -255,25 +261,25 @@ impl Listener for Hub {
         }
     }
 
-    fn ended(self: &Arc<Self>, end: ChildEnd) {
+    fn on_end(self: &Arc<Self>, end: ChildEnd) {
         // One that answered is no program that cannot run: what ended it may be this caller's own doing.
         let never_answered = !self.state().answered;
         if end.by_itself && never_answered {
-            self.backoff().ended(self.started);
+            self.backoff().note_end(self.started);
             self.state().streams.fail(None, UpstreamError::Ended(end.code));
         }
         self.close();
     }
 
-    fn gone(self: &Arc<Self>) {
+    fn on_exit(self: &Arc<Self>) {
         self.slot().take();
     }
 }
 
 /// Whoever hears a stream.
 #[derive(Debug)]
-pub(super) struct Reader {
-    hub: Arc<Hub>,
+pub(super) struct LegacyStreamReader {
+    hub: Arc<SessionHub>,
     stream: u64,
     /// The last event that was heard.
     at: u64,
@@ -281,21 +287,21 @@ pub(super) struct Reader {
     turn: u64,
 }
 
-impl Reader {
-    fn new(hub: &Arc<Hub>, state: &mut State, stream: u64, at: u64) -> Self {
+impl LegacyStreamReader {
+    fn new(hub: &Arc<SessionHub>, state: &mut LegacySessionState, stream: u64, at: u64) -> Self {
         let turn = state.streams.take_over(stream);
         state.open += 1;
         Self { hub: Arc::clone(hub), stream, at, turn }
     }
 
     /// Where it is.
-    pub(super) fn place(&self) -> Place {
-        Place { stream: self.stream, event: self.at }
+    pub(super) fn last_event_id(&self) -> LegacyEventId {
+        LegacyEventId { stream: self.stream, event: self.at }
     }
 
     /// Whether the child waits for the caller: then silence is nobody's fault.
     pub(super) fn waits_for_caller(&self) -> bool {
-        self.stream == LISTENING || self.hub.state().streams.asks(self.stream)
+        self.stream == GET_STREAM || self.hub.state().streams.has_open_question(self.stream)
     }
 
     /// Whether the stream was over with what was heard so far.
@@ -303,7 +309,10 @@ impl Reader {
         self.hub.state().streams.is_over(self.stream, self.at)
     }
 
-    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Event, UpstreamError>>> {
+    pub(super) fn poll_next(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<LegacyStreamEvent, UpstreamError>>> {
         let waker: &Waker = cx.waker();
         let heard = self.hub.state().streams.poll(self.stream, self.at, self.turn, waker);
         if let Poll::Ready(Some(Ok(event))) = &heard {
@@ -312,7 +321,7 @@ impl Reader {
         heard
     }
 
-    pub(super) async fn next(&mut self) -> Option<Result<Event, UpstreamError>> {
+    pub(super) async fn next(&mut self) -> Option<Result<LegacyStreamEvent, UpstreamError>> {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
     }
 
@@ -322,7 +331,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for LegacyStreamReader {
     fn drop(&mut self) {
         let mut state = self.hub.state();
         state.streams.leave(self.stream, self.turn);

@@ -23,12 +23,12 @@ pub(super) struct SessionSlots {
 #[derive(Debug)]
 pub(super) struct SessionSlot {
     // In this order: the slot must not count as ending when it is free.
-    ending: Ending,
+    ending: SlotEndingMark,
     _permit: OwnedSemaphorePermit,
 }
 
 #[derive(Debug)]
-struct Ending {
+struct SlotEndingMark {
     count: Arc<AtomicUsize>,
     begun: AtomicBool,
 }
@@ -41,11 +41,11 @@ impl SessionSlots {
 
     /// Takes a slot. `make_room` ends a program that nobody needs; it is asked where no slot is free or about to be,
     /// and says whether there was one. None where there is none.
-    pub(super) async fn take(&self, make_room: impl FnOnce() -> bool) -> Option<SessionSlot> {
+    pub(super) async fn acquire_slot(&self, make_room: impl FnOnce() -> bool) -> Option<SessionSlot> {
         if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
             return Some(self.slot(permit));
         }
-        let waiting = Waiting::new(&self.waiting);
+        let waiting = SlotWaiter::new(&self.waiting);
         if waiting.number > self.ending.load(Ordering::Acquire) && !make_room() {
             return None;
         }
@@ -54,21 +54,21 @@ impl SessionSlots {
     }
 
     fn slot(&self, permit: OwnedSemaphorePermit) -> SessionSlot {
-        let ending = Ending { count: Arc::clone(&self.ending), begun: AtomicBool::new(false) };
+        let ending = SlotEndingMark { count: Arc::clone(&self.ending), begun: AtomicBool::new(false) };
         SessionSlot { ending, _permit: permit }
     }
 }
 
 impl SessionSlot {
     /// The program is about to end.
-    pub(super) fn ends(&self) {
+    pub(super) fn mark_ending(&self) {
         if !self.ending.begun.swap(true, Ordering::AcqRel) {
             self.ending.count.fetch_add(1, Ordering::AcqRel);
         }
     }
 }
 
-impl Drop for Ending {
+impl Drop for SlotEndingMark {
     fn drop(&mut self) {
         if *self.begun.get_mut() {
             self.count.fetch_sub(1, Ordering::AcqRel);
@@ -77,20 +77,20 @@ impl Drop for Ending {
 }
 
 /// A caller that waits.
-struct Waiting {
+struct SlotWaiter {
     count: Arc<AtomicUsize>,
     /// How many wait, this one included.
     number: usize,
 }
 
-impl Waiting {
+impl SlotWaiter {
     fn new(count: &Arc<AtomicUsize>) -> Self {
         let before = count.fetch_add(1, Ordering::AcqRel);
         Self { count: Arc::clone(count), number: before + 1 }
     }
 }
 
-impl Drop for Waiting {
+impl Drop for SlotWaiter {
     fn drop(&mut self) {
         self.count.fetch_sub(1, Ordering::AcqRel);
     }
@@ -105,23 +105,27 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_finds_no_slot_waits_only_for_one_that_becomes_free() {
         let slots = SessionSlots::new(2);
-        let (one, two) = (slots.take(|| false).await.unwrap(), slots.take(|| false).await.unwrap());
-        assert!(slots.take(|| false).await.is_none(), "nobody goes");
+        let (one, two) =
+            (slots.acquire_slot(|| false).await.unwrap(), slots.acquire_slot(|| false).await.unwrap());
+        assert!(slots.acquire_slot(|| false).await.is_none(), "nobody goes");
         // One program is about to end: one caller waits for it, and the next would need another.
-        one.ends();
-        one.ends();
+        one.mark_ending();
+        one.mark_ending();
         let waits = tokio::spawn({
             let slots = slots.clone();
-            async move { slots.take(|| panic!("one is about to be free")).await }
+            async move { slots.acquire_slot(|| panic!("one is about to be free")).await }
         });
         tokio::task::yield_now().await;
-        assert!(slots.take(|| false).await.is_none());
-        assert!(timeout(Duration::from_secs(1), slots.take(|| true)).await.is_err(), "it is not over yet");
+        assert!(slots.acquire_slot(|| false).await.is_none());
+        assert!(
+            timeout(Duration::from_secs(1), slots.acquire_slot(|| true)).await.is_err(),
+            "it is not over yet"
+        );
         drop(one);
         let one = waits.await.unwrap().unwrap();
-        assert!(slots.take(|| false).await.is_none(), "all are taken again");
-        two.ends();
+        assert!(slots.acquire_slot(|| false).await.is_none(), "all are taken again");
+        two.mark_ending();
         drop((one, two));
-        assert!(slots.take(|| false).await.is_some() && slots.take(|| false).await.is_some());
+        assert!(slots.acquire_slot(|| false).await.is_some() && slots.acquire_slot(|| false).await.is_some());
     }
 }

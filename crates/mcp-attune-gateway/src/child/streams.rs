@@ -4,27 +4,27 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use mcp_attune_wire::correlate::{Subject, progress_token, subject};
-use mcp_attune_wire::message::{Id, Kind, Message};
+use mcp_attune_wire::correlate::{NotificationSubject, notification_subject, progress_token};
+use mcp_attune_wire::message::{Id, Message, MessageKind};
 
-use super::place::Place;
+use super::event_id::LegacyEventId;
 use crate::upstream::UpstreamError;
 
 /// The stream of GET.
-pub(super) const LISTENING: u64 = 0;
+pub(super) const GET_STREAM: u64 = 0;
 /// How many calls of one session run at a time, heard or not.
-const MOST_CALLS: usize = 1024;
+const MAX_CALLS: usize = 1024;
 /// How many of its questions a child may wait for.
-const MOST_ASKED: usize = 1024;
+const MAX_OPEN_QUESTIONS: usize = 1024;
 /// How many streams that are over are kept to be heard again.
-const MOST_OVER: usize = 32;
+const MAX_FINISHED_STREAMS: usize = 32;
 /// What an event takes beside its bytes.
-const EACH: usize = 128;
+const EVENT_OVERHEAD: usize = 128;
 
 /// One event of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Event {
-    pub(super) place: Place,
+pub(super) struct LegacyStreamEvent {
+    pub(super) place: LegacyEventId,
     pub(super) text: Arc<str>,
     /// Whether it is an answer that is an error.
     pub(super) is_error: bool,
@@ -32,7 +32,7 @@ pub(super) struct Event {
 
 /// Why requests get no stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NotOpened {
+pub(super) enum StreamOpenError {
     /// Too many calls run.
     TooMany,
     /// A call with this id runs already: nobody could tell whose answer comes.
@@ -41,8 +41,8 @@ pub(super) enum NotOpened {
 
 /// The streams of a session.
 #[derive(Debug)]
-pub(super) struct Streams {
-    streams: BTreeMap<u64, Stream>,
+pub(super) struct LegacyStreams {
+    streams: BTreeMap<u64, LegacyStream>,
     last: u64,
     /// Running calls, and the streams that they are answered on.
     calls: HashMap<Id, u64>,
@@ -55,8 +55,8 @@ pub(super) struct Streams {
 }
 
 #[derive(Debug, Default)]
-struct Stream {
-    events: VecDeque<Event>,
+struct LegacyStream {
+    events: VecDeque<LegacyStreamEvent>,
     /// The number of the last event.
     last: u64,
     /// The last event that somebody heard.
@@ -70,27 +70,27 @@ struct Stream {
     waker: Option<Waker>,
 }
 
-impl Streams {
+impl LegacyStreams {
     pub(super) fn new(most: usize) -> Self {
-        let streams = BTreeMap::from([(LISTENING, Stream::default())]);
+        let streams = BTreeMap::from([(GET_STREAM, LegacyStream::default())]);
         let (calls, tokens, asked) = Default::default();
-        Self { streams, last: LISTENING, calls, tokens, asked, kept: 0, most }
+        Self { streams, last: GET_STREAM, calls, tokens, asked, kept: 0, most }
     }
 
     /// Opens the stream on which these requests are answered; none where there are none.
     pub(super) fn open<'m>(
         &mut self,
         asks: impl Iterator<Item = &'m Message<'m>>,
-    ) -> Result<Option<u64>, NotOpened> {
+    ) -> Result<Option<u64>, StreamOpenError> {
         let stream = self.last + 1;
         let (mut ids, mut tokens) = (HashMap::new(), Vec::new());
         for ask in asks {
             let Some(id) = ask.id().and_then(Id::read) else { continue };
             if self.calls.contains_key(&id) || ids.insert(id, stream).is_some() {
-                return Err(NotOpened::InUse);
+                return Err(StreamOpenError::InUse);
             }
-            if self.calls.len() + ids.len() > MOST_CALLS {
-                return Err(NotOpened::TooMany);
+            if self.calls.len() + ids.len() > MAX_CALLS {
+                return Err(StreamOpenError::TooMany);
             }
             tokens.extend(progress_token(ask).and_then(Id::read));
         }
@@ -101,20 +101,20 @@ impl Streams {
         self.calls.extend(ids);
         self.tokens.extend(tokens.into_iter().map(|token| (token, stream)));
         self.last = stream;
-        self.streams.insert(stream, Stream { expects, ..Stream::default() });
+        self.streams.insert(stream, LegacyStream { expects, ..LegacyStream::default() });
         Ok(Some(stream))
     }
 
     /// What the caller's own messages settle: an answer ends a question of the child, a cancellation a call.
     pub(super) fn note_from_caller(&mut self, message: &Message<'_>) {
         match message.kind() {
-            Kind::Answer => {
+            MessageKind::Answer => {
                 if let Some(id) = message.id().and_then(Id::read) {
                     self.asked.remove(&id);
                 }
             }
-            Kind::Notification => {
-                if let Subject::Cancelled(Some(id)) = subject(message)
+            MessageKind::Notification => {
+                if let NotificationSubject::Cancelled(Some(id)) = notification_subject(message)
                     && let Some(id) = Id::read(id)
                 {
                     self.drop_call(&id);
@@ -132,48 +132,50 @@ impl Streams {
     }
 
     /// Puts a message of the child on its stream; false where there is none.
-    pub(super) fn place(&mut self, message: &Message<'_>) -> bool {
+    pub(super) fn push_to_stream(&mut self, message: &Message<'_>) -> bool {
         let stream = match message.kind() {
-            Kind::Answer => message.id().and_then(Id::read).and_then(|id| self.calls.remove(&id)),
-            Kind::Notification => Some(self.stream_of_notification(message)),
-            Kind::Request => {
-                let stream = self.stream_of_the_rest();
-                if let Some(id) = message.id().and_then(Id::read).filter(|_| self.asked.len() < MOST_ASKED) {
+            MessageKind::Answer => message.id().and_then(Id::read).and_then(|id| self.calls.remove(&id)),
+            MessageKind::Notification => Some(self.stream_of_notification(message)),
+            MessageKind::Request => {
+                let stream = self.default_stream();
+                if let Some(id) =
+                    message.id().and_then(Id::read).filter(|_| self.asked.len() < MAX_OPEN_QUESTIONS)
+                {
                     self.asked.insert(id, stream);
                 }
                 Some(stream)
             }
-            Kind::Batch | Kind::Other => None,
+            MessageKind::Batch | MessageKind::Other => None,
         };
         let Some(stream) = stream else { return false };
         self.push(stream, message);
-        if message.kind() == Kind::Answer {
+        if message.kind() == MessageKind::Answer {
             self.expect_one_less(stream);
         }
         true
     }
 
     fn stream_of_notification(&mut self, message: &Message<'_>) -> u64 {
-        let named = match subject(message) {
-            Subject::Progress(token) => {
+        let named = match notification_subject(message) {
+            NotificationSubject::Progress(token) => {
                 token.and_then(Id::read).and_then(|token| self.tokens.get(&token).copied())
             }
-            Subject::Cancelled(id) => id.and_then(Id::read).and_then(|id| self.asked.remove(&id)),
-            Subject::Server => Some(LISTENING),
-            Subject::Other => None,
+            NotificationSubject::Cancelled(id) => id.and_then(Id::read).and_then(|id| self.asked.remove(&id)),
+            NotificationSubject::Server => Some(GET_STREAM),
+            NotificationSubject::Other => None,
         };
         let alive = |stream: &u64| self.streams.get(stream).is_some_and(|stream| !stream.over);
-        named.filter(alive).unwrap_or_else(|| self.stream_of_the_rest())
+        named.filter(alive).unwrap_or_else(|| self.default_stream())
     }
 
     /// The stream of the one call that runs; else the one that is heard.
-    fn stream_of_the_rest(&self) -> u64 {
+    fn default_stream(&self) -> u64 {
         let running = || self.calls.values().copied();
-        let listens = self.streams.get(&LISTENING).is_some_and(|stream| stream.is_heard);
+        let listens = self.streams.get(&GET_STREAM).is_some_and(|stream| stream.is_heard);
         match (running().min(), running().max()) {
             (Some(only), Some(same)) if only == same => only,
             (Some(_), Some(newest)) if !listens => newest,
-            _ => LISTENING,
+            _ => GET_STREAM,
         }
     }
 
@@ -181,9 +183,13 @@ impl Streams {
         let text = message.text();
         let Some(stream) = self.streams.get_mut(&number) else { return };
         stream.last += 1;
-        let place = Place { stream: number, event: stream.last };
-        stream.events.push_back(Event { place, text: Arc::from(text), is_error: message.is_error() });
-        self.kept += text.len() + EACH;
+        let place = LegacyEventId { stream: number, event: stream.last };
+        stream.events.push_back(LegacyStreamEvent {
+            place,
+            text: Arc::from(text),
+            is_error: message.is_error(),
+        });
+        self.kept += text.len() + EVENT_OVERHEAD;
         stream.wake();
         self.shrink();
     }
@@ -203,7 +209,7 @@ impl Streams {
             .filter(|(_, stream)| stream.over && !stream.is_heard)
             .map(|(number, _)| *number)
             .collect();
-        for number in over.iter().take(over.len().saturating_sub(MOST_OVER)) {
+        for number in over.iter().take(over.len().saturating_sub(MAX_FINISHED_STREAMS)) {
             self.forget(*number);
         }
     }
@@ -212,7 +218,7 @@ impl Streams {
     /// stream stays, so that no answer is lost before it was heard.
     fn shrink(&mut self) {
         while self.kept > self.most {
-            let heard = |stream: &Stream| {
+            let heard = |stream: &LegacyStream| {
                 stream.events.front().is_some_and(|event| event.place.event <= stream.heard)
             };
             let number = self.streams.iter().find(|(_, stream)| heard(stream)).map(|(number, _)| *number);
@@ -223,7 +229,7 @@ impl Streams {
             else {
                 return;
             };
-            self.kept -= event.text.len() + EACH;
+            self.kept -= event.text.len() + EVENT_OVERHEAD;
         }
     }
 
@@ -244,32 +250,32 @@ impl Streams {
     /// The session is over: calls fail, and the GET stream ends.
     pub(super) fn close(&mut self) {
         self.fail(None, UpstreamError::Broken);
-        if let Some(stream) = self.streams.get_mut(&LISTENING) {
+        if let Some(stream) = self.streams.get_mut(&GET_STREAM) {
             stream.over = true;
             stream.wake();
         }
     }
 
     /// The last event of the GET stream that somebody heard.
-    pub(super) fn unheard(&self) -> u64 {
-        self.streams.get(&LISTENING).map_or(0, |stream| stream.heard)
+    pub(super) fn last_heard(&self) -> u64 {
+        self.streams.get(&GET_STREAM).map_or(0, |stream| stream.heard)
     }
 
     /// Whether a call runs, heard or not.
-    pub(super) fn any_calls(&self) -> bool {
+    pub(super) fn has_running_calls(&self) -> bool {
         !self.calls.is_empty()
     }
 
     /// Whether what comes after an event is still there.
-    pub(super) fn knows(&self, place: Place) -> bool {
+    pub(super) fn can_resume_after(&self, place: LegacyEventId) -> bool {
         let first =
-            |stream: &Stream| stream.events.front().map_or(stream.last, |event| event.place.event - 1);
-        let here = |stream: &Stream| (first(stream)..=stream.last).contains(&place.event);
+            |stream: &LegacyStream| stream.events.front().map_or(stream.last, |event| event.place.event - 1);
+        let here = |stream: &LegacyStream| (first(stream)..=stream.last).contains(&place.event);
         self.streams.get(&place.stream).is_some_and(here)
     }
 
     /// Whether the child waits for an answer to what it asked on this stream.
-    pub(super) fn asks(&self, number: u64) -> bool {
+    pub(super) fn has_open_question(&self, number: u64) -> bool {
         self.asked.values().any(|stream| *stream == number)
     }
 
@@ -297,7 +303,7 @@ impl Streams {
 
     pub(super) fn forget(&mut self, number: u64) {
         if let Some(stream) = self.streams.remove(&number) {
-            self.kept -= stream.events.iter().map(|event| event.text.len() + EACH).sum::<usize>();
+            self.kept -= stream.events.iter().map(|event| event.text.len() + EVENT_OVERHEAD).sum::<usize>();
         }
     }
 
@@ -308,7 +314,7 @@ impl Streams {
         at: u64,
         turn: u64,
         waker: &Waker,
-    ) -> Poll<Option<Result<Event, UpstreamError>>> {
+    ) -> Poll<Option<Result<LegacyStreamEvent, UpstreamError>>> {
         let Some(stream) = self.streams.get_mut(&number).filter(|stream| stream.turn == turn) else {
             return Poll::Ready(None);
         };
@@ -327,7 +333,7 @@ impl Streams {
     }
 }
 
-impl Stream {
+impl LegacyStream {
     fn wake(&mut self) {
         if let Some(waker) = self.waker.take() {
             waker.wake();
@@ -339,20 +345,20 @@ impl Stream {
 mod tests {
     use super::*;
 
-    fn streams() -> Streams {
-        Streams::new(10_000)
+    fn streams() -> LegacyStreams {
+        LegacyStreams::new(10_000)
     }
 
-    fn ask(streams: &mut Streams, text: &str) -> u64 {
+    fn ask(streams: &mut LegacyStreams, text: &str) -> u64 {
         let message = Message::parse(text.as_bytes()).unwrap();
         streams.open([message].iter()).unwrap().unwrap()
     }
 
     /// On which stream a message of the child is heard.
-    fn put(streams: &mut Streams, text: &str) -> Option<u64> {
+    fn put(streams: &mut LegacyStreams, text: &str) -> Option<u64> {
         let before: BTreeMap<_, _> =
             streams.streams.iter().map(|(number, stream)| (*number, stream.last)).collect();
-        streams.place(&Message::parse(text.as_bytes()).unwrap()).then_some(())?;
+        streams.push_to_stream(&Message::parse(text.as_bytes()).unwrap()).then_some(())?;
         streams
             .streams
             .iter()
@@ -367,25 +373,25 @@ mod tests {
     #[test]
     fn each_message_goes_where_it_belongs() {
         let mut streams = streams();
-        assert_eq!(put(&mut streams, ELICIT), Some(LISTENING));
+        assert_eq!(put(&mut streams, ELICIT), Some(GET_STREAM));
         let one = ask(
             &mut streams,
             r#"{"jsonrpc":"2.0","id":"\u0061","method":"m","params":{"_meta":{"progressToken":7}}}"#,
         );
         assert_eq!(put(&mut streams, ELICIT), Some(one));
-        assert!(streams.asks(one));
+        assert!(streams.has_open_question(one));
         assert_eq!(put(&mut streams, LOG), Some(one));
-        assert_eq!(put(&mut streams, CHANGED), Some(LISTENING));
+        assert_eq!(put(&mut streams, CHANGED), Some(GET_STREAM));
         let two = ask(&mut streams, r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#);
         assert_eq!(put(&mut streams, LOG), Some(two), "nobody hears GET, so the newest call does");
-        let turn = streams.take_over(LISTENING);
-        assert_eq!(put(&mut streams, LOG), Some(LISTENING));
-        streams.leave(LISTENING, turn);
+        let turn = streams.take_over(GET_STREAM);
+        assert_eq!(put(&mut streams, LOG), Some(GET_STREAM));
+        streams.leave(GET_STREAM, turn);
         let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7}}"#;
         assert_eq!(put(&mut streams, progress), Some(one));
         assert_eq!(put(&mut streams, r#"{"jsonrpc":"2.0","id":"1","result":{}}"#), None, "another id");
         assert_eq!(put(&mut streams, r#"{"jsonrpc":"2.0","id":"a","result":{}}"#), Some(one), "the same id");
-        assert!(streams.is_over(one, 5) && !streams.asks(one));
+        assert!(streams.is_over(one, 5) && !streams.has_open_question(one));
         assert_eq!(put(&mut streams, r#"{"jsonrpc":"2.0","id":"a","result":{}}"#), None, "answered already");
         assert_eq!(put(&mut streams, progress), Some(two), "its stream is over");
     }
@@ -428,12 +434,12 @@ mod tests {
         assert_eq!(put(&mut streams, &large), Some(one));
         assert_eq!(streams.streams[&one].events.len(), 1);
         assert!(
-            streams.knows(Place { stream: one, event: 1000 })
-                && !streams.knows(Place { stream: one, event: 1 })
+            streams.can_resume_after(LegacyEventId { stream: one, event: 1000 })
+                && !streams.can_resume_after(LegacyEventId { stream: one, event: 1 })
         );
         assert!(
-            !streams.knows(Place { stream: one, event: 1002 })
-                && !streams.knows(Place { stream: 9, event: 0 })
+            !streams.can_resume_after(LegacyEventId { stream: one, event: 1002 })
+                && !streams.can_resume_after(LegacyEventId { stream: 9, event: 0 })
         );
         streams.forget(one);
         assert_eq!(streams.kept, 0);
@@ -446,7 +452,7 @@ mod tests {
             ask(&mut streams, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"m"}}"#));
             put(&mut streams, &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
         }
-        assert!(streams.streams.len() <= MOST_OVER + 1);
+        assert!(streams.streams.len() <= MAX_FINISHED_STREAMS + 1);
         assert_eq!((streams.calls.len(), streams.tokens.len()), (0, 0));
     }
 }

@@ -10,29 +10,29 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::backoff::Backoff;
-use super::era::{self, Speaks};
-use super::options::Options;
-use super::session::Session;
-use super::shared::Shared;
+use super::era::{self, ChildProtocol};
+use super::options::ChildOptions;
+use super::session::LegacySession;
+use super::shared_child::SharedChild;
 use super::slots::SessionSlots;
 use crate::slots::Slots;
 use crate::upstream::UpstreamError;
 
 /// Children without work are looked for this often, or more often where they may be idle for less.
-const LOOK: Duration = Duration::from_secs(5);
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// A start that has to wait longer than this is refused instead.
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
+const MAX_START_WAIT: Duration = Duration::from_secs(1);
 /// A program that ended before it answered is not started again for so long: one caller's call can ask it more than once.
-const SAME_END: Duration = Duration::from_secs(1);
+const RESTART_DELAY: Duration = Duration::from_secs(1);
 
 /// A program behind: what it speaks, and its children, which are started when they are needed and end when they are not.
 #[derive(Debug)]
 pub(super) struct Supervisor {
-    pub(super) options: Options,
+    pub(super) options: ChildOptions,
     /// Says when all is over; let go of at the end, which waits for it.
     all_stop: Mutex<Option<watch::Receiver<bool>>>,
     pub(super) backoff: Arc<Mutex<Backoff>>,
-    known: Mutex<Known>,
+    known: Mutex<SupervisorState>,
     /// Held while a shared child is being started.
     starting: tokio::sync::Mutex<()>,
     /// How many starts of a shared child have failed.
@@ -43,21 +43,21 @@ pub(super) struct Supervisor {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    speaks: Option<Arc<Speaks>>,
+pub(super) struct SupervisorState {
+    speaks: Option<Arc<ChildProtocol>>,
     /// Whether it initializes, once a caller has asked it to: not all who do list the versions that begin so.
     pub(super) initializes: Option<bool>,
-    shared: Option<Arc<Shared>>,
-    pub(super) sessions: HashMap<String, Arc<Session>>,
+    shared: Option<Arc<SharedChild>>,
+    pub(super) sessions: HashMap<String, Arc<LegacySession>>,
     last_failure: Option<(UpstreamError, Instant)>,
     /// Whether somebody looks for children without work.
     looks: bool,
 }
 
 impl Supervisor {
-    pub(super) fn new(options: Options, all_stop: watch::Receiver<bool>) -> Self {
+    pub(super) fn new(options: ChildOptions, all_stop: watch::Receiver<bool>) -> Self {
         let slots = SessionSlots::new(options.sessions);
-        let callers = Slots::shares_of(options.sessions, options.share);
+        let callers = Slots::per_caller_only(options.sessions, options.share);
         Self {
             options,
             all_stop: Mutex::new(Some(all_stop)),
@@ -70,12 +70,12 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn options(&self) -> &Options {
+    pub(super) fn options(&self) -> &ChildOptions {
         &self.options
     }
 
     /// No child is started from now on.
-    pub(super) fn let_go(&self) {
+    pub(super) fn refuse_new_children(&self) {
         self.all_stop.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
@@ -84,23 +84,23 @@ impl Supervisor {
         all_stop.clone().ok_or(UpstreamError::Refused)
     }
 
-    pub(super) fn known(&self) -> MutexGuard<'_, Known> {
+    pub(super) fn lock_state(&self) -> MutexGuard<'_, SupervisorState> {
         // Nothing that holds the lock can panic halfway through a change.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until a child may be started again, if that is soon.
-    pub(super) async fn pause(&self) -> Result<(), UpstreamError> {
-        let last = self.known().last_failure;
+    pub(super) async fn wait_for_backoff(&self) -> Result<(), UpstreamError> {
+        let last = self.lock_state().last_failure;
         if let Some((ended @ UpstreamError::Ended(_), at)) = last
-            && at.elapsed() < SAME_END
+            && at.elapsed() < RESTART_DELAY
         {
             return Err(ended);
         }
-        let pause = self.backoff.lock().unwrap_or_else(PoisonError::into_inner).pause();
+        let pause = self.backoff.lock().unwrap_or_else(PoisonError::into_inner).remaining_pause();
         match pause {
             None => Ok(()),
-            Some(pause) if pause <= LONGEST_WAIT => {
+            Some(pause) if pause <= MAX_START_WAIT => {
                 tokio::time::sleep(pause).await;
                 Ok(())
             }
@@ -108,46 +108,48 @@ impl Supervisor {
         }
     }
 
-    pub(super) fn not_started(&self, why: &process::NotStarted) -> UpstreamError {
+    pub(super) fn note_failed_start(&self, why: &process::ProgramStartError) -> UpstreamError {
         tracing::error!(mount = self.options.mount, "{why}");
         let now = Instant::now();
-        self.backoff.lock().unwrap_or_else(PoisonError::into_inner).ended(now);
+        self.backoff.lock().unwrap_or_else(PoisonError::into_inner).note_end(now);
         UpstreamError::NotStarted
     }
 
     /// What the child speaks, found out where it is not known yet.
-    pub(super) async fn speaks(self: &Arc<Self>) -> Result<Arc<Speaks>, UpstreamError> {
-        if let Some(speaks) = self.known().speaks.clone() {
+    pub(super) async fn protocol(self: &Arc<Self>) -> Result<Arc<ChildProtocol>, UpstreamError> {
+        if let Some(speaks) = self.lock_state().speaks.clone() {
             return Ok(speaks);
         }
-        self.ready().await.map(|(speaks, _)| speaks)
+        self.ensure_ready().await.map(|(speaks, _)| speaks)
     }
 
     /// Whether this is a child that no legacy caller can speak to, as far as is known.
-    pub(super) fn is_modern_only(&self, speaks: &Speaks) -> bool {
-        speaks.is_modern_only() && self.known().initializes != Some(true)
+    pub(super) fn is_modern_only(&self, speaks: &ChildProtocol) -> bool {
+        speaks.is_modern_only() && self.lock_state().initializes != Some(true)
     }
 
     /// What the child speaks, and where it is modern, one that runs. The work goes on when its caller goes away.
-    pub(super) async fn ready(self: &Arc<Self>) -> Result<(Arc<Speaks>, Option<Arc<Shared>>), UpstreamError> {
-        if let Some(ready) = self.is_ready() {
+    pub(super) async fn ensure_ready(
+        self: &Arc<Self>,
+    ) -> Result<(Arc<ChildProtocol>, Option<Arc<SharedChild>>), UpstreamError> {
+        if let Some(ready) = self.ready_child() {
             return Ok(ready);
         }
         let before = self.failed.load(Ordering::Acquire);
         let this = Arc::clone(self);
         let work = tokio::spawn(async move {
             let _held = this.starting.lock().await;
-            if let Some(ready) = this.is_ready() {
+            if let Some(ready) = this.ready_child() {
                 return Ok(ready);
             }
             // Whoever held it before has just failed, for all who waited.
             if this.failed.load(Ordering::Acquire) != before
-                && let Some((error, _)) = this.known().last_failure
+                && let Some((error, _)) = this.lock_state().last_failure
             {
                 return Err(error);
             }
             this.start().await.inspect_err(|error| {
-                this.known().last_failure = Some((*error, Instant::now()));
+                this.lock_state().last_failure = Some((*error, Instant::now()));
                 this.failed.fetch_add(1, Ordering::AcqRel);
             })
         });
@@ -156,8 +158,8 @@ impl Supervisor {
         ready.unwrap_or(Err(UpstreamError::Broken))
     }
 
-    fn is_ready(&self) -> Option<(Arc<Speaks>, Option<Arc<Shared>>)> {
-        let known = self.known();
+    fn ready_child(&self) -> Option<(Arc<ChildProtocol>, Option<Arc<SharedChild>>)> {
+        let known = self.lock_state();
         let speaks = known.speaks.clone()?;
         if !speaks.modern {
             return Some((speaks, None));
@@ -166,23 +168,26 @@ impl Supervisor {
         Some((speaks, Some(shared)))
     }
 
-    async fn start(self: &Arc<Self>) -> Result<(Arc<Speaks>, Option<Arc<Shared>>), UpstreamError> {
-        self.pause().await?;
+    async fn start(
+        self: &Arc<Self>,
+    ) -> Result<(Arc<ChildProtocol>, Option<Arc<SharedChild>>), UpstreamError> {
+        self.wait_for_backoff().await?;
         let start = || {
-            let Options { program, mount, line, .. } = &self.options;
-            let started = Shared::start(program, mount, *line, self.all_stop()?, Arc::clone(&self.backoff));
-            started.map(Arc::new).map_err(|why| self.not_started(&why))
+            let ChildOptions { program, mount, line, .. } = &self.options;
+            let started =
+                SharedChild::start(program, mount, *line, self.all_stop()?, Arc::clone(&self.backoff));
+            started.map(Arc::new).map_err(|why| self.note_failed_start(&why))
         };
-        let speaks = self.known().speaks.clone();
+        let speaks = self.lock_state().speaks.clone();
         let (speaks, shared) = match speaks {
             Some(speaks) => {
                 let shared = start()?;
-                era::greet(&shared, self.options.first_byte / 6).await?;
+                era::wait_until_answering(&shared, self.options.first_byte / 6).await?;
                 (speaks, Some(shared))
             }
             None => {
                 let at_most = self.options.first_byte;
-                let (speaks, shared) = era::probe(start, at_most / 6, at_most).await?;
+                let (speaks, shared) = era::probe_protocol(start, at_most / 6, at_most).await?;
                 tracing::info!(mount = self.options.mount, versions = ?speaks.versions, "the child was asked what it speaks");
                 let shared = match shared {
                     None if speaks.modern => Some(start()?),
@@ -191,20 +196,20 @@ impl Supervisor {
                 (Arc::new(speaks), shared)
             }
         };
-        let mut known = self.known();
+        let mut known = self.lock_state();
         known.speaks = Some(Arc::clone(&speaks));
         known.shared.clone_from(&shared);
         drop(known);
-        self.look();
+        self.start_idle_checks();
         Ok((speaks, shared))
     }
 
     /// Looks for children without work from now on, if nobody does yet.
-    pub(super) fn look(self: &Arc<Self>) {
-        if std::mem::replace(&mut self.known().looks, true) {
+    pub(super) fn start_idle_checks(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.lock_state().looks, true) {
             return;
         }
-        let pause = LOOK.min(self.options.idle / 2).max(Duration::from_millis(10));
+        let pause = IDLE_CHECK_INTERVAL.min(self.options.idle / 2).max(Duration::from_millis(10));
         let this = Arc::downgrade(self);
         tokio::spawn(async move {
             loop {
@@ -217,7 +222,7 @@ impl Supervisor {
 
     pub(super) fn end_idle(&self) {
         let idle = self.options.idle;
-        let mut known = self.known();
+        let mut known = self.lock_state();
         let ended: Vec<_> = known
             .sessions
             .extract_if(|_, session| session.is_over() || session.is_idle(idle))
@@ -232,8 +237,8 @@ impl Supervisor {
     }
 
     /// Ends the session that was idle for longest among those that `may_end`, and says whether there was one.
-    pub(super) fn end_longest_idle(&self, may_end: impl Fn(&Session) -> bool) -> bool {
-        let mut known = self.known();
+    pub(super) fn end_longest_idle(&self, may_end: impl Fn(&LegacySession) -> bool) -> bool {
+        let mut known = self.lock_state();
         loop {
             let sessions = known.sessions.iter().filter(|(_, session)| may_end(session));
             let idle = sessions.filter_map(|(id, session)| Some((session.idle_since()?, id)));

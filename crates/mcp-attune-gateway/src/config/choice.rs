@@ -1,32 +1,32 @@
 //! Settings that are one of a few words.
 
-use super::findings::Problem;
+use super::findings::ConfigProblem;
 
 /// A setting that is one of a few words.
-pub(super) trait Choice: Copy + PartialEq + 'static {
+pub(super) trait KeywordSetting: Copy + PartialEq + 'static {
     /// Every word, with what it means.
     const ALL: &'static [(&'static str, Self)];
 }
 
 /// Reads one of the words.
-pub(super) fn choose<C: Choice>(text: &str) -> Result<C, Problem> {
+pub(super) fn parse_keyword<C: KeywordSetting>(text: &str) -> Result<C, ConfigProblem> {
     if let Some((_, choice)) = C::ALL.iter().find(|(word, _)| *word == text) {
         return Ok(*choice);
     }
     let words = C::ALL.iter().map(|(word, _)| *word);
-    let hint = match nearest(text, words.clone()) {
+    let hint = match nearest_name(text, words.clone()) {
         Some(word) => format!("did you mean \"{word}\"?"),
-        None => format!("write {}", either(words.map(|word| format!("\"{word}\"")))),
+        None => format!("write {}", join_with_or(words.map(|word| format!("\"{word}\"")))),
     };
-    Err(Problem::new(format!("is none of its {} values", C::ALL.len()), hint))
+    Err(ConfigProblem::new(format!("is none of its {} values", C::ALL.len()), hint))
 }
 
 /// The name that somebody meant who wrote this one.
-pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     // Nobody mistypes a name into one of twice its length.
-    const LONGEST: usize = 40;
+    const MAX_NAME_CHARS: usize = 40;
     let length = name.chars().count();
-    if length > LONGEST {
+    if length > MAX_NAME_CHARS {
         return None;
     }
     let name = name.to_lowercase().replace('-', "_");
@@ -36,7 +36,7 @@ pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> O
 }
 
 /// `a`, `a or b`, `a, b or c`.
-pub(super) fn either(words: impl Iterator<Item = String>) -> String {
+pub(super) fn join_with_or(words: impl Iterator<Item = String>) -> String {
     let mut words: Vec<String> = words.collect();
     let last = words.pop().unwrap_or_default();
     if words.is_empty() { last } else { format!("{} or {last}", words.join(", ")) }
@@ -66,7 +66,7 @@ macro_rules! choices {
             }
         }
 
-        impl $crate::config::choice::Choice for $name {
+        impl $crate::config::choice::KeywordSetting for $name {
             const ALL: &'static [(&'static str, Self)] =
                 &[($first_word, Self::$first), $(($word, Self::$variant),)*];
         }
@@ -90,8 +90,8 @@ mod tests {
 
     #[test]
     fn reads_the_words_and_nothing_else() {
-        assert_eq!(choose("pass"), Ok(Setting::default()));
-        assert_eq!(choose("refuse"), Ok(Setting::Refuse));
+        assert_eq!(parse_keyword("pass"), Ok(Setting::default()));
+        assert_eq!(parse_keyword("refuse"), Ok(Setting::Refuse));
         assert_eq!((Setting::Pass.as_str(), Setting::Refuse.as_str()), ("pass", "refuse"));
         for (text, hint) in [
             ("Pass", "did you mean \"pass\"?"),
@@ -99,7 +99,7 @@ mod tests {
             ("", "write \"pass\" or \"refuse\""),
             ("drop", "write \"pass\" or \"refuse\""),
         ] {
-            let problem = choose::<Setting>(text).unwrap_err();
+            let problem = parse_keyword::<Setting>(text).unwrap_err();
             assert_eq!((&*problem.what, &*problem.hint), ("is none of its 2 values", hint), "{text}");
         }
     }
@@ -117,7 +117,7 @@ mod tests {
             ("", None),
             (&"listen".repeat(999), None),
         ] {
-            assert_eq!(nearest(name, names.into_iter()), meant, "{name}");
+            assert_eq!(nearest_name(name, names.into_iter()), meant, "{name}");
         }
     }
 }

@@ -1,28 +1,28 @@
 //! `[context]`: what of a caller's context goes on to the server behind, and how their words for times are read.
 
-use mcp_attune::context::{self, Forward, Placement, Precision};
+use mcp_attune::context::{self, ContextForwarding, ContextPlacement, CoordinatePrecision};
 use mcp_attune::when;
 
-use super::choice::{choices, choose};
-use super::reader::Reader;
+use super::choice::{choices, parse_keyword};
+use super::reader::ConfigTableReader;
 
 /// What of a caller's context goes on to the server behind, and how their words for times are read. Rules: C10, C14.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct Context {
+pub struct ContextConfig {
     /// The fields that go on; none by default.
-    pub forward: Vec<Field>,
+    pub forward: Vec<ContextFieldSetting>,
     /// Where they go.
-    pub forward_as: ForwardAs,
+    pub forward_as: ForwardPlacementSetting,
     /// How exact the caller's coordinates may be, wherever they go.
-    pub coordinates: Coordinates,
+    pub coordinates: CoordinatesSetting,
     /// What `the last week` and its like mean.
-    pub past: Past,
+    pub past: PastSetting,
 }
 
 choices! {
     /// A field of the caller's context. Rules: C2.
-    pub Field {
+    pub ContextFieldSetting {
         /// The time zone.
         Timezone = "timezone",
         /// The locale.
@@ -36,7 +36,7 @@ choices! {
 
 choices! {
     /// Where the context goes in a request. Rules: C10.
-    pub ForwardAs {
+    pub ForwardPlacementSetting {
         /// Under `_meta`, where no server minds it.
         Meta = "meta",
         /// Beside `params`; strict servers refuse such a request.
@@ -46,7 +46,7 @@ choices! {
 
 choices! {
     /// How exact the caller's coordinates may be.
-    pub Coordinates {
+    pub CoordinatesSetting {
         /// They go nowhere.
         Off = "off",
         /// Rounded, to about ten kilometres.
@@ -58,7 +58,7 @@ choices! {
 
 choices! {
     /// What `the last week`, `past month` and their like mean. Rules: C14.
-    pub Past {
+    pub PastSetting {
         /// From the same local time one unit earlier to now.
         Rolling = "rolling",
         /// The calendar unit before this one, as `last week`.
@@ -68,41 +68,41 @@ choices! {
     }
 }
 
-impl Context {
+impl ContextConfig {
     /// What `the last week` and its like mean, as the rules want it.
-    pub(crate) fn to_past(&self) -> when::Past {
+    pub(crate) fn to_past(&self) -> when::PastPhrasePolicy {
         match self.past {
-            Past::Rolling => when::Past::Rolling,
-            Past::Calendar => when::Past::Calendar,
-            Past::Refuse => when::Past::Refuse,
+            PastSetting::Rolling => when::PastPhrasePolicy::Rolling,
+            PastSetting::Calendar => when::PastPhrasePolicy::Calendar,
+            PastSetting::Refuse => when::PastPhrasePolicy::Refuse,
         }
     }
 
     /// The same, as the rules want it.
-    pub(crate) fn to_forward(&self) -> Forward {
-        let field = |field: &Field| match field {
-            Field::Timezone => context::Field::Timezone,
-            Field::Locale => context::Field::Locale,
-            Field::CurrentTimestamp => context::Field::CurrentTimestamp,
-            Field::UserLocation => context::Field::UserLocation,
+    pub(crate) fn to_forward(&self) -> ContextForwarding {
+        let field = |field: &ContextFieldSetting| match field {
+            ContextFieldSetting::Timezone => context::ClientContextField::Timezone,
+            ContextFieldSetting::Locale => context::ClientContextField::Locale,
+            ContextFieldSetting::CurrentTimestamp => context::ClientContextField::CurrentTimestamp,
+            ContextFieldSetting::UserLocation => context::ClientContextField::UserLocation,
         };
-        Forward {
+        ContextForwarding {
             fields: self.forward.iter().map(field).collect(),
             placement: match self.forward_as {
-                ForwardAs::Meta => Placement::Meta,
-                ForwardAs::Sibling => Placement::Beside,
+                ForwardPlacementSetting::Meta => ContextPlacement::Meta,
+                ForwardPlacementSetting::Sibling => ContextPlacement::Beside,
             },
             precision: match self.coordinates {
-                Coordinates::Off => Precision::Off,
-                Coordinates::Coarse => Precision::Coarse,
-                Coordinates::Exact => Precision::Exact,
+                CoordinatesSetting::Off => CoordinatePrecision::Off,
+                CoordinatesSetting::Coarse => CoordinatePrecision::Coarse,
+                CoordinatesSetting::Exact => CoordinatePrecision::Exact,
             },
         }
     }
 
-    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
+    pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
         Self {
-            forward: reader.list("forward", &base.forward, choose),
+            forward: reader.list("forward", &base.forward, parse_keyword),
             forward_as: reader.choice("forward_as", base.forward_as),
             coordinates: reader.choice("coordinates", base.coordinates),
             past: reader.choice("past", base.past),

@@ -4,17 +4,17 @@ use std::fmt;
 use std::ops::Range;
 
 /// How much of a line is shown before the place in question, and how much from there on.
-const BEFORE: usize = 50;
-const AFTER: usize = 60;
+const MAX_CHARS_BEFORE: usize = 50;
+const MAX_CHARS_AFTER: usize = 60;
 
 /// What stands in the place of a secret.
 const MASK: char = '…';
 
 /// Parts of a text that are not shown.
 #[derive(Debug, Default)]
-pub(super) struct Masks(Vec<Range<usize>>);
+pub(super) struct SecretMasks(Vec<Range<usize>>);
 
-impl Masks {
+impl SecretMasks {
     pub(super) fn add(&mut self, at: Range<usize>) {
         self.0.push(at);
     }
@@ -33,7 +33,7 @@ impl Masks {
     }
 
     /// The part in which a byte lies.
-    fn around(&self, offset: usize) -> Option<&Range<usize>> {
+    fn mask_at(&self, offset: usize) -> Option<&Range<usize>> {
         let next = self.0.partition_point(|at| at.end <= offset);
         self.0.get(next).filter(|at| at.contains(&offset))
     }
@@ -49,11 +49,11 @@ pub(super) struct Excerpt {
 
 impl Excerpt {
     /// Cuts the excerpt out; what it costs does not depend on how long the line is.
-    pub(super) fn new(text: &str, line_start: usize, at: Range<usize>, masks: &Masks) -> Self {
-        let start = floor(text, at.start).max(line_start);
-        let end = floor(text, at.end).max(start);
+    pub(super) fn new(text: &str, line_start: usize, at: Range<usize>, masks: &SecretMasks) -> Self {
+        let start = floor_char_boundary(text, at.start).max(line_start);
+        let end = floor_char_boundary(text, at.end).max(start);
         let before = text.get(line_start..start).unwrap_or_default();
-        let from = before.char_indices().rev().nth(BEFORE - 1).map_or(0, |(index, _)| index);
+        let from = before.char_indices().rev().nth(MAX_CHARS_BEFORE - 1).map_or(0, |(index, _)| index);
         let mut excerpt = Self { text: String::new(), indent: 0, width: 0 };
         if from > 0 {
             excerpt.text.push_str("… ");
@@ -62,10 +62,11 @@ impl Excerpt {
         let from = line_start + from;
         let rest = text.get(start..).unwrap_or_default();
         let until = rest.char_indices().take_while(|(_, c)| *c != '\n' && *c != '\r');
-        let until = until.take(AFTER).last().map_or(start, |(index, c)| start + index + c.len_utf8());
+        let until =
+            until.take(MAX_CHARS_AFTER).last().map_or(start, |(index, c)| start + index + c.len_utf8());
         for (index, c) in text.get(from..until).unwrap_or_default().char_indices() {
             let offset = from + index;
-            let shown = match masks.around(offset) {
+            let shown = match masks.mask_at(offset) {
                 // A secret is one sign long, however long it is.
                 Some(mask) if offset > mask.start && offset > from => continue,
                 Some(_) => MASK,
@@ -91,7 +92,7 @@ impl Excerpt {
 }
 
 /// The offset, or the nearest before it at which a character begins.
-pub(super) fn floor(text: &str, offset: usize) -> usize {
+pub(super) fn floor_char_boundary(text: &str, offset: usize) -> usize {
     let offset = offset.min(text.len());
     (0..=offset).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)
 }
@@ -107,7 +108,7 @@ mod tests {
                 self.0.write(f, 7)
             }
         }
-        let mut all = Masks::default();
+        let mut all = SecretMasks::default();
         masks.iter().cloned().for_each(|mask| all.add(mask));
         all.sort();
         let line_start = text[..at.start.min(text.len())].rfind('\n').map_or(0, |index| index + 1);

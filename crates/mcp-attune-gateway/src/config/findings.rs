@@ -4,12 +4,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::excerpt::{Excerpt, Masks, floor};
+use super::excerpt::{Excerpt, SecretMasks, floor_char_boundary};
 
 /// One thing that is wrong with the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct ConfigFinding {
     /// The file, as it was named.
     pub file: Arc<str>,
     /// The line, counted from 1.
@@ -23,7 +23,7 @@ pub struct Finding {
     excerpt: Option<Excerpt>,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for ConfigFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.what)?;
         if let Some(excerpt) = &self.excerpt {
@@ -37,22 +37,22 @@ impl fmt::Display for Finding {
 ///
 /// Secrets are not in it: lines are shown without the values of `[session]` and `env`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Findings(Vec<Finding>);
+pub struct ConfigFindings(Vec<ConfigFinding>);
 
-impl Findings {
+impl ConfigFindings {
     /// The findings, in the order of the file.
-    pub fn iter(&self) -> impl Iterator<Item = &Finding> {
+    pub fn iter(&self) -> impl Iterator<Item = &ConfigFinding> {
         self.0.iter()
     }
 
     /// The only finding about a file that cannot be looked into.
-    pub(super) fn one(file: &str, (line, column): (usize, usize), problem: Problem) -> Self {
-        let Problem { what, hint } = problem;
-        Self(vec![Finding { file: file.into(), line, column, what, hint, excerpt: None }])
+    pub(super) fn single(file: &str, (line, column): (usize, usize), problem: ConfigProblem) -> Self {
+        let ConfigProblem { what, hint } = problem;
+        Self(vec![ConfigFinding { file: file.into(), line, column, what, hint, excerpt: None }])
     }
 }
 
-impl fmt::Display for Findings {
+impl fmt::Display for ConfigFindings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, finding) in self.0.iter().enumerate() {
             let apart = if index == 0 { "" } else { "\n" };
@@ -62,16 +62,16 @@ impl fmt::Display for Findings {
     }
 }
 
-impl std::error::Error for Findings {}
+impl std::error::Error for ConfigFindings {}
 
 /// What is wrong with a value, said so that the name of its key can stand before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(super) struct ConfigProblem {
     pub(super) what: String,
     pub(super) hint: String,
 }
 
-impl Problem {
+impl ConfigProblem {
     pub(super) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into() }
     }
@@ -79,29 +79,29 @@ impl Problem {
 
 /// Collects what is wrong while a file is read.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
-    found: Vec<(Range<usize>, Problem)>,
-    masks: Masks,
+pub(super) struct FindingCollector {
+    found: Vec<(Range<usize>, ConfigProblem)>,
+    masks: SecretMasks,
     hides_lines: bool,
     /// Names the tables in which a key is at home.
-    homes: Option<Homes>,
+    homes: Option<KeyTablesFn>,
 }
 
 /// Says in which tables a key is at home, as a hint can name them.
-type Homes = fn(&str) -> Option<String>;
+type KeyTablesFn = fn(&str) -> Option<String>;
 
-impl Notes {
+impl FindingCollector {
     /// Where `homes` knows the tables in which a key is at home.
-    pub(super) fn new(homes: Homes) -> Self {
+    pub(super) fn new(homes: KeyTablesFn) -> Self {
         Self { homes: Some(homes), ..Self::default() }
     }
 
     /// The tables in which a key is at home; None where there are none.
-    pub(super) fn homes(&self, key: &str) -> Option<String> {
+    pub(super) fn tables_of_key(&self, key: &str) -> Option<String> {
         self.homes.and_then(|homes| homes(key))
     }
 
-    pub(super) fn add(&mut self, at: Range<usize>, problem: Problem) {
+    pub(super) fn add(&mut self, at: Range<usize>, problem: ConfigProblem) {
         self.found.push((at, problem));
     }
 
@@ -116,43 +116,50 @@ impl Notes {
     }
 
     /// Looks up where each note stands, in one pass over the text. `None` where there is none.
-    pub(super) fn finish(mut self, text: &str, file: &str) -> Option<Findings> {
+    pub(super) fn finish(mut self, text: &str, file: &str) -> Option<ConfigFindings> {
         let file: Arc<str> = file.into();
         self.found.sort_by_key(|(at, _)| at.start);
         self.masks.sort();
-        let mut place = Place::default();
-        let findings: Vec<Finding> = self
+        let mut place = LineColumnCursor::default();
+        let findings: Vec<ConfigFinding> = self
             .found
             .into_iter()
-            .map(|(at, Problem { what, hint })| {
+            .map(|(at, ConfigProblem { what, hint })| {
                 place.advance(text, at.start);
                 let excerpt =
                     (!self.hides_lines).then(|| Excerpt::new(text, place.line_start, at, &self.masks));
-                Finding { file: file.clone(), line: place.line, column: place.column, what, hint, excerpt }
+                ConfigFinding {
+                    file: file.clone(),
+                    line: place.line,
+                    column: place.column,
+                    what,
+                    hint,
+                    excerpt,
+                }
             })
             .collect();
-        (!findings.is_empty()).then_some(Findings(findings))
+        (!findings.is_empty()).then_some(ConfigFindings(findings))
     }
 }
 
 /// A place in a text, which only moves forward.
 #[derive(Debug)]
-struct Place {
+struct LineColumnCursor {
     offset: usize,
     line_start: usize,
     line: usize,
     column: usize,
 }
 
-impl Default for Place {
+impl Default for LineColumnCursor {
     fn default() -> Self {
         Self { offset: 0, line_start: 0, line: 1, column: 1 }
     }
 }
 
-impl Place {
+impl LineColumnCursor {
     fn advance(&mut self, text: &str, to: usize) {
-        let to = floor(text, to);
+        let to = floor_char_boundary(text, to);
         let Some(passed) = text.get(self.offset..to) else {
             return;
         };
@@ -168,8 +175,8 @@ impl Place {
 }
 
 /// The line and column of an offset.
-pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
-    let mut place = Place::default();
+pub(super) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
+    let mut place = LineColumnCursor::default();
     place.advance(text, offset);
     (place.line, place.column)
 }
@@ -177,7 +184,7 @@ pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
 /// A name as a message may quote it: escaped, and no longer than a line can bear.
 pub(super) fn quoted(name: &str) -> String {
     const MAX_CHARS: usize = 40;
-    mcp_attune::quoted::shortened(name, MAX_CHARS)
+    mcp_attune::quoted::escape_and_truncate(name, MAX_CHARS)
 }
 
 #[cfg(test)]
@@ -187,10 +194,10 @@ mod tests {
     #[test]
     fn findings_stand_in_the_order_of_the_file_with_line_and_column() {
         let text = "a = 1\nß = 2\nc = 3";
-        let mut notes = Notes::default();
-        notes.add(17..18, Problem::new("third", "c"));
-        notes.add(11..12, Problem::new("second", "b"));
-        notes.add(0..1, Problem::new("first", "a"));
+        let mut notes = FindingCollector::default();
+        notes.add(17..18, ConfigProblem::new("third", "c"));
+        notes.add(11..12, ConfigProblem::new("second", "b"));
+        notes.add(0..1, ConfigProblem::new("first", "a"));
         let findings = notes.finish(text, "x.toml").unwrap();
         let places: Vec<_> = findings.iter().map(|found| (found.line, found.column, &*found.what)).collect();
         assert_eq!(places, [(1, 1, "first"), (2, 5, "second"), (3, 5, "third")]);
@@ -204,14 +211,14 @@ mod tests {
 
     #[test]
     fn nothing_noted_is_nothing_found() {
-        assert_eq!(Notes::default().finish("a = 1", "x.toml"), None);
+        assert_eq!(FindingCollector::default().finish("a = 1", "x.toml"), None);
     }
 
     #[test]
     fn a_place_outside_the_text_is_its_end() {
-        assert_eq!(place("a\nbc", 99), (2, 3));
-        assert_eq!(place("", 99), (1, 1));
-        assert_eq!(place("aß", 2), (1, 2));
+        assert_eq!(line_and_column("a\nbc", 99), (2, 3));
+        assert_eq!(line_and_column("", 99), (1, 1));
+        assert_eq!(line_and_column("aß", 2), (1, 2));
     }
 
     #[test]

@@ -3,25 +3,25 @@
 use std::time::Duration;
 
 use http::HeaderName;
-use mcp_attune_wire::agree::{LanguageHeader, OnMissingParam, Policy};
+use mcp_attune_wire::agree::{HeaderPolicy, LanguageHeaderPolicy, OnMissingParam};
 
-use super::choice::{Choice, choices};
-use super::findings::Problem;
-use super::limits::{some_time, time};
-use super::reader::{Reader, flag};
+use super::choice::{KeywordSetting, choices};
+use super::findings::ConfigProblem;
+use super::limits::{parse_nonzero_time, parse_time};
+use super::reader::{ConfigTableReader, flag};
 
 /// What happens when headers and body disagree, and which headers make a caller who it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Headers {
+pub struct HeadersConfig {
     /// Whether a request whose headers disagree with its body is refused.
-    pub agree: Agreement,
+    pub agree: HeaderAgreementSetting,
     /// Also refuse what is merely careless.
     pub strict: bool,
     /// What an `Accept-Language` header means.
-    pub language_header: LanguageHeader,
+    pub language_header: LanguageHeaderPolicy,
     /// What happens where a schema could not be had because of a fault.
-    pub on_unknown: OnUnknown,
+    pub on_unknown: UnknownSchemaSetting,
     /// What a declared argument without its header means.
     pub on_missing_param: OnMissingParam,
     /// How long a schema is kept at least.
@@ -38,7 +38,7 @@ pub struct Headers {
 
 choices! {
     /// What happens to a request whose headers disagree with its body. Rules: H1.
-    pub Agreement {
+    pub HeaderAgreementSetting {
         /// It is refused.
         Enforce = "enforce",
         /// It goes on, and is logged and counted.
@@ -48,7 +48,7 @@ choices! {
 
 choices! {
     /// What happens to a call whose schema could not be had because of a fault. Rules: H10.
-    pub OnUnknown {
+    pub UnknownSchemaSetting {
         /// It goes on unchecked.
         Pass = "pass",
         /// It is refused.
@@ -56,7 +56,7 @@ choices! {
     }
 }
 
-impl Choice for LanguageHeader {
+impl KeywordSetting for LanguageHeaderPolicy {
     const ALL: &'static [(&'static str, Self)] = &[
         ("compare", Self::Compare),
         ("ignore-wildcard", Self::IgnoreWildcard),
@@ -65,17 +65,17 @@ impl Choice for LanguageHeader {
     ];
 }
 
-impl Choice for OnMissingParam {
+impl KeywordSetting for OnMissingParam {
     const ALL: &'static [(&'static str, Self)] = &[("refuse", Self::Refuse), ("pass", Self::Pass)];
 }
 
-impl Default for Headers {
+impl Default for HeadersConfig {
     fn default() -> Self {
         Self {
-            agree: Agreement::default(),
+            agree: HeaderAgreementSetting::default(),
             strict: false,
-            language_header: LanguageHeader::default(),
-            on_unknown: OnUnknown::default(),
+            language_header: LanguageHeaderPolicy::default(),
+            on_unknown: UnknownSchemaSetting::default(),
             on_missing_param: OnMissingParam::default(),
             schema_ttl: Duration::from_secs(30),
             schema_recheck: Duration::from_secs(1),
@@ -86,42 +86,42 @@ impl Default for Headers {
     }
 }
 
-impl Headers {
+impl HeadersConfig {
     /// What of this the header checks need to know.
     ///
     /// ```
-    /// use mcp_attune_gateway::config::Headers;
+    /// use mcp_attune_gateway::config::HeadersConfig;
     ///
-    /// assert!(!Headers::default().policy().strict);
+    /// assert!(!HeadersConfig::default().policy().strict);
     /// ```
     #[must_use]
-    pub fn policy(&self) -> Policy {
-        let mut policy = Policy::default();
+    pub fn policy(&self) -> HeaderPolicy {
+        let mut policy = HeaderPolicy::default();
         policy.strict = self.strict;
         policy.language_header = self.language_header;
         policy.on_missing_param = self.on_missing_param;
         policy
     }
 
-    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
+    pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
         Self {
             agree: reader.choice("agree", base.agree),
             strict: reader.read("strict", base.strict, flag),
             language_header: reader.choice("language_header", base.language_header),
             on_unknown: reader.choice("on_unknown", base.on_unknown),
             on_missing_param: reader.choice("on_missing_param", base.on_missing_param),
-            schema_ttl: reader.read("schema_ttl", base.schema_ttl, time),
-            schema_recheck: reader.read("schema_recheck", base.schema_recheck, time),
-            schema_budget: reader.read("schema_budget", base.schema_budget, some_time),
+            schema_ttl: reader.read("schema_ttl", base.schema_ttl, parse_time),
+            schema_recheck: reader.read("schema_recheck", base.schema_recheck, parse_time),
+            schema_budget: reader.read("schema_budget", base.schema_budget, parse_nonzero_time),
             identity_headers: reader.list("identity_headers", &base.identity_headers, header_name),
             identity_query: reader.read("identity_query", base.identity_query, flag),
         }
     }
 }
 
-fn header_name(text: &str) -> Result<HeaderName, Problem> {
+fn header_name(text: &str) -> Result<HeaderName, ConfigProblem> {
     let hint = "write letters, digits and hyphens, such as \"X-Api-Key\"";
-    HeaderName::from_bytes(text.as_bytes()).map_err(|_| Problem::new("is no name of a header", hint))
+    HeaderName::from_bytes(text.as_bytes()).map_err(|_| ConfigProblem::new("is no name of a header", hint))
 }
 
 #[cfg(test)]
@@ -141,15 +141,15 @@ mod tests {
 
     #[test]
     fn the_policy_is_what_was_configured() {
-        let headers = Headers {
+        let headers = HeadersConfig {
             strict: true,
-            language_header: LanguageHeader::Promote,
+            language_header: LanguageHeaderPolicy::Promote,
             on_missing_param: OnMissingParam::Pass,
-            ..Headers::default()
+            ..HeadersConfig::default()
         };
         let policy = headers.policy();
         assert!(policy.strict);
-        assert_eq!(policy.language_header, LanguageHeader::Promote);
+        assert_eq!(policy.language_header, LanguageHeaderPolicy::Promote);
         assert_eq!(policy.on_missing_param, OnMissingParam::Pass);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::findings::Problem;
-use super::reader::{Reader, Value, number, text, wrong_type};
+use super::findings::ConfigProblem;
+use super::reader::{ConfigTableReader, TomlValue, number, text, type_problem};
 use super::units;
 
 const KIB: usize = 1 << 10;
@@ -12,7 +12,7 @@ const MIB: usize = 1 << 20;
 /// How much, how many and how long. Rules: G4.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct LimitsConfig {
     /// The body of a request, in bytes.
     pub body: usize,
     /// An answer that is held back while it is adapted, in bytes.
@@ -51,7 +51,7 @@ pub struct Limits {
     pub drain: Duration,
 }
 
-impl Default for Limits {
+impl Default for LimitsConfig {
     fn default() -> Self {
         Self {
             body: 4 * MIB,
@@ -76,95 +76,105 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl LimitsConfig {
     /// How many connections to servers behind there may be at one time: one for each call and each stream.
     #[must_use]
     pub fn upstream_connections(&self) -> usize {
         self.calls.saturating_add(self.streams)
     }
 
-    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
-        let bytes = |value: &Value<'_>| size(value, 1, MOST_BYTES);
+    pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
+        let bytes = |value: &TomlValue<'_>| parse_size(value, 1, MAX_BYTES);
         Self {
             body: reader.read("body", base.body, bytes),
             answer: reader.read("answer", base.answer, bytes),
             event: reader.read("event", base.event, bytes),
-            headers: reader.read("headers", base.headers, |value| count(value, 10_000)),
+            headers: reader.read("headers", base.headers, |value| parse_count(value, 10_000)),
             // HTTP libraries read headers through a buffer of at least this size.
             header_bytes: reader
-                .read("header_bytes", base.header_bytes, |value| size(value, 8 << 10, 16 << 20)),
-            connections: reader.read("connections", base.connections, |value| count(value, 1_000_000)),
-            calls: reader.read("calls", base.calls, |value| count(value, 1_000_000)),
-            streams: reader.read("streams", base.streams, |value| count(value, 1_000_000)),
-            share: reader.read("share", base.share, share),
+                .read("header_bytes", base.header_bytes, |value| parse_size(value, 8 << 10, 16 << 20)),
+            connections: reader.read("connections", base.connections, |value| parse_count(value, 1_000_000)),
+            calls: reader.read("calls", base.calls, |value| parse_count(value, 1_000_000)),
+            streams: reader.read("streams", base.streams, |value| parse_count(value, 1_000_000)),
+            share: reader.read("share", base.share, parse_share),
             held: reader.read("held", base.held, bytes),
-            request_head: reader.read("request_head", base.request_head, some_time),
-            request_pause: reader.read("request_pause", base.request_pause, some_time),
-            request_body: reader.read("request_body", base.request_body, some_time),
+            request_head: reader.read("request_head", base.request_head, parse_nonzero_time),
+            request_pause: reader.read("request_pause", base.request_pause, parse_nonzero_time),
+            request_body: reader.read("request_body", base.request_body, parse_nonzero_time),
             request_rate: reader.read("request_rate", base.request_rate, bytes),
-            unread: reader.read("unread", base.unread, some_time),
-            upstream_first_byte: reader.read("upstream_first_byte", base.upstream_first_byte, some_time),
-            stream_idle: reader.read("stream_idle", base.stream_idle, some_time),
-            drain: reader.read("drain", base.drain, time),
+            unread: reader.read("unread", base.unread, parse_nonzero_time),
+            upstream_first_byte: reader.read(
+                "upstream_first_byte",
+                base.upstream_first_byte,
+                parse_nonzero_time,
+            ),
+            stream_idle: reader.read("stream_idle", base.stream_idle, parse_nonzero_time),
+            drain: reader.read("drain", base.drain, parse_time),
         }
     }
 }
 
 /// No machine that runs this has more.
-const MOST_BYTES: u64 = 1 << 40;
+const MAX_BYTES: u64 = 1 << 40;
 
 /// A size in bytes, within bounds.
-fn size(value: &Value<'_>, least: u64, most: u64) -> Result<usize, Problem> {
+fn parse_size(value: &TomlValue<'_>, least: u64, most: u64) -> Result<usize, ConfigProblem> {
     let bytes = match value {
-        Value::String(text) => i128::from(units::size(text)?),
-        Value::Integer(_) => number(value, "a size")?,
-        other => return Err(wrong_type(other, "a size, such as \"4 MiB\"")),
+        TomlValue::String(text) => i128::from(units::parse_byte_size(text)?),
+        TomlValue::Integer(_) => number(value, "a size")?,
+        other => return Err(type_problem(other, "a size, such as \"4 MiB\"")),
     };
-    let outside = || Problem::new("is out of bounds", format!("write {} to {}", shown(least), shown(most)));
+    let outside = || {
+        ConfigProblem::new(
+            "is out of bounds",
+            format!("write {} to {}", format_size(least), format_size(most)),
+        )
+    };
     let bytes = u64::try_from(bytes).ok().filter(|bytes| (least..=most).contains(bytes));
     bytes.and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(outside)
 }
 
 /// A size as people write it.
-fn shown(bytes: u64) -> String {
+fn format_size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let fits = units.into_iter().find(|(shift, _)| bytes != 0 && bytes.is_multiple_of(1 << shift));
     fits.map_or_else(|| format!("\"{bytes} B\""), |(shift, unit)| format!("\"{} {unit}\"", bytes >> shift))
 }
 
 /// A part of the whole.
-fn share(value: &Value<'_>) -> Result<f64, Problem> {
+fn parse_share(value: &TomlValue<'_>) -> Result<f64, ConfigProblem> {
     let number = match value {
-        Value::Float(float) => float.as_str().replace('_', "").parse().ok(),
-        Value::Integer(integer) => integer.as_str().parse().ok(),
-        other => return Err(wrong_type(other, "a number, such as 0.25")),
+        TomlValue::Float(float) => float.as_str().replace('_', "").parse().ok(),
+        TomlValue::Integer(integer) => integer.as_str().parse().ok(),
+        other => return Err(type_problem(other, "a number, such as 0.25")),
     };
-    let outside = || Problem::new("is out of bounds", "write a number above 0 and up to 1, such as 0.25");
+    let outside =
+        || ConfigProblem::new("is out of bounds", "write a number above 0 and up to 1, such as 0.25");
     number.filter(|share: &f64| *share > 0.0 && *share <= 1.0).ok_or_else(outside)
 }
 
 /// How many of something: at least one.
-pub(super) fn count(value: &Value<'_>, most: usize) -> Result<usize, Problem> {
-    let outside = || Problem::new("is out of bounds", format!("write a number from 1 to {most}"));
+pub(super) fn parse_count(value: &TomlValue<'_>, most: usize) -> Result<usize, ConfigProblem> {
+    let outside = || ConfigProblem::new("is out of bounds", format!("write a number from 1 to {most}"));
     let count = usize::try_from(number(value, "an integer")?).map_err(|_| outside())?;
     (1..=most).contains(&count).then_some(count).ok_or_else(outside)
 }
 
 /// How long.
-pub(super) fn time(value: &Value<'_>) -> Result<Duration, Problem> {
-    if let Value::Integer(integer) = value {
-        return Err(Problem::new(
+pub(super) fn parse_time(value: &TomlValue<'_>) -> Result<Duration, ConfigProblem> {
+    if let TomlValue::Integer(integer) = value {
+        return Err(ConfigProblem::new(
             "has no unit",
             format!("write \"{} s\", or ms, min or h", integer.as_str()),
         ));
     }
-    units::duration(text(value)?)
+    units::parse_duration(text(value)?)
 }
 
 /// How long, and not no time at all.
-pub(super) fn some_time(value: &Value<'_>) -> Result<Duration, Problem> {
-    let none = Problem::new("is no time at all", "write at least \"1 ms\"");
-    time(value).and_then(|time| if time.is_zero() { Err(none) } else { Ok(time) })
+pub(super) fn parse_nonzero_time(value: &TomlValue<'_>) -> Result<Duration, ConfigProblem> {
+    let none = ConfigProblem::new("is no time at all", "write at least \"1 ms\"");
+    parse_time(value).and_then(|time| if time.is_zero() { Err(none) } else { Ok(time) })
 }
 
 #[cfg(test)]
@@ -191,42 +201,45 @@ mod tests {
             ("1.5", Err("is a float, not a size, such as \"4 MiB\"")),
             ("true", Err("is a boolean, not a size, such as \"4 MiB\"")),
         ] {
-            let size = size(&value(text), 1, 4 << 30);
+            let size = parse_size(&value(text), 1, 4 << 30);
             assert_eq!(
                 size.as_ref().map_err(|problem| &*problem.what),
                 expected.as_ref().map_err(|what| *what)
             );
         }
-        assert_eq!(size(&value("1"), 8 << 10, 16 << 20).unwrap_err().hint, "write \"8 KiB\" to \"16 MiB\"");
-        assert_eq!(size(&value("0"), 1, 1500).unwrap_err().hint, "write \"1 B\" to \"1500 B\"");
+        assert_eq!(
+            parse_size(&value("1"), 8 << 10, 16 << 20).unwrap_err().hint,
+            "write \"8 KiB\" to \"16 MiB\""
+        );
+        assert_eq!(parse_size(&value("0"), 1, 1500).unwrap_err().hint, "write \"1 B\" to \"1500 B\"");
     }
 
     #[test]
     fn a_share_is_a_part_of_the_whole() {
         for (text, expected) in [("0.25", Ok(0.25)), ("1", Ok(1.0)), ("1.0", Ok(1.0)), ("1e-3", Ok(0.001))] {
-            assert_eq!(share(&value(text)), expected, "{text}");
+            assert_eq!(parse_share(&value(text)), expected, "{text}");
         }
         for text in ["0", "0.0", "-0.5", "1.01", "2", "nan", "inf"] {
-            assert_eq!(share(&value(text)).unwrap_err().what, "is out of bounds", "{text}");
+            assert_eq!(parse_share(&value(text)).unwrap_err().what, "is out of bounds", "{text}");
         }
-        assert_eq!(share(&value("'25%'")).unwrap_err().what, "is a string, not a number, such as 0.25");
+        assert_eq!(parse_share(&value("'25%'")).unwrap_err().what, "is a string, not a number, such as 0.25");
     }
 
     #[test]
     fn counts_begin_with_one() {
-        assert_eq!(count(&value("1"), 9), Ok(1));
-        assert_eq!(count(&value("9"), 9), Ok(9));
+        assert_eq!(parse_count(&value("1"), 9), Ok(1));
+        assert_eq!(parse_count(&value("9"), 9), Ok(9));
         for text in ["0", "10", "-5", "99999999999999999999999999999999999999999999"] {
-            assert_eq!(count(&value(text), 9).unwrap_err().what, "is out of bounds", "{text}");
+            assert_eq!(parse_count(&value(text), 9).unwrap_err().what, "is out of bounds", "{text}");
         }
-        assert_eq!(count(&value("'9'"), 9).unwrap_err().what, "is a string, not an integer");
+        assert_eq!(parse_count(&value("'9'"), 9).unwrap_err().what, "is a string, not an integer");
     }
 
     #[test]
     fn times_need_a_unit() {
-        assert_eq!(time(&value("60")).unwrap_err().hint, "write \"60 s\", or ms, min or h");
-        assert_eq!(time(&value("'0 s'")), Ok(Duration::ZERO));
-        assert_eq!(some_time(&value("'0 s'")).unwrap_err().what, "is no time at all");
-        assert_eq!(some_time(&value("'1 s'")), Ok(Duration::from_secs(1)));
+        assert_eq!(parse_time(&value("60")).unwrap_err().hint, "write \"60 s\", or ms, min or h");
+        assert_eq!(parse_time(&value("'0 s'")), Ok(Duration::ZERO));
+        assert_eq!(parse_nonzero_time(&value("'0 s'")).unwrap_err().what, "is no time at all");
+        assert_eq!(parse_nonzero_time(&value("'1 s'")), Ok(Duration::from_secs(1)));
     }
 }

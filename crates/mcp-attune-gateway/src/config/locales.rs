@@ -2,31 +2,31 @@
 
 use std::sync::Arc;
 
-use mcp_attune::catalog::{Carried, Library};
+use mcp_attune::catalog::{EmbeddedLocales, LocaleStore};
 use mcp_attune::language::Tag;
 use mcp_attune::localize;
-use mcp_attune_files::{Folder, Pattern, Watcher};
-use mcp_attune_shape::Page;
+use mcp_attune_files::{FileWatcher, LocaleFilePattern, LocaleFolder};
+use mcp_attune_shape::EmbeddedTemplate;
 
-use super::choice::{choices, choose};
-use super::findings::Problem;
-use super::reader::{Reader, flag, some_text, text};
+use super::choice::{choices, parse_keyword};
+use super::findings::ConfigProblem;
+use super::reader::{ConfigTableReader, flag, parse_nonempty, text};
 
 /// Where translations are, and what they may replace.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Locales {
+pub struct LocalesConfig {
     /// Where the file of each locale is.
-    pub path: Pattern,
+    pub path: LocaleFilePattern,
     /// Which texts are translated.
-    pub translate: Vec<Translate>,
+    pub translate: Vec<TranslateSetting>,
     /// Files that the program carries itself, by their tags. Where there are some, `path` is not looked at.
     pub carried: &'static [(&'static str, &'static str)],
 }
 
 choices! {
     /// A kind of text that is translated.
-    pub Translate {
+    pub TranslateSetting {
         /// What people see: titles and the like.
         Display = "display",
         /// What models read: descriptions and content. Translating it changes what they do.
@@ -36,27 +36,31 @@ choices! {
     }
 }
 
-impl Default for Locales {
+impl Default for LocalesConfig {
     fn default() -> Self {
-        Self { path: Pattern::beside("locales", ".json"), translate: vec![Translate::Display], carried: &[] }
+        Self {
+            path: LocaleFilePattern::in_folder("locales", ".json"),
+            translate: vec![TranslateSetting::Display],
+            carried: &[],
+        }
     }
 }
 
-impl Locales {
-    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
+impl LocalesConfig {
+    pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
         Self {
-            path: reader.read("path", base.path.clone(), |value| locale_path(text(value)?)),
-            translate: reader.list("translate", &base.translate, choose),
+            path: reader.read("path", base.path.clone(), |value| parse_locale_path(text(value)?)),
+            translate: reader.list("translate", &base.translate, parse_keyword),
             carried: base.carried,
         }
     }
 
     /// The files, which `watcher` follows; `default` is the language of the server's own texts.
-    pub(super) fn library(&self, default: &Tag, watcher: &mut Watcher) -> Arc<dyn Library> {
-        match Carried::new(default.clone(), self.carried) {
+    pub(super) fn library(&self, default: &Tag, watcher: &mut FileWatcher) -> Arc<dyn LocaleStore> {
+        match EmbeddedLocales::new(default.clone(), self.carried) {
             Ok(carried) if !self.carried.is_empty() => Arc::new(carried),
             _ => {
-                let folder = Arc::new(Folder::new(self.path.clone(), default.clone()));
+                let folder = Arc::new(LocaleFolder::new(self.path.clone(), default.clone()));
                 watcher.add(folder.clone());
                 folder
             }
@@ -64,35 +68,35 @@ impl Locales {
     }
 
     /// What is translated, as the rules want it.
-    pub(super) fn to_translate(&self) -> localize::Translate {
-        localize::Translate {
-            display: self.translate.contains(&Translate::Display),
-            model: self.translate.contains(&Translate::Model),
-            logs: self.translate.contains(&Translate::Logs),
+    pub(super) fn to_translate(&self) -> localize::TranslationScope {
+        localize::TranslationScope {
+            display: self.translate.contains(&TranslateSetting::Display),
+            model: self.translate.contains(&TranslateSetting::Model),
+            logs: self.translate.contains(&TranslateSetting::Logs),
         }
     }
 }
 
-fn locale_path(text: &str) -> Result<Pattern, Problem> {
-    let path = some_text(text)?;
-    let none = |_| Problem::new("has no ${locale}", "write a path such as \"locales/${locale}.json\"");
-    Pattern::new(&path).map_err(none)
+fn parse_locale_path(text: &str) -> Result<LocaleFilePattern, ConfigProblem> {
+    let path = parse_nonempty(text)?;
+    let none = |_| ConfigProblem::new("has no ${locale}", "write a path such as \"locales/${locale}.json\"");
+    LocaleFilePattern::new(&path).map_err(none)
 }
 
 /// Whether results are adapted to what callers declare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct Content {
+pub struct ContentConfig {
     /// Adapt results to the features that a caller declares.
     pub enabled: bool,
     /// Announce that to callers.
     pub announce: bool,
     /// Templates that the program carries itself. Where there are some, no files are looked at.
-    pub carried: &'static [Page],
+    pub carried: &'static [EmbeddedTemplate],
 }
 
-impl Content {
-    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
+impl ContentConfig {
+    pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
         let content = Self {
             enabled: reader.read("enabled", base.enabled, flag),
             announce: reader.read("announce", base.announce, flag),
@@ -101,7 +105,7 @@ impl Content {
         if content.announce && !content.enabled {
             let key = if reader.has("announce") { "announce" } else { "enabled" };
             let hint = "set `enabled = true` too, or `announce = false`";
-            reader.wrong(key, Problem::new("announces what is not enabled", hint));
+            reader.report(key, ConfigProblem::new("announces what is not enabled", hint));
         }
         content
     }
@@ -114,7 +118,7 @@ mod tests {
     #[test]
     fn a_path_has_places_for_the_tag() {
         for path in ["${locale}/a.json", "${locale}/${locale}.json"] {
-            assert_eq!(locale_path(path).unwrap().to_string(), path);
+            assert_eq!(parse_locale_path(path).unwrap().to_string(), path);
         }
         for (text, what) in [
             ("", "is empty"),
@@ -122,7 +126,7 @@ mod tests {
             ("locales/{locale}.json", "has no ${locale}"),
             ("${locale}\0", "holds a zero byte"),
         ] {
-            assert_eq!(locale_path(text).unwrap_err().what, what, "{text}");
+            assert_eq!(parse_locale_path(text).unwrap_err().what, what, "{text}");
         }
     }
 }

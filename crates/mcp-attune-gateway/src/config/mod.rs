@@ -28,7 +28,7 @@
 //!          | ^^^^^\n\
 //!      hint: did you mean `listen`?\n"
 //! );
-//! # Ok::<(), mcp_attune_gateway::config::Findings>(())
+//! # Ok::<(), mcp_attune_gateway::config::ConfigFindings>(())
 //! ```
 
 mod excerpt;
@@ -46,7 +46,7 @@ mod context;
 mod limits;
 mod locales;
 mod session;
-mod shaped;
+mod template_paths;
 
 mod headers;
 mod server;
@@ -65,30 +65,35 @@ use std::sync::Arc;
 
 use mcp_attune::language::{Languages, Tag};
 use mcp_attune::plan::Offer;
-use mcp_attune_files::Watcher;
+use mcp_attune_files::FileWatcher;
 use toml::de::DeTable;
 
-pub(crate) use choice::nearest;
-pub use context::{Context, Coordinates, Field, ForwardAs, Past};
-pub use findings::{Finding, Findings};
-pub use headers::{Agreement, Headers, OnUnknown};
-pub use limits::Limits;
-pub use locales::{Content, Locales, Translate};
-pub use mount::{Mount, MountPath};
-pub use network::{Network, NoNetwork};
-pub use positions::Positions;
+pub(crate) use choice::nearest_name;
+pub use context::{
+    ContextConfig, ContextFieldSetting, CoordinatesSetting, ForwardPlacementSetting, PastSetting,
+};
+pub use findings::{ConfigFinding, ConfigFindings};
+pub use headers::{HeaderAgreementSetting, HeadersConfig, UnknownSchemaSetting};
+pub use limits::LimitsConfig;
+pub use locales::{ContentConfig, LocalesConfig, TranslateSetting};
+pub use mount::{MountConfig, MountPath};
+pub use network::{IpNetwork, IpNetworkError};
+pub use positions::SettingPositions;
 pub use schema::schema;
-pub use server::{HttpImplementation, LogFormat, Origin, Server, Tls};
-pub use session::{Key, Session};
-pub use shaped::Shaped;
-pub use tools::{Binding, End, FieldBinding, IntervalBinding, Part, Source, Tool, Written};
-pub use upstream::{BadUrl, Child, Env, Target, UnknownPaths, Upstream};
+pub use server::{AllowedOrigin, HttpImplementation, LogFormat, ServerConfig, TlsFiles};
+pub use session::{SessionConfig, SessionSealKey};
+pub use template_paths::TemplatesConfig;
+pub use tools::{
+    BindingConfig, BindingSourceSetting, FieldBinding, InstantFormatSetting, IntervalBinding,
+    IntervalBindingPart, IntervalEndSetting, ToolConfig,
+};
+pub use upstream::{ChildConfig, SecretEnv, UnknownPaths, UpstreamConfig, UpstreamTarget, UpstreamUrlError};
 
-use mcp_attune_wire::agree::{LanguageHeader, OnMissingParam};
+use mcp_attune_wire::agree::{LanguageHeaderPolicy, OnMissingParam};
 
 use choice::choices;
-use findings::{Notes, Problem};
-use reader::{Reader, text};
+use findings::{ConfigProblem, FindingCollector};
+use reader::{ConfigTableReader, text};
 
 /// The whole configuration, checked.
 #[derive(Clone, PartialEq, Debug)]
@@ -97,20 +102,20 @@ pub struct Config {
     /// The language of what has no translation; without it Attune claims no language of its own. Rules: L7.
     pub default_language: Option<Tag>,
     /// How much is logged.
-    pub log: Log,
+    pub log: LogLevelSetting,
     /// Where the gateway listens, and for whom.
-    pub server: Server,
+    pub server: ServerConfig,
     /// How much, how many and how long.
-    pub limits: Limits,
+    pub limits: LimitsConfig,
     /// The keys that seal session ids.
-    pub session: Session,
+    pub session: SessionConfig,
     /// The servers behind: at least one, each at a path of its own.
-    pub mounts: Vec<Mount>,
+    pub mounts: Vec<MountConfig>,
 }
 
 choices! {
     /// How much is logged: this and everything graver.
-    pub Log {
+    pub LogLevelSetting {
         /// What happens.
         Info = "info",
         /// Nothing.
@@ -129,14 +134,14 @@ choices! {
 /// Why there is no configuration.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Unusable {
+pub enum ConfigLoadError {
     /// The file could not be read.
     Unreadable(io::Error),
     /// The file was read, and something is wrong with it.
-    Wrong(Findings),
+    Wrong(ConfigFindings),
 }
 
-impl std::fmt::Display for Unusable {
+impl std::fmt::Display for ConfigLoadError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unreadable(error) => error.fmt(f),
@@ -145,18 +150,18 @@ impl std::fmt::Display for Unusable {
     }
 }
 
-impl std::error::Error for Unusable {}
+impl std::error::Error for ConfigLoadError {}
 
 impl Default for Config {
     /// What an empty file says.
     fn default() -> Self {
         Self {
             default_language: None,
-            log: Log::default(),
-            server: Server::default(),
-            limits: Limits::default(),
-            session: Session::default(),
-            mounts: vec![Mount::default()],
+            log: LogLevelSetting::default(),
+            server: ServerConfig::default(),
+            limits: LimitsConfig::default(),
+            session: SessionConfig::default(),
+            mounts: vec![MountConfig::default()],
         }
     }
 }
@@ -169,26 +174,30 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`Findings`] with everything that is wrong.
-    pub fn parse(text: &str, file: &str) -> Result<Self, Findings> {
+    /// [`ConfigFindings`] with everything that is wrong.
+    pub fn parse(text: &str, file: &str) -> Result<Self, ConfigFindings> {
         if text.len() > Self::MAX_LEN {
-            let problem = Problem::new("the file is larger than 1 MiB", "is it the right file?");
-            return Err(Findings::one(file, (1, 1), problem));
+            let problem = ConfigProblem::new("the file is larger than 1 MiB", "is it the right file?");
+            return Err(ConfigFindings::single(file, (1, 1), problem));
         }
-        let mut notes = Notes::new(schema::homes);
+        let mut notes = FindingCollector::new(schema::top_tables_of_key);
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() && may_hold_secrets(text) {
             notes.hide_lines();
         }
         // A key that comes twice leaves no doubt about the others.
-        let is_readable = errors.iter().all(|error| error.message().trim() == TWICE);
+        let is_readable = errors.iter().all(|error| error.message().trim() == DUPLICATE_KEY);
         for error in errors {
             let what = format!("this is no TOML: {}", error.message().trim());
-            let hint = if error.message().trim() == TWICE { "take one of them out" } else { TOML_HINT };
-            notes.add(error.span().unwrap_or(text.len()..text.len()), Problem::new(what, hint));
+            let hint =
+                if error.message().trim() == DUPLICATE_KEY { "take one of them out" } else { TOML_HINT };
+            notes.add(error.span().unwrap_or(text.len()..text.len()), ConfigProblem::new(what, hint));
         }
-        let config =
-            if is_readable { reader::root(table.get_ref(), &mut notes, Self::read) } else { Self::default() };
+        let config = if is_readable {
+            reader::read_root(table.get_ref(), &mut notes, Self::read)
+        } else {
+            Self::default()
+        };
         notes.finish(text, file).map_or(Ok(config), Err)
     }
 
@@ -196,14 +205,15 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`Unusable`] where the file cannot be read, or something is wrong with it.
-    pub fn load(path: &Path) -> Result<Self, Unusable> {
+    /// [`ConfigLoadError`] where the file cannot be read, or something is wrong with it.
+    pub fn load(path: &Path) -> Result<Self, ConfigLoadError> {
         let mut bytes = Vec::new();
         let most = u64::try_from(Self::MAX_LEN + 1).unwrap_or(u64::MAX);
         File::open(path)
             .and_then(|file| file.take(most).read_to_end(&mut bytes))
-            .map_err(Unusable::Unreadable)?;
-        let mut config = Self::from_bytes(&bytes, &path.display().to_string()).map_err(Unusable::Wrong)?;
+            .map_err(ConfigLoadError::Unreadable)?;
+        let mut config =
+            Self::from_bytes(&bytes, &path.display().to_string()).map_err(ConfigLoadError::Wrong)?;
         if let Some(folder) = path.parent() {
             config.server.within(folder);
             for mount in &mut config.mounts {
@@ -213,7 +223,7 @@ impl Config {
         Ok(config)
     }
 
-    fn from_bytes(bytes: &[u8], file: &str) -> Result<Self, Findings> {
+    fn from_bytes(bytes: &[u8], file: &str) -> Result<Self, ConfigFindings> {
         let error = match std::str::from_utf8(bytes) {
             Ok(text) => return Self::parse(text, file),
             // The limit may have cut the last character in two.
@@ -222,27 +232,28 @@ impl Config {
         };
         let fine = bytes.get(..error.valid_up_to()).unwrap_or_default();
         let fine = String::from_utf8_lossy(fine);
-        let problem = Problem::new("this is no UTF-8", "save the file as UTF-8");
-        Err(Findings::one(file, findings::place(&fine, fine.len()), problem))
+        let problem = ConfigProblem::new("this is no UTF-8", "save the file as UTF-8");
+        Err(ConfigFindings::single(file, findings::line_and_column(&fine, fine.len()), problem))
     }
 
     /// What the server of a mount can do for its callers, and is told of them, as far as the operator says. `watcher` follows
     /// the locale files and templates.
-    pub(crate) fn offer(&self, mount: Option<&Mount>, watcher: &mut Watcher) -> Offer {
+    pub(crate) fn offer(&self, mount: Option<&MountConfig>, watcher: &mut FileWatcher) -> Offer {
         let default = self.default_language.clone();
         let server = default.clone().or_else(|| Tag::parse("en").ok());
         let library = mount.zip(server).map(|(mount, tag)| mount.locales.library(&tag, watcher));
-        if default.is_none() && library.as_ref().is_some_and(|library| !library.catalogs().is_empty()) {
+        if default.is_none() && library.as_ref().is_some_and(|library| !library.locale_index().is_empty()) {
             tracing::warn!(
                 "there are locale files, and no `default_language`; the server's own texts count as English"
             );
         }
-        let argument = |(name, tool): (&String, &Tool)| Some((name.clone(), tool.language_argument.clone()?));
+        let argument =
+            |(name, tool): (&String, &ToolConfig)| Some((name.clone(), tool.language_argument.clone()?));
         Offer {
             languages: default.map(Languages::from),
             speaks: false,
             forward: mount.map(|mount| mount.context.to_forward()).unwrap_or_default(),
-            bindings: Arc::new(mount.map(Mount::bindings).unwrap_or_default()),
+            bindings: Arc::new(mount.map(MountConfig::bindings).unwrap_or_default()),
             library,
             translate: mount.map(|mount| mount.locales.to_translate()).unwrap_or_default(),
             language_arguments: Arc::new(
@@ -253,7 +264,7 @@ impl Config {
                     .as_ref()
                     .map_or_else(mcp_attune_format::english, mcp_attune_format::formatters),
             ),
-            content: mount.and_then(|mount| mount.supply(watcher)),
+            content: mount.and_then(|mount| mount.content_supply(watcher)),
             past: mount.map(|mount| mount.context.to_past()).unwrap_or_default(),
         }
     }
@@ -270,22 +281,22 @@ impl Config {
         include_str!("example.toml")
     }
 
-    fn read(reader: &mut Reader<'_, '_, '_>) -> Self {
+    fn read(reader: &mut ConfigTableReader<'_, '_, '_>) -> Self {
         let base = Self::default();
         reader.mask("session");
         Self {
-            default_language: reader.optional("default_language", |value| language(text(value)?)),
+            default_language: reader.optional("default_language", |value| parse_language(text(value)?)),
             log: reader.choice("log", base.log),
-            server: reader.table("server", base.server, Server::read),
-            limits: reader.table("limits", base.limits, Limits::read),
-            session: reader.table("session", base.session, Session::read),
+            server: reader.table("server", base.server, ServerConfig::read),
+            limits: reader.table("limits", base.limits, LimitsConfig::read),
+            session: reader.table("session", base.session, SessionConfig::read),
             mounts: mount::read(reader),
         }
     }
 }
 
 /// What the parser says of a key that comes twice.
-const TWICE: &str = "duplicate key";
+const DUPLICATE_KEY: &str = "duplicate key";
 
 const TOML_HINT: &str = "see https://toml.io for how it is written; strings stand in quotes";
 
@@ -295,7 +306,7 @@ fn may_hold_secrets(text: &str) -> bool {
     lines.into_iter().any(|line| ["session", "keys", "env"].iter().any(|word| line.contains(word)))
 }
 
-fn language(text: &str) -> Result<Tag, Problem> {
+fn parse_language(text: &str) -> Result<Tag, ConfigProblem> {
     Tag::parse(text).map_err(|why| {
         let why = why.to_string();
         let (what, hint) = why.split_once("; ").unwrap_or((&why, "write one by BCP 47"));
@@ -303,6 +314,6 @@ fn language(text: &str) -> Result<Tag, Problem> {
             Ok(tag) => format!("did you mean \"{tag}\"?"),
             Err(_) => hint.to_owned(),
         };
-        Problem::new(format!("is {what}"), hint)
+        ConfigProblem::new(format!("is {what}"), hint)
     })
 }

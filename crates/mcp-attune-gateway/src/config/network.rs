@@ -4,19 +4,19 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use super::findings::Problem;
+use super::findings::ConfigProblem;
 
 /// A range of IP addresses: those whose first bits are the same.
 ///
 /// ```
-/// use mcp_attune_gateway::config::Network;
+/// use mcp_attune_gateway::config::IpNetwork;
 ///
-/// let network: Network = "10.0.0.0/8".parse().unwrap();
+/// let network: IpNetwork = "10.0.0.0/8".parse().unwrap();
 /// assert!(network.contains("10.1.2.3".parse().unwrap()));
 /// assert!(!network.contains("11.1.2.3".parse().unwrap()));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Network {
+pub struct IpNetwork {
     address: IpAddr,
     /// How many bits count.
     bits: u32,
@@ -24,37 +24,39 @@ pub struct Network {
 
 /// A text that is no network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NoNetwork;
+pub struct IpNetworkError;
 
-impl fmt::Display for NoNetwork {
+impl fmt::Display for IpNetworkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("is no network")
     }
 }
 
-impl std::error::Error for NoNetwork {}
+impl std::error::Error for IpNetworkError {}
 
-impl FromStr for Network {
-    type Err = NoNetwork;
+impl FromStr for IpNetwork {
+    type Err = IpNetworkError;
 
-    fn from_str(text: &str) -> Result<Self, NoNetwork> {
+    fn from_str(text: &str) -> Result<Self, IpNetworkError> {
         let (address, bits) =
             text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
-        let address: IpAddr = address.parse().map_err(|_| NoNetwork)?;
+        let address: IpAddr = address.parse().map_err(|_| IpNetworkError)?;
         let size = if address.is_ipv4() { 32 } else { 128 };
         let is_number = |bits: &&str| !bits.is_empty() && bits.bytes().all(|byte| byte.is_ascii_digit());
         let bits = match bits {
             None => size,
-            Some(bits) => Some(bits).filter(is_number).and_then(|bits| bits.parse().ok()).ok_or(NoNetwork)?,
+            Some(bits) => {
+                Some(bits).filter(is_number).and_then(|bits| bits.parse().ok()).ok_or(IpNetworkError)?
+            }
         };
         if bits > size {
-            return Err(NoNetwork);
+            return Err(IpNetworkError);
         }
         Ok(Self { address, bits })
     }
 }
 
-impl Network {
+impl IpNetwork {
     /// Whether an address belongs to it.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
@@ -71,9 +73,9 @@ impl Network {
 }
 
 /// Reads a network of a file.
-pub(super) fn network(text: &str) -> Result<Network, Problem> {
+pub(super) fn parse_network(text: &str) -> Result<IpNetwork, ConfigProblem> {
     let hint = "write an address, or a network such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
-    text.parse().map_err(|NoNetwork| Problem::new("is no network", hint))
+    text.parse().map_err(|IpNetworkError| ConfigProblem::new("is no network", hint))
 }
 
 #[cfg(test)]
@@ -91,7 +93,7 @@ mod tests {
             ("::/0", "2001:db8::1", "10.0.0.1"),
             ("::1", "::1", "::2"),
         ] {
-            let read: Network = network.parse().unwrap();
+            let read: IpNetwork = network.parse().unwrap();
             assert!(read.contains(inside.parse().unwrap()), "{inside} in {network}");
             assert!(!read.contains(outside.parse().unwrap()), "{outside} in {network}");
         }
@@ -109,7 +111,7 @@ mod tests {
             "example.com",
             "10.0.0.0/8/8",
         ] {
-            assert_eq!(text.parse::<Network>(), Err(NoNetwork), "{text}");
+            assert_eq!(text.parse::<IpNetwork>(), Err(IpNetworkError), "{text}");
         }
     }
 }

@@ -5,25 +5,25 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::findings::place;
+use super::findings::line_and_column;
 
 /// The places of all settings in the text of a file.
 ///
 /// ```
-/// use mcp_attune_gateway::config::Positions;
+/// use mcp_attune_gateway::config::SettingPositions;
 ///
-/// let positions = Positions::new("[locales]\npath = 'l/${locale}.json'\n");
+/// let positions = SettingPositions::new("[locales]\npath = 'l/${locale}.json'\n");
 /// assert_eq!(positions.find(&["locales", "path"]), Some((2, 8)));
 /// assert_eq!(positions.find(&["locales", "translate"]), None);
 /// ```
 #[derive(Debug)]
-pub struct Positions<'t> {
+pub struct SettingPositions<'t> {
     text: &'t str,
     /// None where the text is no TOML.
     table: Option<Spanned<DeTable<'t>>>,
 }
 
-impl<'t> Positions<'t> {
+impl<'t> SettingPositions<'t> {
     /// Reads the text. Of one that is no TOML, no place is known.
     #[must_use]
     pub fn new(text: &'t str) -> Self {
@@ -43,7 +43,7 @@ impl<'t> Positions<'t> {
             DeValue::Table(_) => name.span(),
             _ => value.span(),
         };
-        Some(place(self.text, at.start))
+        Some(line_and_column(self.text, at.start))
     }
 
     /// Finds the setting, or else the table that it would stand in, or the one around that.
@@ -60,13 +60,13 @@ mod tests {
     #[test]
     fn settings_are_found_where_they_stand_and_others_at_the_table_around_them() {
         let positions =
-            Positions::new("log = 'info'\n[tools.a]\ntemplates = 'x'\n  [tools.\"b c\".context]\n");
+            SettingPositions::new("log = 'info'\n[tools.a]\ntemplates = 'x'\n  [tools.\"b c\".context]\n");
         assert_eq!(positions.find(&["log"]), Some((1, 7)));
         assert_eq!(positions.find(&["tools", "a", "templates"]), Some((3, 13)));
         assert_eq!(positions.find(&["tools", "b c", "hints"]), None);
         assert_eq!(positions.nearest(&["tools", "b c", "hints"]), Some((4, 10)));
         assert_eq!(positions.nearest(&["server", "tls"]), None);
         assert_eq!(positions.find(&[""; 0]), None);
-        assert_eq!(Positions::new("log = ").find(&["log"]), None);
+        assert_eq!(SettingPositions::new("log = ").find(&["log"]), None);
     }
 }

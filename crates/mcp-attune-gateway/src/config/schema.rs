@@ -8,13 +8,13 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
-use super::choice::Choice;
-use super::context::{Coordinates, Field, ForwardAs, Past};
-use super::headers::{Agreement, OnUnknown};
-use super::locales::Translate;
-use super::tools::{End, Side, Source, Written};
+use super::choice::KeywordSetting;
+use super::context::{ContextFieldSetting, CoordinatesSetting, ForwardPlacementSetting, PastSetting};
+use super::headers::{HeaderAgreementSetting, UnknownSchemaSetting};
+use super::locales::TranslateSetting;
+use super::tools::{BindingSourceSetting, InstantFormatSetting, IntervalEndSetting, IntervalSide};
 use super::upstream::UnknownPaths;
-use super::{HttpImplementation, LanguageHeader, Log, LogFormat, OnMissingParam};
+use super::{HttpImplementation, LanguageHeaderPolicy, LogFormat, LogLevelSetting, OnMissingParam};
 
 /// What the schema is known by.
 const SCHEMA_ID: &str = "urn:mcp-attune:attune.toml";
@@ -29,12 +29,12 @@ const SCHEMA_ID: &str = "urn:mcp-attune:attune.toml";
 pub fn schema() -> Value {
     let mut properties = vec![
         ("default_language", text("The language of what has no translation, a BCP 47 tag.")),
-        ("log", choice::<Log>("How much is logged.").default("info")),
+        ("log", choice::<LogLevelSetting>("How much is logged.").default("info")),
         ("server", server()),
         ("limits", limits()),
         ("session", session()),
     ];
-    properties.extend(one_server());
+    properties.extend(server_properties());
     properties.extend(settings());
     properties.push(("mounts", mounts()));
     let mut root = table("The configuration of the Attune gateway.", properties);
@@ -42,16 +42,16 @@ pub fn schema() -> Value {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
         "title": "attune.toml",
-        "not": { "required": ["mounts"], "anyOf": one_server().map(|(key, _)| json!({ "required": [key] })) },
+        "not": { "required": ["mounts"], "anyOf": server_properties().map(|(key, _)| json!({ "required": [key] })) },
     });
     root.join(rules);
     root
 }
 
 /// The tables at the top in which a key is at home, as a hint can name them.
-pub(super) fn homes(key: &str) -> Option<String> {
-    static HOMES: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
-    let homes = HOMES.get_or_init(|| {
+pub(super) fn top_tables_of_key(key: &str) -> Option<String> {
+    static TABLES_BY_KEY: OnceLock<BTreeMap<String, Vec<String>>> = OnceLock::new();
+    let homes = TABLES_BY_KEY.get_or_init(|| {
         let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (table, schema) in properties(&schema()) {
             for (key, _) in properties(schema) {
@@ -60,7 +60,7 @@ pub(super) fn homes(key: &str) -> Option<String> {
         }
         homes
     });
-    homes.get(key).map(|tables| super::choice::either(tables.iter().cloned()))
+    homes.get(key).map(|tables| super::choice::join_with_or(tables.iter().cloned()))
 }
 
 fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
@@ -204,7 +204,7 @@ fn upstream() -> Value {
 }
 
 /// What belongs to one server.
-fn one_server() -> [(&'static str, Value); 4] {
+fn server_properties() -> [(&'static str, Value); 4] {
     let shaped = |one: &str| {
         let stem = path("The templates of its text, without their suffixes.");
         table(one, [("templates", stem)]).with("required", json!(["templates"]))
@@ -228,11 +228,18 @@ fn headers() -> Value {
         [
             (
                 "agree",
-                choice::<Agreement>("A request whose headers disagree with its body.").default("enforce"),
+                choice::<HeaderAgreementSetting>("A request whose headers disagree with its body.")
+                    .default("enforce"),
             ),
             ("strict", flag("Refuse what is merely careless too.").default(false)),
-            ("language_header", choice::<LanguageHeader>("What Accept-Language means.").default("compare")),
-            ("on_unknown", choice::<OnUnknown>("A call whose schema a fault keeps from us.").default("pass")),
+            (
+                "language_header",
+                choice::<LanguageHeaderPolicy>("What Accept-Language means.").default("compare"),
+            ),
+            (
+                "on_unknown",
+                choice::<UnknownSchemaSetting>("A call whose schema a fault keeps from us.").default("pass"),
+            ),
             (
                 "on_missing_param",
                 choice::<OnMissingParam>("A declared argument without its header.").default("refuse"),
@@ -249,7 +256,7 @@ fn headers() -> Value {
 fn locales() -> Value {
     let path = path("The file of each locale, with ${locale} where its tag goes.");
     let path = path.with("pattern", json!("\\$\\{locale\\}")).default("locales/${locale}.json");
-    let translate = list(&choice::<Translate>("A kind of text."), "Which texts are translated.");
+    let translate = list(&choice::<TranslateSetting>("A kind of text."), "Which texts are translated.");
     table(
         "Where translations are, and what they may replace.",
         [("path", path), ("translate", translate.default(["display"]))],
@@ -267,14 +274,14 @@ fn content() -> Value {
 }
 
 fn context() -> Value {
-    let forward = list(&choice::<Field>("A field of the context."), "The fields that go on.");
+    let forward = list(&choice::<ContextFieldSetting>("A field of the context."), "The fields that go on.");
     table(
         "What of a caller's context goes on to the server behind, and how their words for times are read.",
         [
             ("forward", forward.default([""; 0])),
-            ("forward_as", choice::<ForwardAs>("Where they go.").default("meta")),
-            ("coordinates", choice::<Coordinates>("How exact coordinates may be.").default("off")),
-            ("past", choice::<Past>("What `the last week` and its like mean.").default("rolling")),
+            ("forward_as", choice::<ForwardPlacementSetting>("Where they go.").default("meta")),
+            ("coordinates", choice::<CoordinatesSetting>("How exact coordinates may be.").default("off")),
+            ("past", choice::<PastSetting>("What `the last week` and its like mean.").default("rolling")),
         ],
     )
 }
@@ -298,13 +305,16 @@ fn binding() -> Value {
     let mut binding = table(
         "What fills an argument: `from` a field, or an end of an `interval`.",
         [
-            ("from", choice::<Source>("A field of the context.")),
+            ("from", choice::<BindingSourceSetting>("A field of the context.")),
             ("hide", flag("Take the argument out of the schema that callers see.").default(false)),
             ("default", default),
             ("interval", text("The new argument that names the interval.")),
-            ("part", choice::<Side>("Which end of the interval.")),
-            ("as", choice::<Written>("How it is written.").default("date-time")),
-            ("end", choice::<End>("Whether the end belongs to the interval.").default("exclusive")),
+            ("part", choice::<IntervalSide>("Which end of the interval.")),
+            ("as", choice::<InstantFormatSetting>("How it is written.").default("date-time")),
+            (
+                "end",
+                choice::<IntervalEndSetting>("Whether the end belongs to the interval.").default("exclusive"),
+            ),
         ],
     );
     binding.join(json!({
@@ -320,7 +330,7 @@ fn mounts() -> Value {
     let path =
         text("Where callers find the server.").with("pattern", json!("^(/[A-Za-z0-9._~!$&'()*+,;=:@-]+)+$"));
     let mut properties = vec![("path", path)];
-    properties.extend(one_server());
+    properties.extend(server_properties());
     properties.extend(settings());
     let mount = table("One of several servers.", properties).with("required", json!(["path", "upstream"]));
     map("Several servers behind one gateway, by name.", &mount)
@@ -360,7 +370,7 @@ fn flag(description: &str) -> Value {
     json!({ "type": "boolean", "description": description })
 }
 
-fn choice<C: Choice>(description: &str) -> Value {
+fn choice<C: KeywordSetting>(description: &str) -> Value {
     let words: Vec<&str> = C::ALL.iter().map(|(word, _)| *word).collect();
     json!({ "enum": words, "description": description })
 }
@@ -380,7 +390,7 @@ fn size(description: &str) -> Value {
 }
 
 /// Adds to a schema.
-trait Add: Sized {
+trait JsonSchemaExt: Sized {
     fn with(self, key: &str, value: Value) -> Self;
 
     fn join(&mut self, more: Value);
@@ -390,7 +400,7 @@ trait Add: Sized {
     }
 }
 
-impl Add for Value {
+impl JsonSchemaExt for Value {
     fn with(mut self, key: &str, value: Value) -> Self {
         self.join(Value::Object(Map::from_iter([(key.to_owned(), value)])));
         self

@@ -9,15 +9,15 @@ use http::Uri;
 use http::uri::Authority;
 
 use super::choice::choices;
-use super::findings::Problem;
-use super::limits::time;
-use super::network::{Network, network};
-use super::reader::{Reader, Value, flag, some_text, text};
+use super::findings::ConfigProblem;
+use super::limits::parse_time;
+use super::network::{IpNetwork, parse_network};
+use super::reader::{ConfigTableReader, TomlValue, flag, parse_nonempty, text};
 
 /// Where the gateway listens, and for whom.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Server {
+pub struct ServerConfig {
     /// Where callers connect.
     pub listen: SocketAddr,
     /// Where metrics and health are; never the same as `listen`.
@@ -27,9 +27,9 @@ pub struct Server {
     /// The values of `Host` that are answered beside loopback: a name, and a port where it matters.
     pub allowed_hosts: Vec<Authority>,
     /// The web pages that may call: CORS is on for these.
-    pub allowed_origins: Vec<Origin>,
+    pub allowed_origins: Vec<AllowedOrigin>,
     /// The proxies whose `X-Forwarded-For` says where a caller comes from.
-    pub trusted_proxies: Vec<Network>,
+    pub trusted_proxies: Vec<IpNetwork>,
     /// How long the gateway goes on serving when it was asked to end, while `/readyz` says that it is not ready and
     /// every answer closes its connection.
     pub shutdown_delay: Duration,
@@ -38,7 +38,7 @@ pub struct Server {
     /// How lines of the log are written.
     pub log_format: LogFormat,
     /// The certificate to answer HTTPS with; without one, plain HTTP.
-    pub tls: Option<Tls>,
+    pub tls: Option<TlsFiles>,
 }
 
 choices! {
@@ -65,7 +65,7 @@ choices! {
 /// A certificate and its key, in PEM files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Tls {
+pub struct TlsFiles {
     /// The chain of certificates.
     pub cert: PathBuf,
     /// The private key.
@@ -74,9 +74,9 @@ pub struct Tls {
 
 /// The origin of a web page, as browsers write it: scheme, host in lower case, and the port unless it is the usual one.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Origin(String);
+pub struct AllowedOrigin(String);
 
-impl Origin {
+impl AllowedOrigin {
     /// The origin as a browser sends it.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -84,13 +84,13 @@ impl Origin {
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for AllowedOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Default for Server {
+impl Default for ServerConfig {
     fn default() -> Self {
         let loopback = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
         Self {
@@ -111,7 +111,7 @@ impl Default for Server {
     }
 }
 
-impl Server {
+impl ServerConfig {
     /// Sees every path from a folder where it is relative.
     pub(super) fn within(&mut self, folder: &std::path::Path) {
         if let Some(tls) = &mut self.tls {
@@ -120,15 +120,15 @@ impl Server {
         }
     }
 
-    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, base: &Self) -> Self {
+    pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, base: &Self) -> Self {
         let server = Self {
             listen: reader.read("listen", base.listen, address_value),
             admin: reader.read("admin", base.admin, address_value),
             http: reader.choice("http", base.http),
             allowed_hosts: reader.list("allowed_hosts", &base.allowed_hosts, host),
             allowed_origins: reader.list("allowed_origins", &base.allowed_origins, origin),
-            trusted_proxies: reader.list("trusted_proxies", &base.trusted_proxies, network),
-            shutdown_delay: reader.read("shutdown_delay", base.shutdown_delay, time),
+            trusted_proxies: reader.list("trusted_proxies", &base.trusted_proxies, parse_network),
+            shutdown_delay: reader.read("shutdown_delay", base.shutdown_delay, parse_time),
             access_log: reader.read("access_log", base.access_log, flag),
             log_format: reader.choice("log_format", base.log_format),
             tls: reader.table("tls", base.tls.clone(), |reader, _| tls(reader)),
@@ -137,31 +137,31 @@ impl Server {
         if server.listen == server.admin && server.listen.port() != 0 {
             let key = if reader.has("admin") { "admin" } else { "listen" };
             let other = if key == "admin" { "listen" } else { "admin" };
-            let problem = Problem::new(
+            let problem = ConfigProblem::new(
                 format!("is the address of `server.{other}` too"),
                 "give them different ports; admin pages are not for callers",
             );
-            reader.wrong(key, problem);
+            reader.report(key, problem);
         }
         server
     }
 }
 
-fn tls(reader: &mut Reader<'_, '_, '_>) -> Option<Tls> {
-    let [cert, key] =
-        ["cert", "key"].map(|key| reader.optional(key, |value| some_text(text(value)?).map(PathBuf::from)));
+fn tls(reader: &mut ConfigTableReader<'_, '_, '_>) -> Option<TlsFiles> {
+    let [cert, key] = ["cert", "key"]
+        .map(|key| reader.optional(key, |value| parse_nonempty(text(value)?).map(PathBuf::from)));
     for name in ["cert", "key"] {
         if !reader.has(name) {
-            reader.wrong_table(
+            reader.report_table(
                 format!("has no `{name}`"),
                 "give both `cert` and `key`, the paths of PEM files",
             );
         }
     }
-    Some(Tls { cert: cert?, key: key? })
+    Some(TlsFiles { cert: cert?, key: key? })
 }
 
-fn address_value(value: &Value<'_>) -> Result<SocketAddr, Problem> {
+fn address_value(value: &TomlValue<'_>) -> Result<SocketAddr, ConfigProblem> {
     let port = value.as_integer().and_then(|port| port.as_str().parse::<u16>().ok());
     match port {
         // Somebody gave the port alone.
@@ -170,7 +170,7 @@ fn address_value(value: &Value<'_>) -> Result<SocketAddr, Problem> {
     }
 }
 
-fn address(text: &str) -> Result<SocketAddr, Problem> {
+fn address(text: &str) -> Result<SocketAddr, ConfigProblem> {
     text.parse().map_err(|_| {
         let port = text.rsplit_once(':').filter(|(host, _)| ["", "localhost", "*"].contains(host));
         let hint = match port.and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?))) {
@@ -180,16 +180,16 @@ fn address(text: &str) -> Result<SocketAddr, Problem> {
             }
             None => "write an IP address and a port, such as \"127.0.0.1:8808\" or \"[::1]:8808\"".to_owned(),
         };
-        Problem::new("is no IP address with a port", hint)
+        ConfigProblem::new("is no IP address with a port", hint)
     })
 }
 
-fn host(text: &str) -> Result<Authority, Problem> {
+fn host(text: &str) -> Result<Authority, ConfigProblem> {
     let hint = "write a name, or a name and a port, such as \"mcp.example.com\" or \"mcp.example.com:8443\"";
     if text.trim().is_empty() {
-        return Err(Problem::new("is empty", hint));
+        return Err(ConfigProblem::new("is empty", hint));
     }
-    authority(text).ok_or_else(|| Problem::new("is no host", hint))
+    authority(text).ok_or_else(|| ConfigProblem::new("is no host", hint))
 }
 
 /// A host and perhaps a port, and nothing else that `http` would read into it.
@@ -207,9 +207,9 @@ fn authority(text: &str) -> Option<Authority> {
     (fits && (after_host.is_empty() || is_port(after_host))).then_some(authority)
 }
 
-fn origin(text: &str) -> Result<Origin, Problem> {
+fn origin(text: &str) -> Result<AllowedOrigin, ConfigProblem> {
     let hint = "write scheme and host as a browser sends them, such as \"https://app.example.com\"";
-    let problem = || Problem::new("is no origin", hint);
+    let problem = || ConfigProblem::new("is no origin", hint);
     let (scheme, rest) = text.split_once("://").ok_or_else(problem)?;
     let usual = match scheme {
         "http" => ":80",
@@ -217,29 +217,29 @@ fn origin(text: &str) -> Result<Origin, Problem> {
         _ => return Err(problem()),
     };
     if rest.contains('/') && authority(rest.trim_end_matches('/')).is_some() {
-        return Err(Problem::new("ends in a slash", "take the slash away: an origin has no path"));
+        return Err(ConfigProblem::new("ends in a slash", "take the slash away: an origin has no path"));
     }
     let rest = authority(rest).ok_or_else(problem)?.as_str().to_ascii_lowercase();
-    Ok(Origin(format!("{scheme}://{}", rest.strip_suffix(usual).unwrap_or(&rest))))
+    Ok(AllowedOrigin(format!("{scheme}://{}", rest.strip_suffix(usual).unwrap_or(&rest))))
 }
 
 /// An absolute URL with `http` or `https`.
-pub(super) fn url(text: &str) -> Result<Uri, Problem> {
+pub(super) fn parse_url(text: &str) -> Result<Uri, ConfigProblem> {
     let hint = "write a whole URL, such as \"http://127.0.0.1:9000/mcp\"";
-    let problem = || Problem::new("is no URL", hint);
+    let problem = || ConfigProblem::new("is no URL", hint);
     let uri: Uri = text.parse().map_err(|_| problem())?;
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
         return Err(problem());
     };
     if !matches!(scheme, "http" | "https") {
-        return Err(Problem::new("is neither http nor https", hint));
+        return Err(ConfigProblem::new("is neither http nor https", hint));
     }
     if authority.as_str().contains('@') {
         let hint = "take them out: Attune passes on the credentials of each caller";
-        return Err(Problem::new("holds credentials", hint));
+        return Err(ConfigProblem::new("holds credentials", hint));
     }
     if text.contains('#') {
-        return Err(Problem::new("holds a fragment", "take away the # and what follows"));
+        return Err(ConfigProblem::new("holds a fragment", "take away the # and what follows"));
     }
     self::authority(authority.as_str()).is_some().then_some(uri).ok_or_else(problem)
 }
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn reads_urls() {
         for text in ["http://127.0.0.1:9000/mcp", "https://mcp.example.com", "http://[::1]:1/a?b=c"] {
-            assert!(url(text).is_ok(), "{text}");
+            assert!(parse_url(text).is_ok(), "{text}");
         }
         for (text, what) in [
             ("", "is no URL"),
@@ -319,7 +319,7 @@ mod tests {
             ("http://user:pass@a/", "holds credentials"),
             ("http://a/#b", "holds a fragment"),
         ] {
-            assert_eq!(url(text).unwrap_err().what, what, "{text}");
+            assert_eq!(parse_url(text).unwrap_err().what, what, "{text}");
         }
     }
 }

@@ -6,22 +6,22 @@ use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use super::findings::Problem;
-use super::reader::Reader;
+use super::findings::ConfigProblem;
+use super::reader::ConfigTableReader;
 
 /// The keys that seal session ids.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct Session {
+pub struct SessionConfig {
     /// The first seals, all open. Empty: one is made at the start, and sessions end with the process.
-    pub keys: Vec<Key>,
+    pub keys: Vec<SessionSealKey>,
 }
 
 /// A key of 32 bytes, which is never printed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key([u8; 32]);
+pub struct SessionSealKey([u8; 32]);
 
-impl Key {
+impl SessionSealKey {
     /// The key itself.
     #[must_use]
     pub fn expose(&self) -> &[u8; 32] {
@@ -29,31 +29,36 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for SessionSealKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key(…)")
     }
 }
 
-impl Session {
-    pub(super) fn read(reader: &mut Reader<'_, '_, '_>, _base: &Self) -> Self {
+impl SessionConfig {
+    pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, _base: &Self) -> Self {
         let keys = reader.optional_list("keys", key);
         if reader.is_empty("keys") {
             let hint = "add a key, or leave `keys` out: then one is made at the start";
-            reader.wrong("keys", Problem::new("is empty", hint));
+            reader.report("keys", ConfigProblem::new("is empty", hint));
         }
         Self { keys: keys.unwrap_or_default() }
     }
 }
 
-fn key(text: &str) -> Result<Key, Problem> {
+fn key(text: &str) -> Result<SessionSealKey, ConfigProblem> {
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let mut bytes = [0; 48];
     let decoded = [alphabet::STANDARD, alphabet::URL_SAFE]
         .iter()
         .find_map(|alphabet| GeneralPurpose::new(alphabet, config).decode_slice(text, &mut bytes).ok());
-    let key = decoded.and_then(|length| bytes.get(..length)).and_then(|bytes| bytes.try_into().ok()).map(Key);
-    key.ok_or_else(|| Problem::new("is not base64 of 32 bytes", "make one with `openssl rand -base64 32`"))
+    let key = decoded
+        .and_then(|length| bytes.get(..length))
+        .and_then(|bytes| bytes.try_into().ok())
+        .map(SessionSealKey);
+    key.ok_or_else(|| {
+        ConfigProblem::new("is not base64 of 32 bytes", "make one with `openssl rand -base64 32`")
+    })
 }
 
 #[cfg(test)]
@@ -82,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_key_is_never_printed() {
-        let session = Session { keys: vec![key(KEY).unwrap()] };
+        let session = SessionConfig { keys: vec![key(KEY).unwrap()] };
         assert_eq!(format!("{session:?}"), "Session { keys: [Key(…)] }");
     }
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::findings::Problem;
+use super::findings::ConfigProblem;
 
 /// A duration: a whole number and `ms`, `s`, `min` or `h`.
-pub(super) fn duration(text: &str) -> Result<Duration, Problem> {
+pub(super) fn parse_duration(text: &str) -> Result<Duration, ConfigProblem> {
     // Far more than anything here can mean, and far less than what a clock can count to.
-    const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-    let millis = match amount(text) {
+    const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    let millis = match split_unit(text) {
         Some((number, unit)) => match unit {
             "ms" => Some(Some(number)),
             "s" => Some(number.checked_mul(1000)),
@@ -20,19 +20,19 @@ pub(super) fn duration(text: &str) -> Result<Duration, Problem> {
     };
     let Some(millis) = millis else {
         let hint = "write a whole number and ms, s, min or h, such as \"250 ms\" or \"5 min\"";
-        return Err(Problem::new("is no duration", hint));
+        return Err(ConfigProblem::new("is no duration", hint));
     };
     match millis.map(Duration::from_millis) {
-        Some(duration) if duration <= LONGEST => Ok(duration),
-        _ => Err(Problem::new("is longer than a year", "write at most \"8760 h\"")),
+        Some(duration) if duration <= MAX_DURATION => Ok(duration),
+        _ => Err(ConfigProblem::new("is longer than a year", "write at most \"8760 h\"")),
     }
 }
 
 /// A size: a whole number and `B`, `KiB`, `MiB` or `GiB`, in bytes.
-pub(super) fn size(text: &str) -> Result<u64, Problem> {
-    let too_much = || Problem::new("is too much", "write at most \"1024 GiB\"");
-    let no_size = |hint: &str| Problem::new("is no size", hint);
-    let (number, unit) = amount(text).ok_or_else(|| {
+pub(super) fn parse_byte_size(text: &str) -> Result<u64, ConfigProblem> {
+    let too_much = || ConfigProblem::new("is too much", "write at most \"1024 GiB\"");
+    let no_size = |hint: &str| ConfigProblem::new("is no size", hint);
+    let (number, unit) = split_unit(text).ok_or_else(|| {
         no_size("write a whole number and B, KiB, MiB or GiB, such as \"4 MiB\", or bytes without quotes")
     })?;
     let shift = match unit {
@@ -47,7 +47,7 @@ pub(super) fn size(text: &str) -> Result<u64, Problem> {
 }
 
 /// A whole number and what stands after it, with one blank between them or none.
-fn amount(text: &str) -> Option<(u64, &str)> {
+fn split_unit(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end)?;
     // A number of a hundred digits is a number all the same, only too large.
@@ -70,7 +70,7 @@ mod tests {
             ("0 s", 0),
             ("8760 h", 31_536_000_000),
         ] {
-            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(millis)), "{text}");
         }
     }
 
@@ -79,25 +79,25 @@ mod tests {
         for text in
             ["", "s", "60", "60 sec", "5 m", "-1 s", "1.5 s", "60  s", " 60 s", "60 s ", "60 S", "é", "6é"]
         {
-            assert_eq!(duration(text).unwrap_err().what, "is no duration", "{text}");
+            assert_eq!(parse_duration(text).unwrap_err().what, "is no duration", "{text}");
         }
         for text in ["8761 h", "99999999999999999999 s", "18446744073709551615 h"] {
-            assert_eq!(duration(text).unwrap_err().what, "is longer than a year", "{text}");
+            assert_eq!(parse_duration(text).unwrap_err().what, "is longer than a year", "{text}");
         }
     }
 
     #[test]
     fn reads_sizes() {
         for (text, bytes) in [("512 B", 512), ("64 KiB", 64 << 10), ("4MiB", 4 << 20), ("1 GiB", 1 << 30)] {
-            assert_eq!(size(text), Ok(bytes), "{text}");
+            assert_eq!(parse_byte_size(text), Ok(bytes), "{text}");
         }
     }
 
     #[test]
     fn refuses_what_is_no_size() {
         for text in ["", "MiB", "4096", "4 MB", "4 kB", "4 mib", "-4 MiB", "0.5 GiB", "4 MiB "] {
-            assert_eq!(size(text).unwrap_err().what, "is no size", "{text}");
+            assert_eq!(parse_byte_size(text).unwrap_err().what, "is no size", "{text}");
         }
-        assert_eq!(size("99999999999999999 GiB").unwrap_err().what, "is too much");
+        assert_eq!(parse_byte_size("99999999999999999 GiB").unwrap_err().what, "is too much");
     }
 }

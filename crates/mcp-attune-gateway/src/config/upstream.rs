@@ -8,34 +8,34 @@ use std::time::Duration;
 use http::Uri;
 
 use super::choice::choices;
-use super::findings::{Problem, quoted};
-use super::limits::{count, some_time};
-use super::reader::{Reader, flag, text};
-use super::server::url;
+use super::findings::{ConfigProblem, quoted};
+use super::limits::{parse_count, parse_nonzero_time};
+use super::reader::{ConfigTableReader, flag, text};
+use super::server::parse_url;
 
 /// The server behind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Upstream {
+pub struct UpstreamConfig {
     /// How it is reached.
-    pub target: Target,
+    pub target: UpstreamTarget,
     /// What happens to paths beside the endpoint.
     pub unknown_paths: UnknownPaths,
 }
 
 /// How the server behind is reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Target {
+pub enum UpstreamTarget {
     /// Over HTTP, at an absolute URL.
     Http(Uri),
     /// Over the standard input and output of a program that the gateway starts.
-    Stdio(Child),
+    Stdio(ChildConfig),
 }
 
 /// A program that is an MCP server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Child {
+pub struct ChildConfig {
     /// The program.
     pub program: String,
     /// Its arguments.
@@ -43,7 +43,7 @@ pub struct Child {
     /// The folder that it runs in; that of the gateway where none is named.
     pub directory: Option<PathBuf>,
     /// What is added to its environment.
-    pub env: Env,
+    pub env: SecretEnv,
     /// Whether it gets our environment too, or only what every program needs.
     pub inherit_env: bool,
     /// How many legacy sessions, each with one of its own, may be open at one time. Modern callers share one more.
@@ -54,22 +54,22 @@ pub struct Child {
 
 /// Variables for the environment of a program. Their values are never printed.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Env(BTreeMap<String, String>);
+pub struct SecretEnv(BTreeMap<String, String>);
 
-impl Env {
+impl SecretEnv {
     /// The names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
-impl FromIterator<(String, String)> for Env {
+impl FromIterator<(String, String)> for SecretEnv {
     fn from_iter<T: IntoIterator<Item = (String, String)>>(pairs: T) -> Self {
         Self(pairs.into_iter().collect())
     }
 }
 
-impl fmt::Debug for Env {
+impl fmt::Debug for SecretEnv {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.0.keys().map(|name| (name, format_args!("…")))).finish()
     }
@@ -87,81 +87,81 @@ choices! {
     }
 }
 
-impl Upstream {
+impl UpstreamConfig {
     /// A server at a URL, with everything else as it is by default.
     ///
     /// ```
-    /// use mcp_attune_gateway::config::{Target, Upstream};
+    /// use mcp_attune_gateway::config::{UpstreamTarget, UpstreamConfig};
     ///
-    /// let upstream = Upstream::http("http://127.0.0.1:9000/mcp").unwrap();
-    /// assert!(matches!(upstream.target, Target::Http(_)));
-    /// assert_eq!(Upstream::http("mcp.example.com").unwrap_err().to_string(), "is no URL");
+    /// let upstream = UpstreamConfig::http("http://127.0.0.1:9000/mcp").unwrap();
+    /// assert!(matches!(upstream.target, UpstreamTarget::Http(_)));
+    /// assert_eq!(UpstreamConfig::http("mcp.example.com").unwrap_err().to_string(), "is no URL");
     /// ```
     ///
     /// # Errors
     ///
-    /// [`BadUrl`] for anything but a whole URL with `http` or `https`, without credentials.
-    pub fn http(url: &str) -> Result<Self, BadUrl> {
-        let uri = self::url(url).map_err(BadUrl)?;
-        Ok(Self { target: Target::Http(uri), unknown_paths: UnknownPaths::default() })
+    /// [`UpstreamUrlError`] for anything but a whole URL with `http` or `https`, without credentials.
+    pub fn http(url: &str) -> Result<Self, UpstreamUrlError> {
+        let uri = parse_url(url).map_err(UpstreamUrlError)?;
+        Ok(Self { target: UpstreamTarget::Http(uri), unknown_paths: UnknownPaths::default() })
     }
 
     /// A program with its arguments, with everything else as it is by default.
     ///
     /// ```
-    /// use mcp_attune_gateway::config::{Target, Upstream};
+    /// use mcp_attune_gateway::config::{UpstreamTarget, UpstreamConfig};
     ///
-    /// let upstream = Upstream::stdio("npx", ["-y", "some-server"]);
-    /// let Target::Stdio(child) = upstream.target else { unreachable!() };
+    /// let upstream = UpstreamConfig::stdio("npx", ["-y", "some-server"]);
+    /// let UpstreamTarget::Stdio(child) = upstream.target else { unreachable!() };
     /// assert_eq!(child.children, 16);
     /// ```
     pub fn stdio(program: impl Into<String>, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let child = Child {
+        let child = ChildConfig {
             program: program.into(),
             arguments: arguments.into_iter().map(Into::into).collect(),
             directory: None,
-            env: Env::default(),
+            env: SecretEnv::default(),
             inherit_env: true,
             children: 16,
             child_idle: Duration::from_secs(10 * 60),
         };
-        Self { target: Target::Stdio(child), unknown_paths: UnknownPaths::default() }
+        Self { target: UpstreamTarget::Stdio(child), unknown_paths: UnknownPaths::default() }
     }
 
-    pub(super) fn read(reader: &mut Reader<'_, '_, '_>) -> Option<Self> {
+    pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>) -> Option<Self> {
         reader.mask("env");
         // Credentials in a URL are refused, and not shown either.
         reader.mask_where("url", |url| url.contains('@'));
-        let uri = reader.optional("url", |value| url(text(value)?));
-        let command = reader.words("command");
+        let uri = reader.optional("url", |value| parse_url(text(value)?));
+        let command = reader.string_array("command");
         let unknown_paths = reader.choice("unknown_paths", UnknownPaths::default());
         let env = env(reader);
         let inherit_env = reader.optional("inherit_env", flag);
-        let children = reader.optional("children", |value| count(value, 10_000));
-        let child_idle = reader.optional("child_idle", some_time);
+        let children = reader.optional("children", |value| parse_count(value, 10_000));
+        let child_idle = reader.optional("child_idle", parse_nonzero_time);
 
         let target = match (reader.has("url"), reader.has("command")) {
             (true, true) => {
-                reader.wrong("command", Problem::new("stands beside `url`", "keep one of the two"));
+                reader.report("command", ConfigProblem::new("stands beside `url`", "keep one of the two"));
                 None
             }
             (false, false) => {
                 let hint = "add `url = \"http://…\"`, or `command = [\"program\", \"argument\"]`";
-                reader.wrong_table("names no server", hint);
+                reader.report_table("names no server", hint);
                 None
             }
             (true, false) => {
-                let problem = Problem::new(
+                let problem = ConfigProblem::new(
                     "is for a `command`, and this is a `url`",
                     "take it out, or give a `command` instead of the `url`",
                 );
-                reader.refuse(&["env", "inherit_env", "children", "child_idle"], &problem);
-                uri.map(Target::Http)
+                reader.report_each_present(&["env", "inherit_env", "children", "child_idle"], &problem);
+                uri.map(UpstreamTarget::Http)
             }
             (false, true) => {
-                let Target::Stdio(base) = Self::stdio("", [""; 0]).target else { return None };
+                let UpstreamTarget::Stdio(base) = Self::stdio("", [""; 0]).target else { return None };
                 child(reader, command?, base).map(|child| {
-                    Target::Stdio(Child {
+                    UpstreamTarget::Stdio(ChildConfig {
                         env,
                         inherit_env: inherit_env.unwrap_or(child.inherit_env),
                         children: children.unwrap_or(child.children),
@@ -175,39 +175,43 @@ impl Upstream {
     }
 }
 
-fn child(reader: &mut Reader<'_, '_, '_>, command: Vec<String>, base: Child) -> Option<Child> {
+fn child(
+    reader: &mut ConfigTableReader<'_, '_, '_>,
+    command: Vec<String>,
+    base: ChildConfig,
+) -> Option<ChildConfig> {
     let mut words = command.into_iter();
     match words.next() {
         Some(program) if !program.trim().is_empty() => {
-            Some(Child { program, arguments: words.collect(), ..base })
+            Some(ChildConfig { program, arguments: words.collect(), ..base })
         }
         _ => {
             let hint =
                 "write the program and its arguments, each in quotes: [\"npx\", \"-y\", \"some-server\"]";
-            reader.wrong("command", Problem::new("names no program", hint));
+            reader.report("command", ConfigProblem::new("names no program", hint));
             None
         }
     }
 }
 
-fn env(reader: &mut Reader<'_, '_, '_>) -> Env {
+fn env(reader: &mut ConfigTableReader<'_, '_, '_>) -> SecretEnv {
     let mut env = BTreeMap::new();
-    for (name, value) in reader.strings("env").unwrap_or_default() {
+    for (name, value) in reader.string_table("env").unwrap_or_default() {
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
             let what = format!("holds `{}`, which no environment can hold", quoted(name));
-            reader.wrong("env", Problem::new(what, "names have no `=`, and nothing has a zero byte"));
+            reader.report("env", ConfigProblem::new(what, "names have no `=`, and nothing has a zero byte"));
         } else {
             env.insert(name.to_owned(), value.to_owned());
         }
     }
-    Env(env)
+    SecretEnv(env)
 }
 
 /// Why a text is no URL of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadUrl(Problem);
+pub struct UpstreamUrlError(ConfigProblem);
 
-impl BadUrl {
+impl UpstreamUrlError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> &str {
@@ -215,13 +219,13 @@ impl BadUrl {
     }
 }
 
-impl fmt::Display for BadUrl {
+impl fmt::Display for UpstreamUrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.what)
     }
 }
 
-impl std::error::Error for BadUrl {}
+impl std::error::Error for UpstreamUrlError {}
 
 #[cfg(test)]
 mod tests {
@@ -229,7 +233,7 @@ mod tests {
 
     #[test]
     fn values_of_the_environment_are_never_printed() {
-        let env = Env(BTreeMap::from([("TOKEN".to_owned(), "secret".to_owned())]));
+        let env = SecretEnv(BTreeMap::from([("TOKEN".to_owned(), "secret".to_owned())]));
         assert_eq!(format!("{env:?}"), "{\"TOKEN\": …}");
         assert_eq!(env.iter().collect::<Vec<_>>(), [("TOKEN", "secret")]);
     }

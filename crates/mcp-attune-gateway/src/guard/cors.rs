@@ -8,11 +8,11 @@ use http::header::{
 use http::{Method, Request, Response, StatusCode};
 use mcp_attune_wire::protocol::header;
 
-use super::Allowed;
+use super::Allowlist;
 use crate::Body;
 
 /// The headers that a page may send, besides those that begin with `Mcp-Param-`.
-const SENT: [&str; 9] = [
+const ALLOWED_HEADERS: [&str; 9] = [
     "authorization",
     "content-type",
     "accept",
@@ -23,8 +23,8 @@ const SENT: [&str; 9] = [
     header::METHOD,
     header::NAME,
 ];
-const METHODS: HeaderValue = HeaderValue::from_static("POST, GET, DELETE");
-const EXPOSED: HeaderValue =
+const ALLOWED_METHODS: HeaderValue = HeaderValue::from_static("POST, GET, DELETE");
+const EXPOSED_HEADERS: HeaderValue =
     HeaderValue::from_static("Content-Language, Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate");
 /// Two hours, the longest that browsers remember.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
@@ -34,18 +34,18 @@ const PREFLIGHT_VARY: HeaderValue =
 /// The answer to a preflight of a listed origin; `None` for every other request.
 ///
 /// Rules: G7.
-pub(super) fn preflight<B>(allowed: &Allowed, request: &Request<B>) -> Option<Response<Body>> {
+pub(super) fn preflight<B>(allowed: &Allowlist, request: &Request<B>) -> Option<Response<Body>> {
     let asked = request.headers();
     if request.method() != Method::OPTIONS || !asked.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
         return None;
     }
-    let origin = listed(allowed, asked)?;
+    let origin = listed_origin(allowed, asked)?;
     let mut answer = Response::new(mcp_attune_tower::full(""));
     *answer.status_mut() = StatusCode::NO_CONTENT;
     let headers = answer.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-    if let Some(granted) = granted(asked) {
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS);
+    if let Some(granted) = granted_headers(asked) {
         headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, granted);
     }
     headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
@@ -54,7 +54,7 @@ pub(super) fn preflight<B>(allowed: &Allowed, request: &Request<B>) -> Option<Re
 }
 
 /// Those of the headers asked for that a page may send, as they were written.
-fn granted(asked: &HeaderMap) -> Option<HeaderValue> {
+fn granted_headers(asked: &HeaderMap) -> Option<HeaderValue> {
     let lines =
         asked.get_all(ACCESS_CONTROL_REQUEST_HEADERS).into_iter().filter_map(|line| line.to_str().ok());
     let names: Vec<&str> =
@@ -69,11 +69,11 @@ fn may_be_sent(name: &str) -> bool {
     // A name may hold nothing that a list or a line could be made of.
     let is_token =
         name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte));
-    (begins && is_token) || SENT.iter().any(|sent| sent.eq_ignore_ascii_case(name))
+    (begins && is_token) || ALLOWED_HEADERS.iter().any(|sent| sent.eq_ignore_ascii_case(name))
 }
 
 /// The one origin of a request, where it is listed.
-fn listed(allowed: &Allowed, headers: &HeaderMap) -> Option<HeaderValue> {
+fn listed_origin(allowed: &Allowlist, headers: &HeaderMap) -> Option<HeaderValue> {
     let mut lines = headers.get_all(ORIGIN).into_iter();
     match (lines.next(), lines.next()) {
         (Some(origin), None) if allowed.lists_origin(origin.as_bytes()) => Some(origin.clone()),
@@ -83,7 +83,7 @@ fn listed(allowed: &Allowed, headers: &HeaderMap) -> Option<HeaderValue> {
 
 /// Which pages may read an answer.
 #[derive(Debug)]
-pub(super) enum Readable {
+pub(super) enum CorsReadAccess {
     /// CORS is off: that is the server's own business.
     Unsaid,
     /// None, but for another origin it would be said.
@@ -93,19 +93,19 @@ pub(super) enum Readable {
 }
 
 /// Which pages may read the answer to a request. Rules: G7.
-pub(super) fn readable_by(allowed: &Allowed, asked: &HeaderMap) -> Readable {
-    if !allowed.any_origins() {
-        return Readable::Unsaid;
+pub(super) fn read_access(allowed: &Allowlist, asked: &HeaderMap) -> CorsReadAccess {
+    if !allowed.has_origins() {
+        return CorsReadAccess::Unsaid;
     }
-    listed(allowed, asked).map_or(Readable::ByNone, Readable::By)
+    listed_origin(allowed, asked).map_or(CorsReadAccess::ByNone, CorsReadAccess::By)
 }
 
-impl Readable {
+impl CorsReadAccess {
     /// Says so in an answer's headers.
-    pub(super) fn mark(&self, headers: &mut HeaderMap) {
+    pub(super) fn write_headers(&self, headers: &mut HeaderMap) {
         if let Self::By(origin) = self {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
         }
         if !matches!(self, Self::Unsaid) && !varies_by_origin(headers) {
             headers.append(VARY, HeaderValue::from_static("Origin"));
@@ -123,8 +123,8 @@ fn varies_by_origin(headers: &HeaderMap) -> bool {
 mod tests {
     use super::*;
 
-    fn allowed() -> Allowed {
-        Allowed::new([], ["https://app.example"]).unwrap()
+    fn allowed() -> Allowlist {
+        Allowlist::new([], ["https://app.example"]).unwrap()
     }
 
     fn request(method: Method, lines: &[(&str, &str)]) -> Request<()> {
@@ -182,13 +182,18 @@ mod tests {
             assert!(preflight(&allowed(), &request(method, lines)).is_none(), "{lines:?}");
         }
         let asked = request(Method::OPTIONS, &[PAGE, WANTS_POST]);
-        assert!(preflight(&Allowed::default(), &asked).is_none());
+        assert!(preflight(&Allowlist::default(), &asked).is_none());
     }
 
     #[track_caller]
-    fn marks(allowed: &Allowed, asked: &[(&str, &str)], answer: &[(&str, &str)], expected: &[(&str, &str)]) {
+    fn marks(
+        allowed: &Allowlist,
+        asked: &[(&str, &str)],
+        answer: &[(&str, &str)],
+        expected: &[(&str, &str)],
+    ) {
         let mut headers = request(Method::POST, answer).headers().clone();
-        readable_by(allowed, request(Method::POST, asked).headers()).mark(&mut headers);
+        read_access(allowed, request(Method::POST, asked).headers()).write_headers(&mut headers);
         assert_eq!(&headers, request(Method::POST, expected).headers());
     }
 
@@ -212,6 +217,6 @@ mod tests {
     #[test]
     fn leaves_answers_alone_while_cors_is_off() {
         let own = ("access-control-allow-origin", "*");
-        marks(&Allowed::default(), &[PAGE], &[own], &[own]);
+        marks(&Allowlist::default(), &[PAGE], &[own], &[own]);
     }
 }

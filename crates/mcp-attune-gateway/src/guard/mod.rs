@@ -13,13 +13,13 @@
 //! Caveat: loopback origins are let in, but their pages cannot read the answers unless they are listed too.
 //!
 //! ```
-//! use mcp_attune_gateway::guard::Allowed;
+//! use mcp_attune_gateway::guard::Allowlist;
 //!
-//! let allowed = Allowed::new(["mcp.example"], ["https://app.example"])?;
-//! assert!(allowed.host(b"MCP.example:8443"));
-//! assert!(allowed.origin(b"http://localhost:3000"));
-//! assert!(!allowed.host(b"mcp.example.evil.example"));
-//! # Ok::<(), mcp_attune_gateway::guard::BadEntry>(())
+//! let allowed = Allowlist::new(["mcp.example"], ["https://app.example"])?;
+//! assert!(allowed.allows_host(b"MCP.example:8443"));
+//! assert!(allowed.allows_origin(b"http://localhost:3000"));
+//! assert!(!allowed.allows_host(b"mcp.example.evil.example"));
+//! # Ok::<(), mcp_attune_gateway::guard::AllowlistError>(())
 //! ```
 //!
 //! Whether a host or an origin is let in is decided by [`mcp_attune_tower::guard`], which the layer has too.
@@ -37,7 +37,7 @@ use prometheus_client::metrics::counter::Counter;
 
 mod cors;
 
-pub use mcp_attune_tower::guard::{Allowed, BadEntry, Foreign};
+pub use mcp_attune_tower::guard::{Allowlist, AllowlistError, GuardError};
 
 use crate::Body;
 use crate::refusal;
@@ -45,7 +45,7 @@ use crate::refusal;
 /// A service that only the allowed can call.
 #[derive(Clone, Debug)]
 pub struct Guard<S> {
-    allowed: Arc<Allowed>,
+    allowed: Arc<Allowlist>,
     refused: Counter,
     inner: S,
 }
@@ -53,7 +53,7 @@ pub struct Guard<S> {
 impl<S> Guard<S> {
     /// Lets these hosts and origins in.
     #[must_use]
-    pub fn new(allowed: Allowed, inner: S) -> Self {
+    pub fn new(allowed: Allowlist, inner: S) -> Self {
         Self { allowed: Arc::new(allowed), refused: Counter::default(), inner }
     }
 
@@ -70,41 +70,41 @@ where
 {
     type Response = Response<Body>;
     type Error = S::Error;
-    type Future = Guarded<S::Future>;
+    type Future = GuardFuture<S::Future>;
 
-    fn call(&self, request: Request<B>) -> Guarded<S::Future> {
+    fn call(&self, request: Request<B>) -> GuardFuture<S::Future> {
         if let Err(foreign) = self.allowed.check(&request) {
             tracing::warn!(rule = "H15", "a request is refused: {foreign}");
             self.refused.inc();
-            let reply = Reply::not_taken(foreign.status().as_u16(), "H15", &foreign);
-            let answer = refusal::answer_to(&reply, request.headers());
-            return Guarded { state: State::Answered { answer: Some(answer) } };
+            let reply = Reply::not_accepted(foreign.status().as_u16(), "H15", &foreign);
+            let answer = refusal::render_reply_for(&reply, request.headers());
+            return GuardFuture { state: GuardFutureState::Answered { answer: Some(answer) } };
         }
         if let Some(answer) = cors::preflight(&self.allowed, &request) {
-            return Guarded { state: State::Answered { answer: Some(answer) } };
+            return GuardFuture { state: GuardFutureState::Answered { answer: Some(answer) } };
         }
-        let readable = cors::readable_by(&self.allowed, request.headers());
-        Guarded { state: State::Runs { future: self.inner.call(request), readable } }
+        let readable = cors::read_access(&self.allowed, request.headers());
+        GuardFuture { state: GuardFutureState::Runs { future: self.inner.call(request), readable } }
     }
 }
 
 pin_project_lite::pin_project! {
     /// The answer of a [`Guard`].
-    pub struct Guarded<F> {
+    pub struct GuardFuture<F> {
         #[pin]
-        state: State<F>,
+        state: GuardFutureState<F>,
     }
 }
 
 pin_project_lite::pin_project! {
-    #[project = StateProjected]
-    enum State<F> {
-        Runs { #[pin] future: F, readable: cors::Readable },
+    #[project = GuardFutureStateProjected]
+    enum GuardFutureState<F> {
+        Runs { #[pin] future: F, readable: cors::CorsReadAccess },
         Answered { answer: Option<Response<Body>> },
     }
 }
 
-impl<F, E> Future for Guarded<F>
+impl<F, E> Future for GuardFuture<F>
 where
     F: Future<Output = Result<Response<Body>, E>>,
 {
@@ -112,12 +112,12 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
-            StateProjected::Runs { future, readable } => {
+            GuardFutureStateProjected::Runs { future, readable } => {
                 let mut answer = ready!(future.poll(cx))?;
-                readable.mark(answer.headers_mut());
+                readable.write_headers(answer.headers_mut());
                 Poll::Ready(Ok(answer))
             }
-            StateProjected::Answered { answer } => match answer.take() {
+            GuardFutureStateProjected::Answered { answer } => match answer.take() {
                 Some(answer) => Poll::Ready(Ok(answer)),
                 None => Poll::Pending,
             },

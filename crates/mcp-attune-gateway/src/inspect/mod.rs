@@ -3,8 +3,8 @@
 //! 1. A configuration that was read is right in itself. Here the files that it names are looked at, and nothing is changed.
 //! 2. What keeps callers from what the operator wrote down for them is an error: a folder, a template or a program that is
 //!    not there, a file that cannot be used. What may be meant so is a warning.
-//! 3. `attune config check` reads every file whole ([`Depth::Contents`]). A gateway that starts, or takes a new
-//!    configuration, only looks whether they are there ([`Depth::Names`]): what is in them is told by whoever reads them.
+//! 3. `attune config check` reads every file whole ([`InspectionDepth::Contents`]). A gateway that starts, or takes a new
+//!    configuration, only looks whether they are there ([`InspectionDepth::Names`]): what is in them is told by whoever reads them.
 
 mod validity;
 
@@ -16,14 +16,14 @@ mod tls;
 use std::time::SystemTime;
 
 use crate::child;
-use crate::config::{Config, Mount, Positions, Target};
+use crate::config::{Config, MountConfig, SettingPositions, UpstreamTarget};
 
-pub use server::against;
+pub use server::inspect_tools;
 
 /// Something that a configuration names and that is not as it should be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Issue {
+pub struct ConfigIssue {
     /// What it is about, in one word: `locales`, `templates`, `tls`, `upstream` or `tools`.
     pub what: &'static str,
     /// The setting, name by name: `["server", "tls", "cert"]`.
@@ -31,7 +31,7 @@ pub struct Issue {
     /// The file that it is about, with line and column where they are known; None for the configuration itself.
     pub place: Option<String>,
     /// How grave it is.
-    pub severity: Severity,
+    pub severity: IssueSeverity,
     /// What is wrong.
     pub says: String,
     /// What to do about it.
@@ -40,14 +40,14 @@ pub struct Issue {
 
 /// How grave an issue is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Severity {
+pub enum IssueSeverity {
     /// Something that was written down does not work.
     Error,
     /// It works, and may not be what was meant.
     Warning,
 }
 
-impl Severity {
+impl IssueSeverity {
     /// The word for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -60,30 +60,30 @@ impl Severity {
 
 /// How closely files are looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Depth {
+pub enum InspectionDepth {
     /// Whether they are there.
     Names,
     /// What is in them, too.
     Contents,
 }
 
-impl Issue {
-    fn new(what: &'static str, severity: Severity, key: Vec<String>) -> Self {
+impl ConfigIssue {
+    fn new(what: &'static str, severity: IssueSeverity, key: Vec<String>) -> Self {
         Self { what, key, place: None, severity, says: String::new(), hint: String::new() }
     }
 
-    fn at(self, place: impl Into<String>) -> Self {
+    fn with_place(self, place: impl Into<String>) -> Self {
         Self { place: Some(place.into()), ..self }
     }
 
-    fn says(self, says: impl Into<String>, hint: impl Into<String>) -> Self {
+    fn with_message(self, says: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { says: says.into(), hint: hint.into(), ..self }
     }
 
     /// Takes a sentence apart that ends in what to do: `what is wrong; what to do`.
-    fn told(self, text: &str, otherwise: &str) -> Self {
+    fn with_split_message(self, text: &str, otherwise: &str) -> Self {
         let (says, hint) = text.split_once("; ").unwrap_or((text, otherwise));
-        self.says(says, hint)
+        self.with_message(says, hint)
     }
 }
 
@@ -91,17 +91,19 @@ impl Issue {
 #[must_use]
 pub fn inspect(
     config: &Config,
-    positions: Option<&Positions<'_>>,
-    depth: Depth,
+    positions: Option<&SettingPositions<'_>>,
+    depth: InspectionDepth,
     now: SystemTime,
-) -> Vec<Issue> {
+) -> Vec<ConfigIssue> {
     let mut issues = Vec::new();
     if let Some(tls) = &config.server.tls {
         issues.extend(tls::inspect(tls, now));
     }
     let mut seen = Vec::new();
     for mount in &config.mounts {
-        let keys = Keys { mount: (config.mounts.len() > 1 || mount.name != Mount::ALONE).then_some(mount) };
+        let keys = MountSettingKeys {
+            mount: (config.mounts.len() > 1 || mount.name != MountConfig::DEFAULT_NAME).then_some(mount),
+        };
         issues.extend(upstream(config, mount, keys));
         // Several mounts can have the same files.
         if !seen.contains(&&mount.locales.path) {
@@ -114,10 +116,10 @@ pub fn inspect(
 }
 
 /// Tells in the log what is not there. What keeps a gateway from serving at all is left to its own error.
-pub(crate) fn warn(config: &Config) {
-    for issue in inspect(config, None, Depth::Names, SystemTime::now()) {
-        let Issue { what, key, severity, says, hint, .. } = issue;
-        if what != "upstream" && !(what == "tls" && severity == Severity::Error) {
+pub(crate) fn log_issues(config: &Config) {
+    for issue in inspect(config, None, InspectionDepth::Names, SystemTime::now()) {
+        let ConfigIssue { what, key, severity, says, hint, .. } = issue;
+        if what != "upstream" && !(what == "tls" && severity == IssueSeverity::Error) {
             tracing::warn!("`{}`: {says}; {hint}", key.join("."));
         }
     }
@@ -125,31 +127,34 @@ pub(crate) fn warn(config: &Config) {
 
 /// Names the settings of one mount.
 #[derive(Clone, Copy, Debug)]
-struct Keys<'c> {
+struct MountSettingKeys<'c> {
     /// None where the settings of the only server stand at the top.
-    mount: Option<&'c Mount>,
+    mount: Option<&'c MountConfig>,
 }
 
-impl Keys<'_> {
+impl MountSettingKeys<'_> {
     fn key(self, names: &[&str]) -> Vec<String> {
         let mount = self.mount.map(|mount| ["mounts", mount.name.as_str()]);
         mount.iter().flatten().chain(names).map(|name| (*name).to_owned()).collect()
     }
 
     /// Whether the file sets it, in the mount or at the top for all mounts.
-    fn is_set(self, names: &[&str], positions: &Positions<'_>) -> bool {
+    fn is_set(self, names: &[&str], positions: &SettingPositions<'_>) -> bool {
         positions.find(&self.key(names)).is_some() || positions.find(names).is_some()
     }
 }
 
-fn upstream(config: &Config, mount: &Mount, keys: Keys<'_>) -> Option<Issue> {
+fn upstream(config: &Config, mount: &MountConfig, keys: MountSettingKeys<'_>) -> Option<ConfigIssue> {
     let Some(upstream) = &mount.upstream else {
         let says = "no server is named";
         let hint = "add [upstream] with a `url` or a `command`, or name the server on the command line";
-        return Some(Issue::new("upstream", Severity::Warning, Vec::new()).says(says, hint));
+        return Some(
+            ConfigIssue::new("upstream", IssueSeverity::Warning, Vec::new()).with_message(says, hint),
+        );
     };
-    let Target::Stdio(program) = &upstream.target else { return None };
-    let missing = child::Options::new(&mount.name, program, &config.limits).find().err()?;
-    let issue = Issue::new("upstream", Severity::Error, keys.key(&["upstream", "command"]));
-    Some(issue.told(&missing.to_string(), "try it by itself first"))
+    let UpstreamTarget::Stdio(program) = &upstream.target else { return None };
+    let missing =
+        child::ChildOptions::new(&mount.name, program, &config.limits).check_program_exists().err()?;
+    let issue = ConfigIssue::new("upstream", IssueSeverity::Error, keys.key(&["upstream", "command"]));
+    Some(issue.with_split_message(&missing.to_string(), "try it by itself first"))
 }

@@ -1,18 +1,20 @@
 //! Whether a server has the tools and arguments that a configuration names.
 
 use mcp_attune::exchange::listing::takes_argument;
-use mcp_attune::shaping::Supply;
-use mcp_attune_files::Shelves;
+use mcp_attune::shaping::ShaperSource;
+use mcp_attune_files::ServerTemplateFiles;
 use mcp_attune_wire::message::Message;
 
-use super::{Issue, Keys, Severity};
-use crate::config::{Config, Mount};
+use super::{ConfigIssue, IssueSeverity, MountSettingKeys};
+use crate::config::{Config, MountConfig};
 
 /// Holds what a mount says of tools against all pages of the server's listing.
 #[must_use]
-pub fn against(config: &Config, mount: &Mount, pages: &[Message<'_>]) -> Vec<Issue> {
-    let keys = Keys { mount: (config.mounts.len() > 1 || mount.name != Mount::ALONE).then_some(mount) };
-    let error = |names: &[&str]| Issue::new("tools", Severity::Error, keys.key(names));
+pub fn inspect_tools(config: &Config, mount: &MountConfig, pages: &[Message<'_>]) -> Vec<ConfigIssue> {
+    let keys = MountSettingKeys {
+        mount: (config.mounts.len() > 1 || mount.name != MountConfig::DEFAULT_NAME).then_some(mount),
+    };
+    let error = |names: &[&str]| ConfigIssue::new("tools", IssueSeverity::Error, keys.key(names));
     let mut issues = Vec::new();
     for finding in mount.bindings().check(pages, true) {
         let names = ["tools", finding.tool.as_str(), "context", finding.argument.as_str()];
@@ -20,11 +22,13 @@ pub fn against(config: &Config, mount: &Mount, pages: &[Message<'_>]) -> Vec<Iss
         let told = told.split_once(": ").map_or(told.as_str(), |(_, told)| told);
         issues.push(
             error(names.get(..4 - usize::from(finding.argument.is_empty())).unwrap_or(&names))
-                .told(told, "see `attune tools`"),
+                .with_split_message(told, "see `attune tools`"),
         );
     }
     if mount.content.enabled && mount.content.carried.is_empty() {
-        for finding in Shelves::new(mount.places()).content().check(pages, true) {
+        for finding in
+            ServerTemplateFiles::new(mount.template_locations()).current_shaper().check(pages, true)
+        {
             let is_about = |tool: &&String| {
                 let starts = [format!("tools.{tool}:"), format!("{tool}."), format!("the hints of {tool}:")];
                 starts.iter().any(|start| finding.starts_with(start))
@@ -33,9 +37,9 @@ pub fn against(config: &Config, mount: &Mount, pages: &[Message<'_>]) -> Vec<Iss
             let names: Vec<&str> = ["tools"].into_iter().chain(tool.map(String::as_str)).collect();
             // A tool that is not there was told already where it has bindings.
             let missing = finding.starts_with("tools.");
-            let known = |issue: &Issue| missing && issue.key.starts_with(&keys.key(&names));
+            let known = |issue: &ConfigIssue| missing && issue.key.starts_with(&keys.key(&names));
             if !issues.iter().any(known) {
-                issues.push(error(&names).told(&finding, "see `attune tools`"));
+                issues.push(error(&names).with_split_message(&finding, "see `attune tools`"));
             }
         }
     }
@@ -44,19 +48,26 @@ pub fn against(config: &Config, mount: &Mount, pages: &[Message<'_>]) -> Vec<Iss
 }
 
 /// The arguments that take a language and that their tools do not have.
-fn language_arguments(mount: &Mount, pages: &[Message<'_>], error: impl Fn(&[&str]) -> Issue) -> Vec<Issue> {
+fn language_arguments(
+    mount: &MountConfig,
+    pages: &[Message<'_>],
+    error: impl Fn(&[&str]) -> ConfigIssue,
+) -> Vec<ConfigIssue> {
     let mut issues = Vec::new();
     for (name, argument) in
         mount.tools.iter().filter_map(|(name, tool)| Some((name, tool.language_argument.as_deref()?)))
     {
         let issue = || error(&["tools", name, "language_argument"]);
         match takes_argument(pages, name, argument) {
-            None => issues.push(
-                issue().says(format!("the server lists no tool `{name}`"), "see what `attune tools` lists"),
-            ),
+            None => {
+                issues.push(issue().with_message(
+                    format!("the server lists no tool `{name}`"),
+                    "see what `attune tools` lists",
+                ));
+            }
             Some(false) => {
                 let says = format!("the tool has no argument `{argument}`");
-                issues.push(issue().says(says, "see its arguments with `attune tools`"));
+                issues.push(issue().with_message(says, "see its arguments with `attune tools`"));
             }
             Some(true) => {}
         }

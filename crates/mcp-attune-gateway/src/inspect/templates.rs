@@ -2,15 +2,19 @@
 
 use std::path::Path;
 
-use mcp_attune_files::{Shelf, Unfit};
+use mcp_attune_files::{TemplateFileError, TemplateFiles};
 
-use super::{Depth, Issue, Keys, Severity};
-use crate::config::{Mount, nearest};
+use super::{ConfigIssue, InspectionDepth, IssueSeverity, MountSettingKeys};
+use crate::config::{MountConfig, nearest_name};
 
 /// How many names of a folder are looked through for those that are meant.
 const MAX_NAMES: usize = 10_000;
 
-pub(super) fn inspect(mount: &Mount, keys: Keys<'_>, depth: Depth) -> Vec<Issue> {
+pub(super) fn inspect(
+    mount: &MountConfig,
+    keys: MountSettingKeys<'_>,
+    depth: InspectionDepth,
+) -> Vec<ConfigIssue> {
     let tools = mount
         .tools
         .iter()
@@ -31,50 +35,59 @@ pub(super) fn inspect(mount: &Mount, keys: Keys<'_>, depth: Depth) -> Vec<Issue>
     }
     if any && !mount.content.enabled {
         let says = "templates are named, and no answer is shaped";
-        let issue = Issue::new("templates", Severity::Warning, keys.key(&["content", "enabled"]));
-        issues.push(issue.says(says, "set `enabled = true` in [content], or take the templates out"));
+        let issue = ConfigIssue::new("templates", IssueSeverity::Warning, keys.key(&["content", "enabled"]));
+        issues.push(issue.with_message(says, "set `enabled = true` in [content], or take the templates out"));
     }
     issues
 }
 
-fn templates(stem: &Path, key: Vec<String>, depth: Depth) -> Vec<Issue> {
-    if !is_there(stem) {
+fn templates(stem: &Path, key: Vec<String>, depth: InspectionDepth) -> Vec<ConfigIssue> {
+    if !has_template(stem) {
         let says = format!("no template is there: {}.md, .txt or .json", stem.display());
-        let hint = match meant(stem) {
+        let hint = match similar_stem(stem) {
             Some(meant) => format!("did you mean {meant}?"),
             None => {
                 "paths begin at the folder of the configuration; docs/templates.md says what files are called"
                     .to_owned()
             }
         };
-        return vec![Issue::new("templates", Severity::Error, key).says(says, hint)];
+        return vec![ConfigIssue::new("templates", IssueSeverity::Error, key).with_message(says, hint)];
     }
-    unfit(Some(stem), None, &key, depth)
+    template_issues(Some(stem), None, &key, depth)
 }
 
-fn hints(file: &Path, key: Vec<String>, depth: Depth) -> Vec<Issue> {
+fn hints(file: &Path, key: Vec<String>, depth: InspectionDepth) -> Vec<ConfigIssue> {
     if !file.is_file() {
         let says = format!("the file {} is not there", file.display());
         let hint = "paths begin at the folder of the configuration";
-        return vec![Issue::new("templates", Severity::Error, key).says(says, hint)];
+        return vec![ConfigIssue::new("templates", IssueSeverity::Error, key).with_message(says, hint)];
     }
-    unfit(None, Some(file), &key, depth)
+    template_issues(None, Some(file), &key, depth)
 }
 
 /// What is wrong with the files that were read.
-fn unfit(stem: Option<&Path>, hints: Option<&Path>, key: &[String], depth: Depth) -> Vec<Issue> {
-    if depth == Depth::Names {
+fn template_issues(
+    stem: Option<&Path>,
+    hints: Option<&Path>,
+    key: &[String],
+    depth: InspectionDepth,
+) -> Vec<ConfigIssue> {
+    if depth == InspectionDepth::Names {
         return Vec::new();
     }
-    let findings = Shelf::new(stem, hints).findings();
+    let findings = TemplateFiles::new(stem, hints).findings();
     let issues = findings.iter().map(|finding| {
         let place = match &finding.why {
-            Unfit::Text(wrong) => format!("{}:{}:{}", finding.path.display(), wrong.line, wrong.column),
+            TemplateFileError::Text(wrong) => {
+                format!("{}:{}:{}", finding.path.display(), wrong.line, wrong.column)
+            }
             _ => finding.path.display().to_string(),
         };
         let told = finding.to_string();
         let told = told.strip_prefix(&format!("{place}: ")).unwrap_or(&told).to_owned();
-        Issue::new("templates", Severity::Error, key.to_vec()).at(place).told(&told, "see docs/templates.md")
+        ConfigIssue::new("templates", IssueSeverity::Error, key.to_vec())
+            .with_place(place)
+            .with_split_message(&told, "see docs/templates.md")
     });
     issues.collect()
 }
@@ -87,17 +100,17 @@ fn folder(stem: &Path) -> (&Path, Vec<String>) {
 }
 
 /// Whether a file begins with the stem, and is no file of hints.
-fn is_there(stem: &Path) -> bool {
+fn has_template(stem: &Path) -> bool {
     let Some(name) = stem.file_name().and_then(|name| name.to_str()) else { return false };
     let rest = |file: &String| Some(file.strip_prefix(name)?.strip_prefix('.')? != "hints");
     folder(stem).1.iter().any(|file| rest(file) == Some(true))
 }
 
 /// The stem of files that are there, where it is much like the one that is not.
-fn meant(stem: &Path) -> Option<String> {
+fn similar_stem(stem: &Path) -> Option<String> {
     let (folder, files) = folder(stem);
     let names: Vec<_> = files.iter().filter_map(|file| Some(file.split_once('.')?.0)).collect();
-    let near = nearest(stem.file_name()?.to_str()?, names.into_iter())?;
+    let near = nearest_name(stem.file_name()?.to_str()?, names.into_iter())?;
     Some(folder.join(near).display().to_string())
 }
 
@@ -120,15 +133,15 @@ mod tests {
             "content.enabled = true\ntools.a.templates = '{path}/broken'\ntools.b.templates = '{path}/hinted'\n"
         );
         let config = Config::parse(&toml, "attune.toml").unwrap();
-        let told = |depth: Depth| -> Vec<String> {
+        let told = |depth: InspectionDepth| -> Vec<String> {
             let issues = super::super::inspect(&config, None, depth, SystemTime::now());
             let about = issues.iter().filter(|issue| issue.what == "templates");
             about.map(|issue| format!("{}: {}", issue.key.join("."), issue.says)).collect()
         };
         let missing = format!("tools.b.templates: no template is there: {path}/hinted.md, .txt or .json");
-        assert_eq!(told(Depth::Names), std::slice::from_ref(&missing));
+        assert_eq!(told(InspectionDepth::Names), std::slice::from_ref(&missing));
         let broken = "tools.a.templates: there is no filter `numbr`".to_owned();
-        assert_eq!(told(Depth::Contents), [broken, missing]);
+        assert_eq!(told(InspectionDepth::Contents), [broken, missing]);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -6,45 +6,47 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 
 use super::validity::validity;
-use super::{Issue, Severity};
+use super::{ConfigIssue, IssueSeverity};
 use crate::config;
-use crate::listen::{BadPem, Tls, certificates};
+use crate::listen::{ListenerTls, PemError, parse_certificates};
 
 /// A certificate that is valid for less than so many days is told: its renewal should have come by then.
 const EXPIRES_SOON_DAYS: i64 = 14;
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
 
-pub(super) fn inspect(files: &config::Tls, now: SystemTime) -> Vec<Issue> {
+pub(super) fn inspect(files: &config::TlsFiles, now: SystemTime) -> Vec<ConfigIssue> {
     let read = |path: &Path, name: &str| {
         std::fs::read(path).map_err(|why| {
             let hint = "paths begin at the folder of the configuration; see whether it is there, and who may read it";
-            error(name).says(format!("{} cannot be read: {why}", path.display()), hint)
+            error(name).with_message(format!("{} cannot be read: {why}", path.display()), hint)
         })
     };
     let (cert, key) = match (read(&files.cert, "cert"), read(&files.key, "key")) {
         (Ok(cert), Ok(key)) => (cert, key),
         (cert, key) => return [cert.err(), key.err()].into_iter().flatten().collect(),
     };
-    match Tls::from_pem(&cert, &key) {
+    match ListenerTls::from_pem(&cert, &key) {
         Ok(_) => expiry(&files.cert, &cert, now).into_iter().collect(),
-        Err(BadPem::Certificate) => vec![not_pem("cert", &files.cert, &cert)],
-        Err(BadPem::Key) => vec![not_pem("key", &files.key, &key)],
-        Err(why @ BadPem::Pair) => {
-            vec![error("key").says(why.to_string(), "name the key that the certificate was made with")]
+        Err(PemError::Certificate) => vec![not_pem("cert", &files.cert, &cert)],
+        Err(PemError::Key) => vec![not_pem("key", &files.key, &key)],
+        Err(why @ PemError::Pair) => {
+            vec![
+                error("key").with_message(why.to_string(), "name the key that the certificate was made with"),
+            ]
         }
     }
 }
 
-fn error(name: &str) -> Issue {
-    issue(Severity::Error, name)
+fn error(name: &str) -> ConfigIssue {
+    issue(IssueSeverity::Error, name)
 }
 
-fn issue(severity: Severity, name: &str) -> Issue {
-    Issue::new("tls", severity, ["server", "tls", name].map(str::to_owned).to_vec())
+fn issue(severity: IssueSeverity, name: &str) -> ConfigIssue {
+    ConfigIssue::new("tls", severity, ["server", "tls", name].map(str::to_owned).to_vec())
 }
 
 /// A file that holds nothing of what is wanted, or what belongs into the other.
-fn not_pem(name: &str, path: &Path, text: &[u8]) -> Issue {
+fn not_pem(name: &str, path: &Path, text: &[u8]) -> ConfigIssue {
     let text = String::from_utf8_lossy(text);
     let path = path.display();
     let holds = |what: &str| text.contains(&format!("{what}-----"));
@@ -54,12 +56,13 @@ fn not_pem(name: &str, path: &Path, text: &[u8]) -> Issue {
         _ if holds("CERTIFICATE") => format!("{path} holds a certificate, and no private key"),
         _ => format!("{path} holds no private key in PEM"),
     };
-    error(name).says(says, "`cert` is the chain of certificates, `key` the private key, both PEM files")
+    error(name)
+        .with_message(says, "`cert` is the chain of certificates, `key` the private key, both PEM files")
 }
 
 /// Whether the certificate is not valid yet, no more, or not for long.
-fn expiry(path: &Path, pem: &[u8], now: SystemTime) -> Option<Issue> {
-    let chain = certificates(pem).ok()?;
+fn expiry(path: &Path, pem: &[u8], now: SystemTime) -> Option<ConfigIssue> {
+    let chain = parse_certificates(pem).ok()?;
     let (from, until) = validity(chain.first()?)?;
     let now = Timestamp::try_from(now).ok()?;
     let path = path.display();
@@ -74,7 +77,7 @@ fn expiry(path: &Path, pem: &[u8], now: SystemTime) -> Option<Issue> {
         return None;
     };
     let hint = "renew it; a running gateway takes a new one when the files change";
-    Some(issue(Severity::Warning, "cert").says(says, hint))
+    Some(issue(IssueSeverity::Warning, "cert").with_message(says, hint))
 }
 
 #[cfg(test)]
@@ -99,7 +102,7 @@ mod tests {
         let new_year = SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
         let now = |day: u64| new_year + Duration::from_secs(day * 86_400);
         let check = |cert: &str, key: &str, now| {
-            let files = config::Tls { cert: folder.join("cert.pem"), key: folder.join("key.pem") };
+            let files = config::TlsFiles { cert: folder.join("cert.pem"), key: folder.join("key.pem") };
             std::fs::write(&files.cert, cert).unwrap();
             std::fs::write(&files.key, key).unwrap();
             let shown = format!("{}/", folder.display());
@@ -141,7 +144,7 @@ mod tests {
             assert_eq!(check(cert, key, now), told);
         }
         std::fs::remove_dir_all(&folder).unwrap();
-        let gone = config::Tls { cert: "gone/cert.pem".into(), key: "gone/key.pem".into() };
+        let gone = config::TlsFiles { cert: "gone/cert.pem".into(), key: "gone/key.pem".into() };
         let issues = inspect(&gone, now(1));
         assert_eq!(issues.len(), 2, "{issues:?}");
         assert!(issues[1].says.starts_with("gone/key.pem cannot be read: "), "{issues:?}");

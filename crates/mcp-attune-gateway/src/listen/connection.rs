@@ -16,24 +16,24 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::server::TlsStream;
 
-use super::entry::{Entry, TurnedAway};
-use super::framing::{Framed, Verdicts};
-use super::plain::{End, Plain};
-use super::pulse::{Counted, Dead, Pulse, Watch};
-use super::{Limits, Phase, Tls};
-use crate::body::Chain;
+use super::activity::{ConnectionActivity, DeadConnectionReason, LivenessWatch, WriteCountingIo};
+use super::framing::{FramingCheckedIo, FramingVerdicts};
+use super::hyper_service::{HyperService, TurnAwayService};
+use super::plain::{PlainConnection, PlainConnectionEnd};
+use super::{ListenerLimits, ListenerPhase, ListenerTls};
+use crate::body::ErrorChain;
 use crate::poll_on_wake::PollOnWake;
 use crate::slots::Permit;
 use crate::{Body, BoxError};
 
 /// How long it may take to tell a caller that there are too many.
-const TURNING_AWAY: Duration = Duration::from_secs(5);
+const TURN_AWAY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a connection begins with whose caller speaks HTTP/2.
-const HTTP2: &[u8] = b"PRI * HTTP/2";
+const HTTP2_PREFACE_START: &[u8] = b"PRI * HTTP/2";
 
 /// What happens beside a connection's own doings.
-enum Beside {
+enum ConnectionSignal {
     /// It has to do something else from now on; false where there is nobody left to say what.
     Told(bool),
     /// It is time to look whether it lives.
@@ -42,14 +42,14 @@ enum Beside {
 
 /// What all connections share.
 #[derive(Clone, Debug)]
-pub(super) struct Door {
+pub(super) struct ConnectionServer {
     pub(super) http: Arc<Builder<TokioExecutor>>,
-    pub(super) tls: Option<Tls>,
-    pub(super) limits: Arc<Limits>,
-    pub(super) told: watch::Receiver<Phase>,
+    pub(super) tls: Option<ListenerTls>,
+    pub(super) limits: Arc<ListenerLimits>,
+    pub(super) told: watch::Receiver<ListenerPhase>,
 }
 
-impl Door {
+impl ConnectionServer {
     /// Serves a connection until one of the two ends hangs up, or it is dead, or all is over.
     pub(super) async fn run<S>(mut self, tcp: TcpStream, service: S, seat: Permit)
     where
@@ -58,70 +58,77 @@ impl Door {
         S::Future: Send,
     {
         let _seat = seat;
-        let pulse = Arc::new(Pulse::default());
-        let io = Counted::new(tcp, Arc::clone(&pulse));
-        let visit =
-            Visit { service, pulse, watch: Watch::new(&self.limits, Instant::now()), said_goodbye: false };
+        let pulse = Arc::new(ConnectionActivity::default());
+        let io = WriteCountingIo::new(tcp, Arc::clone(&pulse));
+        let visit = ConnectionContext {
+            service,
+            pulse,
+            watch: LivenessWatch::new(&self.limits, Instant::now()),
+            said_goodbye: false,
+        };
         // Boxed, so that a plain connection does not take the room of one with TLS.
         match self.tls.clone() {
-            None => Box::pin(self.http(io, visit)).await,
+            None => Box::pin(self.serve_http(io, visit)).await,
             Some(tls) => {
-                if let Some(io) = Box::pin(self.shake_hands(tls, io)).await {
-                    Box::pin(self.http(io, visit)).await;
+                if let Some(io) = Box::pin(self.accept_tls(tls, io)).await {
+                    Box::pin(self.serve_http(io, visit)).await;
                 }
             }
         }
     }
 
-    async fn shake_hands(
+    async fn accept_tls(
         &mut self,
-        tls: Tls,
-        io: Counted<TcpStream>,
-    ) -> Option<TlsStream<Counted<TcpStream>>> {
+        tls: ListenerTls,
+        io: WriteCountingIo<TcpStream>,
+    ) -> Option<TlsStream<WriteCountingIo<TcpStream>>> {
         tokio::select! {
             shaken = timeout(self.limits.head, tls.acceptor.accept(io)) => match shaken {
                 Ok(Ok(io)) => return Some(io),
                 Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
                 Err(_) => tracing::debug!("a TLS handshake took too long"),
             },
-            _ = self.told.wait_for(|phase| matches!(phase, Phase::Finish | Phase::Cut)) => {}
+            _ = self.told.wait_for(|phase| matches!(phase, ListenerPhase::Finish | ListenerPhase::Cut)) => {}
         }
         None
     }
 
     /// Says that there is no seat. HTTP and TLS are spoken in full, so that a caller can read it.
-    pub(super) async fn turn_away(self, tcp: TcpStream, answer: TurnedAway, step: Permit) {
+    pub(super) async fn turn_away(self, tcp: TcpStream, answer: TurnAwayService, step: Permit) {
         tracing::debug!("a connection is turned away, there are too many");
-        if timeout(TURNING_AWAY, self.run(tcp, answer, step)).await.is_err() {
+        if timeout(TURN_AWAY_TIMEOUT, self.run(tcp, answer, step)).await.is_err() {
             tracing::debug!("a connection that was turned away did not go");
         }
     }
 
-    async fn http<I, S>(mut self, io: I, mut visit: Visit<S>)
+    async fn serve_http<I, S>(mut self, io: I, mut visit: ConnectionContext<S>)
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
         S::Error: Into<BoxError>,
         S::Future: Send,
     {
-        let mut plain = Plain::new(io, visit.service.clone(), &self.limits, Arc::clone(&visit.pulse));
-        let Some(End::HandedOver(io, read)) = self.attend(&mut plain, &mut visit).await else { return };
+        let mut plain =
+            PlainConnection::new(io, visit.service.clone(), &self.limits, Arc::clone(&visit.pulse));
+        let Some(PlainConnectionEnd::HandedOver(io, read)) = self.drive(&mut plain, &mut visit).await else {
+            return;
+        };
         drop(plain);
         // Boxed, because most connections never come here.
-        let two = read.starts_with(HTTP2);
-        let verdicts = Arc::new(Verdicts::default());
-        match Framed::new(io, read, &self.limits, Arc::clone(&verdicts)) {
-            Ok(io) => Box::pin(self.with_hyper(io, verdicts, two, visit)).await,
+        let two = read.starts_with(HTTP2_PREFACE_START);
+        let verdicts = Arc::new(FramingVerdicts::default());
+        match FramingCheckedIo::new(io, read, &self.limits, Arc::clone(&verdicts)) {
+            Ok(io) => Box::pin(self.serve_with_hyper(io, verdicts, two, visit)).await,
             Err(error) => tracing::debug!(%error, "a connection is cut"),
         }
     }
 
-    async fn with_hyper<I, S>(
+    async fn serve_with_hyper<I, S>(
         mut self,
-        io: Framed<I>,
-        verdicts: Arc<Verdicts>,
+        io: FramingCheckedIo<I>,
+        verdicts: Arc<FramingVerdicts>,
         two: bool,
-        mut visit: Visit<S>,
+        mut visit: ConnectionContext<S>,
     ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
@@ -129,37 +136,37 @@ impl Door {
         S::Future: Send,
     {
         let http = Arc::clone(&self.http);
-        let entry = Entry {
+        let entry = HyperService {
             service: visit.service.clone(),
             limits: Arc::clone(&self.limits),
             pulse: Arc::clone(&visit.pulse),
             verdicts,
         };
-        let mut hyper = Hyper {
+        let mut hyper = HyperConnection {
             connection: pin!(http.serve_connection(TokioIo::new(io), entry)),
             pulse: Arc::clone(&visit.pulse),
             two,
         };
-        self.attend(&mut hyper, &mut visit).await;
+        self.drive(&mut hyper, &mut visit).await;
     }
 
     /// Lets a connection run, and tells it when to end; none where it is over before it says so itself.
-    async fn attend<C, S>(&mut self, connection: &mut C, visit: &mut Visit<S>) -> Option<C::End>
+    async fn drive<C, S>(&mut self, connection: &mut C, visit: &mut ConnectionContext<S>) -> Option<C::End>
     where
-        C: Connection,
+        C: ConnectionDriver,
     {
-        let mut next_look = pin!(sleep(visit.watch.every()));
+        let mut next_look = pin!(sleep(visit.watch.check_interval()));
         match *self.told.borrow() {
-            Phase::Finish => connection.finish(),
-            Phase::Close => connection.close_after_answer(),
-            Phase::Serve | Phase::Cut => {}
+            ListenerPhase::Finish => connection.finish(),
+            ListenerPhase::Close => connection.close_after_answer(),
+            ListenerPhase::Serve | ListenerPhase::Cut => {}
         }
         loop {
             let mut rare = PollOnWake::new(async {
                 tokio::select! {
                     biased;
-                    told = self.told.changed() => Beside::Told(told.is_ok()),
-                    () = next_look.as_mut() => Beside::Look,
+                    told = self.told.changed() => ConnectionSignal::Told(told.is_ok()),
+                    () = next_look.as_mut() => ConnectionSignal::Look,
                 }
             });
             let next = poll_fn(|cx| match connection.poll(cx) {
@@ -172,28 +179,28 @@ impl Door {
                 Ok(beside) => beside,
                 Err(Ok(end)) => return Some(end),
                 Err(Err(error)) => {
-                    tracing::debug!(error = %Chain(&*error), "a connection ended");
+                    tracing::debug!(error = %ErrorChain(&*error), "a connection ended");
                     return None;
                 }
             };
             match beside {
                 // The sender is gone with the listener's future.
-                Beside::Told(false) => return None,
-                Beside::Told(true) => match *self.told.borrow_and_update() {
-                    Phase::Close => {
+                ConnectionSignal::Told(false) => return None,
+                ConnectionSignal::Told(true) => match *self.told.borrow_and_update() {
+                    ListenerPhase::Close => {
                         connection.close_after_answer();
-                        connection.say_goodbye();
+                        connection.send_goaway();
                     }
-                    Phase::Finish => connection.finish(),
-                    Phase::Cut => return None,
-                    Phase::Serve => {}
+                    ListenerPhase::Finish => connection.finish(),
+                    ListenerPhase::Cut => return None,
+                    ListenerPhase::Serve => {}
                 },
-                Beside::Look => {
+                ConnectionSignal::Look => {
                     let now = Instant::now();
-                    match visit.watch.look(visit.pulse.beat(), now) {
+                    match visit.watch.check_liveness(visit.pulse.snapshot(), now) {
                         None => {}
                         // HTTP/2 says goodbye first; what does not go then is cut at the next look.
-                        Some(Dead::Silent) if !visit.said_goodbye => {
+                        Some(DeadConnectionReason::Silent) if !visit.said_goodbye => {
                             visit.said_goodbye = true;
                             connection.finish();
                         }
@@ -202,7 +209,7 @@ impl Door {
                             return None;
                         }
                     }
-                    next_look.as_mut().reset(now + visit.watch.every());
+                    next_look.as_mut().reset(now + visit.watch.check_interval());
                 }
             }
         }
@@ -210,15 +217,15 @@ impl Door {
 }
 
 /// A connection, whoever reads it.
-struct Visit<S> {
+struct ConnectionContext<S> {
     service: S,
-    pulse: Arc<Pulse>,
-    watch: Watch,
+    pulse: Arc<ConnectionActivity>,
+    watch: LivenessWatch,
     said_goodbye: bool,
 }
 
 /// What reads a connection.
-trait Connection {
+trait ConnectionDriver {
     type End;
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Self::End, BoxError>>;
@@ -227,21 +234,21 @@ trait Connection {
     fn close_after_answer(&mut self);
 
     /// Tells the caller to send what comes next elsewhere, where that can be told (HTTP/2).
-    fn say_goodbye(&mut self) {}
+    fn send_goaway(&mut self) {}
 
     /// Lets what runs finish, and takes no more.
     fn finish(&mut self);
 }
 
-impl<I, S> Connection for Plain<I, S>
+impl<I, S> ConnectionDriver for PlainConnection<I, S>
 where
     I: AsyncRead + AsyncWrite + Unpin,
     S: Service<Request<Body>, Response = Response<Body>>,
     S::Error: Into<BoxError>,
 {
-    type End = End<I>;
+    type End = PlainConnectionEnd<I>;
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<End<I>, BoxError>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<PlainConnectionEnd<I>, BoxError>> {
         self.poll(cx)
     }
 
@@ -254,14 +261,15 @@ where
     }
 }
 
-struct Hyper<'a, C> {
+struct HyperConnection<'a, C> {
     connection: Pin<&'a mut C>,
-    pulse: Arc<Pulse>,
+    pulse: Arc<ConnectionActivity>,
     /// Whether it is HTTP/2.
     two: bool,
 }
 
-impl<I, S> Connection for Hyper<'_, auto::Connection<'_, TokioIo<I>, Entry<S>, TokioExecutor>>
+impl<I, S> ConnectionDriver
+    for HyperConnection<'_, auto::Connection<'_, TokioIo<I>, HyperService<S>, TokioExecutor>>
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
@@ -279,7 +287,7 @@ where
         self.pulse.close_after_answer(!self.two);
     }
 
-    fn say_goodbye(&mut self) {
+    fn send_goaway(&mut self) {
         // HTTP/1.1 would be closed at once where no request runs, while the next may be on its way.
         if self.two {
             self.connection.as_mut().graceful_shutdown();

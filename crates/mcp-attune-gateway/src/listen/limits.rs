@@ -7,7 +7,7 @@ use crate::config::HttpImplementation;
 /// What callers may use, and who reads their requests. Rules: G4.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct ListenerLimits {
     /// Which implementation of HTTP/1.1 reads requests.
     pub http: HttpImplementation,
     /// Connections at a time.
@@ -32,7 +32,7 @@ pub struct Limits {
     pub drain: Duration,
 }
 
-impl Default for Limits {
+impl Default for ListenerLimits {
     fn default() -> Self {
         Self {
             http: HttpImplementation::default(),

@@ -2,17 +2,17 @@
 //!
 //! 1. At most so many connections. One above it is answered 503 and closed, so that its caller knows why; when
 //!    even those grow many, further ones are closed without a word.
-//! 2. A TLS handshake, and the head of each request, must come in time ([`Limits::head`]). This is also how long
+//! 2. A TLS handshake, and the head of each request, must come in time ([`ListenerLimits::head`]). This is also how long
 //!    a connection may be without a request.
 //! 3. A request has at most so many headers, and so many bytes of them: else 431.
-//! 4. What frames a request can be read in one way only, or it is refused ([`Misframed`]), and HTTP/2 connections are cut
+//! 4. What frames a request can be read in one way only, or it is refused ([`FramingError`]), and HTTP/2 connections are cut
 //!    that send control frames and little else.
 //! 5. A body must not pause for long, and must come at a least rate: reading it then fails with
-//!    [`RequestError::Stalled`] or [`RequestError::TooSlow`].
+//!    [`RequestBodyError::Stalled`] or [`RequestBodyError::TooSlow`].
 //! 6. A caller that does not read what waits for it is cut off.
-//! 7. Before the end, where there is time for it ([`Phase::Close`]), every answer is the last of its connection, so that
+//! 7. Before the end, where there is time for it ([`ListenerPhase::Close`]), every answer is the last of its connection, so that
 //!    callers go elsewhere without losing a request.
-//! 8. At the end no new connection is taken, running requests have [`Limits::drain`] to finish, and what then
+//! 8. At the end no new connection is taken, running requests have [`ListenerLimits::drain`] to finish, and what then
 //!    still runs is cut.
 //!
 //! Caveat: the time-outs of 2 and 6 are looked at from time to time, so they may come up to half as late again. On
@@ -38,37 +38,37 @@ mod limits;
 mod tls;
 
 mod framing;
-mod pulse;
+mod activity;
 mod request_error;
 
-mod entry;
+mod hyper_service;
 mod plain;
 
 mod connection;
 
-pub use limits::Limits;
-pub use mcp_attune_http1::Misframed;
-pub use request_error::RequestError;
-pub use tls::{BadPem, Tls, certificates};
+pub use limits::ListenerLimits;
+pub use mcp_attune_http1::FramingError;
+pub use request_error::RequestBodyError;
+pub use tls::{ListenerTls, PemError, parse_certificates};
 
 use crate::slots::Slots;
 use crate::workers::Workers;
 use crate::{Body, BoxError};
-use connection::Door;
-use entry::TurnedAway;
+use connection::ConnectionServer;
+use hyper_service::TurnAwayService;
 
 /// How long to wait when a connection cannot be taken: mostly there are too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What waits for one slow reader: on an HTTP/2 stream, and read ahead of a body.
-const STREAM_BUFFER: usize = 64 * 1024;
+const MAX_STREAM_BUFFER: usize = 64 * 1024;
 const STREAM_WINDOW: u32 = 256 * 1024;
-const STREAMS: u32 = 200;
+const MAX_STREAMS: u32 = 200;
 /// hyper's own lower bound for a buffer.
-const LEAST_BUFFER: usize = 8 * 1024;
+const MIN_BUFFER_BYTES: usize = 8 * 1024;
 
 /// Counts the connections of one door.
 #[derive(Clone, Debug, Default)]
-pub struct Traffic {
+pub struct ListenerMetrics {
     /// Those that are open.
     pub open: Gauge,
     /// Those that were too many.
@@ -86,21 +86,21 @@ pub struct Peer {
 
 /// The body of a request, and where the request comes from: what all layers of the gateway pass on with its head.
 #[derive(Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct PeerBody {
     pub(crate) body: Body,
     pub(crate) peer: Peer,
 }
 
 /// How the end came.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Drained {
+pub struct DrainOutcome {
     /// How many connections were cut, because their requests did not finish in time.
     pub cut: usize,
 }
 
 /// How far a listener has come, and all its connections with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Phase {
+pub enum ListenerPhase {
     /// Connections are taken and served.
     Serve,
     /// The same, but every answer is the last of its connection. Over HTTP/2 callers are told to go elsewhere (`GOAWAY`).
@@ -116,21 +116,21 @@ pub enum Phase {
 pub async fn serve<S>(
     listener: TcpListener,
     service: impl Fn(Peer) -> S + Send,
-    limits: Limits,
-    tls: Option<Tls>,
-    traffic: Traffic,
+    limits: ListenerLimits,
+    tls: Option<ListenerTls>,
+    traffic: ListenerMetrics,
     shutdown: impl Future<Output = ()>,
-) -> Drained
+) -> DrainOutcome
 where
     S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send,
 {
-    let (workers, (tell, phases)) = (Workers::none(), watch::channel(Phase::Serve));
-    let serving = serve_on(&workers, listener, service, limits, tls, traffic, phases);
+    let (workers, (tell, phases)) = (Workers::none(), watch::channel(ListenerPhase::Serve));
+    let serving = serve_on_workers(&workers, listener, service, limits, tls, traffic, phases);
     let ending = async {
         shutdown.await;
-        tell.send_replace(Phase::Finish);
+        tell.send_replace(ListenerPhase::Finish);
         std::future::pending().await
     };
     tokio::select! {
@@ -141,32 +141,32 @@ where
 
 /// The same, with the connections on threads of their own, and in the phases that are told. Whoever tells them no more
 /// has ended it.
-pub async fn serve_on<S>(
+pub async fn serve_on_workers<S>(
     workers: &Workers,
     listener: TcpListener,
     service: impl Fn(Peer) -> S + Send,
-    limits: Limits,
-    tls: Option<Tls>,
-    traffic: Traffic,
-    mut phases: watch::Receiver<Phase>,
-) -> Drained
+    limits: ListenerLimits,
+    tls: Option<ListenerTls>,
+    traffic: ListenerMetrics,
+    mut phases: watch::Receiver<ListenerPhase>,
+) -> DrainOutcome
 where
     S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send,
 {
-    let (phase, told) = watch::channel(Phase::Serve);
+    let (phase, told) = watch::channel(ListenerPhase::Serve);
     let limits = Arc::new(limits);
     let drain = limits.drain;
-    let door = Door { http: Arc::new(http(&limits)), tls, limits, told };
-    let mut taking = Box::pin(take_connections(workers, listener, service, door, traffic));
+    let door = ConnectionServer { http: Arc::new(hyper_builder(&limits)), tls, limits, told };
+    let mut taking = Box::pin(accept_connections(workers, listener, service, door, traffic));
     loop {
         match *phases.borrow_and_update() {
-            Phase::Serve => {}
-            Phase::Close => {
-                phase.send_replace(Phase::Close);
+            ListenerPhase::Serve => {}
+            ListenerPhase::Close => {
+                phase.send_replace(ListenerPhase::Close);
             }
-            Phase::Finish | Phase::Cut => break,
+            ListenerPhase::Finish | ListenerPhase::Cut => break,
         }
         let told = tokio::select! {
             () = &mut taking => break,
@@ -179,16 +179,16 @@ where
     drop(taking);
     // The listener went with `taking`, and the connections' own receivers are now the only ones: the channel
     // closes with the last of them.
-    finish(phase, phases, drain).await
+    drain_connections(phase, phases, drain).await
 }
 
 /// Takes connections for ever, as many as there are seats for.
-async fn take_connections<S>(
+async fn accept_connections<S>(
     workers: &Workers,
     listener: TcpListener,
     service: impl Fn(Peer) -> S + Send,
-    door: Door,
-    traffic: Traffic,
+    door: ConnectionServer,
+    traffic: ListenerMetrics,
 ) where
     S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
@@ -201,8 +201,8 @@ async fn take_connections<S>(
         if let Some(seat) = seats.try_acquire_any() {
             let service = service(Peer { address, tls: door.tls.is_some() });
             let door = door.clone();
-            let open = Open::new(&traffic.open);
-            workers.give(tcp, move |tcp| async move {
+            let open = OpenConnectionGuard::new(&traffic.open);
+            workers.spawn_connection(tcp, move |tcp| async move {
                 let _open = open;
                 door.run(tcp, service, seat).await;
             });
@@ -211,43 +211,47 @@ async fn take_connections<S>(
         traffic.turned_away.inc();
         if let Some(step) = steps.try_acquire_any() {
             let door = door.clone();
-            tokio::spawn(async move { door.turn_away(tcp, TurnedAway, step).await });
+            tokio::spawn(async move { door.turn_away(tcp, TurnAwayService, step).await });
         }
     }
 }
 
 /// Lets running requests finish for as long as `drain`, or until it is told to cut them, and cuts what still runs.
-async fn finish(phase: watch::Sender<Phase>, mut phases: watch::Receiver<Phase>, drain: Duration) -> Drained {
-    phase.send_replace(Phase::Finish);
+async fn drain_connections(
+    phase: watch::Sender<ListenerPhase>,
+    mut phases: watch::Receiver<ListenerPhase>,
+    drain: Duration,
+) -> DrainOutcome {
+    phase.send_replace(ListenerPhase::Finish);
     let is_cut = async {
-        if phases.wait_for(|phase| *phase == Phase::Cut).await.is_err() {
+        if phases.wait_for(|phase| *phase == ListenerPhase::Cut).await.is_err() {
             std::future::pending::<()>().await;
         }
     };
     tokio::select! {
         finished = timeout(drain, phase.closed()) => if finished.is_ok() {
-            return Drained { cut: 0 };
+            return DrainOutcome { cut: 0 };
         },
         () = is_cut => {}
     }
     let cut = phase.receiver_count();
     tracing::info!(cut, "requests that did not finish in time are cut");
-    phase.send_replace(Phase::Cut);
+    phase.send_replace(ListenerPhase::Cut);
     phase.closed().await;
-    Drained { cut }
+    DrainOutcome { cut }
 }
 
 /// A connection that is counted as long as it is open, however it ends.
-struct Open(Gauge);
+struct OpenConnectionGuard(Gauge);
 
-impl Open {
+impl OpenConnectionGuard {
     fn new(count: &Gauge) -> Self {
         count.inc();
         Self(count.clone())
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenConnectionGuard {
     fn drop(&mut self) {
         self.0.dec();
     }
@@ -273,20 +277,20 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
 }
 
 /// hyper, set to the limits.
-fn http(limits: &Limits) -> Builder<TokioExecutor> {
+fn hyper_builder(limits: &ListenerLimits) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
         // hyper would make a timer for each head; ours is one for the connection.
         .header_read_timeout(None)
         .max_headers(limits.headers)
-        .max_buf_size(limits.header_bytes.max(LEAST_BUFFER));
+        .max_buf_size(limits.header_bytes.max(MIN_BUFFER_BYTES));
     builder
         .http2()
         .timer(TokioTimer::new())
         .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
-        .max_concurrent_streams(STREAMS)
-        .max_send_buf_size(STREAM_BUFFER)
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_send_buf_size(MAX_STREAM_BUFFER)
         .initial_stream_window_size(STREAM_WINDOW);
     builder
 }

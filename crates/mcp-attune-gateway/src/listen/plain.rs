@@ -2,7 +2,7 @@
 //!
 //! 1. A request is plain when all of it was read at once and it can be read in one way only ([`take_plain_request`]). Most calls
 //!    are.
-//! 2. With the first that is not, the connection and what was read of it go to hyper, for good ([`End::HandedOver`]): HTTP/2,
+//! 2. With the first that is not, the connection and what was read of it go to hyper, for good ([`PlainConnectionEnd::HandedOver`]): HTTP/2,
 //!    HTTP/1.0, bodies that come in parts, whatever is about the connection, and what is not HTTP at all.
 //! 3. Where hyper reads all requests ([`HttpImplementation::Hyper`]), no request is plain.
 //! 4. A caller that goes away while it is answered takes its call with it.
@@ -24,8 +24,8 @@ use mcp_attune_http1::{AnswerOptions, HeadLimits, list_members, take_plain_reque
 use mcp_attune_tower::full;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
-use super::Limits;
-use super::pulse::{Answer, Pulse, Running};
+use super::ListenerLimits;
+use super::activity::{ActiveRequest, ConnectionActivity, TrackedAnswerBody};
 use crate::config::HttpImplementation;
 use crate::date::write_date;
 use crate::message_sender::MessageSender;
@@ -35,7 +35,7 @@ use crate::{Body, BoxError};
 const READ_SIZE: usize = 8 * 1024;
 
 /// How it ended.
-pub(super) enum End<I> {
+pub(super) enum PlainConnectionEnd<I> {
     /// The connection is over.
     Closed,
     /// A request came that is not plain: the connection, and what was read of it.
@@ -43,26 +43,26 @@ pub(super) enum End<I> {
 }
 
 /// A connection whose requests were plain so far.
-pub(super) struct Plain<I, S: Service<Request<Body>>> {
+pub(super) struct PlainConnection<I, S: Service<Request<Body>>> {
     /// `None` when it was handed over.
     io: Option<I>,
     service: S,
     /// What a plain request may have; `None` where no request is plain.
     limits: Option<HeadLimits>,
-    pulse: Arc<Pulse>,
+    pulse: Arc<ConnectionActivity>,
     read: BytesMut,
-    turn: Turn,
+    turn: PlainConnectionTurn,
     /// The call that runs.
     call: Pin<Box<Option<S::Future>>>,
-    running: Option<Running>,
-    sender: MessageSender<Answer>,
+    running: Option<ActiveRequest>,
+    sender: MessageSender<TrackedAnswerBody>,
     /// Whether there is no next request.
     closes: bool,
 }
 
 /// Whose turn it is.
 #[derive(Clone, Copy)]
-enum Turn {
+enum PlainConnectionTurn {
     /// The caller's, to send a request.
     Caller,
     /// The service's, to answer it.
@@ -71,13 +71,13 @@ enum Turn {
     Ours,
 }
 
-impl<I, S> Plain<I, S>
+impl<I, S> PlainConnection<I, S>
 where
     I: AsyncRead + AsyncWrite + Unpin,
     S: Service<Request<Body>, Response = Response<Body>>,
     S::Error: Into<BoxError>,
 {
-    pub(super) fn new(io: I, service: S, limits: &Limits, pulse: Arc<Pulse>) -> Self {
+    pub(super) fn new(io: I, service: S, limits: &ListenerLimits, pulse: Arc<ConnectionActivity>) -> Self {
         let head = HeadLimits { lines: limits.headers, bytes: limits.header_bytes };
         Self {
             io: Some(io),
@@ -85,7 +85,7 @@ where
             limits: (limits.http == HttpImplementation::Own).then_some(head),
             pulse,
             read: BytesMut::new(),
-            turn: Turn::Caller,
+            turn: PlainConnectionTurn::Caller,
             call: Box::pin(None),
             running: None,
             sender: MessageSender::default(),
@@ -103,10 +103,10 @@ where
         self.pulse.close_after_answer(true);
     }
 
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<End<I>, BoxError>> {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<PlainConnectionEnd<I>, BoxError>> {
         loop {
             match self.turn {
-                Turn::Caller => {
+                PlainConnectionTurn::Caller => {
                     // Also where more was sent together with the last: it was told that nobody reads it.
                     if self.closes {
                         return self.poll_close(cx);
@@ -114,64 +114,66 @@ where
                     if !self.read.is_empty() {
                         let taken = self.limits.and_then(|limits| take_plain_request(&mut self.read, limits));
                         match taken {
-                            Some(request) => self.begin(request),
+                            Some(request) => self.begin_call(request),
                             None => return Poll::Ready(Ok(self.hand_over())),
                         }
                         continue;
                     }
                     if ready!(self.poll_read(cx))? == 0 {
-                        return Poll::Ready(Ok(End::Closed));
+                        return Poll::Ready(Ok(PlainConnectionEnd::Closed));
                     }
                 }
-                Turn::Service => match self.call.as_mut().as_pin_mut().map(|call| call.poll(cx)) {
-                    Some(Poll::Ready(answer)) => {
-                        self.call.set(None);
-                        self.answer(answer.map_err(Into::into)?);
+                PlainConnectionTurn::Service => {
+                    match self.call.as_mut().as_pin_mut().map(|call| call.poll(cx)) {
+                        Some(Poll::Ready(answer)) => {
+                            self.call.set(None);
+                            self.begin_answer(answer.map_err(Into::into)?);
+                        }
+                        Some(Poll::Pending) => {
+                            ready!(self.poll_disconnect(cx));
+                            return Poll::Ready(Ok(PlainConnectionEnd::Closed));
+                        }
+                        None => return Poll::Ready(Ok(PlainConnectionEnd::Closed)),
                     }
-                    Some(Poll::Pending) => {
-                        ready!(self.poll_gone(cx));
-                        return Poll::Ready(Ok(End::Closed));
-                    }
-                    None => return Poll::Ready(Ok(End::Closed)),
-                },
-                Turn::Ours => {
-                    let Some(io) = &mut self.io else { return Poll::Ready(Ok(End::Closed)) };
+                }
+                PlainConnectionTurn::Ours => {
+                    let Some(io) = &mut self.io else { return Poll::Ready(Ok(PlainConnectionEnd::Closed)) };
                     match self.sender.poll(io, cx) {
                         Poll::Ready(written) => written?,
                         Poll::Pending => {
-                            ready!(self.poll_gone(cx));
-                            return Poll::Ready(Ok(End::Closed));
+                            ready!(self.poll_disconnect(cx));
+                            return Poll::Ready(Ok(PlainConnectionEnd::Closed));
                         }
                     }
-                    self.turn = Turn::Caller;
+                    self.turn = PlainConnectionTurn::Caller;
                 }
             }
         }
     }
 
-    fn begin(&mut self, request: Request<Bytes>) {
-        self.running = Some(Running::new(&self.pulse));
+    fn begin_call(&mut self, request: Request<Bytes>) {
+        self.running = Some(ActiveRequest::new(&self.pulse));
         self.call.set(Some(self.service.call(request.map(full))));
-        self.turn = Turn::Service;
+        self.turn = PlainConnectionTurn::Service;
     }
 
-    fn answer(&mut self, mut answer: Response<Body>) {
+    fn begin_answer(&mut self, mut answer: Response<Body>) {
         let Some(running) = self.running.take() else { return };
         let says_close = |said: &[u8]| said.eq_ignore_ascii_case(b"close");
         self.closes |= answer.headers().contains_key(CONNECTION)
             && list_members(answer.headers(), &CONNECTION).any(says_close);
-        self.closes |= running.is_last();
+        self.closes |= running.closes_connection();
         let (body_size, closes) = (answer.body().size_hint().exact(), self.closes);
-        let body = Answer::new(mem::replace(answer.body_mut(), full(Bytes::new())), running);
+        let body = TrackedAnswerBody::new(mem::replace(answer.body_mut(), full(Bytes::new())), running);
         let reason = answer.extensions_mut().remove::<ReasonPhrase>();
         let reason = reason.as_ref().map(ReasonPhrase::as_bytes);
         let options = AnswerOptions { reason, body_size, closes };
         self.sender.begin(body, |head| write_answer(&mut answer, options, write_date, head));
-        self.turn = Turn::Ours;
+        self.turn = PlainConnectionTurn::Ours;
     }
 
     /// Ready when the caller went away. What it sent instead waits for its turn.
-    fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll_disconnect(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if !self.read.is_empty() {
             return Poll::Pending;
         }
@@ -180,7 +182,7 @@ where
             Poll::Ready(Ok(_)) => Poll::Pending,
             Poll::Pending => {
                 // A stream may be long, and its caller silent.
-                if matches!(self.turn, Turn::Ours) {
+                if matches!(self.turn, PlainConnectionTurn::Ours) {
                     self.read = BytesMut::new();
                 }
                 Poll::Pending
@@ -197,17 +199,17 @@ where
     }
 
     #[cold]
-    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<End<I>, BoxError>> {
+    fn poll_close(&mut self, cx: &mut Context<'_>) -> Poll<Result<PlainConnectionEnd<I>, BoxError>> {
         if let Some(io) = &mut self.io {
             ready!(Pin::new(io).poll_shutdown(cx))?;
         }
-        Poll::Ready(Ok(End::Closed))
+        Poll::Ready(Ok(PlainConnectionEnd::Closed))
     }
 
     #[cold]
-    fn hand_over(&mut self) -> End<I> {
+    fn hand_over(&mut self) -> PlainConnectionEnd<I> {
         let read = mem::take(&mut self.read).freeze();
-        self.io.take().map_or(End::Closed, |io| End::HandedOver(io, read))
+        self.io.take().map_or(PlainConnectionEnd::Closed, |io| PlainConnectionEnd::HandedOver(io, read))
     }
 }
 
@@ -230,12 +232,12 @@ mod tests {
         let (io, mut caller) = tokio::io::duplex(1024);
         caller.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
         caller.shutdown().await.unwrap();
-        let limits = Limits { http, ..Limits::default() };
-        let mut plain = Plain::new(io, service, &limits, Arc::new(Pulse::default()));
+        let limits = ListenerLimits { http, ..ListenerLimits::default() };
+        let mut plain = PlainConnection::new(io, service, &limits, Arc::new(ConnectionActivity::default()));
         let end = std::future::poll_fn(|cx| plain.poll(cx)).await.unwrap();
         let read = match end {
-            End::Closed => None,
-            End::HandedOver(_, read) => Some(read),
+            PlainConnectionEnd::Closed => None,
+            PlainConnectionEnd::HandedOver(_, read) => Some(read),
         };
         (called.load(std::sync::atomic::Ordering::Relaxed), read)
     }

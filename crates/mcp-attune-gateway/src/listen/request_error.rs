@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::Misframed;
+use super::FramingError;
 
 /// Why the body of a request is not whole.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum RequestError {
+pub enum RequestBodyError {
     /// It paused for too long.
     Stalled,
     /// It came too slowly.
@@ -18,7 +18,7 @@ pub enum RequestError {
     Misframed,
 }
 
-impl RequestError {
+impl RequestBodyError {
     /// The HTTP status that the caller gets.
     #[must_use]
     pub fn status(self) -> u16 {
@@ -29,15 +29,15 @@ impl RequestError {
     }
 }
 
-impl fmt::Display for RequestError {
+impl fmt::Display for RequestBodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Stalled => "the request's body did not come in time; send it without pauses",
             Self::TooSlow => "the request's body came too slowly; send it faster, or a smaller one",
             Self::Broken => "the request broke off before it was whole",
-            Self::Misframed => return Misframed::Trailer.fmt(f),
+            Self::Misframed => return FramingError::Trailer.fmt(f),
         })
     }
 }
 
-impl std::error::Error for RequestError {}
+impl std::error::Error for RequestBodyError {}

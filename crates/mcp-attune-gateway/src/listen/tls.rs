@@ -13,21 +13,21 @@ use tokio_rustls::TlsAcceptor;
 
 /// A certificate chain and its key. HTTP/2 and HTTP/1.1 are offered, TLS 1.3 and 1.2.
 #[derive(Clone)]
-pub struct Tls {
+pub struct ListenerTls {
     pub(super) acceptor: TlsAcceptor,
-    certificate: Arc<Certificate>,
+    certificate: Arc<CurrentCertificate>,
 }
 
-impl fmt::Debug for Tls {
+impl fmt::Debug for ListenerTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tls").finish_non_exhaustive()
+        f.debug_struct("ListenerTls").finish_non_exhaustive()
     }
 }
 
 /// What is wrong with a certificate or a key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum BadPem {
+pub enum PemError {
     /// No `-----BEGIN CERTIFICATE-----` where one belongs, or one that cannot be read.
     Certificate,
     /// No `-----BEGIN … PRIVATE KEY-----` where one belongs, or one that cannot be read.
@@ -36,7 +36,7 @@ pub enum BadPem {
     Pair,
 }
 
-impl fmt::Display for BadPem {
+impl fmt::Display for PemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Certificate => "no certificate in PEM can be read there",
@@ -48,37 +48,37 @@ impl fmt::Display for BadPem {
     }
 }
 
-impl Error for BadPem {}
+impl Error for PemError {}
 
 /// The certificate that is shown now, which can be another than at the start.
 #[derive(Debug)]
-struct Certificate(RwLock<Arc<CertifiedKey>>);
+struct CurrentCertificate(RwLock<Arc<CertifiedKey>>);
 
-impl ResolvesServerCert for Certificate {
+impl ResolvesServerCert for CurrentCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner)))
     }
 }
 
-fn certified(chain: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, BadPem> {
-    let chain = certificates(chain)?;
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| BadPem::Key)?;
+fn certified_key(chain: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, PemError> {
+    let chain = parse_certificates(chain)?;
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| PemError::Key)?;
     let provider = rustls::crypto::ring::default_provider();
-    CertifiedKey::from_der(chain, key, &provider).map(Arc::new).map_err(|_| BadPem::Pair)
+    CertifiedKey::from_der(chain, key, &provider).map(Arc::new).map_err(|_| PemError::Pair)
 }
 
-impl Tls {
+impl ListenerTls {
     /// Reads a chain, the server's own certificate first, and its key.
     ///
     /// # Errors
     ///
-    /// [`BadPem`], where they cannot be used.
-    pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, BadPem> {
-        let certificate = Arc::new(Certificate(RwLock::new(certified(chain, key)?)));
+    /// [`PemError`], where they cannot be used.
+    pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, PemError> {
+        let certificate = Arc::new(CurrentCertificate(RwLock::new(certified_key(chain, key)?)));
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|_| BadPem::Pair)?
+            .map_err(|_| PemError::Pair)?
             .with_no_client_auth()
             .with_cert_resolver(Arc::clone(&certificate) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -89,23 +89,23 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// [`BadPem`], where it cannot be used; then the old one stays.
-    pub fn replace(&self, chain: &[u8], key: &[u8]) -> Result<(), BadPem> {
-        let certified = certified(chain, key)?;
+    /// [`PemError`], where it cannot be used; then the old one stays.
+    pub fn replace(&self, chain: &[u8], key: &[u8]) -> Result<(), PemError> {
+        let certified = certified_key(chain, key)?;
         *self.certificate.0.write().unwrap_or_else(PoisonError::into_inner) = certified;
         Ok(())
     }
 }
 
-/// All certificates of a PEM text, at least one: for [`Tls`], or for
-/// [`Options::trust`](crate::upstream::Options::trust).
+/// All certificates of a PEM text, at least one: for [`ListenerTls`], or for
+/// [`Options::trust`](crate::upstream::HttpUpstreamOptions::trust).
 ///
 /// # Errors
 ///
-/// [`BadPem::Certificate`].
-pub fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, BadPem> {
+/// [`PemError::Certificate`].
+pub fn parse_certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, PemError> {
     let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    read.ok().filter(|chain| !chain.is_empty()).ok_or(BadPem::Certificate)
+    read.ok().filter(|chain| !chain.is_empty()).ok_or(PemError::Certificate)
 }
 
 #[cfg(test)]
@@ -117,11 +117,11 @@ mod tests {
         let made = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
         let (ours, other) = (made("localhost"), made("localhost"));
         let (chain, key) = (ours.cert.pem(), ours.signing_key.serialize_pem());
-        let check = |chain: &str, key: &str| Tls::from_pem(chain.as_bytes(), key.as_bytes()).err();
+        let check = |chain: &str, key: &str| ListenerTls::from_pem(chain.as_bytes(), key.as_bytes()).err();
         assert_eq!(check(&chain, &key), None);
-        assert_eq!(check("", &key), Some(BadPem::Certificate));
-        assert_eq!(check(&chain.replace("CERTIFICATE", "CABBAGE"), &key), Some(BadPem::Certificate));
-        assert_eq!(check(&chain, &chain), Some(BadPem::Key));
-        assert_eq!(check(&chain, &other.signing_key.serialize_pem()), Some(BadPem::Pair));
+        assert_eq!(check("", &key), Some(PemError::Certificate));
+        assert_eq!(check(&chain.replace("CERTIFICATE", "CABBAGE"), &key), Some(PemError::Certificate));
+        assert_eq!(check(&chain, &chain), Some(PemError::Key));
+        assert_eq!(check(&chain, &other.signing_key.serialize_pem()), Some(PemError::Pair));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
-use mcp_attune::shaping::LeftOut;
+use mcp_attune::shaping::AnswerOmissions;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::histogram::Histogram;
 
@@ -13,42 +13,42 @@ use super::labels::{
     ToolLabels,
 };
 use crate::access::AccessLog;
-use crate::health::{Health, UpstreamState};
+use crate::health::{UpstreamHealth, UpstreamState};
 use crate::upstream_error::UpstreamError;
 
 static OTHER: LazyLock<Arc<str>> = LazyLock::new(|| "other".into());
 
 /// The name of all tools that the server has not listed.
-pub(crate) fn other() -> Arc<str> {
+pub(crate) fn other_tool() -> Arc<str> {
     OTHER.clone()
 }
 
 /// Counts for one mount. A clone counts the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Meter(Arc<Counts>);
+pub(crate) struct Meter(Arc<MeterState>);
 
 #[derive(Debug)]
-struct Counts {
+struct MeterState {
     metrics: Metrics,
     mount: Arc<str>,
     upstream_time: Histogram,
-    requests: Usual<(&'static str, &'static str, String), Counter>,
-    tool_calls: Usual<(Arc<str>, &'static str), Counter>,
-    answer_time: Usual<&'static str, Histogram>,
-    health: Health,
+    requests: SeriesCache<(&'static str, &'static str, String), Counter>,
+    tool_calls: SeriesCache<(Arc<str>, &'static str), Counter>,
+    answer_time: SeriesCache<&'static str, Histogram>,
+    health: UpstreamHealth,
 }
 
 /// The series that were counted in first, found without hashing their labels: most calls are of few kinds.
 #[derive(Debug)]
-struct Usual<K, V>([OnceLock<(K, V)>; 8]);
+struct SeriesCache<K, V>([OnceLock<(K, V)>; 8]);
 
-impl<K, V> Default for Usual<K, V> {
+impl<K, V> Default for SeriesCache<K, V> {
     fn default() -> Self {
         Self([const { OnceLock::new() }; 8])
     }
 }
 
-impl<K, V> Usual<K, V> {
+impl<K, V> SeriesCache<K, V> {
     /// The series that `is` the one, or that `make` makes; none where there is no place left for it.
     fn find(&self, is: impl Fn(&K) -> bool, make: impl Fn() -> (K, V)) -> Option<&V> {
         // Another thread may have been first to a place, with another series.
@@ -60,20 +60,29 @@ impl Meter {
     pub(super) fn new(metrics: &Metrics, mount: &str) -> Self {
         let mount: Arc<str> = mount.into();
         let upstream_time = metrics.upstream_time.get_or_create_owned(&MountLabels { mount: mount.clone() });
-        let (requests, tool_calls, answer_time) = (Usual::default(), Usual::default(), Usual::default());
-        let (metrics, health) = (metrics.clone(), Health::default());
-        Self(Arc::new(Counts { metrics, mount, upstream_time, requests, tool_calls, answer_time, health }))
+        let (requests, tool_calls, answer_time) =
+            (SeriesCache::default(), SeriesCache::default(), SeriesCache::default());
+        let (metrics, health) = (metrics.clone(), UpstreamHealth::default());
+        Self(Arc::new(MeterState {
+            metrics,
+            mount,
+            upstream_time,
+            requests,
+            tool_calls,
+            answer_time,
+            health,
+        }))
     }
 
     fn labels(&self) -> MountLabels {
         MountLabels { mount: self.0.mount.clone() }
     }
 
-    pub(crate) fn began(&self) {
+    pub(crate) fn request_began(&self) {
         self.0.metrics.running.inc();
     }
 
-    pub(crate) fn over(&self, method: &'static str, outcome: &'static str, language: &str) {
+    pub(crate) fn request_over(&self, method: &'static str, outcome: &'static str, language: &str) {
         self.0.metrics.running.dec();
         let requests = &self.0.metrics.requests;
         let mount = || self.0.mount.clone();
@@ -88,7 +97,7 @@ impl Meter {
     }
 
     /// A call of a tool is over. `tool`: its name, where the server has listed it.
-    pub(crate) fn called(&self, tool: Option<&Arc<str>>, outcome: &'static str) {
+    pub(crate) fn tool_called(&self, tool: Option<&Arc<str>>, outcome: &'static str) {
         let (tool, calls) = (tool.unwrap_or(&OTHER), &self.0.metrics.tool_calls);
         let labels = || ToolLabels { mount: self.0.mount.clone(), tool: tool.clone(), outcome };
         let make = || ((tool.clone(), outcome), calls.get_or_create_owned(&labels()));
@@ -109,13 +118,13 @@ impl Meter {
     }
 
     /// How the server behind is.
-    pub(crate) fn health(&self) -> &Health {
+    pub(crate) fn health(&self) -> &UpstreamHealth {
         &self.0.health
     }
 
     /// The server behind is in another state now.
     #[cold]
-    pub(crate) fn upstream_is(&self, state: UpstreamState) -> bool {
+    pub(crate) fn set_upstream_state(&self, state: UpstreamState) -> bool {
         let changed = self.0.health.set(state);
         if let Some(up) = state.is_up() {
             self.0.metrics.upstream_up.get_or_create(&self.labels()).set(i64::from(up));
@@ -123,7 +132,7 @@ impl Meter {
         changed
     }
 
-    pub(crate) fn broke(&self, rule: &'static str, enforced: bool) {
+    pub(crate) fn rule_broken(&self, rule: &'static str, enforced: bool) {
         let labels = RefusalLabels { mount: self.0.mount.clone(), rule, enforced };
         self.0.metrics.refusals.get_or_create(&labels).inc();
     }
@@ -134,7 +143,7 @@ impl Meter {
         self.0.metrics.refusals.get_or_create_owned(&labels)
     }
 
-    pub(crate) fn unchecked(&self) {
+    pub(crate) fn call_unchecked(&self) {
         self.0.metrics.unchecked.get_or_create(&self.labels()).inc();
     }
 
@@ -143,7 +152,7 @@ impl Meter {
         self.0.metrics.shaped.get_or_create(&labels).inc();
     }
 
-    pub(crate) fn left_out(&self, left: LeftOut) {
+    pub(crate) fn left_out(&self, left: AnswerOmissions) {
         let parts = [("blocks", left.blocks), ("fields", left.fields), ("bytes", left.bytes)];
         for (part, count) in parts.into_iter().filter(|(_, count)| *count > 0) {
             let labels = PartLabels { mount: self.0.mount.clone(), part };
@@ -168,8 +177,8 @@ impl Meter {
     /// The server behind answered, or failed to, after this time.
     pub(crate) fn upstream_took(&self, time: Duration, answered: bool) {
         self.0.upstream_time.observe(time.as_secs_f64());
-        if answered && self.0.health.answered() {
-            self.upstream_is(UpstreamState::Up);
+        if answered && self.0.health.note_first_answer() {
+            self.set_upstream_state(UpstreamState::Up);
         }
     }
 
@@ -179,7 +188,7 @@ impl Meter {
             return;
         }
         if error.is_down() {
-            self.upstream_is(UpstreamState::Down(error));
+            self.set_upstream_state(UpstreamState::Down(error));
         }
         let labels = ErrorLabels { mount: self.0.mount.clone(), kind: error.name() };
         self.0.metrics.upstream_errors.get_or_create(&labels).inc();

@@ -21,10 +21,10 @@ use prometheus_client::registry::{Registry, Unit};
 mod labels;
 mod meter;
 
-pub(crate) use meter::{Meter, other};
+pub(crate) use meter::{Meter, other_tool};
 
 use crate::access::AccessLog;
-use crate::listen::Traffic;
+use crate::listen::ListenerMetrics;
 use labels::{
     ErrorLabels, FormatLabels, MethodLabels, MountLabels, PartLabels, RefusalLabels, ReloadLabels,
     RequestLabels, ToolLabels,
@@ -46,8 +46,8 @@ pub(crate) struct Metrics {
     upstream_up: Family<MountLabels, Gauge>,
     refusals: Family<RefusalLabels, Counter>,
     unchecked: Family<MountLabels, Counter>,
-    answer_time: Family<MethodLabels, Histogram, Timed>,
-    upstream_time: Family<MountLabels, Histogram, Timed>,
+    answer_time: Family<MethodLabels, Histogram, TimeHistogramConstructor>,
+    upstream_time: Family<MountLabels, Histogram, TimeHistogramConstructor>,
     upstream_errors: Family<ErrorLabels, Counter>,
     shaped: Family<FormatLabels, Counter>,
     left_out: Family<PartLabels, Counter>,
@@ -55,16 +55,16 @@ pub(crate) struct Metrics {
     reloads: Family<ReloadLabels, Counter>,
     running: Gauge,
     /// The connections of callers.
-    pub(crate) traffic: Traffic,
+    pub(crate) traffic: ListenerMetrics,
     /// The log of calls, which is written where calls are counted.
     pub(crate) access: AccessLog,
 }
 
 /// Makes a histogram of times.
 #[derive(Clone, Copy, Debug)]
-struct Timed;
+struct TimeHistogramConstructor;
 
-impl MetricConstructor<Histogram> for Timed {
+impl MetricConstructor<Histogram> for TimeHistogramConstructor {
     fn new_metric(&self) -> Histogram {
         Histogram::new(BUCKETS)
     }
@@ -80,15 +80,15 @@ impl Metrics {
             upstream_up: Family::default(),
             refusals: Family::default(),
             unchecked: Family::default(),
-            answer_time: Family::new_with_constructor(Timed),
-            upstream_time: Family::new_with_constructor(Timed),
+            answer_time: Family::new_with_constructor(TimeHistogramConstructor),
+            upstream_time: Family::new_with_constructor(TimeHistogramConstructor),
             upstream_errors: Family::default(),
             shaped: Family::default(),
             left_out: Family::default(),
             template_faults: Family::default(),
             reloads: Family::default(),
             running: Gauge::default(),
-            traffic: Traffic::default(),
+            traffic: ListenerMetrics::default(),
             access,
         };
         metrics.register_requests(&mut registry);
@@ -217,9 +217,9 @@ mod tests {
         let methods: Vec<&'static str> = (0..20u8).map(|n| &*String::leak(format!("method-{n}"))).collect();
         for _ in 0..3 {
             for method in &methods {
-                meter.began();
-                meter.over(method, "answered", "");
-                meter.over(method, "answered", "de");
+                meter.request_began();
+                meter.request_over(method, "answered", "");
+                meter.request_over(method, "answered", "de");
                 meter.answered_in(method, Duration::from_millis(1));
             }
         }

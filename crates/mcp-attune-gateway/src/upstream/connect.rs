@@ -20,21 +20,21 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tower_service::Service;
 
-use super::{HttpVersion, Options, Setup};
+use super::{HttpUpstreamOptions, HttpVersion, UpstreamSetupError};
 use crate::{BoxError, descriptors};
 
 const TCP_KEEPALIVE: Duration = Duration::from_secs(60);
 
 /// A connection.
-pub(super) type Io = MaybeHttpsStream<TokioIo<TcpStream>>;
+pub(super) type ConnectorIo = MaybeHttpsStream<TokioIo<TcpStream>>;
 
 /// The same for who reads and writes without hyper: plain TCP goes without a layer.
-pub(super) enum Stream {
+pub(super) enum UpstreamIo {
     Plain(TcpStream),
-    Tls(Box<TokioIo<Io>>),
+    Tls(Box<TokioIo<ConnectorIo>>),
 }
 
-impl Stream {
+impl UpstreamIo {
     /// Whether nothing has come, asked of the system itself: what tokio knows is as old as its last look. Of TLS only tokio
     /// knows.
     pub(super) fn is_quiet(&self) -> bool {
@@ -45,8 +45,8 @@ impl Stream {
     }
 }
 
-impl From<Io> for Stream {
-    fn from(io: Io) -> Self {
+impl From<ConnectorIo> for UpstreamIo {
+    fn from(io: ConnectorIo) -> Self {
         match io {
             MaybeHttpsStream::Http(tcp) => Self::Plain(tcp.into_inner()),
             tls @ MaybeHttpsStream::Https(_) => Self::Tls(Box::new(TokioIo::new(tls))),
@@ -54,7 +54,7 @@ impl From<Io> for Stream {
     }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for UpstreamIo {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, read: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_read(cx, read),
@@ -63,7 +63,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for UpstreamIo {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(tcp) => Pin::new(tcp).poll_write(cx, bytes),
@@ -88,35 +88,36 @@ impl AsyncWrite for Stream {
 
 /// Opens connections within a limit that holds for all of it: name look-up, TCP and TLS.
 #[derive(Clone, Debug)]
-pub(super) struct Connector {
+pub(super) struct UpstreamConnector {
     inner: HttpsConnector<HttpConnector>,
     limit: Duration,
     /// Descriptors from this one on are kept for other things than servers behind.
     reserved_from: Option<u64>,
 }
 
-impl Connector {
-    pub(super) fn new(options: &Options) -> Result<Self, Setup> {
+impl UpstreamConnector {
+    pub(super) fn new(options: &HttpUpstreamOptions) -> Result<Self, UpstreamSetupError> {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(TCP_KEEPALIVE));
-        let builder = HttpsConnectorBuilder::new().with_tls_config(tls(options)?).https_or_http();
+        let builder =
+            HttpsConnectorBuilder::new().with_tls_config(client_tls_config(options)?).https_or_http();
         let inner = match options.http {
             HttpVersion::Negotiated => builder.enable_all_versions().wrap_connector(tcp),
             HttpVersion::Http2 => builder.enable_http2().wrap_connector(tcp),
         };
-        Ok(Self { inner, limit: options.connect, reserved_from: descriptors::reserved_from() })
+        Ok(Self { inner, limit: options.connect, reserved_from: descriptors::first_reserved() })
     }
 }
 
 /// The system's roots and the operator's own. A plain URL needs none, and the system's are not even read.
-fn tls(options: &Options) -> Result<ClientConfig, Setup> {
+fn client_tls_config(options: &HttpUpstreamOptions) -> Result<ClientConfig, UpstreamSetupError> {
     let mut roots = RootCertStore::empty();
     if options.url.scheme() == Some(&http::uri::Scheme::HTTPS) {
         roots.add_parsable_certificates(options.trust.iter().cloned());
         if roots.len() < options.trust.len() {
-            return Err(Setup::Trust);
+            return Err(UpstreamSetupError::Trust);
         }
         let system = rustls_native_certs::load_native_certs();
         for error in &system.errors {
@@ -124,19 +125,19 @@ fn tls(options: &Options) -> Result<ClientConfig, Setup> {
         }
         roots.add_parsable_certificates(system.certs);
         if roots.is_empty() {
-            return Err(Setup::NoRoots);
+            return Err(UpstreamSetupError::NoRoots);
         }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|_| Setup::Tls)?
+        .map_err(|_| UpstreamSetupError::Tls)?
         .with_root_certificates(roots)
         .with_no_client_auth())
 }
 
-impl Service<Uri> for Connector {
-    type Response = Io;
+impl Service<Uri> for UpstreamConnector {
+    type Response = ConnectorIo;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
@@ -149,19 +150,19 @@ impl Service<Uri> for Connector {
         let reserved_from = self.reserved_from;
         Box::pin(async move {
             if reserved_from.is_some_and(descriptors::are_short) {
-                return Err(BoxError::from(NoDescriptors));
+                return Err(BoxError::from(NoDescriptorsError));
             }
-            let io = connecting.await.unwrap_or_else(|_| Err(Box::new(TookTooLong)))?;
+            let io = connecting.await.unwrap_or_else(|_| Err(Box::new(ConnectTimeoutError)))?;
             // Others may have been quicker while its name was looked up.
             if reserved_from.is_some_and(|reserved| descriptors::number(tcp(&io)) >= reserved) {
-                return Err(BoxError::from(NoDescriptors));
+                return Err(BoxError::from(NoDescriptorsError));
             }
             Ok(io)
         })
     }
 }
 
-fn tcp(io: &Io) -> &TcpStream {
+fn tcp(io: &ConnectorIo) -> &TcpStream {
     match io {
         MaybeHttpsStream::Http(tcp) => tcp.inner(),
         MaybeHttpsStream::Https(tls) => tls.inner().get_ref().0.inner().inner(),
@@ -170,24 +171,24 @@ fn tcp(io: &Io) -> &TcpStream {
 
 /// The descriptors that are left are kept for other things.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct NoDescriptors;
+pub(super) struct NoDescriptorsError;
 
-impl fmt::Display for NoDescriptors {
+impl fmt::Display for NoDescriptorsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("too many files are open")
     }
 }
 
-impl Error for NoDescriptors {}
+impl Error for NoDescriptorsError {}
 
 /// No connection within the limit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TookTooLong;
+pub(super) struct ConnectTimeoutError;
 
-impl fmt::Display for TookTooLong {
+impl fmt::Display for ConnectTimeoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("no connection in time")
     }
 }
 
-impl Error for TookTooLong {}
+impl Error for ConnectTimeoutError {}

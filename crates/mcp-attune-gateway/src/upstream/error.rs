@@ -3,40 +3,40 @@
 use std::error::Error;
 use std::io;
 
-use super::connect::{NoDescriptors, TookTooLong};
+use super::connect::{ConnectTimeoutError, NoDescriptorsError};
 use super::http1_connection::ConnectionError;
 use crate::descriptors;
-use crate::message_sender::SendError;
+use crate::message_sender::MessageSendError;
 use crate::upstream_error::UpstreamError;
 
 impl UpstreamError {
     /// Why there is no connection.
-    pub(super) fn connecting(error: &(dyn Error + 'static)) -> Self {
-        Self::cause(Some(error)).unwrap_or(Self::Connect)
+    pub(super) fn from_connect_error(error: &(dyn Error + 'static)) -> Self {
+        Self::find_cause(Some(error)).unwrap_or(Self::Connect)
     }
 
     /// Why a connection gave no answer. The kinds of hyper's errors are private: what caused one tells.
-    pub(super) fn sending(error: &hyper::Error) -> Self {
+    pub(super) fn from_hyper_error(error: &hyper::Error) -> Self {
         let broken = || if error.is_user() { Self::Caller } else { Self::Broken };
-        Self::cause(error.source()).unwrap_or_else(broken)
+        Self::find_cause(error.source()).unwrap_or_else(broken)
     }
 
     /// Why a connection that a call drives gave no answer, or not all of it.
-    pub(super) fn driving(error: &ConnectionError) -> Self {
+    pub(super) fn from_connection_error(error: &ConnectionError) -> Self {
         match error {
-            ConnectionError::Io(error) => Self::cause(Some(error)).unwrap_or(Self::Broken),
-            ConnectionError::Answer(_) | ConnectionError::Send(SendError::Io(_)) => Self::Broken,
-            ConnectionError::Send(SendError::Body(_) | SendError::Length(_)) => Self::Caller,
+            ConnectionError::Io(error) => Self::find_cause(Some(error)).unwrap_or(Self::Broken),
+            ConnectionError::Answer(_) | ConnectionError::Send(MessageSendError::Io(_)) => Self::Broken,
+            ConnectionError::Send(MessageSendError::Body(_) | MessageSendError::Length(_)) => Self::Caller,
             ConnectionError::Timeout => Self::FirstByteTimeout,
         }
     }
 
-    fn cause(mut cause: Option<&(dyn Error + 'static)>) -> Option<Self> {
+    fn find_cause(mut cause: Option<&(dyn Error + 'static)>) -> Option<Self> {
         while let Some(error) = cause {
-            if error.is::<TookTooLong>() {
+            if error.is::<ConnectTimeoutError>() {
                 return Some(Self::ConnectTimeout);
             }
-            if error.is::<NoDescriptors>() {
+            if error.is::<NoDescriptorsError>() {
                 return Some(Self::NoDescriptors);
             }
             if error.is::<rustls::Error>() {
@@ -46,7 +46,7 @@ impl UpstreamError {
                 Some(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     return Some(Self::Refused);
                 }
-                Some(error) if error.raw_os_error().is_some_and(descriptors::is_none_left) => {
+                Some(error) if error.raw_os_error().is_some_and(descriptors::is_out_of_descriptors) => {
                     return Some(Self::NoDescriptors);
                 }
                 // What an io::Error wraps is not its source.
@@ -67,12 +67,19 @@ mod tests {
     fn no_descriptor_is_no_fault_of_the_server() {
         for code in [23, 24] {
             let error = io::Error::from_raw_os_error(code);
-            assert_eq!(UpstreamError::connecting(&error), UpstreamError::NoDescriptors, "{error}");
+            assert_eq!(UpstreamError::from_connect_error(&error), UpstreamError::NoDescriptors, "{error}");
             let wrapped = io::Error::other(error);
-            assert_eq!(UpstreamError::connecting(&wrapped), UpstreamError::NoDescriptors, "{wrapped}");
+            assert_eq!(
+                UpstreamError::from_connect_error(&wrapped),
+                UpstreamError::NoDescriptors,
+                "{wrapped}"
+            );
         }
-        assert_eq!(UpstreamError::connecting(&NoDescriptors), UpstreamError::NoDescriptors);
-        assert_eq!(UpstreamError::connecting(&io::Error::from_raw_os_error(113)), UpstreamError::Connect);
+        assert_eq!(UpstreamError::from_connect_error(&NoDescriptorsError), UpstreamError::NoDescriptors);
+        assert_eq!(
+            UpstreamError::from_connect_error(&io::Error::from_raw_os_error(113)),
+            UpstreamError::Connect
+        );
         assert_eq!(UpstreamError::NoDescriptors.status(), 503);
     }
 }

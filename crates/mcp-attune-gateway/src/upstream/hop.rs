@@ -26,21 +26,21 @@ const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 /// Takes off what belongs to the hop that the headers came in on.
 pub(super) fn strip(headers: &mut HeaderMap) {
     // Most have nothing of that kind, and one look at the names is cheaper than looking for each.
-    if headers.keys().any(is_of_one_hop) {
-        take_off(headers);
+    if headers.keys().any(is_hop_by_hop) {
+        remove_hop_headers(headers);
     }
 }
 
 #[cold]
-fn take_off(headers: &mut HeaderMap) {
-    let mut found: Vec<HeaderName> = headers.keys().filter(|name| is_of_one_hop(name)).cloned().collect();
+fn remove_hop_headers(headers: &mut HeaderMap) {
+    let mut found: Vec<HeaderName> = headers.keys().filter(|name| is_hop_by_hop(name)).cloned().collect();
     found.extend(list_members(headers, &CONNECTION).filter_map(|name| HeaderName::from_bytes(name).ok()));
     for name in found {
         headers.remove(name);
     }
 }
 
-fn is_of_one_hop(name: &HeaderName) -> bool {
+fn is_hop_by_hop(name: &HeaderName) -> bool {
     let name = name.as_str();
     // Most names are told apart by how they begin.
     name.starts_with(['c', 'k', 'p', 't', 'u'])
@@ -49,13 +49,13 @@ fn is_of_one_hop(name: &HeaderName) -> bool {
 }
 
 /// Makes the head of a caller's request one for the server behind, which is called `behind`, but for its target.
-pub(super) fn onward(head: &mut request::Parts, behind: &HeaderValue, peer: Option<Peer>) {
+pub(super) fn rewrite_request_head(head: &mut request::Parts, behind: &HeaderValue, peer: Option<Peer>) {
     let headers = &mut head.headers;
-    let came = Came::in_names(headers);
+    let came = HopHeaderPresence::in_names(headers);
     let takes_trailers =
         came.te && list_members(headers, &TE).any(|coding| coding.eq_ignore_ascii_case(b"trailers"));
     if came.of_one_hop {
-        take_off(headers);
+        remove_hop_headers(headers);
     }
     if came.expect {
         headers.remove(EXPECT);
@@ -83,7 +83,7 @@ pub(super) fn onward(head: &mut request::Parts, behind: &HeaderValue, peer: Opti
 
 /// What there is of interest, in one look at the names: to look for each costs more.
 #[derive(Default)]
-struct Came {
+struct HopHeaderPresence {
     of_one_hop: bool,
     te: bool,
     expect: bool,
@@ -92,11 +92,11 @@ struct Came {
     forwarded_host: bool,
 }
 
-impl Came {
+impl HopHeaderPresence {
     fn in_names(headers: &HeaderMap) -> Self {
         let mut came = Self::default();
         for name in headers.keys() {
-            came.of_one_hop |= is_of_one_hop(name);
+            came.of_one_hop |= is_hop_by_hop(name);
             let name = name.as_str();
             // Most names are told apart by how they begin.
             if !name.starts_with(['e', 't', 'x']) {
@@ -116,7 +116,7 @@ impl Came {
 }
 
 /// `Host`, without a port that goes without saying.
-pub(super) fn host(url: &Uri) -> Option<HeaderValue> {
+pub(super) fn host_header(url: &Uri) -> Option<HeaderValue> {
     let authority = url.authority()?;
     let common = match url.scheme_str() {
         Some("https") => 443,
@@ -163,16 +163,16 @@ fn put_address(line: &mut BytesMut, address: IpAddr) {
 }
 
 /// A length that is known corrects one that was written down: two lengths are two readings of one message.
-pub(super) fn settle_length(headers: &mut HeaderMap, exact: Option<u64>) {
+pub(super) fn correct_length(headers: &mut HeaderMap, exact: Option<u64>) {
     let Some(exact) = exact else { return };
     let Some(written) = headers.get(CONTENT_LENGTH) else { return };
-    if !says(written.as_bytes(), exact) {
+    if !states_length(written.as_bytes(), exact) {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(exact));
     }
 }
 
 /// Whether a length is written in digits as it should be; most are, and need no writing.
-fn says(written: &[u8], length: u64) -> bool {
+fn states_length(written: &[u8], length: u64) -> bool {
     let mut left = length;
     for (place, digit) in written.iter().rev().enumerate() {
         if (place > 0 && left == 0) || u64::from(*digit) != u64::from(b'0') + left % 10 {
@@ -198,7 +198,7 @@ mod tests {
     fn sent_on(uri: &str, lines: &[(&str, &str)], peer: Option<Peer>) -> HeaderMap {
         let (mut head, ()) = http::Request::builder().uri(uri).body(()).unwrap().into_parts();
         head.headers = headers(lines);
-        onward(&mut head, &HeaderValue::from_static("behind"), peer);
+        rewrite_request_head(&mut head, &HeaderValue::from_static("behind"), peer);
         assert_eq!(head.headers.remove("host").unwrap(), "behind");
         head.headers
     }
@@ -321,7 +321,7 @@ mod tests {
             if let Some(written) = written {
                 all.insert(CONTENT_LENGTH, HeaderValue::from_static(written));
             }
-            settle_length(&mut all, exact);
+            correct_length(&mut all, exact);
             assert_eq!(all.get(CONTENT_LENGTH).map(|value| value.to_str().unwrap()), expected);
         }
     }

@@ -30,9 +30,9 @@ use mcp_attune_tower::full;
 use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
-use super::connect::Stream;
-use crate::body::Idle;
-use crate::message_sender::{MessageSender, SendError};
+use super::connect::UpstreamIo;
+use crate::body::IdleTimeout;
+use crate::message_sender::{MessageSendError, MessageSender};
 use crate::{Body, BoxError};
 
 /// How much is read at once as long as less comes.
@@ -60,14 +60,14 @@ pub(super) trait IdlePool: Send + Sync {
 
 /// A connection that is open, as far as anybody looked.
 pub(super) struct Http1Connection {
-    io: Stream,
+    io: UpstreamIo,
     /// What was read and not taken yet.
     read: BytesMut,
     /// How much is read at once.
     read_size: usize,
     sender: MessageSender<Body>,
     /// How long the head of an answer may take. One timer serves all the calls.
-    first_byte: Idle,
+    first_byte: IdleTimeout,
     /// When it was last used.
     pub(super) used: Instant,
 }
@@ -87,7 +87,7 @@ pub(super) enum ConnectionError {
     /// The answer cannot be read.
     Answer(AnswerError),
     /// Not all of the request was sent.
-    Send(SendError),
+    Send(MessageSendError),
     /// The head of the answer did not come in time.
     Timeout,
 }
@@ -118,13 +118,13 @@ impl From<AnswerError> for ConnectionError {
 }
 
 impl Http1Connection {
-    pub(super) fn open(io: Stream, first_byte: Duration) -> Box<Self> {
+    pub(super) fn open(io: UpstreamIo, first_byte: Duration) -> Box<Self> {
         Box::new(Self {
             io,
             read: BytesMut::new(),
             read_size: READ_MIN,
             sender: MessageSender::default(),
-            first_byte: Idle::new(first_byte),
+            first_byte: IdleTimeout::new(first_byte),
             used: Instant::now(),
         })
     }
@@ -160,14 +160,14 @@ impl Http1Connection {
         if wait.write_error.is_none() && !self.sender.is_over() {
             match self.sender.poll(&mut self.io, cx) {
                 // A server that does not want all of a request may have said why before it closed.
-                Poll::Ready(Err(SendError::Io(error))) => wait.write_error = Some(error),
+                Poll::Ready(Err(MessageSendError::Io(error))) => wait.write_error = Some(error),
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(ConnectionError::Send(error))),
                 Poll::Ready(Ok(())) | Poll::Pending => {}
             }
         }
         loop {
             let Poll::Ready(size) = self.poll_read(cx) else {
-                return self.first_byte.poll_over(cx).map(|()| Err(ConnectionError::Timeout));
+                return self.first_byte.poll_elapsed(cx).map(|()| Err(ConnectionError::Timeout));
             };
             let size = size?;
             if size == 0 {

@@ -13,9 +13,9 @@
 //! keep them (5 s), which makes that rare.
 //!
 //! ```
-//! use mcp_attune_gateway::upstream::{HttpUpstream, Options};
+//! use mcp_attune_gateway::upstream::{HttpUpstream, HttpUpstreamOptions};
 //!
-//! let upstream = HttpUpstream::new(&Options::new("http://127.0.0.1:9000/mcp".parse()?, "/weather"))?;
+//! let upstream = HttpUpstream::new(&HttpUpstreamOptions::new("http://127.0.0.1:9000/mcp".parse()?, "/weather"))?;
 //! # let _: HttpUpstream = upstream;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -44,25 +44,25 @@ mod error;
 
 mod pool;
 
-pub(crate) use path::path_behind;
+pub(crate) use path::upstream_path;
 pub(crate) use service::{
-    Metered, Requester, Upstream, UpstreamFuture, UpstreamResult, UpstreamService, metered_body,
+    MeteredAnswer, Requester, Upstream, UpstreamFuture, UpstreamResult, UpstreamService, metered_body,
 };
 
 pub use crate::upstream_error::UpstreamError;
 
-use crate::body::Timed;
+use crate::body::IdleTimeoutBody;
 use crate::listen::Peer;
 use crate::metrics::Meter;
 use crate::{Body, BoxError, workers};
-use connect::Connector;
+use connect::UpstreamConnector;
 use http1_connection::{AnswerBody, StreamingBody};
-use pool::Pool;
+use pool::ConnectionPool;
 
 /// How to reach one server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options {
+pub struct HttpUpstreamOptions {
     /// The server's endpoint.
     pub url: Uri,
     /// The public path that stands for it.
@@ -81,7 +81,7 @@ pub struct Options {
     pub pool_idle: Duration,
 }
 
-impl Options {
+impl HttpUpstreamOptions {
     /// The endpoint and the public path that stands for it; all else by default.
     #[must_use]
     pub fn new(url: Uri, mount: impl Into<String>) -> Self {
@@ -108,10 +108,10 @@ pub enum HttpVersion {
     Http2,
 }
 
-/// What is wrong with [`Options`].
+/// What is wrong with [`HttpUpstreamOptions`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Setup {
+pub enum UpstreamSetupError {
     /// The URL is no `http://…` or `https://…`: `ftp://host/`, `/mcp`.
     Url,
     /// The URL holds a name or a password: `http://me:secret@host/mcp`.
@@ -126,7 +126,7 @@ pub enum Setup {
     Tls,
 }
 
-impl fmt::Display for Setup {
+impl fmt::Display for UpstreamSetupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Url => "the upstream's URL must begin with http:// or https:// and a host",
@@ -141,16 +141,16 @@ impl fmt::Display for Setup {
     }
 }
 
-impl Error for Setup {}
+impl Error for UpstreamSetupError {}
 
 /// A server behind over HTTP. A clone is the same server with the same connections.
 #[derive(Clone, Debug)]
 pub struct HttpUpstream {
-    shared: Arc<Shared>,
+    shared: Arc<HttpUpstreamState>,
 }
 
 /// The body of an answer. It fails with an [`UpstreamError`].
-pub struct UpstreamBody(AnswerBody<Timed<StreamingBody, UpstreamError>>);
+pub struct UpstreamBody(AnswerBody<IdleTimeoutBody<StreamingBody, UpstreamError>>);
 
 impl UpstreamBody {
     /// The body as one of the gateway's.
@@ -178,12 +178,12 @@ impl fmt::Debug for UpstreamBody {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct HttpUpstreamState {
     /// One for each thread that connections live on, so that an answer comes in on the thread that waits for it.
-    pools: Vec<Arc<Pool>>,
+    pools: Vec<Arc<ConnectionPool>>,
     /// What the server is called.
     host: HeaderValue,
-    options: Options,
+    options: HttpUpstreamOptions,
 }
 
 impl HttpUpstream {
@@ -191,23 +191,24 @@ impl HttpUpstream {
     ///
     /// # Errors
     ///
-    /// [`Setup`], where the options cannot work.
-    pub fn new(options: &Options) -> Result<Self, Setup> {
+    /// [`UpstreamSetupError`], where the options cannot work.
+    pub fn new(options: &HttpUpstreamOptions) -> Result<Self, UpstreamSetupError> {
         let url = &options.url;
-        let authority = url.authority().ok_or(Setup::Url)?;
+        let authority = url.authority().ok_or(UpstreamSetupError::Url)?;
         if !url.scheme().is_some_and(|scheme| [Scheme::HTTP, Scheme::HTTPS].contains(scheme)) {
-            return Err(Setup::Url);
+            return Err(UpstreamSetupError::Url);
         }
         if authority.as_str().contains('@') {
-            return Err(Setup::Credentials);
+            return Err(UpstreamSetupError::Credentials);
         }
         if !options.mount.starts_with('/') {
-            return Err(Setup::Mount);
+            return Err(UpstreamSetupError::Mount);
         }
-        let connector = Connector::new(options)?;
-        let pools = (0..workers::most()).map(|_| Pool::new(connector.clone(), options)).collect();
-        let host = hop::host(url).ok_or(Setup::Url)?;
-        Ok(Self { shared: Arc::new(Shared { pools, host, options: options.clone() }) })
+        let connector = UpstreamConnector::new(options)?;
+        let pools =
+            (0..workers::max_workers()).map(|_| ConnectionPool::new(connector.clone(), options)).collect();
+        let host = hop::host_header(url).ok_or(UpstreamSetupError::Url)?;
+        Ok(Self { shared: Arc::new(HttpUpstreamState { pools, host, options: options.clone() }) })
     }
 }
 
@@ -225,14 +226,14 @@ impl HttpUpstream {
     {
         let shared = Arc::clone(&self.shared);
         // Boxed, because it goes from hand to hand, and each would have room for all of it.
-        let request = shared.onward(request, peer).map(Box::new);
+        let request = shared.forwarded_request(request, peer).map(Box::new);
         async move { shared.send(request?).await }
     }
 }
 
 impl Upstream for HttpUpstream {
     fn call(&self, request: Request<Body>, requester: Requester, meter: &Meter) -> UpstreamFuture {
-        Box::pin(Metered::new(self.answer(request, requester.peer), meter, UpstreamBody::metered))
+        Box::pin(MeteredAnswer::new(self.answer(request, requester.peer), meter, UpstreamBody::metered))
     }
 
     fn call_off_endpoint(
@@ -247,7 +248,7 @@ impl Upstream for HttpUpstream {
     /// Whether a connection to the server can be had. It is closed at once.
     fn reach(&self) -> UpstreamResult<'_, ()> {
         Box::pin(async {
-            let pool = self.shared.pools.get(workers::number()).ok_or(UpstreamError::Broken)?;
+            let pool = self.shared.pools.get(workers::worker_number()).ok_or(UpstreamError::Broken)?;
             pool.reach().await
         })
     }
@@ -261,18 +262,22 @@ impl Upstream for HttpUpstream {
     }
 }
 
-impl Shared {
+impl HttpUpstreamState {
     /// The request as the server behind gets it.
-    fn onward<B>(&self, request: Request<B>, peer: Option<Peer>) -> Result<Request<Body>, UpstreamError>
+    fn forwarded_request<B>(
+        &self,
+        request: Request<B>,
+        peer: Option<Peer>,
+    ) -> Result<Request<Body>, UpstreamError>
     where
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let Options { url, mount, .. } = &self.options;
+        let HttpUpstreamOptions { url, mount, .. } = &self.options;
         let (mut head, body) = request.into_parts();
-        let target = path::target(&head.uri, mount, url).ok_or(UpstreamError::NotServed)?;
-        hop::onward(&mut head, &self.host, peer);
-        hop::settle_length(&mut head.headers, body.size_hint().exact());
+        let target = path::upstream_target(&head.uri, mount, url).ok_or(UpstreamError::NotServed)?;
+        hop::rewrite_request_head(&mut head, &self.host, peer);
+        hop::correct_length(&mut head.headers, body.size_hint().exact());
         head.uri = target.into();
         // The version of this hop is settled by its connection.
         head.version = Version::HTTP_11;
@@ -280,7 +285,7 @@ impl Shared {
     }
 
     /// The answer as the caller gets it.
-    fn back(
+    fn returned_answer(
         &self,
         answer: Response<AnswerBody<StreamingBody>>,
     ) -> Result<Response<UpstreamBody>, UpstreamError> {
@@ -295,7 +300,12 @@ impl Shared {
             AnswerBody::Complete(bytes) => AnswerBody::Complete(bytes),
             AnswerBody::Streaming(body) => {
                 let idle = self.options.stream_idle;
-                AnswerBody::Streaming(Timed::new(body, idle, UpstreamError::Stalled, UpstreamError::Broken))
+                AnswerBody::Streaming(IdleTimeoutBody::new(
+                    body,
+                    idle,
+                    UpstreamError::Stalled,
+                    UpstreamError::Broken,
+                ))
             }
         };
         Ok(Response::from_parts(head, UpstreamBody(body)))
@@ -303,8 +313,8 @@ impl Shared {
 
     async fn send(&self, request: Box<Request<Body>>) -> Result<Response<UpstreamBody>, UpstreamError> {
         // There is one for every number.
-        let Some(pool) = self.pools.get(workers::number()) else { return Err(UpstreamError::Broken) };
-        self.back(pool.send(request).await?)
+        let Some(pool) = self.pools.get(workers::worker_number()) else { return Err(UpstreamError::Broken) };
+        self.returned_answer(pool.send(request).await?)
     }
 }
 
@@ -315,17 +325,17 @@ mod tests {
     #[test]
     fn says_what_is_wrong_with_its_options() {
         for (url, mount, wrong) in [
-            ("/mcp", "/mcp", Setup::Url),
-            ("host:80", "/mcp", Setup::Url),
-            ("ftp://host/mcp", "/mcp", Setup::Url),
-            ("http://me:secret@host/mcp", "/mcp", Setup::Credentials),
-            ("http://host/mcp", "mcp", Setup::Mount),
+            ("/mcp", "/mcp", UpstreamSetupError::Url),
+            ("host:80", "/mcp", UpstreamSetupError::Url),
+            ("ftp://host/mcp", "/mcp", UpstreamSetupError::Url),
+            ("http://me:secret@host/mcp", "/mcp", UpstreamSetupError::Credentials),
+            ("http://host/mcp", "mcp", UpstreamSetupError::Mount),
         ] {
-            let options = Options::new(url.parse().unwrap(), mount);
+            let options = HttpUpstreamOptions::new(url.parse().unwrap(), mount);
             assert_eq!(HttpUpstream::new(&options).err(), Some(wrong), "{url} {mount}");
         }
-        let mut options = Options::new("https://host/mcp".parse().unwrap(), "/mcp");
+        let mut options = HttpUpstreamOptions::new("https://host/mcp".parse().unwrap(), "/mcp");
         options.trust.push(vec![1, 2, 3].into());
-        assert_eq!(HttpUpstream::new(&options).err(), Some(Setup::Trust));
+        assert_eq!(HttpUpstream::new(&options).err(), Some(UpstreamSetupError::Trust));
     }
 }

@@ -20,7 +20,7 @@ use http::uri::PathAndQuery;
 const WELL_KNOWN: &str = "/.well-known/";
 
 /// The path on the server behind, or `None` where there is none.
-pub(crate) fn path_behind<'a>(path: &'a str, mount: &str, endpoint: &'a str) -> Option<Cow<'a, str>> {
+pub(crate) fn upstream_path<'a>(path: &'a str, mount: &str, endpoint: &'a str) -> Option<Cow<'a, str>> {
     if path == mount {
         return Some(Cow::Borrowed(endpoint));
     }
@@ -46,11 +46,11 @@ fn is_well_known(path: &str) -> bool {
 }
 
 /// The whole target: the path with the endpoint's own query, where it has one, and the caller's.
-pub(super) fn target(public: &Uri, mount: &str, endpoint: &Uri) -> Option<PathAndQuery> {
+pub(super) fn upstream_target(public: &Uri, mount: &str, endpoint: &Uri) -> Option<PathAndQuery> {
     if public.path() == mount && public.query().is_none() {
         return Some(endpoint.path_and_query().cloned().unwrap_or_else(|| PathAndQuery::from_static("/")));
     }
-    let path = path_behind(public.path(), mount, endpoint.path())?;
+    let path = upstream_path(public.path(), mount, endpoint.path())?;
     let own = endpoint.query().filter(|_| public.path() == mount);
     let text = match (own, public.query()) {
         (None, None) => path.into_owned(),
@@ -67,7 +67,7 @@ mod tests {
     #[track_caller]
     fn check(public: &str, mount: &str, endpoint: &str, expected: Option<&str>) {
         let endpoint: Uri = format!("http://behind{endpoint}").parse().unwrap();
-        let target = target(&public.parse().unwrap(), mount, &endpoint);
+        let target = upstream_target(&public.parse().unwrap(), mount, &endpoint);
         assert_eq!(target.as_ref().map(PathAndQuery::as_str), expected, "{public} on {mount}");
     }
 

@@ -22,13 +22,13 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tower_service::Service;
 
 use super::UpstreamError;
-use super::connect::{Connector, Io};
+use super::connect::{ConnectorIo, UpstreamConnector};
 use super::http1_connection::{
     AnswerBody, ConnectionError, Http1Connection, IdlePool, SendOutcome, StreamingBody,
 };
-use super::{HttpVersion, Options};
+use super::{HttpUpstreamOptions, HttpVersion};
 use crate::Body;
-use crate::body::Chain;
+use crate::body::ErrorChain;
 
 /// What is read ahead of a slow caller on one HTTP/2 stream.
 const STREAM_WINDOW: u32 = 256 * 1024;
@@ -37,14 +37,14 @@ const STREAM_WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// How often a silent HTTP/2 connection is asked whether it lives, and how long it may take to say so.
-const PING: Duration = Duration::from_secs(20);
-const PONG: Duration = Duration::from_secs(10);
+const PING_INTERVAL: Duration = Duration::from_secs(20);
+const PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The connections of one thread to one server.
-pub(super) struct Pool {
+pub(super) struct ConnectionPool {
     /// Itself, for the task that closes what was not used for long.
     this: Weak<Self>,
-    connector: Connector,
+    connector: UpstreamConnector,
     url: Uri,
     idle: Duration,
     first_byte: Duration,
@@ -64,15 +64,15 @@ struct IdleConnections {
     watched: bool,
 }
 
-impl fmt::Debug for Pool {
+impl fmt::Debug for ConnectionPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").field("url", &self.url).finish_non_exhaustive()
+        f.debug_struct("ConnectionPool").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
-impl Pool {
+impl ConnectionPool {
     /// Connects to nothing yet.
-    pub(super) fn new(connector: Connector, options: &Options) -> Arc<Self> {
+    pub(super) fn new(connector: UpstreamConnector, options: &HttpUpstreamOptions) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
             connector,
@@ -91,20 +91,20 @@ impl Pool {
         mut request: Box<Request<Body>>,
     ) -> Result<Response<AnswerBody<StreamingBody>>, UpstreamError> {
         if !self.two.load(Relaxed) {
-            while let Some(connection) = self.take() {
-                match connection.send(request, self).await.map_err(|error| self.broke(&error))? {
+            while let Some(connection) = self.take_idle() {
+                match connection.send(request, self).await.map_err(|error| self.connection_failed(&error))? {
                     SendOutcome::Answered(answer) => return Ok(answer),
                     SendOutcome::Unsent(back) => request = back,
                 }
             }
         }
         // Boxed, so that every call does not carry the room for a handshake, which few need.
-        let sent = timeout(self.first_byte, Box::pin(self.send_anew(request))).await;
+        let sent = timeout(self.first_byte, Box::pin(self.send_on_new_connection(request))).await;
         sent.unwrap_or(Err(UpstreamError::FirstByteTimeout))
     }
 
     /// Sends a request where no connection is free.
-    async fn send_anew(
+    async fn send_on_new_connection(
         self: &Arc<Self>,
         request: Box<Request<Body>>,
     ) -> Result<Response<AnswerBody<StreamingBody>>, UpstreamError> {
@@ -112,11 +112,15 @@ impl Pool {
             let io = self.connect().await?;
             if !io.connected().is_negotiated_h2() {
                 let connection = Http1Connection::open(io.into(), self.first_byte);
-                return match connection.send(request, self).await.map_err(|error| self.broke(&error))? {
+                return match connection
+                    .send(request, self)
+                    .await
+                    .map_err(|error| self.connection_failed(&error))?
+                {
                     SendOutcome::Answered(answer) => Ok(answer),
                     // It was closed as soon as it was open.
                     SendOutcome::Unsent(_) => {
-                        Err(self.broke(&io::Error::from(io::ErrorKind::UnexpectedEof).into()))
+                        Err(self.connection_failed(&io::Error::from(io::ErrorKind::UnexpectedEof).into()))
                     }
                 };
             }
@@ -149,19 +153,19 @@ impl Pool {
             };
             match sender.try_send_request(request).await {
                 Ok(answer) => return Ok(answer.map(|body| AnswerBody::Streaming(StreamingBody::Hyper(body)))),
-                Err(error) if fresh => return Err(self.failed(error.error())),
-                Err(error) => request = self.given_back(error)?,
+                Err(error) if fresh => return Err(self.hyper_failed(error.error())),
+                Err(error) => request = self.unsent_request(error)?,
             }
         }
     }
 
     /// The request, where no byte of it was written.
-    fn given_back(&self, mut error: TrySendError<Request<Body>>) -> Result<Request<Body>, UpstreamError> {
-        error.take_message().ok_or_else(|| self.failed(error.error()))
+    fn unsent_request(&self, mut error: TrySendError<Request<Body>>) -> Result<Request<Body>, UpstreamError> {
+        error.take_message().ok_or_else(|| self.hyper_failed(error.error()))
     }
 
     /// A connection that nobody uses.
-    fn take(&self) -> Option<Box<Http1Connection>> {
+    fn take_idle(&self) -> Option<Box<Http1Connection>> {
         loop {
             let connection = self.idle_connections().free.pop()?;
             if connection.used.elapsed() < self.idle && connection.is_quiet() {
@@ -175,43 +179,43 @@ impl Pool {
         self.connect().await.map(drop)
     }
 
-    async fn connect(&self) -> Result<Io, UpstreamError> {
+    async fn connect(&self) -> Result<ConnectorIo, UpstreamError> {
         let mut connector = self.connector.clone();
         connector.call(self.url.clone()).await.map_err(|error| {
-            let read = UpstreamError::connecting(&*error);
-            tracing::debug!(upstream = self.url.host(), error = %Chain(&*error), "{read}");
+            let read = UpstreamError::from_connect_error(&*error);
+            tracing::debug!(upstream = self.url.host(), error = %ErrorChain(&*error), "{read}");
             read
         })
     }
 
-    async fn open_shared(&self, io: Io) -> Result<http2::SendRequest<Body>, UpstreamError> {
+    async fn open_shared(&self, io: ConnectorIo) -> Result<http2::SendRequest<Body>, UpstreamError> {
         let opened = http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
-            .keep_alive_interval(PING)
-            .keep_alive_timeout(PONG)
+            .keep_alive_interval(PING_INTERVAL)
+            .keep_alive_timeout(PING_TIMEOUT)
             .keep_alive_while_idle(true)
             .handshake(io);
-        let (sender, connection) = opened.await.map_err(|error| self.failed(&error))?;
+        let (sender, connection) = opened.await.map_err(|error| self.hyper_failed(&error))?;
         tokio::spawn(async move {
             if let Err(error) = connection.await {
-                tracing::debug!(error = %Chain(&error), "a connection to a server behind ended");
+                tracing::debug!(error = %ErrorChain(&error), "a connection to a server behind ended");
             }
         });
         Ok(sender)
     }
 
-    fn failed(&self, error: &hyper::Error) -> UpstreamError {
-        let read = UpstreamError::sending(error);
-        tracing::debug!(upstream = self.url.host(), error = %Chain(error), "{read}");
+    fn hyper_failed(&self, error: &hyper::Error) -> UpstreamError {
+        let read = UpstreamError::from_hyper_error(error);
+        tracing::debug!(upstream = self.url.host(), error = %ErrorChain(error), "{read}");
         read
     }
 
     #[cold]
-    fn broke(&self, error: &ConnectionError) -> UpstreamError {
-        let read = UpstreamError::driving(error);
-        tracing::debug!(upstream = self.url.host(), error = %Chain(error), "{read}");
+    fn connection_failed(&self, error: &ConnectionError) -> UpstreamError {
+        let read = UpstreamError::from_connection_error(error);
+        tracing::debug!(upstream = self.url.host(), error = %ErrorChain(error), "{read}");
         read
     }
 
@@ -221,21 +225,21 @@ impl Pool {
     }
 }
 
-impl IdlePool for Pool {
+impl IdlePool for ConnectionPool {
     fn put(&self, mut connection: Box<Http1Connection>) {
         connection.used = Instant::now();
         let mut idle = self.idle_connections();
         if !idle.watched {
             let (Ok(runtime), Some(this)) = (Handle::try_current(), self.this.upgrade()) else { return };
             idle.watched = true;
-            runtime.spawn(close_in_time(this));
+            runtime.spawn(close_idle_connections(this));
         }
         idle.free.push(connection);
     }
 }
 
 /// Closes what was not used for long, until there is nothing left.
-async fn close_in_time(pool: Arc<Pool>) {
+async fn close_idle_connections(pool: Arc<ConnectionPool>) {
     let mut next = Instant::now() + pool.idle;
     loop {
         sleep_until(next).await;

@@ -15,7 +15,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune_tower::{Failed, boxed};
+use mcp_attune_tower::{HttpFailure, boxed};
 use mcp_attune_wire::reply::Reply;
 use tower_service::Service;
 
@@ -26,7 +26,7 @@ use crate::upstream_error::UpstreamError;
 use crate::{Body, BoxError};
 
 /// An answer that is to come, as the layer takes it.
-pub(crate) type UpstreamFuture = Pin<Box<dyn Future<Output = Result<Response<Body>, Failed>> + Send>>;
+pub(crate) type UpstreamFuture = Pin<Box<dyn Future<Output = Result<Response<Body>, HttpFailure>> + Send>>;
 
 /// An answer that is to come, or that a server can be reached.
 pub(crate) type UpstreamResult<'u, T> = Pin<Box<dyn Future<Output = Result<T, UpstreamError>> + Send + 'u>>;
@@ -42,7 +42,7 @@ pub(crate) struct Requester {
 
 /// A kind of server behind.
 pub(crate) trait Upstream: fmt::Debug + Send + Sync {
-    /// Sends a request to the endpoint. An implementation makes a [`Metered`] of its own future and boxes both at once, so that
+    /// Sends a request to the endpoint. An implementation makes a [`MeteredAnswer`] of its own future and boxes both at once, so that
     /// a call costs one box.
     fn call(&self, request: Request<Body>, requester: Requester, meter: &Meter) -> UpstreamFuture;
 
@@ -109,10 +109,10 @@ impl UpstreamService {
 
 impl Service<Request<Body>> for UpstreamService {
     type Response = Response<Body>;
-    type Error = Failed;
+    type Error = HttpFailure;
     type Future = UpstreamFuture;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failed>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), HttpFailure>> {
         Poll::Ready(Ok(()))
     }
 
@@ -124,7 +124,7 @@ impl Service<Request<Body>> for UpstreamService {
 pin_project_lite::pin_project! {
     /// Waits for an answer, and counts how long that takes and what fails. By hand, because an async function holds what
     /// it waits for twice.
-    pub(crate) struct Metered<F, B> {
+    pub(crate) struct MeteredAnswer<F, B> {
         #[pin]
         answer: F,
         meter: Meter,
@@ -133,18 +133,18 @@ pin_project_lite::pin_project! {
     }
 }
 
-impl<F, B> Metered<F, B> {
+impl<F, B> MeteredAnswer<F, B> {
     /// `body` counts what fails in the body of the answer.
     pub(crate) fn new(answer: F, meter: &Meter, body: fn(B, &Meter) -> Body) -> Self {
         Self { answer, meter: meter.clone(), began: Instant::now(), body }
     }
 }
 
-impl<F, B> Future for Metered<F, B>
+impl<F, B> Future for MeteredAnswer<F, B>
 where
     F: Future<Output = Result<Response<B>, UpstreamError>>,
 {
-    type Output = Result<Response<Body>, Failed>;
+    type Output = Result<Response<Body>, HttpFailure>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
@@ -152,7 +152,7 @@ where
         this.meter.upstream_took(this.began.elapsed(), answer.is_ok());
         Poll::Ready(match answer {
             Ok(answer) => Ok(answer.map(|body| (this.body)(body, this.meter))),
-            Err(error) => Err(failure(this.meter, error)),
+            Err(error) => Err(count_failure(this.meter, error)),
         })
     }
 }
@@ -164,13 +164,13 @@ where
 {
     let meter = meter.clone();
     boxed(body.map_err(move |error| match error.downcast_ref::<UpstreamError>() {
-        Some(known) => failure(&meter, *known).into(),
+        Some(known) => count_failure(&meter, *known).into(),
         None => error,
     }))
 }
 
 #[cold]
-fn failure(meter: &Meter, error: UpstreamError) -> Failed {
+fn count_failure(meter: &Meter, error: UpstreamError) -> HttpFailure {
     meter.upstream_failed(error);
-    Failed { status: error.status(), what: error.to_string() }
+    HttpFailure { status: error.status(), what: error.to_string() }
 }

@@ -1,13 +1,13 @@
 //! `Host`, `Origin` and CORS on the wire. Rules: H15, G7.
 
-use mcp_attune_gateway::guard::Allowed;
+use mcp_attune_gateway::guard::Allowlist;
 
 use crate::support::{Front, always, front, lines, options};
 
 const ANSWER: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nVary: Accept\r\n\r\nok";
 
 async fn guarded(hosts: &[&'static str], origins: &[&'static str]) -> Front {
-    let allowed = Allowed::new(hosts.iter().copied(), origins.iter().copied()).unwrap();
+    let allowed = Allowlist::new(hosts.iter().copied(), origins.iter().copied()).unwrap();
     front(&options(always(ANSWER).await), allowed).await
 }
 

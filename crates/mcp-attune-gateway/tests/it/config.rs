@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use mcp_attune::language::Tag;
 use mcp_attune_gateway::config::{
-    Agreement, Binding, Config, Coordinates, End, Field, ForwardAs, HttpImplementation, Log, OnUnknown, Part,
-    Source, Target, Translate, UnknownPaths, Unusable, Upstream, Written,
+    BindingConfig, BindingSourceSetting, Config, ConfigLoadError, ContextFieldSetting, CoordinatesSetting,
+    ForwardPlacementSetting, HeaderAgreementSetting, HttpImplementation, InstantFormatSetting,
+    IntervalBindingPart, IntervalEndSetting, LogLevelSetting, TranslateSetting, UnknownPaths,
+    UnknownSchemaSetting, UpstreamConfig, UpstreamTarget,
 };
-use mcp_attune_wire::agree::{LanguageHeader, OnMissingParam};
+use mcp_attune_wire::agree::{LanguageHeaderPolicy, OnMissingParam};
 
 const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHv8=";
 
@@ -99,7 +101,7 @@ fn reads_every_value() {
         "#
     ));
     assert_eq!(config.default_language, Tag::parse("de-CH").ok());
-    assert_eq!(config.log, Log::Debug);
+    assert_eq!(config.log, LogLevelSetting::Debug);
     assert_eq!(config.server.listen.to_string(), "0.0.0.0:80");
     assert_eq!(config.server.admin.to_string(), "[::1]:81");
     assert_eq!(config.server.http, HttpImplementation::Hyper);
@@ -116,7 +118,8 @@ fn reads_every_value() {
     assert_eq!((limits.stream_idle, limits.drain), (Duration::from_secs(3600), Duration::ZERO));
     assert_eq!(config.session.keys[0].expose()[1], 1);
     let mount = &config.mounts[0];
-    let Upstream { target: Target::Stdio(child), unknown_paths, .. } = mount.upstream.as_ref().unwrap()
+    let UpstreamConfig { target: UpstreamTarget::Stdio(child), unknown_paths, .. } =
+        mount.upstream.as_ref().unwrap()
     else {
         panic!("{mount:?}")
     };
@@ -128,18 +131,24 @@ fn reads_every_value() {
     assert_eq!(child.env.iter().collect::<Vec<_>>(), [("TOKEN", "secret")]);
     assert_eq!((child.children, child.child_idle), (2, Duration::from_secs(180)));
     let headers = &mount.headers;
-    assert_eq!((headers.agree, headers.strict), (Agreement::Report, true));
-    assert_eq!(headers.language_header, LanguageHeader::IgnoreWildcard);
-    assert_eq!((headers.on_unknown, headers.on_missing_param), (OnUnknown::Refuse, OnMissingParam::Pass));
+    assert_eq!((headers.agree, headers.strict), (HeaderAgreementSetting::Report, true));
+    assert_eq!(headers.language_header, LanguageHeaderPolicy::IgnoreWildcard);
+    assert_eq!(
+        (headers.on_unknown, headers.on_missing_param),
+        (UnknownSchemaSetting::Refuse, OnMissingParam::Pass)
+    );
     assert_eq!(headers.schema_ttl, Duration::from_secs(60));
     assert_eq!((headers.schema_recheck, headers.schema_budget), (Duration::ZERO, Duration::from_secs(4)));
     assert_eq!(headers.identity_headers, ["x-tenant", "x-api-key"]);
     assert_eq!(mount.locales.path.to_string(), "l10n/${locale}/texts.json");
-    assert_eq!(mount.locales.translate, [Translate::Model, Translate::Display, Translate::Logs]);
+    assert_eq!(
+        mount.locales.translate,
+        [TranslateSetting::Model, TranslateSetting::Display, TranslateSetting::Logs]
+    );
     assert!(mount.content.enabled && mount.content.announce);
-    assert_eq!(mount.context.forward, [Field::Timezone, Field::UserLocation]);
-    assert_eq!(mount.context.forward_as, ForwardAs::Sibling);
-    assert_eq!(mount.context.coordinates, Coordinates::Coarse);
+    assert_eq!(mount.context.forward, [ContextFieldSetting::Timezone, ContextFieldSetting::UserLocation]);
+    assert_eq!(mount.context.forward_as, ForwardPlacementSetting::Sibling);
+    assert_eq!(mount.context.coordinates, CoordinatesSetting::Coarse);
 }
 
 #[test]
@@ -185,21 +194,43 @@ fn reads_tools_and_what_fills_their_arguments() {
         (weather.low_priority.as_slice(), weather.language_argument.as_deref()),
         (&["source".to_owned()][..], Some("language"))
     );
-    let Binding::Field(tz) = &weather.context["tz"] else { panic!("{weather:?}") };
-    assert_eq!((tz.from, tz.hide, tz.default.clone()), (Source::Timezone, true, Some("UTC".into())));
-    let Binding::Field(lat) = &weather.context["lat"] else { panic!("{weather:?}") };
-    assert_eq!((lat.from, lat.hide, lat.default.clone()), (Source::Latitude, false, None));
+    let BindingConfig::Field(tz) = &weather.context["tz"] else { panic!("{weather:?}") };
+    assert_eq!(
+        (tz.from, tz.hide, tz.default.clone()),
+        (BindingSourceSetting::Timezone, true, Some("UTC".into()))
+    );
+    let BindingConfig::Field(lat) = &weather.context["lat"] else { panic!("{weather:?}") };
+    assert_eq!((lat.from, lat.hide, lat.default.clone()), (BindingSourceSetting::Latitude, false, None));
     let part = |name: &str| match &tools["sales report"].context[name] {
-        Binding::Interval(binding) => {
+        BindingConfig::Interval(binding) => {
             (binding.interval.as_str(), binding.part, binding.written, binding.hide)
         }
-        Binding::Field(binding) => panic!("{binding:?}"),
+        BindingConfig::Field(binding) => panic!("{binding:?}"),
     };
-    assert_eq!(part("from"), ("period", Part::Start, Written::Date, false));
-    assert_eq!(part("to"), ("period", Part::End(End::Inclusive), Written::Date, false));
-    assert_eq!(part("until"), ("period", Part::End(End::Exclusive), Written::UnixMillis, true));
-    let Binding::Field(at) = &tools["sales report"].context["at"] else { panic!("{tools:?}") };
-    assert_eq!((at.from, at.written, at.default.clone()), (Source::Now, Written::Unix, Some(0.into())));
+    assert_eq!(part("from"), ("period", IntervalBindingPart::Start, InstantFormatSetting::Date, false));
+    assert_eq!(
+        part("to"),
+        (
+            "period",
+            IntervalBindingPart::End(IntervalEndSetting::Inclusive),
+            InstantFormatSetting::Date,
+            false
+        )
+    );
+    assert_eq!(
+        part("until"),
+        (
+            "period",
+            IntervalBindingPart::End(IntervalEndSetting::Exclusive),
+            InstantFormatSetting::UnixMillis,
+            true
+        )
+    );
+    let BindingConfig::Field(at) = &tools["sales report"].context["at"] else { panic!("{tools:?}") };
+    assert_eq!(
+        (at.from, at.written, at.default.clone()),
+        (BindingSourceSetting::Now, InstantFormatSetting::Unix, Some(0.into()))
+    );
 }
 
 #[test]
@@ -228,10 +259,13 @@ fn mounts_begin_with_what_stands_at_the_top_and_may_say_otherwise() {
     for mount in [sales, weather] {
         assert!(mount.headers.strict && mount.content.enabled && mount.upstream.is_some());
     }
-    assert_eq!((sales.headers.agree, sales.headers.schema_ttl), (Agreement::Enforce, Duration::from_secs(9)));
+    assert_eq!(
+        (sales.headers.agree, sales.headers.schema_ttl),
+        (HeaderAgreementSetting::Enforce, Duration::from_secs(9))
+    );
     assert_eq!(
         (weather.headers.agree, weather.headers.schema_ttl),
-        (Agreement::Report, Duration::from_secs(8))
+        (HeaderAgreementSetting::Report, Duration::from_secs(8))
     );
     assert!(sales.tools.is_empty() && weather.tools.contains_key("get_weather"));
 }
@@ -608,18 +642,18 @@ fn files_are_loaded_as_far_as_they_can_be_read() {
         Config::load(&path)
     };
     let what = |bytes: &[u8]| match load(bytes) {
-        Err(Unusable::Wrong(findings)) => {
+        Err(ConfigLoadError::Wrong(findings)) => {
             let found = findings.iter().next().unwrap();
             format!("{}:{}: {}", found.line, found.column, found.what)
         }
         other => panic!("{other:?}"),
     };
-    assert_eq!(load(b"log = 'warn'").unwrap().log, Log::Warn);
+    assert_eq!(load(b"log = 'warn'").unwrap().log, LogLevelSetting::Warn);
     assert_eq!(what(b"log = 'warn'\n# \xff"), "2:3: this is no UTF-8");
     assert_eq!(what(&vec![b'#'; Config::MAX_LEN + 5000]), "1:1: the file is larger than 1 MiB");
     assert_eq!(what("é".repeat(Config::MAX_LEN).as_bytes()), "1:1: the file is larger than 1 MiB");
-    assert!(matches!(Config::load(&folder.join("gone.toml")), Err(Unusable::Unreadable(_))));
-    assert!(matches!(Config::load(&folder), Err(Unusable::Unreadable(_))));
+    assert!(matches!(Config::load(&folder.join("gone.toml")), Err(ConfigLoadError::Unreadable(_))));
+    assert!(matches!(Config::load(&folder), Err(ConfigLoadError::Unreadable(_))));
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

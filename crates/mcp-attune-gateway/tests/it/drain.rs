@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_attune_gateway::guard::Allowed;
-use mcp_attune_gateway::listen::{Drained, Limits};
+use mcp_attune_gateway::guard::Allowlist;
+use mcp_attune_gateway::listen::{DrainOutcome, ListenerLimits};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -28,11 +28,11 @@ async fn waiting(drain: Duration) -> (Front, mpsc::Sender<()>) {
     })
     .await;
     let limits = {
-        let mut limits = Limits::default();
+        let mut limits = ListenerLimits::default();
         limits.drain = drain;
         limits
     };
-    (front_of(stack(&options(address), Allowed::default()), limits, None).await, go)
+    (front_of(stack(&options(address), Allowlist::default()), limits, None).await, go)
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn a_running_request_finishes_and_no_new_one_is_taken() {
     go.send(()).await.unwrap();
     let got = rest(&mut running).await;
     assert!(got.starts_with("HTTP/1.1 200 OK\r\n") && got.ends_with("\r\n\r\nhalf"), "{got}");
-    assert_eq!(soon(ended).await.unwrap(), Drained { cut: 0 });
+    assert_eq!(soon(ended).await.unwrap(), DrainOutcome { cut: 0 });
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn what_does_not_finish_is_cut() {
     running.write_all(REQUEST.as_bytes()).await.unwrap();
     go.send(()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(soon(front.stop()).await.unwrap(), Drained { cut: 1 });
+    assert_eq!(soon(front.stop()).await.unwrap(), DrainOutcome { cut: 1 });
     assert!(rest(&mut running).await.ends_with("\r\n\r\nha"));
 }
 

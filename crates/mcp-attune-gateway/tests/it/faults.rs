@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Request;
 use http_body::Frame;
-use mcp_attune_gateway::guard::Allowed;
+use mcp_attune_gateway::guard::Allowlist;
 use mcp_attune_gateway::upstream::{HttpUpstream, UpstreamError};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
@@ -38,7 +38,7 @@ async fn says(answer: &'static str, then_closes: bool) -> HttpUpstream {
 async fn nobody_listens() {
     let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     assert_eq!(post(&hasty(address), "{}").await.unwrap_err(), UpstreamError::Refused);
-    let front = front(&options(address), Allowed::default()).await;
+    let front = front(&options(address), Allowlist::default()).await;
     let got = front.says("GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await;
     assert!(got.starts_with("HTTP/1.1 503 "), "{got}");
 }

@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use hyper::service::service_fn;
 use mcp_attune_gateway::Body;
 use mcp_attune_gateway::config::HttpImplementation::{self, Hyper, Own};
-use mcp_attune_gateway::listen::Limits;
+use mcp_attune_gateway::listen::ListenerLimits;
 use mcp_attune_tower::full;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -30,7 +30,7 @@ async fn reader(http: HttpImplementation) -> (Front, Arc<AtomicUsize>) {
             Ok::<_, Infallible>(Response::new(full(text)))
         }
     });
-    let mut limits = Limits::default();
+    let mut limits = ListenerLimits::default();
     limits.http = http;
     (front_of(service, limits, None).await, whole)
 }

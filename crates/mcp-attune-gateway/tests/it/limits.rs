@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use http::Response;
 use http_body_util::BodyExt;
 use hyper::service::service_fn;
-use mcp_attune_gateway::listen::{Limits, RequestError};
+use mcp_attune_gateway::listen::{ListenerLimits, RequestBodyError};
 use tokio::io::AsyncWriteExt;
 
 use crate::support::{Front, front_of, message, rest, soon};
@@ -14,18 +14,18 @@ const SHORT: Duration = Duration::from_millis(200);
 const REQUEST: &str = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 /// A gateway that reads the body and answers with its length, or with the status that its error stands for.
-async fn counting(change: impl FnOnce(&mut Limits)) -> Front {
+async fn counting(change: impl FnOnce(&mut ListenerLimits)) -> Front {
     answering(0, change).await
 }
 
 /// The same, but the answer is so long at least.
-async fn answering(bytes: usize, change: impl FnOnce(&mut Limits)) -> Front {
-    let mut limits = Limits::default();
+async fn answering(bytes: usize, change: impl FnOnce(&mut ListenerLimits)) -> Front {
+    let mut limits = ListenerLimits::default();
     change(&mut limits);
     let service = service_fn(move |request: http::Request<mcp_attune_gateway::Body>| async move {
         let (status, text) = match request.into_body().collect().await {
             Ok(body) => (200, body.to_bytes().len().to_string()),
-            Err(error) => (error.downcast::<RequestError>().unwrap().status(), String::new()),
+            Err(error) => (error.downcast::<RequestBodyError>().unwrap().status(), String::new()),
         };
         let body = mcp_attune_tower::full(text + &" ".repeat(bytes));
         Ok::<_, std::convert::Infallible>(Response::builder().status(status).body(body).unwrap())

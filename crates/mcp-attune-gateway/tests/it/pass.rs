@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use http::{Request, Response};
 use mcp_attune_gateway::Body;
-use mcp_attune_gateway::guard::Allowed;
+use mcp_attune_gateway::guard::Allowlist;
 use mcp_attune_gateway::upstream::UpstreamError;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -24,7 +24,7 @@ async fn pass(raw: &str, answer: &'static str) -> (String, String) {
         }
     })
     .await;
-    let front = front(&options(address), Allowed::default()).await;
+    let front = front(&options(address), Allowlist::default()).await;
     let got = front.says(raw).await;
     let seen = seen.lock().unwrap().replace(&address.to_string(), "BEHIND");
     (seen, got)
@@ -120,7 +120,7 @@ async fn answers_expect_itself_and_sends_the_body_on() {
         tcp.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
     })
     .await;
-    let front = front(&options(address), Allowed::default()).await;
+    let front = front(&options(address), Allowlist::default()).await;
     let mut tcp = front.connect().await;
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\nConnection: close\r\n\r\n";
     tcp.write_all(head.as_bytes()).await.unwrap();
@@ -147,7 +147,7 @@ async fn passes_every_piece_of_a_stream_on_at_once() {
         }
     })
     .await;
-    let front = front(&options(address), Allowed::default()).await;
+    let front = front(&options(address), Allowlist::default()).await;
     let mut tcp = front.connect().await;
     tcp.write_all(b"GET /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
     // The head comes before any piece does.
@@ -175,7 +175,7 @@ async fn a_caller_that_goes_away_closes_the_call_behind() {
         }
     })
     .await;
-    let front = front(&options(address), Allowed::default()).await;
+    let front = front(&options(address), Allowlist::default()).await;
     let mut tcp = front.connect().await;
     tcp.write_all(b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
     message(&mut tcp).await;

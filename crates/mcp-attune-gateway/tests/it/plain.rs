@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use hyper::service::service_fn;
 use mcp_attune_gateway::Body;
 use mcp_attune_gateway::config::HttpImplementation::{self, Hyper, Own};
-use mcp_attune_gateway::listen::Limits;
+use mcp_attune_gateway::listen::ListenerLimits;
 use mcp_attune_tower::{boxed, full};
 use tokio::io::AsyncWriteExt;
 
@@ -22,8 +22,8 @@ const CHUNKED: &str =
     "POST /odd HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ncd\r\n0\r\n\r\n";
 const LAST: &str = "GET /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 
-fn limits(http: HttpImplementation) -> Limits {
-    let mut limits = Limits::default();
+fn limits(http: HttpImplementation) -> ListenerLimits {
+    let mut limits = ListenerLimits::default();
     limits.http = http;
     limits
 }

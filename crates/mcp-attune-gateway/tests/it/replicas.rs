@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mcp_attune_demo::Options;
+use mcp_attune_demo::DemoOptions;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
@@ -23,7 +23,7 @@ const KEY: &str = "io.modelcontextprotocol/contentLanguage";
 async fn demo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let options = Options { step_delay: Duration::from_millis(40), ..Options::default() };
+    let options = DemoOptions { step_delay: Duration::from_millis(40), ..DemoOptions::default() };
     tokio::spawn(mcp_attune_demo::serve(listener, options, std::future::pending()));
     address
 }

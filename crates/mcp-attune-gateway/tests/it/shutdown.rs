@@ -7,8 +7,8 @@ use http::Request;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use mcp_attune_gateway::config::Config;
-use mcp_attune_gateway::gateway::{Control, Gateway};
-use mcp_attune_gateway::listen::Drained;
+use mcp_attune_gateway::gateway::{Gateway, GatewayControl};
+use mcp_attune_gateway::listen::DrainOutcome;
 use mcp_attune_gateway::workers::Workers;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -25,8 +25,8 @@ const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 struct Controlled {
     callers: std::net::SocketAddr,
     admin: std::net::SocketAddr,
-    tell: mpsc::UnboundedSender<Control>,
-    end: JoinHandle<Drained>,
+    tell: mpsc::UnboundedSender<GatewayControl>,
+    end: JoinHandle<DrainOutcome>,
     /// Lets the server behind answer once more.
     go: mpsc::UnboundedSender<()>,
 }
@@ -49,7 +49,7 @@ async fn controlled(more: &str) -> Controlled {
     let mut config = Config::parse(&text, "attune.toml").unwrap_or_else(|findings| panic!("{findings}"));
     config.server.listen.set_port(0);
     config.server.admin.set_port(0);
-    let gateway = Gateway::bind(config).await.unwrap().on(Workers::start().unwrap());
+    let gateway = Gateway::bind(config).await.unwrap().with_workers(Workers::start().unwrap());
     let (callers, admin) = (gateway.address().unwrap(), gateway.admin_address().unwrap());
     let (tell, told) = mpsc::unbounded_channel();
     Controlled { callers, admin, tell, end: tokio::spawn(gateway.run_controlled(None, told)), go }
@@ -58,7 +58,7 @@ async fn controlled(more: &str) -> Controlled {
 impl Controlled {
     /// Waits until it says that it is not ready, and then until every connection knows it.
     async fn is_closing(&self) {
-        self.tell.send(Control::Terminate).unwrap();
+        self.tell.send(GatewayControl::Terminate).unwrap();
         soon(async { while ask(self.admin, "GET /readyz", &[], "").await.0 != 503 {} }).await;
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -122,9 +122,9 @@ async fn each_answer_closes_its_connection_while_it_is_not_ready() {
             assert_eq!(soon(tcp.read(&mut [0])).await.unwrap(), 0);
         }
         assert!(!gateway.end.is_finished());
-        gateway.tell.send(Control::Terminate).unwrap();
+        gateway.tell.send(GatewayControl::Terminate).unwrap();
         assert_eq!(soon(idle.read(&mut [0])).await.unwrap(), 0);
-        assert_eq!(soon(gateway.end).await.unwrap(), Drained { cut: 0 });
+        assert_eq!(soon(gateway.end).await.unwrap(), DrainOutcome { cut: 0 });
     }
 }
 
@@ -160,16 +160,16 @@ async fn over_http2_callers_are_told_to_go_elsewhere_and_new_ones_are_served() {
     let got = soon(send.send_request(request())).await.unwrap();
     assert_eq!((got.status(), got.headers().get("connection")), (http::StatusCode::OK, None));
     got.into_body().collect().await.unwrap();
-    gateway.tell.send(Control::Terminate).unwrap();
+    gateway.tell.send(GatewayControl::Terminate).unwrap();
     soon(connection).await.unwrap().unwrap();
-    assert_eq!(soon(gateway.end).await.unwrap(), Drained { cut: 0 });
+    assert_eq!(soon(gateway.end).await.unwrap(), DrainOutcome { cut: 0 });
 }
 
 #[tokio::test]
 async fn an_interruption_skips_the_delay() {
     let gateway = controlled("").await;
-    gateway.tell.send(Control::Interrupt).unwrap();
-    assert_eq!(soon(gateway.end).await.unwrap(), Drained { cut: 0 });
+    gateway.tell.send(GatewayControl::Interrupt).unwrap();
+    assert_eq!(soon(gateway.end).await.unwrap(), DrainOutcome { cut: 0 });
 }
 
 #[tokio::test]
@@ -178,7 +178,7 @@ async fn the_admin_listener_says_that_it_is_not_ready_until_the_last_call_is_ove
     let mut running = TcpStream::connect(gateway.callers).await.unwrap();
     send(&mut running, 1).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
-    gateway.tell.send(Control::Interrupt).unwrap();
+    gateway.tell.send(GatewayControl::Interrupt).unwrap();
     soon(async { while TcpStream::connect(gateway.callers).await.is_ok() {} }).await;
     assert_eq!(ask(gateway.admin, "GET /readyz", &[], "").await.0, 503);
     assert_eq!(ask(gateway.admin, "GET /healthz", &[], "").await.0, 200);
@@ -204,11 +204,11 @@ async fn a_certificate_is_read_again_when_it_is_told_to() {
     assert_eq!(shown(gateway.callers).await, first);
     let second = write("localhost");
     assert_eq!(shown(gateway.callers).await, first, "nobody told it to look");
-    gateway.tell.send(Control::Reload).unwrap();
+    gateway.tell.send(GatewayControl::Reload).unwrap();
     soon(async { while shown(gateway.callers).await != second {} }).await;
     // One that cannot be used changes nothing.
     std::fs::write(folder.join("key.pem"), "no key").unwrap();
-    gateway.tell.send(Control::Reload).unwrap();
+    gateway.tell.send(GatewayControl::Reload).unwrap();
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(shown(gateway.callers).await, second);
     std::fs::remove_dir_all(&folder).unwrap();

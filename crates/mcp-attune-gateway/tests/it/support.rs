@@ -13,9 +13,9 @@ use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::service::{Service, service_fn};
-use mcp_attune_gateway::guard::{Allowed, Guard};
-use mcp_attune_gateway::listen::{Drained, Limits, Peer, Tls, Traffic, serve};
-use mcp_attune_gateway::upstream::{HttpUpstream, Options, UpstreamBody, UpstreamError};
+use mcp_attune_gateway::guard::{Allowlist, Guard};
+use mcp_attune_gateway::listen::{DrainOutcome, ListenerLimits, ListenerMetrics, ListenerTls, Peer, serve};
+use mcp_attune_gateway::upstream::{HttpUpstream, HttpUpstreamOptions, UpstreamBody, UpstreamError};
 use mcp_attune_gateway::{Body, BoxError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -86,11 +86,11 @@ pub(crate) async fn always(answer: &'static str) -> SocketAddr {
     .await
 }
 
-pub(crate) fn options(address: SocketAddr) -> Options {
-    Options::new(format!("http://{address}/mcp").parse().unwrap(), "/mcp")
+pub(crate) fn options(address: SocketAddr) -> HttpUpstreamOptions {
+    HttpUpstreamOptions::new(format!("http://{address}/mcp").parse().unwrap(), "/mcp")
 }
 
-pub(crate) fn upstream(options: &Options) -> HttpUpstream {
+pub(crate) fn upstream(options: &HttpUpstreamOptions) -> HttpUpstream {
     HttpUpstream::new(options).unwrap()
 }
 
@@ -128,12 +128,12 @@ pub(crate) async fn text(answer: Response<Body>) -> Result<String, UpstreamError
 pub(crate) struct Front {
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
-    ended: JoinHandle<Drained>,
+    ended: JoinHandle<DrainOutcome>,
 }
 
 impl Front {
     /// Begins to drain.
-    pub(crate) fn stop(self) -> JoinHandle<Drained> {
+    pub(crate) fn stop(self) -> JoinHandle<DrainOutcome> {
         self.stop.send(()).unwrap();
         self.ended
     }
@@ -163,7 +163,7 @@ pub(crate) async fn rest(tcp: &mut TcpStream) -> String {
 }
 
 /// A gateway around any service.
-pub(crate) async fn front_of<S>(service: S, limits: Limits, tls: Option<Tls>) -> Front
+pub(crate) async fn front_of<S>(service: S, limits: ListenerLimits, tls: Option<ListenerTls>) -> Front
 where
     S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
     S::Error: Into<BoxError>,
@@ -182,18 +182,18 @@ where
             service.call(request)
         })
     };
-    let ended = tokio::spawn(serve(listener, service, limits, tls, Traffic::default(), shutdown));
+    let ended = tokio::spawn(serve(listener, service, limits, tls, ListenerMetrics::default(), shutdown));
     Front { address, stop, ended }
 }
 
 /// A gateway around a server behind; its errors are bare statuses.
-pub(crate) async fn front(options: &Options, allowed: Allowed) -> Front {
-    front_of(stack(options, allowed), Limits::default(), None).await
+pub(crate) async fn front(options: &HttpUpstreamOptions, allowed: Allowlist) -> Front {
+    front_of(stack(options, allowed), ListenerLimits::default(), None).await
 }
 
 pub(crate) fn stack(
-    options: &Options,
-    allowed: Allowed,
+    options: &HttpUpstreamOptions,
+    allowed: Allowlist,
 ) -> impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send>
 + Clone
 + Send

@@ -10,15 +10,15 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use mcp_attune_gateway::Body;
-use mcp_attune_gateway::guard::Allowed;
-use mcp_attune_gateway::listen::{Limits, Peer, Tls, certificates};
-use mcp_attune_gateway::upstream::{HttpVersion, Options, UpstreamError};
+use mcp_attune_gateway::guard::Allowlist;
+use mcp_attune_gateway::listen::{ListenerLimits, ListenerTls, Peer, parse_certificates};
+use mcp_attune_gateway::upstream::{HttpUpstreamOptions, HttpVersion, UpstreamError};
 use tokio::net::TcpStream;
 
 use crate::support::{Front, front_of, in_pieces, options, post, soon, stack, text, upstream};
 
 /// A server that says in which version, to whom and over what it was asked, and gives the body back.
-async fn mirror(tls: Option<Tls>, headers: usize) -> Front {
+async fn mirror(tls: Option<ListenerTls>, headers: usize) -> Front {
     let service = service_fn(|request: Request<Body>| async move {
         let peer = *request.extensions().get::<Peer>().unwrap();
         let said = |name| request.headers().get(name).map_or("", |value| value.to_str().unwrap());
@@ -35,7 +35,7 @@ async fn mirror(tls: Option<Tls>, headers: usize) -> Front {
         Ok::<_, std::convert::Infallible>(answer.body(request.into_body()).unwrap())
     });
     let limits = {
-        let mut limits = Limits::default();
+        let mut limits = ListenerLimits::default();
         limits.headers = headers;
         limits
     };
@@ -51,16 +51,16 @@ async fn h2(address: SocketAddr, request: Request<Full<Bytes>>) -> http::Respons
     soon(send.send_request(request)).await.unwrap()
 }
 
-fn made(name: &str) -> (Tls, Vec<u8>) {
+fn made(name: &str) -> (ListenerTls, Vec<u8>) {
     let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
     let pem = made.cert.pem().into_bytes();
-    (Tls::from_pem(&pem, made.signing_key.serialize_pem().as_bytes()).unwrap(), pem)
+    (ListenerTls::from_pem(&pem, made.signing_key.serialize_pem().as_bytes()).unwrap(), pem)
 }
 
-fn secure(behind: &Front, pem: &[u8]) -> Options {
+fn secure(behind: &Front, pem: &[u8]) -> HttpUpstreamOptions {
     let mut options = options(behind.address);
     options.url = format!("https://localhost:{}/mcp", behind.address.port()).parse().unwrap();
-    options.trust = certificates(pem).unwrap();
+    options.trust = parse_certificates(pem).unwrap();
     options
 }
 
@@ -69,7 +69,7 @@ async fn speaks_http2_without_asking_on_both_sides() {
     let behind = mirror(None, 128).await;
     let mut options = options(behind.address);
     options.http = HttpVersion::Http2;
-    let front = front_of(stack(&options, Allowed::default()), Limits::default(), None).await;
+    let front = front_of(stack(&options, Allowlist::default()), ListenerLimits::default(), None).await;
     let request = Request::post(format!("http://{}/mcp?q", front.address)).body(Full::from("hello")).unwrap();
     let got = h2(front.address, request).await;
     assert_eq!(got.version(), Version::HTTP_2);
@@ -82,7 +82,9 @@ async fn speaks_http2_without_asking_on_both_sides() {
 #[tokio::test]
 async fn speaks_http2_before_and_http1_behind() {
     let behind = mirror(None, 128).await;
-    let front = front_of(stack(&options(behind.address), Allowed::default()), Limits::default(), None).await;
+    let front =
+        front_of(stack(&options(behind.address), Allowlist::default()), ListenerLimits::default(), None)
+            .await;
     let request = Request::get(format!("http://{}/mcp", front.address)).body(Full::default()).unwrap();
     let got = h2(front.address, request).await;
     let about = format!("HTTP/1.1 /mcp host={} forwarded=http tls=false", behind.address);
@@ -92,7 +94,9 @@ async fn speaks_http2_before_and_http1_behind() {
 #[tokio::test]
 async fn guards_the_authority_of_http2() {
     let behind = mirror(None, 128).await;
-    let front = front_of(stack(&options(behind.address), Allowed::default()), Limits::default(), None).await;
+    let front =
+        front_of(stack(&options(behind.address), Allowlist::default()), ListenerLimits::default(), None)
+            .await;
     let request = Request::get("http://evil.example/mcp").body(Full::default()).unwrap();
     assert_eq!(h2(front.address, request).await.status(), 403);
 }
@@ -116,8 +120,8 @@ async fn speaks_tls_on_both_sides() {
     let (tls_behind, trusted_behind) = made("localhost");
     let behind = mirror(Some(tls_behind), 128).await;
     let (tls_front, trusted_front) = made("localhost");
-    let stack = stack(&secure(&behind, &trusted_behind), Allowed::default());
-    let front = front_of(stack, Limits::default(), Some(tls_front)).await;
+    let stack = stack(&secure(&behind, &trusted_behind), Allowlist::default());
+    let front = front_of(stack, ListenerLimits::default(), Some(tls_front)).await;
     // The caller is another upstream of ours: TLS, and HTTP/2 because both ends offer it.
     let got = post(&upstream(&secure(&front, &trusted_front)), "hello").await.unwrap();
     let about =
@@ -143,7 +147,7 @@ async fn a_handshake_that_does_not_come_is_given_up() {
     let (tls, _) = made("localhost");
     let short = std::time::Duration::from_millis(200);
     let limits = {
-        let mut limits = Limits::default();
+        let mut limits = ListenerLimits::default();
         limits.head = short;
         limits
     };
@@ -159,7 +163,7 @@ async fn a_handshake_that_does_not_come_is_given_up() {
 #[tokio::test]
 async fn a_caller_that_stops_reading_http2_is_cut_off() {
     let limits = {
-        let mut limits = Limits::default();
+        let mut limits = ListenerLimits::default();
         limits.unread = std::time::Duration::from_millis(200);
         limits
     };
@@ -182,7 +186,7 @@ async fn a_caller_that_stops_reading_http2_is_cut_off() {
 #[tokio::test]
 async fn says_goodbye_to_http2_without_a_next_request() {
     let limits = {
-        let mut limits = Limits::default();
+        let mut limits = ListenerLimits::default();
         limits.head = std::time::Duration::from_millis(200);
         limits
     };

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mcp_attune_demo::Options;
+use mcp_attune_demo::DemoOptions;
 use mcp_attune_gateway::config::Config;
 use mcp_attune_gateway::gateway::Gateway;
-use mcp_attune_gateway::listen::Drained;
+use mcp_attune_gateway::listen::DrainOutcome;
 use mcp_attune_gateway::workers::Workers;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -21,12 +21,12 @@ pub(crate) struct Running {
     pub(crate) callers: SocketAddr,
     pub(crate) admin: SocketAddr,
     pub(crate) stop: Option<oneshot::Sender<()>>,
-    pub(crate) end: JoinHandle<Drained>,
+    pub(crate) end: JoinHandle<DrainOutcome>,
 }
 
 impl Running {
     /// Asks it to stop, and waits until it has.
-    pub(crate) async fn stop(self) -> Drained {
+    pub(crate) async fn stop(self) -> DrainOutcome {
         drop(self.stop);
         self.end.await.unwrap()
     }
@@ -35,7 +35,7 @@ impl Running {
 /// A gateway for this configuration, on ports of its own.
 pub(crate) async fn gateway(toml: &str, file: Option<PathBuf>) -> Running {
     // On threads of their own, as the command does it.
-    run(bound(toml).await.on(Workers::start().unwrap()), file)
+    run(bound(toml).await.with_workers(Workers::start().unwrap()), file)
 }
 
 /// The same, all on the thread of the test: for those that listen to its log.
@@ -66,7 +66,7 @@ pub(crate) fn in_front_of(server: SocketAddr) -> String {
 pub(crate) async fn demo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let options = Options { step_delay: Duration::from_millis(5), ..Options::default() };
+    let options = DemoOptions { step_delay: Duration::from_millis(5), ..DemoOptions::default() };
     tokio::spawn(mcp_attune_demo::serve(listener, options, std::future::pending()));
     address
 }
@@ -271,7 +271,7 @@ async fn a_server_that_is_down_is_503_with_the_id_and_the_next_call_works() {
     assert_eq!((status, &error["id"], &error["error"]["code"]), (503, &json!(42), &json!(-32603)));
 
     let listener = TcpListener::bind(address).await.unwrap();
-    tokio::spawn(mcp_attune_demo::serve(listener, Options::default(), std::future::pending()));
+    tokio::spawn(mcp_attune_demo::serve(listener, DemoOptions::default(), std::future::pending()));
     let (status, _, _) = call(gateway.callers, "local_time", json!({}), &[], &[]).await;
     assert_eq!(status, 200);
 }

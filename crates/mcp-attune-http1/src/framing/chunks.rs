@@ -36,7 +36,7 @@ enum FollowState {
 
 /// Where following a body ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Followed {
+pub(super) enum ChunkFollowOutcome {
     /// At the end of what was read.
     NeedsMore,
     /// At the end of the body.
@@ -49,7 +49,7 @@ pub(super) enum Followed {
 
 impl ChunkFollower {
     /// Follows what was read, and appends to `passed` what may be read of it: all but the trailers.
-    pub(super) fn follow(&mut self, read: &mut Bytes, passed: &mut BytesMut) -> Followed {
+    pub(super) fn follow(&mut self, read: &mut Bytes, passed: &mut BytesMut) -> ChunkFollowOutcome {
         while let Some(byte) = read.first().copied() {
             if self.state == FollowState::Data {
                 let size = usize::try_from(self.size).map_or(read.len(), |left| left.min(read.len()));
@@ -62,19 +62,19 @@ impl ChunkFollower {
             }
             read.advance(1);
             if self.state == FollowState::Trailer {
-                let Some(ended) = self.trailer(byte) else { continue };
+                let Some(ended) = self.feed_trailer_byte(byte) else { continue };
                 passed.extend_from_slice(b"\r\n");
                 return ended;
             }
             passed.extend_from_slice(&[byte]);
-            let Some(next) = self.next(byte) else { return Followed::BadChunk };
+            let Some(next) = self.next_state(byte) else { return ChunkFollowOutcome::BadChunk };
             self.state = next;
         }
-        Followed::NeedsMore
+        ChunkFollowOutcome::NeedsMore
     }
 
     /// Returns the state after a byte that is neither data nor in a trailer, or `None` where the byte may not stand there.
-    fn next(&mut self, byte: u8) -> Option<FollowState> {
+    fn next_state(&mut self, byte: u8) -> Option<FollowState> {
         Some(match (self.state, byte) {
             (FollowState::Start | FollowState::Size, byte) if byte.is_ascii_hexdigit() => {
                 if self.state == FollowState::Start {
@@ -99,18 +99,19 @@ impl ChunkFollower {
     }
 
     /// Takes a byte after the last chunk. Returns where the body ends with it, or is malformed.
-    fn trailer(&mut self, byte: u8) -> Option<Followed> {
+    fn feed_trailer_byte(&mut self, byte: u8) -> Option<ChunkFollowOutcome> {
         if byte != b'\n' {
             self.line.push(byte);
-            return (self.line.len() > MAX_TRAILER_BYTES).then_some(Followed::BadTrailer);
+            return (self.line.len() > MAX_TRAILER_BYTES).then_some(ChunkFollowOutcome::BadTrailer);
         }
         let line = std::mem::take(&mut self.line);
         // LF alone would hide a line from readers that take only CR LF for a line end.
-        let Some(line) = line.strip_suffix(b"\r") else { return Some(Followed::BadTrailer) };
+        let Some(line) = line.strip_suffix(b"\r") else { return Some(ChunkFollowOutcome::BadTrailer) };
         if line.is_empty() {
-            return Some(Followed::End);
+            return Some(ChunkFollowOutcome::End);
         }
         self.trailers += 1;
-        (self.trailers > MAX_TRAILERS || parse_header_line(line).is_none()).then_some(Followed::BadTrailer)
+        (self.trailers > MAX_TRAILERS || parse_header_line(line).is_none())
+            .then_some(ChunkFollowOutcome::BadTrailer)
     }
 }

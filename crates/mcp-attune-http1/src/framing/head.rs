@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 
-use crate::error::Misframed;
+use crate::error::FramingError;
 use crate::head::{HeadExtent, TooManyLines, parse_decimal, split_line};
 
 /// How the body of a request is framed.
@@ -21,7 +21,7 @@ pub(super) enum RequestFraming {
 pub(super) struct JudgedHead {
     /// Its size.
     pub(super) bytes: usize,
-    pub(super) framing: Result<RequestFraming, Misframed>,
+    pub(super) framing: Result<RequestFraming, FramingError>,
 }
 
 /// Judges the head at the beginning of what was read. Returns `None` where it has not come whole.
@@ -32,23 +32,23 @@ pub(super) struct JudgedHead {
 pub(super) fn judge_head(read: &[u8], max_lines: usize) -> Result<Option<JudgedHead>, TooManyLines> {
     // The request line is one more.
     let Some(HeadExtent { bytes, .. }) = HeadExtent::find(read, max_lines + 1)? else { return Ok(None) };
-    Ok(Some(JudgedHead { bytes, framing: judge(read.get(..bytes).unwrap_or_default()) }))
+    Ok(Some(JudgedHead { bytes, framing: judge_framing(read.get(..bytes).unwrap_or_default()) }))
 }
 
-fn judge(head: &[u8]) -> Result<RequestFraming, Misframed> {
-    let (request_line, mut rest) = split_line(head).ok_or(Misframed::Line)?;
+fn judge_framing(head: &[u8]) -> Result<RequestFraming, FramingError> {
+    let (request_line, mut rest) = split_line(head).ok_or(FramingError::Line)?;
     if request_line == b"PRI * HTTP/2.0" {
         return Ok(RequestFraming::Http2);
     }
     let (mut length, mut is_coded, mut hosts) = (None, false, 0);
     while let Some((line, after)) = split_line(rest).filter(|(line, _)| !line.is_empty()) {
         rest = after;
-        let (name, value) = parse_header_line(line).ok_or(Misframed::Line)?;
+        let (name, value) = parse_header_line(line).ok_or(FramingError::Line)?;
         match name.as_str() {
-            "content-length" if length.is_some() => return Err(Misframed::Length),
-            "content-length" => length = Some(parse_decimal(value).ok_or(Misframed::Length)?),
+            "content-length" if length.is_some() => return Err(FramingError::Length),
+            "content-length" => length = Some(parse_decimal(value).ok_or(FramingError::Length)?),
             "transfer-encoding" if is_coded || !value.eq_ignore_ascii_case(b"chunked") => {
-                return Err(Misframed::Coding);
+                return Err(FramingError::Coding);
             }
             "transfer-encoding" => is_coded = true,
             "host" => hosts += 1,
@@ -56,9 +56,9 @@ fn judge(head: &[u8]) -> Result<RequestFraming, Misframed> {
         }
     }
     match (length, is_coded) {
-        _ if hosts > 1 => Err(Misframed::Host),
-        (Some(_), true) => Err(Misframed::LengthAndCoding),
-        (None, true) if !request_line.ends_with(b" HTTP/1.1") => Err(Misframed::Coding),
+        _ if hosts > 1 => Err(FramingError::Host),
+        (Some(_), true) => Err(FramingError::LengthAndCoding),
+        (None, true) if !request_line.ends_with(b" HTTP/1.1") => Err(FramingError::Coding),
         (None, true) => Ok(RequestFraming::Chunked),
         (length, false) => Ok(RequestFraming::Length(length.unwrap_or(0))),
     }

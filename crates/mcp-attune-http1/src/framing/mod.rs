@@ -5,9 +5,9 @@ use bytes::{Buf, Bytes, BytesMut};
 mod head;
 mod chunks;
 
-use crate::error::Misframed;
+use crate::error::FramingError;
 use crate::limits::HeadLimits;
-use chunks::{ChunkFollower, Followed};
+use chunks::{ChunkFollowOutcome, ChunkFollower};
 use head::{JudgedHead, RequestFraming, judge_head};
 
 /// What is passed on in the place of a request that is refused.
@@ -24,13 +24,13 @@ const STAND_IN: &[u8] =
 ///
 /// ```
 /// use bytes::BytesMut;
-/// use mcp_attune_http1::{FramingChecker, HeadLimits, Misframed};
+/// use mcp_attune_http1::{FramingChecker, HeadLimits, FramingError};
 ///
 /// let mut checker = FramingChecker::new(HeadLimits::default());
 /// let mut passed = BytesMut::new();
 /// let smuggled = "POST / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 32\r\n\r\nGET /admin HTTP/1.1\r\nHost: a\r\n\r\n";
 /// checker.check(smuggled.into(), &mut passed);
-/// assert_eq!(checker.refused(), Some((0, Misframed::Length)));
+/// assert_eq!(checker.refused(), Some((0, FramingError::Length)));
 /// assert!(passed.starts_with(b"POST / HTTP/1.1\r\n") && passed.ends_with(b"connection: close\r\n\r\n"));
 /// ```
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct FramingChecker {
     state: CheckerState,
     /// How many requests have begun.
     requests: usize,
-    refused: Option<(usize, Misframed)>,
+    refused: Option<(usize, FramingError)>,
     limits: HeadLimits,
 }
 
@@ -87,11 +87,11 @@ impl FramingChecker {
                     }
                 }
                 CheckerState::Chunked(chunks) => match chunks.follow(&mut rest, passed) {
-                    Followed::NeedsMore => {}
-                    Followed::End => self.state = CheckerState::Head(BytesMut::new()),
-                    Followed::BadTrailer => self.refuse(Misframed::Trailer),
+                    ChunkFollowOutcome::NeedsMore => {}
+                    ChunkFollowOutcome::End => self.state = CheckerState::Head(BytesMut::new()),
+                    ChunkFollowOutcome::BadTrailer => self.refuse(FramingError::Trailer),
                     // The other implementation refuses it by itself.
-                    Followed::BadChunk => self.state = CheckerState::Done,
+                    ChunkFollowOutcome::BadChunk => self.state = CheckerState::Done,
                 },
                 CheckerState::Http2 => return rest,
                 CheckerState::Done => return Bytes::new(),
@@ -109,7 +109,7 @@ impl FramingChecker {
 
     /// The request that is refused, by its number on the connection from 0 on, and why. It is the last one that is passed on.
     #[must_use]
-    pub fn refused(&self) -> Option<(usize, Misframed)> {
+    pub fn refused(&self) -> Option<(usize, FramingError)> {
         self.refused
     }
 
@@ -135,8 +135,8 @@ impl FramingChecker {
         let (bytes, framing) = match judge_head(held, self.limits.lines) {
             Ok(None) if held.len() <= self.limits.bytes => return Bytes::new(),
             Ok(Some(JudgedHead { bytes, framing })) if bytes <= self.limits.bytes => (bytes, framing),
-            Ok(_) => (0, Err(Misframed::TooLong)),
-            Err(_) => (0, Err(Misframed::TooManyLines)),
+            Ok(_) => (0, Err(FramingError::TooLong)),
+            Err(_) => (0, Err(FramingError::TooManyLines)),
         };
         let (head, rest) = (held.split_to(bytes), held.split().freeze());
         self.requests += 1;
@@ -160,7 +160,7 @@ impl FramingChecker {
     }
 
     /// Refuses the request that is being read, and passes nothing on after it.
-    fn refuse(&mut self, why: Misframed) {
+    fn refuse(&mut self, why: FramingError) {
         self.refused = Some((self.requests.saturating_sub(1), why));
         self.state = CheckerState::Done;
     }
@@ -174,7 +174,7 @@ mod tests {
     const LIMITS: HeadLimits = HeadLimits { lines: 30, bytes: 8 * 1024 };
 
     /// What is passed on of a connection that sends `text` in pieces of `size` bytes, and what is refused.
-    fn read(text: &str, size: usize) -> (String, Option<(usize, Misframed)>) {
+    fn read(text: &str, size: usize) -> (String, Option<(usize, FramingError)>) {
         let (mut checker, mut passed) = (FramingChecker::new(LIMITS), BytesMut::new());
         for piece in text.as_bytes().chunks(size) {
             let frames = checker.check(Bytes::copy_from_slice(piece), &mut passed);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(text: &str, expected: &str, refused: Option<(usize, Misframed)>) {
+    fn check(text: &str, expected: &str, refused: Option<(usize, FramingError)>) {
         for size in 1..=text.len().max(1) {
             assert_eq!(read(text, size), (expected.to_owned(), refused), "{text:?} in pieces of {size}");
         }
@@ -218,20 +218,20 @@ mod tests {
     #[test]
     fn puts_a_request_that_is_refused_in_the_place_of_one_that_is_odd() {
         for (lines, why) in [
-            ("Content-Length: 1\r\nContent-Length: 1", Misframed::Length),
-            ("Content-Length: 1, 1", Misframed::Length),
-            ("Content-Length: +1", Misframed::Length),
-            ("Content-Length:", Misframed::Length),
-            ("Content-Length: 1\r\ntransfer-encoding: chunked", Misframed::LengthAndCoding),
-            ("Transfer-Encoding: chunked\r\ncontent-length: 1", Misframed::LengthAndCoding),
-            ("Transfer-Encoding: gzip, chunked", Misframed::Coding),
-            ("Transfer-Encoding: chunked, chunked", Misframed::Coding),
-            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", Misframed::Coding),
-            ("Transfer-Encoding: identity", Misframed::Coding),
-            ("Transfer-Encoding:", Misframed::Coding),
-            ("Host: a\r\nHost: a", Misframed::Host),
-            ("A : b", Misframed::Line),
-            ("A: b\r\n c", Misframed::Line),
+            ("Content-Length: 1\r\nContent-Length: 1", FramingError::Length),
+            ("Content-Length: 1, 1", FramingError::Length),
+            ("Content-Length: +1", FramingError::Length),
+            ("Content-Length:", FramingError::Length),
+            ("Content-Length: 1\r\ntransfer-encoding: chunked", FramingError::LengthAndCoding),
+            ("Transfer-Encoding: chunked\r\ncontent-length: 1", FramingError::LengthAndCoding),
+            ("Transfer-Encoding: gzip, chunked", FramingError::Coding),
+            ("Transfer-Encoding: chunked, chunked", FramingError::Coding),
+            ("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", FramingError::Coding),
+            ("Transfer-Encoding: identity", FramingError::Coding),
+            ("Transfer-Encoding:", FramingError::Coding),
+            ("Host: a\r\nHost: a", FramingError::Host),
+            ("A : b", FramingError::Line),
+            ("A: b\r\n c", FramingError::Line),
         ] {
             let odd = format!("POST / HTTP/1.1\r\n{lines}\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n");
             check(&odd, &stand_in(), Some((0, why)));
@@ -239,7 +239,7 @@ mod tests {
             check(&format!("{good}{odd}"), &format!("{good}{}", stand_in()), Some((1, why)));
         }
         let coded = "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-        check(coded, &stand_in(), Some((0, Misframed::Coding)));
+        check(coded, &stand_in(), Some((0, FramingError::Coding)));
     }
 
     #[test]
@@ -260,14 +260,14 @@ mod tests {
             check(
                 &format!("{head}0\r\n{trailers}"),
                 &format!("{head}0\r\n\r\n"),
-                Some((0, Misframed::Trailer)),
+                Some((0, FramingError::Trailer)),
             );
         }
         let many = "A: b\r\n".repeat(200);
         let long = format!("A: {}", "b".repeat(5000));
         for trailers in [format!("{many}\r\n"), format!("{long}\r\n\r\n"), long] {
             let text = format!("{head}0\r\n{trailers}");
-            assert_eq!(read(&text, 99), (format!("{head}0\r\n\r\n"), Some((0, Misframed::Trailer))));
+            assert_eq!(read(&text, 99), (format!("{head}0\r\n\r\n"), Some((0, FramingError::Trailer))));
         }
     }
 
@@ -287,13 +287,13 @@ mod tests {
         let long = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(20_000));
         for text in [long.clone(), format!("{long}\r\n\r\n")] {
             for size in [1000, 100_000] {
-                assert_eq!(read(&text, size), (stand_in(), Some((0, Misframed::TooLong))), "{size}");
+                assert_eq!(read(&text, size), (stand_in(), Some((0, FramingError::TooLong))), "{size}");
             }
         }
         let many = format!("GET / HTTP/1.1\r\n{}", "A: b\r\n".repeat(40));
         for text in [many.clone(), format!("{many}\r\nGET / HTTP/1.1\r\n\r\n")] {
             for size in [7, 100_000] {
-                assert_eq!(read(&text, size), (stand_in(), Some((0, Misframed::TooManyLines))), "{size}");
+                assert_eq!(read(&text, size), (stand_in(), Some((0, FramingError::TooManyLines))), "{size}");
             }
         }
     }
@@ -322,8 +322,8 @@ mod tests {
         let text = "GET / HTTP/1.1\r\nA: 1\r\nB: 2\r\n\r\n";
         for (lines, bytes, refused) in [
             (2, text.len(), None),
-            (1, text.len(), Some((0, Misframed::TooManyLines))),
-            (2, text.len() - 1, Some((0, Misframed::TooLong))),
+            (1, text.len(), Some((0, FramingError::TooManyLines))),
+            (2, text.len() - 1, Some((0, FramingError::TooLong))),
         ] {
             for size in [1, text.len()] {
                 let mut checker = FramingChecker::new(HeadLimits { lines, bytes });
@@ -342,10 +342,10 @@ mod tests {
             read(&format!("{head}{trailers}\r\n"), 1000).1
         };
         let many = |count| refused(&"A: b\r\n".repeat(count));
-        assert_eq!((many(64), many(65)), (None, Some((0, Misframed::Trailer))));
+        assert_eq!((many(64), many(65)), (None, Some((0, FramingError::Trailer))));
         // Counted with the CR at its end.
         let long = |bytes: usize| refused(&format!("A: {}\r\n", "b".repeat(bytes - 4)));
-        assert_eq!((long(4096), long(4097)), (None, Some((0, Misframed::Trailer))));
+        assert_eq!((long(4096), long(4097)), (None, Some((0, FramingError::Trailer))));
     }
 
     proptest! {

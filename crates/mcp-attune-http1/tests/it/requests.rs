@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use bytes::{Bytes, BytesMut};
-use mcp_attune_http1::{FramingChecker, HeadLimits, Misframed, take_plain_request};
+use mcp_attune_http1::{FramingChecker, FramingError, HeadLimits, take_plain_request};
 
 use super::corpus::{self, RequestCase, Status};
 use super::judge::{self, Seen};
@@ -14,7 +14,7 @@ struct Reading {
     /// The requests that go on, in their order.
     requests: Vec<Seen>,
     /// The request that is refused, by its number, and why.
-    refused: Option<(usize, Misframed)>,
+    refused: Option<(usize, FramingError)>,
 }
 
 /// Reads a connection as the gateway does: plain requests first, and with the first that is not plain, everything goes through

@@ -1,7 +1,7 @@
 //! The id of a message that is too long to be kept, found as it passes by.
 
-/// An id longer than this is none of ours, and of nobody who means well.
-const LONGEST: usize = 256;
+/// As many bytes as the id of a request may have; a longer one is nobody's.
+const MAX_KEPT_ID_BYTES: usize = 256;
 
 /// Looks for the `id` of a message, in pieces, without keeping the message. What is no JSON gives no id, or a wrong
 /// one: it is only good for finding who waits.
@@ -13,12 +13,12 @@ pub(super) struct IdFinder {
     escaped: bool,
     /// The string that may turn out to be a name, or the value of `id` so far.
     text: Vec<u8>,
-    state: State,
+    state: IdFinderState,
     id: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-enum State {
+enum IdFinderState {
     /// Before a name, at the level of the message.
     #[default]
     Name,
@@ -29,10 +29,10 @@ enum State {
 }
 
 impl IdFinder {
-    pub(super) fn look_at(&mut self, mut piece: &[u8]) {
+    pub(super) fn feed(&mut self, mut piece: &[u8]) {
         while let Some((byte, rest)) = piece.split_first() {
             piece = rest;
-            self.byte(*byte);
+            self.feed_byte(*byte);
             if self.string && !self.escaped && self.depth > 1 {
                 // The inside of a long text is nothing to look at.
                 let end = memchr::memchr2(b'"', b'\\', piece).unwrap_or(piece.len());
@@ -41,16 +41,16 @@ impl IdFinder {
         }
     }
 
-    pub(super) fn found(self) -> Option<String> {
+    pub(super) fn into_id(self) -> Option<String> {
         self.id.and_then(|id| String::from_utf8(id).ok())
     }
 
-    fn byte(&mut self, byte: u8) {
-        let is_id = self.state == State::Value { id: true };
+    fn feed_byte(&mut self, byte: u8) {
+        let is_id = self.state == IdFinderState::Value { id: true };
         let outer = self.depth == 1;
         if self.string {
-            if outer && (is_id || self.state == State::Name) {
-                self.keep(byte);
+            if outer && (is_id || self.state == IdFinderState::Name) {
+                self.keep_byte(byte);
             }
             match byte {
                 _ if self.escaped => self.escaped = false,
@@ -63,11 +63,11 @@ impl IdFinder {
         match byte {
             b'"' => {
                 self.string = true;
-                if outer && self.state == State::Name {
+                if outer && self.state == IdFinderState::Name {
                     self.text.clear();
                 }
-                if outer && (is_id || self.state == State::Name) {
-                    self.keep(byte);
+                if outer && (is_id || self.state == IdFinderState::Name) {
+                    self.keep_byte(byte);
                 }
             }
             b'{' | b'[' => self.depth += 1,
@@ -79,34 +79,36 @@ impl IdFinder {
             }
             b',' if outer => self.end_value(),
             b':' if outer => {
-                if let State::Colon { id } = self.state {
-                    self.state = State::Value { id };
+                if let IdFinderState::Colon { id } = self.state {
+                    self.state = IdFinderState::Value { id };
                     self.text.clear();
                 }
             }
-            _ if outer && is_id && !byte.is_ascii_whitespace() => self.keep(byte),
+            _ if outer && is_id && !byte.is_ascii_whitespace() => self.keep_byte(byte),
             _ => {}
         }
     }
 
-    fn keep(&mut self, byte: u8) {
-        if self.text.len() <= LONGEST {
+    fn keep_byte(&mut self, byte: u8) {
+        if self.text.len() <= MAX_KEPT_ID_BYTES {
             self.text.push(byte);
         }
     }
 
     fn end_string(&mut self) {
         self.string = false;
-        if self.depth == 1 && self.state == State::Name {
-            self.state = State::Colon { id: self.text == b"\"id\"" };
+        if self.depth == 1 && self.state == IdFinderState::Name {
+            self.state = IdFinderState::Colon { id: self.text == b"\"id\"" };
         }
     }
 
     fn end_value(&mut self) {
-        if self.state == (State::Value { id: true }) && (1..=LONGEST).contains(&self.text.len()) {
+        if self.state == (IdFinderState::Value { id: true })
+            && (1..=MAX_KEPT_ID_BYTES).contains(&self.text.len())
+        {
             self.id = Some(std::mem::take(&mut self.text));
         }
-        self.state = State::Name;
+        self.state = IdFinderState::Name;
         self.text.clear();
     }
 }
@@ -117,8 +119,8 @@ mod tests {
 
     fn id(text: &str) -> Option<String> {
         let mut finder = IdFinder::default();
-        finder.look_at(text.as_bytes());
-        finder.found()
+        finder.feed(text.as_bytes());
+        finder.into_id()
     }
 
     #[test]
@@ -137,6 +139,6 @@ mod tests {
         ] {
             assert_eq!(id(text).as_deref(), expected, "{text}");
         }
-        assert_eq!(id(&format!(r#"{{"id":"{}"}}"#, "x".repeat(LONGEST))), None);
+        assert_eq!(id(&format!(r#"{{"id":"{}"}}"#, "x".repeat(MAX_KEPT_ID_BYTES))), None);
     }
 }

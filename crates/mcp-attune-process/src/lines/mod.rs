@@ -17,24 +17,24 @@ mod id;
 use id::IdFinder;
 
 /// How much is asked for at a time.
-const PIECE: usize = 16 * 1024;
+const LINE_READ_SIZE: usize = 16 * 1024;
 /// How much of a line that is too long is kept to be shown.
-const START: usize = 1024;
+const MAX_START_BYTES: usize = 1024;
 
 /// One line, without its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Line {
+pub enum BoundedLine {
     /// All of it, whatever it is.
     Whole(Vec<u8>),
     /// More than is allowed.
-    TooLong(TooLong),
+    TooLong(OverlongLine),
     /// What was there when the other end closed.
     Unfinished(Vec<u8>),
 }
 
 /// A line of which not all was kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TooLong {
+pub struct OverlongLine {
     /// Its first bytes.
     pub start: Vec<u8>,
     /// How many bytes it had.
@@ -45,36 +45,36 @@ pub struct TooLong {
 
 /// Reads lines, each up to a bound.
 #[derive(Debug)]
-pub struct Lines<R> {
+pub struct BoundedLineReader<R> {
     from: R,
     limit: usize,
     held: BytesMut,
     /// How far `held` was looked at for an end.
     seen: usize,
     /// The line that is being read over.
-    over: Option<Over>,
+    over: Option<SkippedLine>,
 }
 
 #[derive(Debug)]
-struct Over {
+struct SkippedLine {
     start: Vec<u8>,
     length: usize,
     id: IdFinder,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> BoundedLineReader<R> {
     /// Reads lines of at most `limit` bytes.
     pub fn new(from: R, limit: usize) -> Self {
         Self { from, limit, held: BytesMut::new(), seen: 0, over: None }
     }
 
     /// The next line; none at the end. Can be dropped and called again: nothing is lost.
-    pub async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub async fn next_line(&mut self) -> io::Result<Option<BoundedLine>> {
         loop {
-            if let Some(line) = self.take() {
+            if let Some(line) = self.take_line() {
                 return Ok(Some(line));
             }
-            self.held.reserve(PIECE);
+            self.held.reserve(LINE_READ_SIZE);
             if self.from.read_buf(&mut self.held).await? == 0 {
                 return Ok(self.finish());
             }
@@ -82,43 +82,43 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// A line that is there already.
-    fn take(&mut self) -> Option<Line> {
+    fn take_line(&mut self) -> Option<BoundedLine> {
         loop {
             let fresh = self.held.get(self.seen..).unwrap_or_default();
             let Some(end) = memchr::memchr(b'\n', fresh) else {
                 self.seen = self.held.len();
                 if self.over.is_some() || self.held.len() > self.limit {
-                    self.read_over(self.held.len());
+                    self.skip_line_bytes(self.held.len());
                 }
                 return None;
             };
             let end = self.seen + end;
             if self.over.is_some() || end > self.limit {
-                self.read_over(end);
+                self.skip_line_bytes(end);
                 self.drop_start(1);
-                return self.over.take().map(|over| Line::TooLong(over.known()));
+                return self.over.take().map(|over| BoundedLine::TooLong(over.into_overlong_line()));
             }
             let line = self.held.split_to(end);
             self.drop_start(1);
             let line = line.strip_suffix(b"\r").unwrap_or(&line);
             if !line.is_empty() {
-                return Some(Line::Whole(line.to_vec()));
+                return Some(BoundedLine::Whole(line.to_vec()));
             }
         }
     }
 
     /// Lets go of so many bytes of a line that is too long.
-    fn read_over(&mut self, bytes: usize) {
+    fn skip_line_bytes(&mut self, bytes: usize) {
         let piece = self.held.split_to(bytes.min(self.held.len()));
         self.seen = 0;
-        let over = self.over.get_or_insert_with(|| Over {
-            start: piece.iter().copied().take(START.min(self.limit)).collect(),
+        let over = self.over.get_or_insert_with(|| SkippedLine {
+            start: piece.iter().copied().take(MAX_START_BYTES.min(self.limit)).collect(),
             length: 0,
             id: IdFinder::default(),
         });
         over.length = over.length.saturating_add(piece.len());
-        over.id.look_at(&piece);
-        if self.held.capacity() > PIECE * 4 {
+        over.id.feed(&piece);
+        if self.held.capacity() > LINE_READ_SIZE * 4 {
             self.held = BytesMut::from(self.held.as_ref());
         }
     }
@@ -128,24 +128,24 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         self.seen = 0;
     }
 
-    fn finish(&mut self) -> Option<Line> {
+    fn finish(&mut self) -> Option<BoundedLine> {
         if let Some(over) = self.over.take() {
-            return Some(Line::TooLong(over.known()));
+            return Some(BoundedLine::TooLong(over.into_overlong_line()));
         }
         let rest = self.held.split();
         self.seen = 0;
-        (!rest.is_empty()).then(|| Line::Unfinished(rest.to_vec()))
+        (!rest.is_empty()).then(|| BoundedLine::Unfinished(rest.to_vec()))
     }
 }
 
-impl Over {
-    fn known(self) -> TooLong {
-        TooLong { start: self.start, length: self.length, id: self.id.found() }
+impl SkippedLine {
+    fn into_overlong_line(self) -> OverlongLine {
+        OverlongLine { start: self.start, length: self.length, id: self.id.into_id() }
     }
 }
 
 /// A message as a line: its own line ends, which JSON has only between its parts, become spaces.
-pub fn line(message: &[u8]) -> Vec<u8> {
+pub fn encode_line(message: &[u8]) -> Vec<u8> {
     let mut line = Vec::with_capacity(message.len() + 1);
     line.extend(message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
     line.push(b'\n');
@@ -157,22 +157,22 @@ mod tests {
     use super::*;
     use tokio::io::AsyncWriteExt;
 
-    async fn all(text: &[u8], limit: usize, piece: usize) -> Vec<Line> {
+    async fn all(text: &[u8], limit: usize, piece: usize) -> Vec<BoundedLine> {
         let (mut to, from) = tokio::io::duplex(piece);
         let text = text.to_vec();
         tokio::spawn(async move {
             let _ = to.write_all(&text).await;
         });
-        let mut lines = Lines::new(from, limit);
+        let mut lines = BoundedLineReader::new(from, limit);
         let mut all = Vec::new();
-        while let Some(line) = lines.next().await.unwrap() {
+        while let Some(line) = lines.next_line().await.unwrap() {
             all.push(line);
         }
         all
     }
 
-    fn whole(text: &str) -> Line {
-        Line::Whole(text.into())
+    fn whole(text: &str) -> BoundedLine {
+        BoundedLine::Whole(text.into())
     }
 
     #[tokio::test]
@@ -182,8 +182,8 @@ mod tests {
             let expected = [
                 whole("one"),
                 whole("tw\ro"),
-                Line::Whole(vec![0xff, 0xfe]),
-                Line::Unfinished(b"half".to_vec()),
+                BoundedLine::Whole(vec![0xff, 0xfe]),
+                BoundedLine::Unfinished(b"half".to_vec()),
             ];
             assert_eq!(read, expected, "{piece}");
         }
@@ -195,7 +195,7 @@ mod tests {
         for piece in [1, 5, 64, 4096] {
             for limit in [10, 100, long.len() - 1] {
                 let read = all(format!("ok\n{long}\nok\n").as_bytes(), limit, piece).await;
-                let [first, Line::TooLong(over), last] = read.as_slice() else { panic!("{read:?}") };
+                let [first, BoundedLine::TooLong(over), last] = read.as_slice() else { panic!("{read:?}") };
                 assert_eq!((first, last), (&whole("ok"), &whole("ok")));
                 assert_eq!(over.length, long.len(), "{piece} {limit}");
                 assert_eq!(over.id.as_deref(), Some(r#""a\"b""#));
@@ -214,15 +214,15 @@ mod tests {
             }
             to.write_all(b"\nnext\n").await.unwrap();
         });
-        let mut lines = Lines::new(from, 1 << 20);
-        let line = lines.next().await.unwrap().unwrap();
-        assert!(matches!(&line, Line::TooLong(over) if over.length == 10_000_000), "{line:?}");
+        let mut lines = BoundedLineReader::new(from, 1 << 20);
+        let line = lines.next_line().await.unwrap().unwrap();
+        assert!(matches!(&line, BoundedLine::TooLong(over) if over.length == 10_000_000), "{line:?}");
         assert!(lines.held.capacity() < 1 << 20, "{}", lines.held.capacity());
-        assert_eq!(lines.next().await.unwrap(), Some(whole("next")));
+        assert_eq!(lines.next_line().await.unwrap(), Some(whole("next")));
     }
 
     #[test]
     fn a_message_is_one_line() {
-        assert_eq!(line(b"{\r\n  \"a\": \"\\n\"\n}"), b"{    \"a\": \"\\n\" }\n");
+        assert_eq!(encode_line(b"{\r\n  \"a\": \"\\n\"\n}"), b"{    \"a\": \"\\n\" }\n");
     }
 }

@@ -4,18 +4,18 @@
 
 use std::sync::{Arc, LazyLock};
 
-use mcp_attune_rmcp::catalog::Carried;
+use mcp_attune_rmcp::catalog::EmbeddedLocales;
 use mcp_attune_rmcp::language::Tag;
-use mcp_attune_rmcp::messages::Arguments;
+use mcp_attune_rmcp::messages::MessageArguments;
 use mcp_attune_rmcp::{AttuneLayer, Caller, Settings, stdio};
 use rmcp::transport::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 
 /// The locale files, as a part of the program.
-static TEXTS: LazyLock<Arc<Carried>> = LazyLock::new(|| {
+static TEXTS: LazyLock<Arc<EmbeddedLocales>> = LazyLock::new(|| {
     let files = &[("en", include_str!("en.json")), ("de", include_str!("de.json"))];
-    Arc::new(Carried::new(Tag::parse("en").expect("a language"), files).expect("locale files"))
+    Arc::new(EmbeddedLocales::new(Tag::parse("en").expect("a language"), files).expect("locale files"))
 });
 
 #[derive(Clone)]
@@ -26,7 +26,7 @@ impl Greeter {
     /// Says what day it is for the user
     #[tool(title = "What day is it?")]
     pub(crate) fn today(&self, caller: Caller) -> String {
-        caller.text(&**TEXTS, "today", &Arguments::new().date("day", caller.now().date()))
+        caller.text(&**TEXTS, "today", &MessageArguments::new().date("day", caller.now().date()))
     }
 }
 
@@ -68,6 +68,6 @@ mod tests {
             .locale("de-CH")
             .caller();
         assert_eq!(Greeter.today(caller.clone()), "Heute ist der 13.11.2026.");
-        assert_eq!(caller.spoken().unwrap().to_string(), "de");
+        assert_eq!(caller.chosen_languages().unwrap().to_string(), "de");
     }
 }

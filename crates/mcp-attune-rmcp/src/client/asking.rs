@@ -11,10 +11,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mcp_attune::cache::{self, Hint};
+use mcp_attune::cache::{self, CacheHint};
 use mcp_attune_wire::document::Document;
 use mcp_attune_wire::header;
-use mcp_attune_wire::listing::Turn;
+use mcp_attune_wire::listing::ListingStep;
 use mcp_attune_wire::protocol::code::HEADER_MISMATCH;
 use mcp_attune_wire::protocol::method;
 use rmcp::model::{ClientRequest, CustomRequest};
@@ -22,35 +22,36 @@ use rmcp::service::PeerRequestOptions;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::cache::{Answer, Cache, Question};
+use super::cache::{AnswerCache, AnswerCacheQuery, CachedAnswer};
 use super::connection::Connection;
-use super::error::Error;
-use super::kept::Slot;
-use super::listing::Listing;
+use super::error::ClientError;
+use super::listing::CompleteListing;
 use super::profile::CallerProfile;
-use super::unmet::{Unmet, unmet};
+use super::unmet::{UnmetPreference, find_unmet};
+use super::wire_recorder::AnswerSlot;
 
 /// The parameters that stand for all pages of a listing: no request has them.
 const ALL_PAGES: &str = "all";
 
 /// A connection in the name of one caller: light, made for a request or for many.
 #[derive(Clone, Debug)]
-pub struct Asking<'c> {
+pub struct ProfiledConnection<'c> {
     connection: &'c Connection,
     profile: CallerProfile,
 }
 
 /// What a listing is asked for with, and where its items are.
 #[derive(Clone, Copy)]
-struct Kind {
+struct ListMethod {
     method: &'static str,
     member: &'static str,
 }
 
-const TOOLS: Kind = Kind { method: method::TOOLS_LIST, member: "tools" };
-const PROMPTS: Kind = Kind { method: method::PROMPTS_LIST, member: "prompts" };
-const RESOURCES: Kind = Kind { method: method::RESOURCES_LIST, member: "resources" };
-const TEMPLATES: Kind = Kind { method: method::RESOURCES_TEMPLATES_LIST, member: "resourceTemplates" };
+const TOOLS: ListMethod = ListMethod { method: method::TOOLS_LIST, member: "tools" };
+const PROMPTS: ListMethod = ListMethod { method: method::PROMPTS_LIST, member: "prompts" };
+const RESOURCES: ListMethod = ListMethod { method: method::RESOURCES_LIST, member: "resources" };
+const TEMPLATES: ListMethod =
+    ListMethod { method: method::RESOURCES_TEMPLATES_LIST, member: "resourceTemplates" };
 
 /// What a connection asks in the name of its usual caller.
 impl Connection {
@@ -59,67 +60,67 @@ impl Connection {
     /// In the legacy era the language and the context are those of the profile, and the features stay those that the
     /// session began with.
     #[must_use]
-    pub fn with(&self, profile: &CallerProfile) -> Asking<'_> {
-        Asking::new(self, profile.clone())
+    pub fn with_profile(&self, profile: &CallerProfile) -> ProfiledConnection<'_> {
+        ProfiledConnection::new(self, profile.clone())
     }
 
-    fn asking(&self) -> Asking<'_> {
-        self.with(&self.options.profile)
+    fn with_default_profile(&self) -> ProfiledConnection<'_> {
+        self.with_profile(&self.options.profile)
     }
 
-    /// All tools that can be used; [`Listing::dropped`] has the others.
-    pub async fn tools(&self) -> Result<Arc<Listing>, Error> {
-        self.asking().tools().await
+    /// All tools that can be used; [`CompleteListing::dropped`] has the others.
+    pub async fn tools(&self) -> Result<Arc<CompleteListing>, ClientError> {
+        self.with_default_profile().tools().await
     }
 
     /// All prompts.
-    pub async fn prompts(&self) -> Result<Arc<Listing>, Error> {
-        self.asking().prompts().await
+    pub async fn prompts(&self) -> Result<Arc<CompleteListing>, ClientError> {
+        self.with_default_profile().prompts().await
     }
 
     /// All resources.
-    pub async fn resources(&self) -> Result<Arc<Listing>, Error> {
-        self.asking().resources().await
+    pub async fn resources(&self) -> Result<Arc<CompleteListing>, ClientError> {
+        self.with_default_profile().resources().await
     }
 
     /// All templates of resources.
-    pub async fn templates(&self) -> Result<Arc<Listing>, Error> {
-        self.asking().templates().await
+    pub async fn templates(&self) -> Result<Arc<CompleteListing>, ClientError> {
+        self.with_default_profile().templates().await
     }
 
     /// Calls a tool. Where arguments are mirrored in headers, the tools are listed first, once.
-    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Error> {
-        self.asking().call(tool, arguments).await
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ClientError> {
+        self.with_default_profile().call(tool, arguments).await
     }
 
     /// Calls a tool, for the result as it was written.
-    pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Box<RawValue>, Error> {
-        self.asking().call_raw(tool, arguments).await
+    pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Box<RawValue>, ClientError> {
+        self.with_default_profile().call_raw(tool, arguments).await
     }
 
     /// Reads a resource.
-    pub async fn read(&self, uri: &str) -> Result<Value, Error> {
-        self.asking().read(uri).await
+    pub async fn read(&self, uri: &str) -> Result<Value, ClientError> {
+        self.with_default_profile().read(uri).await
     }
 
     /// Gets a prompt.
-    pub async fn prompt(&self, name: &str, arguments: Value) -> Result<Value, Error> {
-        self.asking().prompt(name, arguments).await
+    pub async fn prompt(&self, name: &str, arguments: Value) -> Result<Value, ClientError> {
+        self.with_default_profile().prompt(name, arguments).await
     }
 
     /// Asks anything. What the modern era wants in `_meta` is added, and what the profile says; what else `params` has
     /// there stays.
-    pub async fn request(&self, method: &str, params: Value) -> Result<Value, Error> {
-        self.asking().request(method, params).await
+    pub async fn request(&self, method: &str, params: Value) -> Result<Value, ClientError> {
+        self.with_default_profile().request(method, params).await
     }
 
     /// Asks anything, for the result as it was written: order, spaces and numbers of any size.
-    pub async fn request_raw(&self, method: &str, params: Value) -> Result<Box<RawValue>, Error> {
-        self.asking().request_raw(method, params).await
+    pub async fn request_raw(&self, method: &str, params: Value) -> Result<Box<RawValue>, ClientError> {
+        self.with_default_profile().request_raw(method, params).await
     }
 }
 
-impl<'c> Asking<'c> {
+impl<'c> ProfiledConnection<'c> {
     fn new(connection: &'c Connection, profile: CallerProfile) -> Self {
         Self { connection, profile }
     }
@@ -130,62 +131,62 @@ impl<'c> Asking<'c> {
         &self.profile
     }
 
-    /// All tools that can be used; [`Listing::dropped`] has the others.
-    pub async fn tools(&self) -> Result<Arc<Listing>, Error> {
+    /// All tools that can be used; [`CompleteListing::dropped`] has the others.
+    pub async fn tools(&self) -> Result<Arc<CompleteListing>, ClientError> {
         let listing = self.list(TOOLS, true).await?;
         if self.connection.mirrors {
-            self.connection.learned.learn(listing.declared());
+            self.connection.learned.learn(listing.tool_headers());
         }
         Ok(listing)
     }
 
     /// All prompts.
-    pub async fn prompts(&self) -> Result<Arc<Listing>, Error> {
+    pub async fn prompts(&self) -> Result<Arc<CompleteListing>, ClientError> {
         self.list(PROMPTS, true).await
     }
 
     /// All resources.
-    pub async fn resources(&self) -> Result<Arc<Listing>, Error> {
+    pub async fn resources(&self) -> Result<Arc<CompleteListing>, ClientError> {
         self.list(RESOURCES, true).await
     }
 
     /// All templates of resources.
-    pub async fn templates(&self) -> Result<Arc<Listing>, Error> {
+    pub async fn templates(&self) -> Result<Arc<CompleteListing>, ClientError> {
         self.list(TEMPLATES, true).await
     }
 
     /// Calls a tool.
-    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, Error> {
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ClientError> {
         self.request(method::TOOLS_CALL, json!({ "name": tool, "arguments": arguments })).await
     }
 
     /// Calls a tool, for the result as it was written.
-    pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Box<RawValue>, Error> {
+    pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Box<RawValue>, ClientError> {
         self.request_raw(method::TOOLS_CALL, json!({ "name": tool, "arguments": arguments })).await
     }
 
     /// Reads a resource.
-    pub async fn read(&self, uri: &str) -> Result<Value, Error> {
+    pub async fn read(&self, uri: &str) -> Result<Value, ClientError> {
         self.request(method::RESOURCES_READ, json!({ "uri": uri })).await
     }
 
     /// Gets a prompt.
-    pub async fn prompt(&self, name: &str, arguments: Value) -> Result<Value, Error> {
+    pub async fn prompt(&self, name: &str, arguments: Value) -> Result<Value, ClientError> {
         self.request(method::PROMPTS_GET, json!({ "name": name, "arguments": arguments })).await
     }
 
     /// Asks anything. What the modern era wants in `_meta` is added, and what the profile says; what else `params` has
     /// there stays.
-    pub async fn request(&self, method: &str, params: Value) -> Result<Value, Error> {
+    pub async fn request(&self, method: &str, params: Value) -> Result<Value, ClientError> {
         let raw = self.request_raw(method, params).await?;
         self.read_result(method, &raw)
     }
 
     /// Asks anything, for the result as it was written: order, spaces and numbers of any size.
-    pub async fn request_raw(&self, method: &str, params: Value) -> Result<Box<RawValue>, Error> {
+    pub async fn request_raw(&self, method: &str, params: Value) -> Result<Box<RawValue>, ClientError> {
         let params = if params.is_null() { Value::Object(Map::new()) } else { params };
         match self.connection.cache() {
-            Some(cache) if cache::may_keep(method) => self.kept(cache, method, params).await,
+            Some(cache) if cache::is_cacheable(method) => self.request_cached(cache, method, params).await,
             _ if method == method::TOOLS_CALL && self.connection.mirrors => self.call_mirrored(params).await,
             _ => self.send(method, params).await,
         }
@@ -195,59 +196,76 @@ impl<'c> Asking<'c> {
     ///
     /// Rules: F16.
     #[must_use]
-    pub fn unmet(&self, result: &Value) -> Vec<Unmet> {
-        unmet(self.connection, &self.profile, result)
+    pub fn unmet_preferences(&self, result: &Value) -> Vec<UnmetPreference> {
+        find_unmet(self.connection, &self.profile, result)
     }
 
-    fn question<'q>(&'q self, cache: &Cache, method: &'q str, params: &'q str) -> Question<'q> {
+    fn cache_query<'q>(
+        &'q self,
+        cache: &AnswerCache,
+        method: &'q str,
+        params: &'q str,
+    ) -> AnswerCacheQuery<'q> {
         let Connection { server, .. } = self.connection;
         let identity = self.connection.identity(cache);
-        Question { server, method, params, caller: self.profile.key(), identity }
+        AnswerCacheQuery { server, method, params, caller: self.profile.cache_key(), identity }
     }
 
     /// A result from the cache, or one that goes there.
-    async fn kept(&self, cache: &Cache, method: &str, params: Value) -> Result<Box<RawValue>, Error> {
+    async fn request_cached(
+        &self,
+        cache: &AnswerCache,
+        method: &str,
+        params: Value,
+    ) -> Result<Box<RawValue>, ClientError> {
         let text = params.to_string();
-        let asked = self.question(cache, method, &text);
-        if let Some(Answer::Result(raw)) = cache.find(&asked, Instant::now()) {
+        let asked = self.cache_query(cache, method, &text);
+        if let Some(CachedAnswer::Result(raw)) = cache.find(&asked, Instant::now()) {
             return Ok((*raw).to_owned());
         }
-        let changes = cache.changes();
+        let changes = cache.change_count();
         let raw = self.send(method, params).await?;
         if let Some(hint) = cache::hint(method, &text, raw.get()) {
-            let answer = Answer::Result(raw.clone().into());
+            let answer = CachedAnswer::Result(raw.clone().into());
             cache.keep(&asked, answer, raw.get().len(), hint, (changes, Instant::now()));
         }
         Ok(raw)
     }
 
     /// A whole listing: from the cache if `kept` will do.
-    async fn list(&self, kind: Kind, kept: bool) -> Result<Arc<Listing>, Error> {
-        let Some(cache) = self.connection.cache() else { return Ok(self.pages(kind).await?.0) };
-        let asked = self.question(cache, kind.method, ALL_PAGES);
-        if kept && let Some(Answer::Listing(listing)) = cache.find(&asked, Instant::now()) {
+    async fn list(&self, kind: ListMethod, kept: bool) -> Result<Arc<CompleteListing>, ClientError> {
+        let Some(cache) = self.connection.cache() else { return Ok(self.fetch_all_pages(kind).await?.0) };
+        let asked = self.cache_query(cache, kind.method, ALL_PAGES);
+        if kept && let Some(CachedAnswer::Listing(listing)) = cache.find(&asked, Instant::now()) {
             return Ok(listing);
         }
-        let changes = cache.changes();
-        let (listing, hint, bytes) = self.pages(kind).await?;
+        let changes = cache.change_count();
+        let (listing, hint, bytes) = self.fetch_all_pages(kind).await?;
         if let Some(hint) = hint {
-            let answer = Answer::Listing(listing.clone());
+            let answer = CachedAnswer::Listing(listing.clone());
             cache.keep(&asked, answer, bytes, hint, (changes, Instant::now()));
         }
         Ok(listing)
     }
 
     /// All pages, how long they may be kept together, and their bytes.
-    async fn pages(&self, kind: Kind) -> Result<(Arc<Listing>, Option<Hint>, usize), Error> {
-        let Kind { method, member } = kind;
+    async fn fetch_all_pages(
+        &self,
+        kind: ListMethod,
+    ) -> Result<(Arc<CompleteListing>, Option<CacheHint>, usize), ClientError> {
+        let ListMethod { method, member } = kind;
         let (mut all, mut hint) = (Vec::new(), None);
         let mut pages = self.connection.pages(method);
         loop {
-            let first = pages.number() == 1;
+            let first = pages.page_number() == 1;
             let raw = self.send(method, self.connection.page_params(method, &pages)?).await?;
             let mut page = self.read_result(method, &raw)?;
             let of_page = cache::hint(method, "{}", raw.get());
-            hint = if first { of_page } else { hint.zip(of_page).map(|(one, two): (Hint, _)| one.and(two)) };
+            hint = if first {
+                of_page
+            } else {
+                hint.zip(of_page).map(|(one, two): (CacheHint, _)| one.combine(two))
+            };
             let Some(Value::Array(items)) = page.get_mut(member).map(Value::take) else {
                 return Err(self.connection.not_mcp(method, &format!("an answer without `{member}`")));
             };
@@ -256,18 +274,20 @@ impl<'c> Asking<'c> {
             let turn = pages.advance(items.len(), raw.get().len(), next.map(|next| next.root()));
             all.extend(items);
             match turn {
-                Turn::Next => {}
-                Turn::Done => return Ok((Arc::new(self.listing(kind, all)), hint, pages.bytes())),
-                Turn::Endless(why) => return Err(self.connection.endless(method, why)),
+                ListingStep::Next => {}
+                ListingStep::Done => {
+                    return Ok((Arc::new(self.build_listing(kind, all)), hint, pages.bytes_so_far()));
+                }
+                ListingStep::Endless(why) => return Err(self.connection.endless_listing_error(method, why)),
             }
         }
     }
 
-    fn listing(&self, kind: Kind, items: Vec<Value>) -> Listing {
+    fn build_listing(&self, kind: ListMethod, items: Vec<Value>) -> CompleteListing {
         if kind.method != TOOLS.method || !self.connection.mirrors {
-            return Listing::whole(items);
+            return CompleteListing::of_items(items);
         }
-        let listing = Listing::of_tools(items);
+        let listing = CompleteListing::of_tools(items);
         for dropped in listing.dropped() {
             tracing::warn!(tool = ?dropped.name(), why = %dropped.why, "a tool is left out");
         }
@@ -275,42 +295,42 @@ impl<'c> Asking<'c> {
     }
 
     /// Rules 2 and 3.
-    async fn call_mirrored(&self, params: Value) -> Result<Box<RawValue>, Error> {
+    async fn call_mirrored(&self, params: Value) -> Result<Box<RawValue>, ClientError> {
         let learned = &self.connection.learned;
         if !learned.is_known() {
             match self.tools().await {
                 Ok(_) => {}
-                Err(too_large @ Error::ListingTooLarge { .. }) => return Err(too_large),
+                Err(too_large @ ClientError::ListingTooLarge { .. }) => return Err(too_large),
                 // A server that cannot list its tools may still be called.
                 Err(_) => learned.give_up(),
             }
         }
-        self.callable(&params)?;
+        self.check_callable(&params)?;
         match self.send(method::TOOLS_CALL, params.clone()).await {
-            Err(Error::Refused { code: HEADER_MISMATCH, message, data, .. })
+            Err(ClientError::Refused { code: HEADER_MISMATCH, message, data, .. })
                 if is_about_params(&message, data.as_ref()) =>
             {
                 tracing::debug!("headers are refused; the tools are listed again");
-                learned.learn(self.list(TOOLS, false).await?.declared());
-                self.callable(&params)?;
+                learned.learn(self.list(TOOLS, false).await?.tool_headers());
+                self.check_callable(&params)?;
                 self.send(method::TOOLS_CALL, params).await
             }
             called => called,
         }
     }
 
-    fn callable(&self, params: &Value) -> Result<(), Error> {
+    fn check_callable(&self, params: &Value) -> Result<(), ClientError> {
         let Some(tool) = params.get("name").and_then(Value::as_str) else { return Ok(()) };
-        match self.connection.learned.of(tool) {
-            Some(Err(why)) => Err(Error::Dropped { tool: tool.to_owned(), why }),
+        match self.connection.learned.declared_by(tool) {
+            Some(Err(why)) => Err(ClientError::Dropped { tool: tool.to_owned(), why }),
             _ => Ok(()),
         }
     }
 
     /// Sends a request, whatever is in a cache.
-    async fn send(&self, method: &str, params: Value) -> Result<Box<RawValue>, Error> {
+    async fn send(&self, method: &str, params: Value) -> Result<Box<RawValue>, ClientError> {
         let connection = self.connection;
-        let slot = Slot::default();
+        let slot = AnswerSlot::default();
         let mut request = CustomRequest::new(method, Some(params));
         request.extensions.insert(slot.clone());
         request.extensions.insert(self.profile.clone());
@@ -323,13 +343,13 @@ impl<'c> Asking<'c> {
         };
         match (slot.get(), answered) {
             (Some(Err(error)), _) => Err(error.clone()),
-            (_, Err(error)) => Err(connection.failed(method, error)),
+            (_, Err(error)) => Err(connection.service_error(method, error)),
             (Some(Ok(raw)), Ok(_)) => Ok(raw.clone()),
             (None, Ok(_)) => Err(connection.not_mcp(method, "an answer without a result")),
         }
     }
 
-    fn read_result(&self, method: &str, raw: &RawValue) -> Result<Value, Error> {
+    fn read_result(&self, method: &str, raw: &RawValue) -> Result<Value, ClientError> {
         serde_json::from_str(raw.get()).map_err(|error| self.connection.not_mcp(method, &error.to_string()))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! 1. The key is the server with the version it speaks, the method, the parameters, what the caller says of itself (the
 //!    preference to the letter, features and capabilities, the context), and the identity. An answer that the server
-//!    calls public is found without the identity, and without nothing else.
+//!    calls public is found without the identity; everything else must still be the same.
 //! 2. An answer is served while it is fresh. What a notification says has changed is not fresh any more, and neither is
 //!    an answer that was on its way at that moment. A connection with a cache listens for these notifications, where its
 //!    server says that it sends them.
@@ -22,28 +22,34 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use mcp_attune::cache::{Change, Hint, Scope};
+use mcp_attune::cache::{CacheHint, CacheScope, ChangeNotification};
 use quick_cache::sync::{Cache as Slots, DefaultLifecycle};
 use quick_cache::{Equivalent, OptionsBuilder, Weighter};
 use serde_json::value::RawValue;
 
-use super::listing::Listing;
+use super::listing::CompleteListing;
 
 /// Answers of servers, for one connection or for many.
 ///
 /// ```
-/// use mcp_attune_rmcp::{Cache, Options};
+/// use mcp_attune_rmcp::{AnswerCache, ConnectionOptions};
 /// use std::sync::Arc;
 ///
-/// let cache = Arc::new(Cache::bounded(1 << 20, 100));
-/// let mut options = Options::default();
+/// let cache = Arc::new(AnswerCache::bounded(1 << 20, 100));
+/// let mut options = ConnectionOptions::default();
 /// options.cache = Some(cache.clone()); // and in the options of others
 /// assert!(cache.is_empty());
 /// ```
 ///
 /// Rules: G3, L18.
-pub struct Cache {
-    slots: Slots<Key, Held, Weigh, RandomState, DefaultLifecycle<Key, Held>>,
+pub struct AnswerCache {
+    slots: Slots<
+        AnswerCacheKey,
+        AnswerCacheEntry,
+        AnswerCacheWeighter,
+        RandomState,
+        DefaultLifecycle<AnswerCacheKey, AnswerCacheEntry>,
+    >,
     hashes: (RandomState, RandomState),
     /// How often something has changed.
     changes: AtomicU64,
@@ -51,62 +57,62 @@ pub struct Cache {
 
 /// Who asks, kept only as a hash.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Identity(u64, u64);
+pub(crate) struct CacheIdentity(u64, u64);
 
 /// What is asked, by whom.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Question<'a> {
+pub(crate) struct AnswerCacheQuery<'a> {
     pub(crate) server: &'a str,
     pub(crate) method: &'a str,
     pub(crate) params: &'a str,
     pub(crate) caller: &'a str,
-    pub(crate) identity: Identity,
+    pub(crate) identity: CacheIdentity,
 }
 
 /// What was kept.
 #[derive(Clone, Debug)]
-pub(crate) enum Answer {
+pub(crate) enum CachedAnswer {
     /// One result, as it came.
     Result(Arc<RawValue>),
     /// All pages of a listing.
-    Listing(Arc<Listing>),
+    Listing(Arc<CompleteListing>),
 }
 
 #[derive(Clone)]
-struct Held {
-    answer: Answer,
+struct AnswerCacheEntry {
+    answer: CachedAnswer,
     until: Instant,
     bytes: usize,
 }
 
 #[derive(PartialEq, Eq)]
-struct Key {
+struct AnswerCacheKey {
     server: Box<str>,
     method: Box<str>,
     params: Box<str>,
     caller: Box<str>,
-    identity: Option<Identity>,
+    identity: Option<CacheIdentity>,
 }
 
 /// A key that owns nothing.
 #[derive(Hash)]
-struct Wanted<'a> {
+struct AnswerCacheKeyRef<'a> {
     server: &'a str,
     method: &'a str,
     params: &'a str,
     caller: &'a str,
-    identity: Option<Identity>,
+    identity: Option<CacheIdentity>,
 }
 
-impl Hash for Key {
+impl Hash for AnswerCacheKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let Self { server, method, params, caller, identity } = self;
-        Wanted { server, method, params, caller, identity: *identity }.hash(state);
+        AnswerCacheKeyRef { server, method, params, caller, identity: *identity }.hash(state);
     }
 }
 
-impl Equivalent<Key> for Wanted<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
+impl Equivalent<AnswerCacheKey> for AnswerCacheKeyRef<'_> {
+    fn equivalent(&self, key: &AnswerCacheKey) -> bool {
         (self.identity == key.identity && *self.method == *key.method && *self.params == *key.params)
             && (*self.caller == *key.caller && *self.server == *key.server)
     }
@@ -114,30 +120,31 @@ impl Equivalent<Key> for Wanted<'_> {
 
 /// An answer weighs its bytes and those of its key, and at least the share that bounds the number of answers.
 #[derive(Clone)]
-struct Weigh {
+struct AnswerCacheWeighter {
     least: u64,
 }
 
-impl Weighter<Key, Held> for Weigh {
-    fn weight(&self, key: &Key, held: &Held) -> u64 {
+impl Weighter<AnswerCacheKey, AnswerCacheEntry> for AnswerCacheWeighter {
+    fn weight(&self, key: &AnswerCacheKey, held: &AnswerCacheEntry) -> u64 {
         let key = key.server.len() + key.method.len() + key.params.len() + key.caller.len();
         u64::try_from(key + held.bytes).unwrap_or(u64::MAX).max(self.least)
     }
 }
 
-impl Default for Cache {
+impl Default for AnswerCache {
     /// Up to 16 MiB and a thousand answers.
     fn default() -> Self {
         Self::bounded(16 << 20, 1000)
     }
 }
 
-impl Cache {
+impl AnswerCache {
     /// With bounds on the bytes of all answers, as they came, and on how many there are.
     #[must_use]
     pub fn bounded(bytes: usize, answers: usize) -> Self {
         let (answers, bytes) = (answers.max(1), u64::try_from(bytes).unwrap_or(u64::MAX).max(1));
-        let weigher = Weigh { least: (bytes / u64::try_from(answers).unwrap_or(u64::MAX)).max(1) };
+        let weigher =
+            AnswerCacheWeighter { least: (bytes / u64::try_from(answers).unwrap_or(u64::MAX)).max(1) };
         let (hasher, lifecycle) = (RandomState::new(), DefaultLifecycle::default());
         // One shard: with several, the bound of each would be what one answer can have.
         let options =
@@ -168,70 +175,70 @@ impl Cache {
     }
 
     /// Who somebody is that sends this.
-    pub(crate) fn identity(&self, parts: &[&[u8]]) -> Identity {
-        Identity(self.hashes.0.hash_one(parts), self.hashes.1.hash_one(parts))
+    pub(crate) fn identity(&self, parts: &[&[u8]]) -> CacheIdentity {
+        CacheIdentity(self.hashes.0.hash_one(parts), self.hashes.1.hash_one(parts))
     }
 
     /// A fresh answer.
-    pub(crate) fn find(&self, asked: &Question<'_>, now: Instant) -> Option<Answer> {
+    pub(crate) fn find(&self, asked: &AnswerCacheQuery<'_>, now: Instant) -> Option<CachedAnswer> {
         let find = |identity| {
-            let held = self.slots.get(&asked.for_(identity))?;
+            let held = self.slots.get(&asked.key_for(identity))?;
             (now < held.until).then_some(held.answer)
         };
         find(Some(asked.identity)).or_else(|| find(None))
     }
 
     /// What has changed so far, to be told when the answer that is asked for now is kept.
-    pub(crate) fn changes(&self) -> u64 {
+    pub(crate) fn change_count(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 
     /// Keeps an answer that came now, unless something has changed since it was asked for.
     pub(crate) fn keep(
         &self,
-        asked: &Question<'_>,
-        answer: Answer,
+        asked: &AnswerCacheQuery<'_>,
+        answer: CachedAnswer,
         bytes: usize,
-        hint: Hint,
+        hint: CacheHint,
         (changes, now): (u64, Instant),
     ) {
         let Some(until) = now.checked_add(hint.ttl) else { return };
-        let identity = (hint.scope == Scope::Private).then_some(asked.identity);
-        let Question { server, method, params, caller, .. } = *asked;
-        let key = Key {
+        let identity = (hint.scope == CacheScope::Private).then_some(asked.identity);
+        let AnswerCacheQuery { server, method, params, caller, .. } = *asked;
+        let key = AnswerCacheKey {
             server: server.into(),
             method: method.into(),
             params: params.into(),
             caller: caller.into(),
             identity,
         };
-        if self.changes() == changes {
-            self.slots.insert(key, Held { answer, until, bytes });
+        if self.change_count() == changes {
+            self.slots.insert(key, AnswerCacheEntry { answer, until, bytes });
         }
         // A change that came in between has found nothing to undo.
-        if self.changes() != changes {
-            self.slots.remove(&asked.for_(identity));
+        if self.change_count() != changes {
+            self.slots.remove(&asked.key_for(identity));
         }
     }
 
     /// Something changed at a server: what is kept of it, for whomever, is undone.
-    pub(crate) fn changed(&self, server: &str, change: &Change) {
+    pub(crate) fn invalidate(&self, server: &str, change: &ChangeNotification) {
         self.changes.fetch_add(1, Ordering::AcqRel);
-        self.slots.retain(|key, _| *key.server != *server || !change.undoes(&key.method, &key.params));
+        self.slots.retain(|key, _| *key.server != *server || !change.invalidates(&key.method, &key.params));
     }
 }
 
-impl<'a> Question<'a> {
-    fn for_(&self, identity: Option<Identity>) -> Wanted<'a> {
+impl<'a> AnswerCacheQuery<'a> {
+    fn key_for(&self, identity: Option<CacheIdentity>) -> AnswerCacheKeyRef<'a> {
         let Self { server, method, params, caller, .. } = *self;
-        Wanted { server, method, params, caller, identity }
+        AnswerCacheKeyRef { server, method, params, caller, identity }
     }
 }
 
 /// How much there is, and nothing of it.
-impl fmt::Debug for Cache {
+impl fmt::Debug for AnswerCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cache").field("answers", &self.len()).field("bytes", &self.slots.weight()).finish()
+        f.debug_struct("AnswerCache").field("answers", &self.len()).field("bytes", &self.slots.weight()).finish()
     }
 }
 
@@ -240,25 +247,25 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    const HINT: Hint = Hint { ttl: Duration::from_secs(60), scope: Scope::Private };
-    const PUBLIC: Hint = Hint { scope: Scope::Public, ..HINT };
+    const HINT: CacheHint = CacheHint { ttl: Duration::from_secs(60), scope: CacheScope::Private };
+    const PUBLIC: CacheHint = CacheHint { scope: CacheScope::Public, ..HINT };
 
-    fn question<'a>(cache: &Cache, who: &'static str) -> Question<'a> {
+    fn question<'a>(cache: &AnswerCache, who: &'static str) -> AnswerCacheQuery<'a> {
         let identity = cache.identity(&[who.as_bytes()]);
-        Question { server: "s", method: "tools/list", params: "{}", caller: "[]", identity }
+        AnswerCacheQuery { server: "s", method: "tools/list", params: "{}", caller: "[]", identity }
     }
 
-    fn text(text: &str) -> Answer {
-        Answer::Result(RawValue::from_string(text.to_owned()).unwrap().into())
+    fn text(text: &str) -> CachedAnswer {
+        CachedAnswer::Result(RawValue::from_string(text.to_owned()).unwrap().into())
     }
 
-    fn keep(cache: &Cache, asked: &Question<'_>, hint: Hint, now: Instant) {
-        cache.keep(asked, text("{}"), 2, hint, (cache.changes(), now));
+    fn keep(cache: &AnswerCache, asked: &AnswerCacheQuery<'_>, hint: CacheHint, now: Instant) {
+        cache.keep(asked, text("{}"), 2, hint, (cache.change_count(), now));
     }
 
     #[test]
     fn an_answer_is_served_while_it_is_fresh_and_not_a_moment_longer() {
-        let (cache, now) = (Cache::default(), Instant::now());
+        let (cache, now) = (AnswerCache::default(), Instant::now());
         let asked = question(&cache, "me");
         keep(&cache, &asked, HINT, now);
         assert!(cache.find(&asked, now + Duration::from_millis(59_999)).is_some());
@@ -267,15 +274,15 @@ mod tests {
 
     #[test]
     fn every_part_of_the_key_keeps_answers_apart() {
-        let (cache, now) = (Cache::default(), Instant::now());
+        let (cache, now) = (AnswerCache::default(), Instant::now());
         let asked = question(&cache, "me");
         keep(&cache, &asked, HINT, now);
         assert!(cache.find(&asked, now).is_some());
         for other in [
-            Question { server: "t", ..asked },
-            Question { method: "prompts/list", ..asked },
-            Question { params: r#"{"cursor":"2"}"#, ..asked },
-            Question { caller: "[1]", ..asked },
+            AnswerCacheQuery { server: "t", ..asked },
+            AnswerCacheQuery { method: "prompts/list", ..asked },
+            AnswerCacheQuery { params: r#"{"cursor":"2"}"#, ..asked },
+            AnswerCacheQuery { caller: "[1]", ..asked },
             question(&cache, "another"),
         ] {
             assert!(cache.find(&other, now).is_none(), "{other:?}");
@@ -284,34 +291,34 @@ mod tests {
 
     #[test]
     fn a_public_answer_is_for_every_identity_and_for_no_other_caller() {
-        let (cache, now) = (Cache::default(), Instant::now());
+        let (cache, now) = (AnswerCache::default(), Instant::now());
         let asked = question(&cache, "me");
         keep(&cache, &asked, PUBLIC, now);
         let another = question(&cache, "another");
         assert!(cache.find(&another, now).is_some());
-        assert!(cache.find(&Question { caller: "[1]", ..another }, now).is_none());
+        assert!(cache.find(&AnswerCacheQuery { caller: "[1]", ..another }, now).is_none());
     }
 
     #[test]
     fn a_change_undoes_what_is_kept_of_that_server_for_everybody() {
-        let (cache, now) = (Cache::default(), Instant::now());
+        let (cache, now) = (AnswerCache::default(), Instant::now());
         let (mine, theirs) = (question(&cache, "me"), question(&cache, "another"));
-        let elsewhere = Question { server: "t", ..mine };
-        let prompts = Question { method: "prompts/list", ..mine };
+        let elsewhere = AnswerCacheQuery { server: "t", ..mine };
+        let prompts = AnswerCacheQuery { method: "prompts/list", ..mine };
         for asked in [&mine, &theirs, &elsewhere, &prompts] {
             keep(&cache, asked, HINT, now);
         }
-        cache.changed("s", &Change::Tools);
+        cache.invalidate("s", &ChangeNotification::Tools);
         assert!(cache.find(&mine, now).is_none() && cache.find(&theirs, now).is_none());
         assert!(cache.find(&elsewhere, now).is_some() && cache.find(&prompts, now).is_some());
     }
 
     #[test]
     fn an_answer_that_was_on_its_way_when_something_changed_is_not_kept() {
-        let (cache, now) = (Cache::default(), Instant::now());
+        let (cache, now) = (AnswerCache::default(), Instant::now());
         let asked = question(&cache, "me");
-        let before = cache.changes();
-        cache.changed("s", &Change::Tools);
+        let before = cache.change_count();
+        cache.invalidate("s", &ChangeNotification::Tools);
         cache.keep(&asked, text("{}"), 2, HINT, (before, now));
         assert!(cache.is_empty());
     }
@@ -319,24 +326,24 @@ mod tests {
     #[test]
     fn there_is_a_bound_on_bytes_and_on_answers() {
         let now = Instant::now();
-        let fill = |cache: &Cache, bytes| {
+        let fill = |cache: &AnswerCache, bytes| {
             for number in 0..200 {
                 let params = format!("{{\"cursor\":{number}}}");
-                let asked = Question { params: &params, ..question(cache, "me") };
-                cache.keep(&asked, text("{}"), bytes, HINT, (cache.changes(), now));
+                let asked = AnswerCacheQuery { params: &params, ..question(cache, "me") };
+                cache.keep(&asked, text("{}"), bytes, HINT, (cache.change_count(), now));
             }
             cache.len()
         };
-        let few = fill(&Cache::bounded(1 << 20, 10), 2);
+        let few = fill(&AnswerCache::bounded(1 << 20, 10), 2);
         assert!((1..=10).contains(&few), "{few}");
-        let small = fill(&Cache::bounded(10_000, 1000), 1000);
+        let small = fill(&AnswerCache::bounded(10_000, 1000), 1000);
         assert!((1..=9).contains(&small), "{small}");
-        assert_eq!(fill(&Cache::bounded(500, 1000), 1000), 0, "larger than all there is");
+        assert_eq!(fill(&AnswerCache::bounded(500, 1000), 1000), 0, "larger than all there is");
     }
 
     #[test]
     fn debug_shows_nothing_of_what_is_kept() {
-        let (cache, now) = (Cache::default(), Instant::now());
+        let (cache, now) = (AnswerCache::default(), Instant::now());
         keep(&cache, &question(&cache, "secret"), HINT, now);
         assert!(format!("{cache:?}").starts_with("Cache { answers: 1, bytes: "), "{cache:?}");
     }

@@ -3,20 +3,20 @@
 use std::fmt;
 use std::time::Duration;
 
-use mcp_attune_wire::listing::Endless;
+use mcp_attune_wire::listing::EndlessListingError;
 use mcp_attune_wire::protocol::code::INTERNAL_ERROR;
-use mcp_attune_wire::schema::Invalid;
+use mcp_attune_wire::schema::HeaderDeclarationError;
 use serde_json::Value;
 
-use super::trust::BadCertificate;
+use super::trust::ServerCertificateProblem;
 
 /// Why there is no connection, or no answer.
 ///
-/// [`Error::is_refusal`] tells the server's own "no" from everything else: a command ends with 1 for the first and
+/// [`ClientError::is_refusal`] tells the server's own "no" from everything else: a command ends with 1 for the first and
 /// with 2 for the second.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ClientError {
     /// A program does not start.
     NotStarted {
         /// What is wrong with it, and what to do.
@@ -48,7 +48,7 @@ pub enum Error {
         /// The URL.
         at: String,
         /// What is wrong with it.
-        problem: BadCertificate,
+        problem: ServerCertificateProblem,
     },
     /// A URL with `https://` where no TLS is spoken.
     NoTls {
@@ -106,7 +106,7 @@ pub enum Error {
         /// Its name.
         tool: String,
         /// What is wrong with its schema, and where.
-        why: Invalid,
+        why: HeaderDeclarationError,
     },
     /// More came than is borne.
     TooMuch {
@@ -131,7 +131,7 @@ pub enum Error {
         /// What was asked.
         method: String,
         /// Which sign of that there is.
-        why: Endless,
+        why: EndlessListingError,
     },
     /// The server said no.
     Refused {
@@ -146,7 +146,7 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl ClientError {
     /// Whether the server understood, and refused. Everything else means that there is no connection, or none any more.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused { .. })
@@ -154,34 +154,34 @@ impl Error {
 }
 
 /// Says what was wrong and where, and after a semicolon what to do.
-impl fmt::Display for Error {
+impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write_what(f)?;
+        self.write_without_advice(f)?;
         if let Some(advice) = self.advice() {
             write!(f, "; {advice}")?;
         }
-        self.stray().map_or(Ok(()), |stray| write!(f, ". {stray}"))
+        self.stray_sentence().map_or(Ok(()), |stray| write!(f, ". {stray}"))
     }
 }
 
 /// An [`Error`] without its advice.
-struct What<'e>(&'e Error);
+struct ErrorWithoutAdvice<'e>(&'e ClientError);
 
-impl fmt::Display for What<'_> {
+impl fmt::Display for ErrorWithoutAdvice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.write_what(f)?;
-        self.0.stray().map_or(Ok(()), |stray| write!(f, ". {stray}"))
+        self.0.write_without_advice(f)?;
+        self.0.stray_sentence().map_or(Ok(()), |stray| write!(f, ". {stray}"))
     }
 }
 
-impl Error {
+impl ClientError {
     /// What was wrong and where, without the [advice](Self::advice).
     #[must_use]
-    pub fn what(&self) -> String {
-        What(self).to_string()
+    pub fn without_advice(&self) -> String {
+        ErrorWithoutAdvice(self).to_string()
     }
 
-    fn write_what(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn write_without_advice(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotStarted { why } => f.write_str(why.split_once("; ").map_or(why, |(what, _)| what)),
             Self::Ended { at, status, .. } => {
@@ -193,7 +193,7 @@ impl Error {
             Self::Certificate { at, problem } => write!(f, "the certificate of {at} {problem}"),
             Self::NoTls { at } => write!(f, "there is no TLS at {at}"),
             Self::NoHttp { at } => write!(f, "what answers at {at} is not HTTP"),
-            Self::Status { at, status, said } => write!(f, "{at} answers {status}{}", Colon(said)),
+            Self::Status { at, status, said } => write!(f, "{at} answers {status}{}", ColonPrefixed(said)),
             Self::NotMcp { at, why } => write!(f, "{at} does not speak MCP: {why}"),
             Self::NoSharedVersion { at, theirs } => write!(f, "{at} speaks {theirs} only, and we do not"),
             Self::NoAnswer { at, method, within, .. } => {
@@ -201,7 +201,7 @@ impl Error {
             }
             Self::Malformed { at, why } => write!(f, "{at} gives an answer that contradicts itself: {why}"),
             Self::Dropped { tool, why } => {
-                let tool = super::shown::shown(tool);
+                let tool = super::sanitize::sanitized(tool);
                 write!(f, "the tool `{tool}` cannot be called, because its schema is invalid: {why}")
             }
             Self::TooMuch { at, what } => write!(f, "{at} sends {what}"),
@@ -214,11 +214,11 @@ impl Error {
                 write!(
                     f,
                     "the server could not answer `{method}`: {} ({INTERNAL_ERROR})",
-                    super::shown::shown(message)
+                    super::sanitize::sanitized(message)
                 )
             }
             Self::Refused { method, code, message, .. } => {
-                write!(f, "the server refuses `{method}`: {} ({code})", super::shown::shown(message))
+                write!(f, "the server refuses `{method}`: {} ({code})", super::sanitize::sanitized(message))
             }
         }
     }
@@ -231,14 +231,14 @@ impl Error {
             Self::Ended { .. } => "what it says on its standard error may tell why",
             Self::Headers { .. } => "leave them out, or give a URL",
             Self::Unreachable { .. } => "is the server running, and the address right?",
-            Self::Certificate { problem: BadCertificate::Untrusted, .. } => "name its authority",
-            Self::Certificate { problem: BadCertificate::OtherName { .. }, .. } => {
+            Self::Certificate { problem: ServerCertificateProblem::Untrusted, .. } => "name its authority",
+            Self::Certificate { problem: ServerCertificateProblem::OtherName { .. }, .. } => {
                 "use a name that it is for, or see whether it is the right server"
             }
             Self::Certificate { .. } => "its server needs another, unless the clock of this system is wrong",
             Self::NoTls { .. } => "write http://",
             Self::NoHttp { .. } => "write https:// if it speaks TLS",
-            Self::Status { status, .. } => advice(*status),
+            Self::Status { status, .. } => status_advice(*status),
             Self::NotMcp { .. } => "is it the right server?",
             Self::NoSharedVersion { .. } => "a newer or older release of either may help",
             Self::NoAnswer { .. } => "allow it more time, or see what it waits for",
@@ -253,7 +253,7 @@ impl Error {
     }
 
     /// What came that is no message, in a sentence.
-    fn stray(&self) -> Option<String> {
+    fn stray_sentence(&self) -> Option<String> {
         let (Self::Ended { stray: Some(stray), .. } | Self::NoAnswer { stray: Some(stray), .. }) = self
         else {
             return None;
@@ -262,18 +262,18 @@ impl Error {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for ClientError {}
 
 /// `: text`, where there is one.
-struct Colon<'a>(&'a str);
+struct ColonPrefixed<'a>(&'a str);
 
-impl fmt::Display for Colon<'_> {
+impl fmt::Display for ColonPrefixed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(f, ": {}", self.0) }
     }
 }
 
-fn advice(status: u16) -> &'static str {
+fn status_advice(status: u16) -> &'static str {
     match status {
         300..=399 => "redirects are not followed, so give the URL that it leads to",
         401 => "send who you are in a header `Authorization`",

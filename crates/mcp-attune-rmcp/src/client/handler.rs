@@ -11,33 +11,37 @@ use rmcp::{ClientHandler, RoleClient};
 use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::host::Host;
-use super::kept::{ELICITATION, Kept};
+use super::host::ClientHost;
+use super::wire_recorder::{ELICITATION_METHOD, WireRecorder};
 
 /// How we introduce ourselves to a server, and what it gets when it asks.
 #[derive(Clone, Debug)]
-pub(crate) struct Handler {
+pub(crate) struct ServerRequestHandler {
     config: ClientConfig,
-    host: Option<Arc<dyn Host>>,
-    kept: Arc<Kept>,
+    host: Option<Arc<dyn ClientHost>>,
+    kept: Arc<WireRecorder>,
 }
 
-impl Handler {
-    pub(crate) fn new(config: ClientConfig, host: Option<Arc<dyn Host>>, kept: Arc<Kept>) -> Self {
+impl ServerRequestHandler {
+    pub(crate) fn new(
+        config: ClientConfig,
+        host: Option<Arc<dyn ClientHost>>,
+        kept: Arc<WireRecorder>,
+    ) -> Self {
         Self { config, host, kept }
     }
 
     /// Puts a question to the host. `read` is what rmcp made of it, should its text not be there.
-    async fn asked(&self, id: &RequestId, read: impl FnOnce() -> Option<Box<RawValue>>) -> Value {
-        let question = self.kept.question(id).or_else(read);
+    async fn ask_host(&self, id: &RequestId, read: impl FnOnce() -> Option<Box<RawValue>>) -> Value {
+        let question = self.kept.take_question(id).or_else(read);
         match (&self.host, question) {
-            (Some(host), Some(question)) if host.can_answer() => host.answer(&question).await,
+            (Some(host), Some(question)) if host.can_answer() => host.answer_elicitation(&question).await,
             _ => serde_json::json!({ "action": "decline" }),
         }
     }
 }
 
-impl ClientHandler for Handler {
+impl ClientHandler for ServerRequestHandler {
     fn get_info(&self) -> ClientConfig {
         self.config.clone()
     }
@@ -47,7 +51,7 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let answer = self.asked(&context.id, || to_raw_value(&request).ok()).await;
+        let answer = self.ask_host(&context.id, || to_raw_value(&request).ok()).await;
         Ok(serde_json::from_value(answer).unwrap_or_else(|_| ElicitResult::new(ElicitationAction::Decline)))
     }
 
@@ -57,10 +61,10 @@ impl ClientHandler for Handler {
         request: CustomRequest,
         context: RequestContext<RoleClient>,
     ) -> Result<CustomResult, ErrorData> {
-        if request.method != ELICITATION {
+        if request.method != ELICITATION_METHOD {
             return Err(ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, request.method, None));
         }
         let read = || to_raw_value(&request.params).ok();
-        Ok(CustomResult::new(self.asked(&context.id, read).await))
+        Ok(CustomResult::new(self.ask_host(&context.id, read).await))
     }
 }

@@ -8,15 +8,15 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// What a person answered: a future result of `elicitation/create`.
-pub type Answered<'a> = Pin<Box<dyn Future<Output = Value> + Send + 'a>>;
+pub type ElicitationFuture<'a> = Pin<Box<dyn Future<Output = Value> + Send + 'a>>;
 
 /// Whoever asks through a [`Connection`](crate::Connection).
 ///
 /// Nothing has to be implemented. Servers ask those who declare `elicitation` in their
 /// [profile](crate::CallerProfile::capabilities); those that ask somebody else are told that the person declines.
-pub trait Host: fmt::Debug + Send + Sync {
+pub trait ClientHost: fmt::Debug + Send + Sync {
     /// Something goes over the wire. Called where messages pass, so it should not take long.
-    fn sees(&self, wire: &Wire<'_>) {
+    fn on_wire_event(&self, wire: &WireEvent<'_>) {
         let _ = wire;
     }
 
@@ -27,7 +27,7 @@ pub trait Host: fmt::Debug + Send + Sync {
 
     /// A question of a legacy server, the `params` of its `elicitation/create` as they came. A modern server asks with
     /// the result `input_required`, which is for the one who called.
-    fn answer<'a>(&'a self, question: &'a RawValue) -> Answered<'a> {
+    fn answer_elicitation<'a>(&'a self, question: &'a RawValue) -> ElicitationFuture<'a> {
         let _ = question;
         Box::pin(std::future::ready(serde_json::json!({ "action": "decline" })))
     }
@@ -36,7 +36,7 @@ pub trait Host: fmt::Debug + Send + Sync {
 /// What goes over the wire, as it does.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Wire<'a> {
+pub enum WireEvent<'a> {
     /// A request leaves over HTTP. Its headers may hold secrets.
     Request {
         /// The method of HTTP.
@@ -59,6 +59,6 @@ pub enum Wire<'a> {
     Line(&'a [u8]),
     /// Something came: a body, the data of an event, or a line of a program. It may be anything.
     Came(&'a [u8]),
-    /// A program says something on its standard error, where that is [piped](crate::Stderr::Piped). One line.
+    /// A program says something on its standard error, where that is [piped](crate::StderrTarget::Piped). One line.
     Said(&'a [u8]),
 }

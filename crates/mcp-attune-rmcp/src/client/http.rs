@@ -41,28 +41,28 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Sse, SseStream};
 use tokio::time::timeout;
 
-use super::error::Error;
-use super::host::Wire;
-use super::kept::{Kept, contradiction};
-use super::listing::Learned;
-use super::options::Options;
+use super::error::ClientError;
+use super::host::WireEvent;
+use super::listing::LatestToolHeaders;
+use super::options::ConnectionOptions;
 use super::profile::CallerProfile;
+use super::sanitize::sanitized;
 use super::sent;
-use super::shown::shown;
-use super::trust::{TlsFault, tls, tls_fault};
+use super::trust::{TlsFault, client_tls_config, find_tls_fault};
+use super::wire_recorder::{WireRecorder, language_contradiction};
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 const SESSION: HeaderName = HeaderName::from_static(lowercase::SESSION_ID);
 const LAST_EVENT: HeaderName = HeaderName::from_static(lowercase::LAST_EVENT_ID);
 /// How much of the text of a failure is read.
-const FAILURE: usize = 64 * 1024;
+const MAX_FAILURE_BYTES: usize = 64 * 1024;
 
-type Failed = StreamableHttpError<Error>;
+type HttpTransportError = StreamableHttpError<ClientError>;
 
 /// The client of one server.
 #[derive(Clone)]
-pub(crate) struct Http {
+pub(crate) struct HttpTransportClient {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     at: Arc<str>,
     headers: Arc<HeaderMap>,
@@ -70,22 +70,23 @@ pub(crate) struct Http {
     /// How long a server may take to say whether it knows `server/discover`.
     probe: Duration,
     profile: CallerProfile,
-    kept: Arc<Kept>,
-    learned: Arc<Learned>,
+    kept: Arc<WireRecorder>,
+    learned: Arc<LatestToolHeaders>,
 }
 
-impl Http {
+impl HttpTransportClient {
     pub(crate) fn new(
         at: String,
         url: &Uri,
-        options: &Options,
-        kept: Arc<Kept>,
-        learned: Arc<Learned>,
-    ) -> Result<Self, Error> {
+        options: &ConnectionOptions,
+        kept: Arc<WireRecorder>,
+        learned: Arc<LatestToolHeaders>,
+    ) -> Result<Self, ClientError> {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
-        let tls = tls(url, &options.trust).map_err(|why| Error::Unreachable { at: at.clone(), why })?;
+        let tls = client_tls_config(url, &options.trust)
+            .map_err(|why| ClientError::Unreachable { at: at.clone(), why })?;
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
             .https_or_http()
@@ -97,7 +98,7 @@ impl Http {
             headers.append(header.name.clone(), header.value.clone());
         }
         let (profile, bytes) = (options.profile.clone(), options.bytes);
-        let probe = options.probe();
+        let probe = options.probe_timeout();
         Ok(Self { client, at: at.into(), headers: Arc::new(headers), bytes, probe, profile, kept, learned })
     }
 
@@ -107,7 +108,7 @@ impl Http {
         uri: &str,
         mut headers: HeaderMap,
         body: Vec<u8>,
-    ) -> Result<Response<Incoming>, Error> {
+    ) -> Result<Response<Incoming>, ClientError> {
         // What a request says of its language stands: its body says the same.
         let speaks = headers.contains_key(ACCEPT_LANGUAGE);
         let chosen = |name: &&HeaderName| !speaks || **name != ACCEPT_LANGUAGE;
@@ -117,49 +118,54 @@ impl Http {
         for (name, value) in self.headers.iter().filter(|(name, _)| chosen(name)) {
             headers.append(name.clone(), value.clone());
         }
-        let unreachable = |why: String| Error::Unreachable { at: self.at.to_string(), why };
-        self.kept.wire(&Wire::Request { method: method.as_str(), url: uri, headers: &headers, body: &body });
+        let unreachable = |why: String| ClientError::Unreachable { at: self.at.to_string(), why };
+        self.kept.notify_host(&WireEvent::Request {
+            method: method.as_str(),
+            url: uri,
+            headers: &headers,
+            body: &body,
+        });
         let mut request = Request::new(Full::from(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri.parse().map_err(|error| unreachable(format!("{error}")))?;
         *request.headers_mut() = headers;
-        let response = self.client.request(request).await.map_err(|error| self.unreached(&error))?;
+        let response = self.client.request(request).await.map_err(|error| self.explain_send_error(&error))?;
         let (status, headers) = (response.status().as_u16(), response.headers());
-        self.kept.wire(&Wire::Response { status, headers });
+        self.kept.notify_host(&WireEvent::Response { status, headers });
         Ok(response)
     }
 
     /// Why a request got no answer.
-    fn unreached(&self, error: &hyper_util::client::legacy::Error) -> Error {
+    fn explain_send_error(&self, error: &hyper_util::client::legacy::Error) -> ClientError {
         let at = self.at.to_string();
-        match tls_fault(error) {
-            Some(TlsFault::Certificate(problem)) => return Error::Certificate { at, problem },
-            Some(TlsFault::NoTls) => return Error::NoTls { at },
+        match find_tls_fault(error) {
+            Some(TlsFault::Certificate(problem)) => return ClientError::Certificate { at, problem },
+            Some(TlsFault::NoTls) => return ClientError::NoTls { at },
             None => {}
         }
         let hyper = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<hyper::Error>());
         match hyper.is_some_and(hyper::Error::is_parse) {
-            true if at.starts_with("http://") => Error::NoHttp { at },
-            _ => Error::Unreachable { at, why: root(error) },
+            true if at.starts_with("http://") => ClientError::NoHttp { at },
+            _ => ClientError::Unreachable { at, why: root_cause(error) },
         }
     }
 
     /// A whole body, if it is not too long.
-    async fn whole(&self, body: Incoming) -> Result<Bytes, Error> {
+    async fn collect_body(&self, body: Incoming) -> Result<Bytes, ClientError> {
         match Limited::new(body, self.bytes).collect().await {
             Ok(body) => Ok(body.to_bytes()),
             Err(error) if error.is::<LengthLimitError>() => Err(self.too_much()),
-            Err(error) => Err(Error::Unreachable { at: self.at.to_string(), why: error.to_string() }),
+            Err(error) => Err(ClientError::Unreachable { at: self.at.to_string(), why: error.to_string() }),
         }
     }
 
-    fn too_much(&self) -> Error {
+    fn too_much(&self) -> ClientError {
         let what = format!("an answer of more than {} bytes", self.bytes);
-        Error::TooMuch { at: self.at.to_string(), what }
+        ClientError::TooMuch { at: self.at.to_string(), what }
     }
 
-    fn not_mcp(&self, why: String) -> Error {
-        Error::NotMcp { at: self.at.to_string(), why }
+    fn not_mcp(&self, why: String) -> ClientError {
+        ClientError::NotMcp { at: self.at.to_string(), why }
     }
 
     /// The events of an answer; `asked` is the request that it answers.
@@ -170,27 +176,27 @@ impl Http {
     ) -> BoxStream<'static, Result<Sse, SseError>> {
         let (http, language) = (self.clone(), content_language(&response));
         let body = Limited::new(response.into_body(), self.bytes).map_err(io::Error::other as fn(_) -> _);
-        Box::pin(Tapped { events: SseStream::new(body), http, language, asked })
+        Box::pin(TappedSseStream { events: SseStream::new(body), http, language, asked })
     }
 
     /// Whether an answer says one language in its header and another in its body.
-    fn malformed(&self, language: Option<&str>, answer: &[u8]) -> Option<Error> {
-        let why = contradiction(language?, answer)?;
-        Some(Error::Malformed { at: self.at.to_string(), why })
+    fn check_languages(&self, language: Option<&str>, answer: &[u8]) -> Option<ClientError> {
+        let why = language_contradiction(language?, answer)?;
+        Some(ClientError::Malformed { at: self.at.to_string(), why })
     }
 
     /// A JSON answer to a request.
-    fn read(
+    fn read_answer(
         &self,
         asked: &RequestId,
         language: Option<&str>,
         body: &[u8],
-    ) -> Result<ServerJsonRpcMessage, Error> {
-        if let Some(malformed) = self.malformed(language, body) {
+    ) -> Result<ServerJsonRpcMessage, ClientError> {
+        if let Some(malformed) = self.check_languages(language, body) {
             return Err(malformed);
         }
-        self.kept.hears(body, None);
-        let said = || shown(&String::from_utf8_lossy(body.get(..1024).unwrap_or(body)));
+        self.kept.record_received(body, None);
+        let said = || sanitized(&String::from_utf8_lossy(body.get(..1024).unwrap_or(body)));
         let mut message =
             serde_json::from_slice(body).map_err(|_| self.not_mcp(format!("it answers `{}`", said())))?;
         let id = match &mut message {
@@ -201,7 +207,7 @@ impl Http {
         };
         match id {
             Some(id) if id != asked => {
-                let why = format!("it answers `{}`, and `{asked}` was asked", shown(&id.to_string()));
+                let why = format!("it answers `{}`, and `{asked}` was asked", sanitized(&id.to_string()));
                 Err(self.not_mcp(why))
             }
             _ => Ok(message),
@@ -214,14 +220,15 @@ impl Http {
         message: &mut ClientJsonRpcMessage,
         session: Option<&str>,
         mut headers: HeaderMap,
-    ) -> Result<StreamableHttpPostResponse, Failed> {
-        self.kept.sends(message);
-        let body = sent::body(message, &self.profile)?;
-        let asked = asked(message).cloned();
+    ) -> Result<StreamableHttpPostResponse, HttpTransportError> {
+        self.kept.record_sent(message);
+        let body = sent::render_body(message, &self.profile)?;
+        let asked = request_id(message).cloned();
         if asked.is_some() {
-            sent::mirror(&mut headers, &body, &self.learned);
+            sent::insert_mirrored_headers(&mut headers, &body, &self.learned);
         }
-        let response = self.send(Method::POST, uri, headers, body).await.map_err(Failed::Client)?;
+        let response =
+            self.send(Method::POST, uri, headers, body).await.map_err(HttpTransportError::Client)?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
@@ -230,7 +237,7 @@ impl Http {
             return Err(StreamableHttpError::SessionExpired);
         }
         if !status.is_success() {
-            return self.refused(message, session, response).await;
+            return self.handle_failure_status(message, session, response).await;
         }
         let id = response.headers().get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
         let kind = content_type(&response);
@@ -240,33 +247,36 @@ impl Http {
             (_, None) => Ok(StreamableHttpPostResponse::Accepted),
             (Some(JSON), Some(asked)) => {
                 let language = content_language(&response);
-                let body = self.whole(response.into_body()).await.map_err(Failed::Client)?;
-                self.kept.wire(&Wire::Came(&body));
-                let message = self.read(&asked, language.as_deref(), &body).map_err(Failed::Client)?;
+                let body =
+                    self.collect_body(response.into_body()).await.map_err(HttpTransportError::Client)?;
+                self.kept.notify_host(&WireEvent::Came(&body));
+                let message = self
+                    .read_answer(&asked, language.as_deref(), &body)
+                    .map_err(HttpTransportError::Client)?;
                 Ok(StreamableHttpPostResponse::Json(message, id))
             }
-            (Some(kind), _) => {
-                Err(Failed::Client(self.not_mcp(format!("it answers with `{}`", shown(kind)))))
-            }
-            (None, _) => {
-                Err(Failed::Client(self.not_mcp("it answers with nothing that says what it is".into())))
-            }
+            (Some(kind), _) => Err(HttpTransportError::Client(
+                self.not_mcp(format!("it answers with `{}`", sanitized(kind))),
+            )),
+            (None, _) => Err(HttpTransportError::Client(
+                self.not_mcp("it answers with nothing that says what it is".into()),
+            )),
         }
     }
 
     /// Rules 3 and 5.
-    async fn refused(
+    async fn handle_failure_status(
         &self,
         message: &ClientJsonRpcMessage,
         session: Option<&str>,
         response: Response<Incoming>,
-    ) -> Result<StreamableHttpPostResponse, Failed> {
+    ) -> Result<StreamableHttpPostResponse, HttpTransportError> {
         let status = response.status();
         let known = [WWW_AUTHENTICATE, LOCATION].into_iter().find_map(|name| response.headers().get(name));
-        let known = known.map(|value| shown(&String::from_utf8_lossy(value.as_bytes())));
-        let body = Limited::new(response.into_body(), FAILURE).collect().await;
+        let known = known.map(|value| sanitized(&String::from_utf8_lossy(value.as_bytes())));
+        let body = Limited::new(response.into_body(), MAX_FAILURE_BYTES).collect().await;
         let body = body.map(Collected::to_bytes).unwrap_or_default();
-        self.kept.wire(&Wire::Came(&body));
+        self.kept.notify_host(&WireEvent::Came(&body));
         let error = match serde_json::from_slice(&body) {
             Ok(ServerJsonRpcMessage::Error(error)) => Some(error),
             _ => None,
@@ -291,27 +301,31 @@ impl Http {
             return Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), None));
         }
         let said =
-            known.unwrap_or_else(|| shown(&String::from_utf8_lossy(body.get(..1024).unwrap_or(&body))));
-        Err(Failed::Client(Error::Status { at: self.at.to_string(), status: status.as_u16(), said }))
+            known.unwrap_or_else(|| sanitized(&String::from_utf8_lossy(body.get(..1024).unwrap_or(&body))));
+        Err(HttpTransportError::Client(ClientError::Status {
+            at: self.at.to_string(),
+            status: status.as_u16(),
+            said,
+        }))
     }
 }
 
 /// Why a connection failed: the last cause says it best.
-fn root(error: &hyper_util::client::legacy::Error) -> String {
+fn root_cause(error: &hyper_util::client::legacy::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    shown(&cause.to_string())
+    sanitized(&cause.to_string())
 }
 
 /// What rmcp is told where a server is silent when it is asked what it may not know.
-pub(crate) fn unanswered(id: RequestId) -> ServerJsonRpcMessage {
+pub(crate) fn unanswered_probe(id: RequestId) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::invalid_request("nothing came", None), Some(id))
 }
 
 /// The id of a request.
-fn asked(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+fn request_id(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
     match message {
         ClientJsonRpcMessage::Request(request) => Some(&request.id),
         _ => None,
@@ -332,7 +346,7 @@ fn content_language(response: &Response<Incoming>) -> Option<String> {
 }
 
 /// The headers of one request, from what rmcp gives.
-fn headers(
+fn request_headers(
     session: Option<&str>,
     token: Option<String>,
     custom: HashMap<HeaderName, HeaderValue>,
@@ -349,8 +363,8 @@ fn headers(
     headers
 }
 
-impl StreamableHttpClient for Http {
-    type Error = Error;
+impl StreamableHttpClient for HttpTransportClient {
+    type Error = ClientError;
 
     async fn post_message(
         &self,
@@ -359,19 +373,19 @@ impl StreamableHttpClient for Http {
         session: Option<Arc<str>>,
         token: Option<String>,
         custom: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<StreamableHttpPostResponse, Failed> {
-        let headers = headers(session.as_deref(), token, custom);
-        let probed = self.kept.probe(&message);
+    ) -> Result<StreamableHttpPostResponse, HttpTransportError> {
+        let headers = request_headers(session.as_deref(), token, custom);
+        let probed = self.kept.discover_request_id(&message);
         let posted = self.post(&uri, &mut message, session.as_deref(), headers);
         let posted = match probed {
             None => posted.await,
             // Whoever is silent is asked in the older way, and what comes later is nobody's: it is not read any more.
             Some(id) => timeout(self.probe, posted)
                 .await
-                .unwrap_or_else(|_| Ok(StreamableHttpPostResponse::Json(unanswered(id), None))),
+                .unwrap_or_else(|_| Ok(StreamableHttpPostResponse::Json(unanswered_probe(id), None))),
         };
-        if let Err(Failed::Client(error)) = &posted {
-            self.kept.fails_for(asked(&message), error);
+        if let Err(HttpTransportError::Client(error)) = &posted {
+            self.kept.record_failure_for(request_id(&message), error);
         }
         posted
     }
@@ -382,11 +396,11 @@ impl StreamableHttpClient for Http {
         session: Arc<str>,
         token: Option<String>,
         custom: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<(), Failed> {
-        let headers = headers(Some(&session), token, custom);
+    ) -> Result<(), HttpTransportError> {
+        let headers = request_headers(Some(&session), token, custom);
         // A server may keep its sessions: whatever it answers, we are done.
         let sent = self.send(Method::DELETE, &uri, headers, Vec::new()).await;
-        sent.map(drop).map_err(Failed::Client)
+        sent.map(drop).map_err(HttpTransportError::Client)
     }
 
     async fn get_stream(
@@ -396,19 +410,20 @@ impl StreamableHttpClient for Http {
         last_event: Option<String>,
         token: Option<String>,
         custom: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failed> {
-        let mut headers = headers(session.as_deref(), token, custom);
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, HttpTransportError> {
+        let mut headers = request_headers(session.as_deref(), token, custom);
         headers.remove(CONTENT_TYPE);
         if let Some(last) = last_event.and_then(|last| HeaderValue::from_str(&last).ok()) {
             headers.insert(LAST_EVENT, last);
         }
-        let response = self.send(Method::GET, &uri, headers, Vec::new()).await.map_err(Failed::Client)?;
+        let response =
+            self.send(Method::GET, &uri, headers, Vec::new()).await.map_err(HttpTransportError::Client)?;
         if response.status() == StatusCode::METHOD_NOT_ALLOWED {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
         if !response.status().is_success() {
             let (at, status) = (self.at.to_string(), response.status().as_u16());
-            return Err(Failed::Client(Error::Status { at, status, said: String::new() }));
+            return Err(HttpTransportError::Client(ClientError::Status { at, status, said: String::new() }));
         }
         match content_type(&response) {
             Some(kind) if kind == EVENTS => Ok(self.events(response, None)),
@@ -419,17 +434,17 @@ impl StreamableHttpClient for Http {
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A body up to a bound, with errors that are a type.
-type Body = MapErr<Limited<Incoming>, fn(BoxError) -> io::Error>;
+type BoundedBody = MapErr<Limited<Incoming>, fn(BoxError) -> io::Error>;
 
 /// Events on their way to rmcp. Each message is judged by itself.
-struct Tapped {
-    events: SseStream<Body>,
-    http: Http,
+struct TappedSseStream {
+    events: SseStream<BoundedBody>,
+    http: HttpTransportClient,
     language: Option<String>,
     asked: Option<RequestId>,
 }
 
-impl Stream for Tapped {
+impl Stream for TappedSseStream {
     type Item = Result<Sse, SseError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -437,19 +452,19 @@ impl Stream for Tapped {
             let next = Pin::new(&mut self.events).poll_next(cx);
             match &next {
                 Poll::Ready(Some(Ok(Sse { data: Some(data), .. })))
-                    if self.http.kept.is_late(data.as_bytes()) => {}
+                    if self.http.kept.is_answer_to_abandoned(data.as_bytes()) => {}
                 _ => break next,
             }
         };
         let Self { http, language, asked, .. } = &*self;
         match &next {
             Poll::Ready(Some(Ok(Sse { data: Some(data), .. }))) => {
-                http.kept.wire(&Wire::Came(data.as_bytes()));
-                let malformed = http.malformed(language.as_deref(), data.as_bytes());
-                http.kept.hears(data.as_bytes(), malformed);
+                http.kept.notify_host(&WireEvent::Came(data.as_bytes()));
+                let malformed = http.check_languages(language.as_deref(), data.as_bytes());
+                http.kept.record_received(data.as_bytes(), malformed);
             }
             Poll::Ready(Some(Err(error))) if is_too_long(error) => {
-                http.kept.fails_for(asked.as_ref(), &http.too_much());
+                http.kept.record_failure_for(asked.as_ref(), &http.too_much());
             }
             _ => {}
         }

@@ -11,9 +11,9 @@ use tokio::task::JoinHandle;
 
 /// A stream of changes, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Listening(JoinHandle<()>);
+pub(crate) struct ChangeSubscription(JoinHandle<()>);
 
-impl Listening {
+impl ChangeSubscription {
     /// Listens for what the server says it tells; none where it tells nothing.
     pub(crate) fn begin(peer: Peer<RoleClient>, info: &ServerPeerInfo) -> Option<Self> {
         let able = &info.capabilities;
@@ -36,7 +36,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ChangeSubscription {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -9,28 +9,28 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use mcp_attune_wire::schema::{Declared, Invalid};
+use mcp_attune_wire::schema::{DeclaredHeaders, HeaderDeclarationError};
 use serde_json::Value;
 
 /// All items of a listing, page after page.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Listing {
+pub struct CompleteListing {
     items: Vec<Value>,
-    dropped: Vec<Dropped>,
-    declared: Arc<Headers>,
+    dropped: Vec<DroppedTool>,
+    declared: Arc<ToolHeaders>,
 }
 
 /// A tool that was left out.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub struct Dropped {
+pub struct DroppedTool {
     /// The tool as it was listed.
     pub tool: Value,
     /// What is wrong with its schema, and where.
-    pub why: Invalid,
+    pub why: HeaderDeclarationError,
 }
 
-impl Dropped {
+impl DroppedTool {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -38,9 +38,9 @@ impl Dropped {
     }
 }
 
-impl Listing {
+impl CompleteListing {
     /// Everything that was listed.
-    pub(crate) fn whole(items: Vec<Value>) -> Self {
+    pub(crate) fn of_items(items: Vec<Value>) -> Self {
         Self { items, ..Self::default() }
     }
 
@@ -51,8 +51,8 @@ impl Listing {
         for tool in listed {
             let name: Option<Box<str>> = tool.get("name").and_then(Value::as_str).map(Into::into);
             let read = match tool.get("inputSchema") {
-                None => Ok(Declared::default()),
-                Some(schema) => Declared::read(schema.to_string().as_bytes()),
+                None => Ok(DeclaredHeaders::default()),
+                Some(schema) => DeclaredHeaders::read(schema.to_string().as_bytes()),
             };
             match read {
                 Ok(declared) => {
@@ -65,28 +65,28 @@ impl Listing {
                     if let Some(name) = name {
                         tools.insert(name, Err(why.clone()));
                     }
-                    dropped.push(Dropped { tool, why });
+                    dropped.push(DroppedTool { tool, why });
                 }
             }
         }
-        Self { items, dropped, declared: Arc::new(Headers(tools)) }
+        Self { items, dropped, declared: Arc::new(ToolHeaders(tools)) }
     }
 
     /// The tools that were left out, and why.
     ///
     /// Rules: H5.
     #[must_use]
-    pub fn dropped(&self) -> &[Dropped] {
+    pub fn dropped(&self) -> &[DroppedTool] {
         &self.dropped
     }
 
-    pub(crate) fn declared(&self) -> &Arc<Headers> {
+    pub(crate) fn tool_headers(&self) -> &Arc<ToolHeaders> {
         &self.declared
     }
 }
 
 /// The items.
-impl Deref for Listing {
+impl Deref for CompleteListing {
     type Target = [Value];
 
     fn deref(&self) -> &[Value] {
@@ -96,15 +96,15 @@ impl Deref for Listing {
 
 /// The headers that tools declare, or why nobody can know them, by name. Tools without any are not in it.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Headers(HashMap<Box<str>, Result<Arc<Declared>, Invalid>>);
+pub(crate) struct ToolHeaders(HashMap<Box<str>, Result<Arc<DeclaredHeaders>, HeaderDeclarationError>>);
 
 /// What was last listed.
 #[derive(Debug, Default)]
-pub(crate) struct Learned(RwLock<Option<Arc<Headers>>>);
+pub(crate) struct LatestToolHeaders(RwLock<Option<Arc<ToolHeaders>>>);
 
-impl Learned {
+impl LatestToolHeaders {
     /// Takes a listing over.
-    pub(crate) fn learn(&self, headers: &Arc<Headers>) {
+    pub(crate) fn learn(&self, headers: &Arc<ToolHeaders>) {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if !known.as_ref().is_some_and(|known| Arc::ptr_eq(known, headers)) {
             drop(known);
@@ -123,7 +123,10 @@ impl Learned {
     }
 
     /// What a tool declares, where it declares anything.
-    pub(crate) fn of(&self, tool: &str) -> Option<Result<Arc<Declared>, Invalid>> {
+    pub(crate) fn declared_by(
+        &self,
+        tool: &str,
+    ) -> Option<Result<Arc<DeclaredHeaders>, HeaderDeclarationError>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).as_ref()?.0.get(tool).cloned()
     }
 }
@@ -131,7 +134,7 @@ impl Learned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcp_attune_wire::schema::Why;
+    use mcp_attune_wire::schema::HeaderDeclarationFault;
     use serde_json::json;
 
     fn tool(name: &str, property: &Value) -> Value {
@@ -143,15 +146,18 @@ mod tests {
         let good = tool("good", &json!({ "type": "string", "x-mcp-header": "P" }));
         let plain = json!({ "name": "plain" });
         let bad = tool("bad", &json!({ "type": "number", "x-mcp-header": "P" }));
-        let listing = Listing::of_tools(vec![good.clone(), bad.clone(), plain.clone()]);
+        let listing = CompleteListing::of_tools(vec![good.clone(), bad.clone(), plain.clone()]);
         assert_eq!(*listing, [good, plain]);
         let [dropped] = listing.dropped() else { panic!("{listing:?}") };
-        assert_eq!((dropped.name(), &dropped.tool, dropped.why.why), ("bad", &bad, Why::Type));
-        let learned = Learned::default();
+        assert_eq!(
+            (dropped.name(), &dropped.tool, dropped.why.why),
+            ("bad", &bad, HeaderDeclarationFault::Type)
+        );
+        let learned = LatestToolHeaders::default();
         assert!(!learned.is_known());
-        learned.learn(listing.declared());
-        assert_eq!(learned.of("good").unwrap().unwrap().iter().len(), 1);
-        assert!(learned.of("bad").unwrap().is_err());
-        assert!(learned.of("plain").is_none());
+        learned.learn(listing.tool_headers());
+        assert_eq!(learned.declared_by("good").unwrap().unwrap().iter().len(), 1);
+        assert!(learned.declared_by("bad").unwrap().is_err());
+        assert!(learned.declared_by("plain").is_none());
     }
 }

@@ -1,6 +1,6 @@
 //! A connection to any server.
 
-mod shown;
+mod sanitize;
 
 mod profile;
 mod trust;
@@ -15,7 +15,7 @@ mod host;
 mod options;
 mod target;
 
-mod kept;
+mod wire_recorder;
 
 mod handler;
 mod sent;
@@ -32,15 +32,15 @@ mod unmet;
 
 mod asking;
 
-pub use asking::Asking;
-pub use cache::Cache;
+pub use asking::ProfiledConnection;
+pub use cache::AnswerCache;
 pub use connection::Connection;
-pub use error::Error;
-pub use host::{Answered, Host, Wire};
-pub use listing::{Dropped, Listing};
-pub use mcp_attune_process::process::Stderr;
-pub use options::{BadHeader, Era, Header, Options, UnknownVersion, Version};
-pub use profile::{BadFeature, CallerProfile};
-pub use target::{BadTarget, Target};
-pub use trust::{BadCertificate, Trust, tls};
-pub use unmet::Unmet;
+pub use error::ClientError;
+pub use host::{ClientHost, ElicitationFuture, WireEvent};
+pub use listing::{CompleteListing, DroppedTool};
+pub use mcp_attune_process::process::StderrTarget;
+pub use options::{ConnectionOptions, CustomHeader, CustomHeaderError, Era, McpVersion, UnknownVersion};
+pub use profile::{CallerProfile, ProfileFeatureError};
+pub use target::{ServerTarget, ServerTargetError};
+pub use trust::{CertificateTrust, ServerCertificateProblem, client_tls_config};
+pub use unmet::UnmetPreference;

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{HeaderName, HeaderValue};
-use mcp_attune_process::process::Stderr;
-use mcp_attune_wire::listing::{MAX_BYTES, MAX_ITEMS, MAX_PAGES};
+use mcp_attune_process::process::StderrTarget;
+use mcp_attune_wire::listing::{MAX_ITEMS, MAX_LISTING_TOTAL_BYTES, MAX_PAGES};
 use rmcp::model::ProtocolVersion;
 
-use super::cache::Cache;
-use super::host::Host;
+use super::cache::AnswerCache;
+use super::host::ClientHost;
 use super::profile::CallerProfile;
-use super::shown::shown;
-use super::trust::Trust;
+use super::sanitize::sanitized;
+use super::trust::CertificateTrust;
 
 /// The two ways of speaking MCP.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -29,20 +29,20 @@ pub enum Era {
 /// How to connect, and how much to bear.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Options {
+pub struct ConnectionOptions {
     /// Headers of every request over HTTP. They replace those that would be sent under the same name, but for the
     /// `Accept-Language` of a request whose caller has a preference.
-    pub headers: Vec<Header>,
+    pub headers: Vec<CustomHeader>,
     /// What is said of the caller, where a request does not say otherwise.
     pub profile: CallerProfile,
     /// Where answers are kept for as long as the server says; without one, none are.
-    pub cache: Option<Arc<Cache>>,
+    pub cache: Option<Arc<AnswerCache>>,
     /// The only era that is spoken; without one, the newer that the server speaks.
     pub era: Option<Era>,
     /// The only version that is asked for, which decides the era too. A legacy server may answer with another.
-    pub version: Option<Version>,
+    pub version: Option<McpVersion>,
     /// Whose certificates are accepted over HTTPS.
-    pub trust: Trust,
+    pub trust: CertificateTrust,
     /// How long it may take until the server has introduced itself. A server that is silent when it is asked what it
     /// may not know is asked in the older way after half of it, and after eight seconds at the latest.
     pub connect: Duration,
@@ -57,36 +57,36 @@ pub struct Options {
     /// How many items a listing may have.
     pub items: usize,
     /// Where a program's standard error goes.
-    pub stderr: Stderr,
+    pub stderr: StderrTarget,
     /// Who looks on, and answers when the server asks. What they can answer is declared by the profile.
-    pub host: Option<Arc<dyn Host>>,
+    pub host: Option<Arc<dyn ClientHost>>,
 }
 
 /// How long a server may take at most to say whether it knows `server/discover`. rmcp gives up after ten seconds, and
 /// would then take a late answer for one to its next question.
-const MAX_PROBE: Duration = Duration::from_secs(8);
+const MAX_PROBE_TIME: Duration = Duration::from_secs(8);
 
-impl Options {
+impl ConnectionOptions {
     /// How long a server may take to say whether it knows `server/discover`.
-    pub(crate) fn probe(&self) -> Duration {
-        (self.connect / 2).min(MAX_PROBE)
+    pub(crate) fn probe_timeout(&self) -> Duration {
+        (self.connect / 2).min(MAX_PROBE_TIME)
     }
 }
 
 /// A version of MCP.
 ///
 /// ```
-/// use mcp_attune_rmcp::{Era, Version};
+/// use mcp_attune_rmcp::{Era, McpVersion};
 ///
-/// let version: Version = "2025-06-18".parse()?;
+/// let version: McpVersion = "2025-06-18".parse()?;
 /// assert_eq!((version.as_str(), version.era()), ("2025-06-18", Era::Legacy));
-/// assert!("2025-06".parse::<Version>().is_err());
+/// assert!("2025-06".parse::<McpVersion>().is_err());
 /// # Ok::<(), mcp_attune_rmcp::UnknownVersion>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Version(pub(crate) ProtocolVersion);
+pub struct McpVersion(pub(crate) ProtocolVersion);
 
-impl Version {
+impl McpVersion {
     /// The date that it is called by.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -100,12 +100,12 @@ impl Version {
     }
 }
 
-impl FromStr for Version {
+impl FromStr for McpVersion {
     type Err = UnknownVersion;
 
     fn from_str(text: &str) -> Result<Self, UnknownVersion> {
         let known = ProtocolVersion::KNOWN_VERSIONS.iter().find(|known| known.as_str() == text);
-        known.cloned().map(Self).ok_or_else(|| UnknownVersion(shown(text)))
+        known.cloned().map(Self).ok_or_else(|| UnknownVersion(sanitized(text)))
     }
 }
 
@@ -122,7 +122,7 @@ impl fmt::Display for UnknownVersion {
 
 impl std::error::Error for UnknownVersion {}
 
-impl Default for Options {
+impl Default for ConnectionOptions {
     fn default() -> Self {
         Self {
             headers: Vec::new(),
@@ -130,14 +130,14 @@ impl Default for Options {
             cache: None,
             era: None,
             version: None,
-            trust: Trust::default(),
+            trust: CertificateTrust::default(),
             connect: Duration::from_secs(30),
             answer: Duration::from_secs(60),
             bytes: 64 << 20,
-            listing_bytes: MAX_BYTES,
+            listing_bytes: MAX_LISTING_TOTAL_BYTES,
             pages: MAX_PAGES,
             items: MAX_ITEMS,
-            stderr: Stderr::Inherited,
+            stderr: StderrTarget::Inherited,
             host: None,
         }
     }
@@ -146,33 +146,33 @@ impl Default for Options {
 /// One header line, `name: value`. Its value is not shown by `Debug`.
 ///
 /// ```
-/// use mcp_attune_rmcp::Header;
+/// use mcp_attune_rmcp::CustomHeader;
 ///
-/// let header: Header = "Accept-Language: de-CH".parse()?;
-/// assert!("Content-Length: 3".parse::<Header>().is_err());
-/// # Ok::<(), mcp_attune_rmcp::BadHeader>(())
+/// let header: CustomHeader = "Accept-Language: de-CH".parse()?;
+/// assert!("Content-Length: 3".parse::<CustomHeader>().is_err());
+/// # Ok::<(), mcp_attune_rmcp::CustomHeaderError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct Header {
+pub struct CustomHeader {
     pub(crate) name: HeaderName,
     pub(crate) value: HeaderValue,
 }
 
-impl Header {
+impl CustomHeader {
     /// Its name and its value.
     pub(crate) fn parts(&self) -> [&[u8]; 2] {
         [self.name.as_str().as_bytes(), self.value.as_bytes()]
     }
 }
 
-impl fmt::Debug for Header {
+impl fmt::Debug for CustomHeader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Header").field(&self.name.as_str()).finish_non_exhaustive()
+        f.debug_tuple("CustomHeader").field(&self.name.as_str()).finish_non_exhaustive()
     }
 }
 
 /// What belongs to the connection and is not for others to set.
-const OURS: [HeaderName; 6] = [
+const RESERVED_HEADERS: [HeaderName; 6] = [
     ::http::header::CONNECTION,
     ::http::header::CONTENT_LENGTH,
     ::http::header::TE,
@@ -181,7 +181,7 @@ const OURS: [HeaderName; 6] = [
     ::http::header::UPGRADE,
 ];
 
-impl Header {
+impl CustomHeader {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &HeaderName {
@@ -195,19 +195,19 @@ impl Header {
     }
 }
 
-impl FromStr for Header {
-    type Err = BadHeader;
+impl FromStr for CustomHeader {
+    type Err = CustomHeaderError;
 
-    fn from_str(line: &str) -> Result<Self, BadHeader> {
-        let (name, value) = line.split_once(':').ok_or(BadHeader::NoColon)?;
-        let bad_name = || BadHeader::Name(shown(name));
+    fn from_str(line: &str) -> Result<Self, CustomHeaderError> {
+        let (name, value) = line.split_once(':').ok_or(CustomHeaderError::NoColon)?;
+        let bad_name = || CustomHeaderError::Name(sanitized(name));
         let name: HeaderName = name.trim().parse().map_err(|_| bad_name())?;
-        if OURS.contains(&name) {
-            return Err(BadHeader::Ours(name));
+        if RESERVED_HEADERS.contains(&name) {
+            return Err(CustomHeaderError::Ours(name));
         }
         match HeaderValue::from_str(value.trim()) {
             Ok(value) => Ok(Self { name, value }),
-            Err(_) => Err(BadHeader::Value(name)),
+            Err(_) => Err(CustomHeaderError::Value(name)),
         }
     }
 }
@@ -215,7 +215,7 @@ impl FromStr for Header {
 /// Why a line is no header that can be sent. The value is never in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum BadHeader {
+pub enum CustomHeaderError {
     /// Nothing divides name and value.
     NoColon,
     /// A name that no header has.
@@ -226,7 +226,7 @@ pub enum BadHeader {
     Ours(HeaderName),
 }
 
-impl fmt::Display for BadHeader {
+impl fmt::Display for CustomHeaderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoColon => f.write_str("a header has no colon; write it as `Name: value`"),
@@ -243,7 +243,7 @@ impl fmt::Display for BadHeader {
     }
 }
 
-impl std::error::Error for BadHeader {}
+impl std::error::Error for CustomHeaderError {}
 
 #[cfg(test)]
 mod tests {
@@ -251,18 +251,18 @@ mod tests {
 
     #[test]
     fn reads_a_header_line() {
-        let header: Header = "X-Key:  a:b ".parse().unwrap();
+        let header: CustomHeader = "X-Key:  a:b ".parse().unwrap();
         assert_eq!((header.name.as_str(), header.value.to_str().unwrap()), ("x-key", "a:b"));
         assert_eq!(format!("{header:?}"), r#"Header("x-key", ..)"#);
     }
 
     #[test]
     fn says_what_is_wrong_with_a_header() {
-        let check = |line: &str, expected| assert_eq!(line.parse::<Header>().unwrap_err(), expected);
-        check("X-Key", BadHeader::NoColon);
-        check(": x", BadHeader::Name(String::new()));
-        check("X Key: x", BadHeader::Name("X Key".to_owned()));
-        check("X-Key: a\nb", BadHeader::Value(HeaderName::from_static("x-key")));
-        check("transfer-encoding: chunked", BadHeader::Ours(::http::header::TRANSFER_ENCODING));
+        let check = |line: &str, expected| assert_eq!(line.parse::<CustomHeader>().unwrap_err(), expected);
+        check("X-Key", CustomHeaderError::NoColon);
+        check(": x", CustomHeaderError::Name(String::new()));
+        check("X Key: x", CustomHeaderError::Name("X Key".to_owned()));
+        check("X-Key: a\nb", CustomHeaderError::Value(HeaderName::from_static("x-key")));
+        check("transfer-encoding: chunked", CustomHeaderError::Ours(::http::header::TRANSFER_ENCODING));
     }
 }

@@ -1,7 +1,7 @@
 //! Who a client is to a server: what is said of it with every request.
 //!
 //! 1. The language preference goes into `_meta`, to the letter, and over HTTP into one `Accept-Language` line.
-//! 2. The context goes into `_meta`. With [`beside`](CallerProfile::beside) that of a `tools/call` stands beside `params`
+//! 2. The context goes into `_meta`. With [`context_beside_params`](CallerProfile::context_beside_params) that of a `tools/call` stands beside `params`
 //!    instead, which strict servers refuse.
 //! 3. Features are the settings of an extension among the capabilities. The modern era declares those with every
 //!    request, the legacy one with `initialize`, for as long as the session lasts.
@@ -14,32 +14,39 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use mcp_attune::context::{ClientContext, Field, Forward, Placement, Precision};
-use mcp_attune::features::{Wanted, Why};
+use mcp_attune::context::{
+    ClientContext, ClientContextField, ContextForwarding, ContextPlacement, CoordinatePrecision,
+};
+use mcp_attune::features::{FeaturePreferences, IgnoredTagReason};
 use mcp_attune::language::AcceptLanguage;
-use mcp_attune::session::{CONTENT_NEGOTIATION, Features};
+use mcp_attune::session::{CONTENT_NEGOTIATION, ClientFeatures};
 use mcp_attune_wire::message::meta;
 use mcp_attune_wire::protocol::method;
 use rmcp::model::{ClientCapabilities, ClientRequest, GetMeta, JsonObject};
 use serde_json::{Value, json};
 
-use super::shown::shown;
+use super::sanitize::sanitized;
 
 /// The version of the settings that features are declared in.
-const SETTINGS: &str = "1.0";
+const SETTINGS_VERSION: &str = "1.0";
 /// All that a context can tell.
-const FIELDS: [Field; 4] = [Field::Timezone, Field::CurrentTimestamp, Field::Locale, Field::UserLocation];
+const ALL_CONTEXT_FIELDS: [ClientContextField; 4] = [
+    ClientContextField::Timezone,
+    ClientContextField::CurrentTimestamp,
+    ClientContextField::Locale,
+    ClientContextField::UserLocation,
+];
 
 /// What a client says of itself with a request. Cloning it is cheap, and the default says nothing.
 ///
 /// ```
 /// use mcp_attune_rmcp::CallerProfile;
-/// use mcp_attune_rmcp::context::{ClientContext, Zone};
+/// use mcp_attune_rmcp::context::{ClientContext, IanaTimeZone};
 /// use mcp_attune_rmcp::language::AcceptLanguage;
 ///
 /// let swiss = CallerProfile::default()
 ///     .language(AcceptLanguage::parse("de-CH, rm;q=0.8, en-GB;q=0.5")?)
-///     .context(ClientContext::of(Zone::parse("Europe/Zurich").ok(), None, None))
+///     .context(ClientContext::from_parts(IanaTimeZone::parse("Europe/Zurich").ok(), None, None))
 ///     .features(["agent", "format=json"])?;
 /// assert_eq!(swiss.preference(), Some("de-CH, rm;q=0.8, en-GB;q=0.5"));
 ///
@@ -51,11 +58,11 @@ const FIELDS: [Field; 4] = [Field::Timezone, Field::CurrentTimestamp, Field::Loc
 ///
 /// Rules: C1, F15, L16, L19.
 #[derive(Clone)]
-pub struct CallerProfile(Arc<Ready>);
+pub struct CallerProfile(Arc<RenderedProfile>);
 
 /// What was put in.
 #[derive(Clone, Default)]
-struct Said {
+struct ProfileInput {
     language: Option<AcceptLanguage>,
     features: Vec<Box<str>>,
     context: ClientContext,
@@ -65,8 +72,8 @@ struct Said {
 
 /// What was put in, and what it comes to in a request.
 #[derive(Default)]
-struct Ready {
-    said: Said,
+struct RenderedProfile {
+    said: ProfileInput,
     /// The capabilities, with the features among their extensions.
     declared: ClientCapabilities,
     declared_value: Value,
@@ -78,23 +85,27 @@ struct Ready {
 
 impl Default for CallerProfile {
     fn default() -> Self {
-        static NOTHING: LazyLock<CallerProfile> = LazyLock::new(|| CallerProfile::made(Said::default()));
+        static NOTHING: LazyLock<CallerProfile> =
+            LazyLock::new(|| CallerProfile::from_input(ProfileInput::default()));
         NOTHING.clone()
     }
 }
 
 impl CallerProfile {
-    fn made(said: Said) -> Self {
-        let tags = tags(&said);
+    fn from_input(said: ProfileInput) -> Self {
+        let tags = sent_tags(&said);
         let mut declared = said.capabilities.clone();
         if !tags.is_empty() {
-            let settings = json!({ "version": SETTINGS, "features": tags });
+            let settings = json!({ "version": SETTINGS_VERSION, "features": tags });
             let settings: JsonObject = settings.as_object().cloned().unwrap_or_default();
             declared.extensions.get_or_insert_default().insert(CONTENT_NEGOTIATION.to_owned(), settings);
         }
         let declared_value = serde_json::to_value(&declared).unwrap_or_else(|_| json!({}));
-        let whole =
-            Forward { fields: FIELDS.to_vec(), placement: Placement::Meta, precision: Precision::Exact };
+        let whole = ContextForwarding {
+            fields: ALL_CONTEXT_FIELDS.to_vec(),
+            placement: ContextPlacement::Meta,
+            precision: CoordinatePrecision::Exact,
+        };
         let context = whole.write(&said.context).and_then(|text| {
             let value = serde_json::from_str(&text).ok()?;
             Some((value, text.into_boxed_str()))
@@ -102,19 +113,19 @@ impl CallerProfile {
         let language = said.language.as_ref().map(AcceptLanguage::as_str);
         let told = context.as_ref().map(|(_, text)| &**text);
         let key = json!([language, declared_value, told]).to_string().into();
-        Self(Arc::new(Ready { said, declared, declared_value, tags, context, key }))
+        Self(Arc::new(RenderedProfile { said, declared, declared_value, tags, context, key }))
     }
 
-    fn change(&self, change: impl FnOnce(&mut Said)) -> Self {
+    fn edited(&self, change: impl FnOnce(&mut ProfileInput)) -> Self {
         let mut said = self.0.said.clone();
         change(&mut said);
-        Self::made(said)
+        Self::from_input(said)
     }
 
     /// With this language preference, to the letter.
     #[must_use]
     pub fn language(&self, preference: AcceptLanguage) -> Self {
-        self.change(|said| said.language = Some(preference))
+        self.edited(|said| said.language = Some(preference))
     }
 
     /// With the languages of the preference only: no script, region or variant. Where nothing is left, no preference.
@@ -122,7 +133,7 @@ impl CallerProfile {
     /// Rules: L19.
     #[must_use]
     pub fn coarse(&self) -> Self {
-        self.change(|said| {
+        self.edited(|said| {
             let coarse = said.language.as_ref().map(AcceptLanguage::coarse);
             said.language = coarse.filter(|coarse| !coarse.is_empty());
         })
@@ -133,7 +144,7 @@ impl CallerProfile {
     /// Rules: L19.
     #[must_use]
     pub fn without_language(&self) -> Self {
-        self.change(|said| said.language = None)
+        self.edited(|said| said.language = None)
     }
 
     /// With these feature tags, instead of those that were there.
@@ -141,50 +152,52 @@ impl CallerProfile {
     /// # Errors
     ///
     /// A tag that no server could read. Those that mean nothing to us are sent: a server may know them.
-    pub fn features<'t>(&self, tags: impl IntoIterator<Item = &'t str>) -> Result<Self, BadFeature> {
+    pub fn features<'t>(&self, tags: impl IntoIterator<Item = &'t str>) -> Result<Self, ProfileFeatureError> {
         let mut features: Vec<Box<str>> = Vec::new();
         for tag in tags {
-            if tag.len() > Features::MAX_TAG {
-                return Err(BadFeature::TooLong(shown(tag)));
+            if tag.len() > ClientFeatures::MAX_TAG_BYTES {
+                return Err(ProfileFeatureError::TooLong(sanitized(tag)));
             }
-            if features.len() >= Features::MAX_TAGS {
-                return Err(BadFeature::TooMany);
+            if features.len() >= ClientFeatures::MAX_TAGS {
+                return Err(ProfileFeatureError::TooMany);
             }
-            if let Some((_, why)) = Wanted::read([tag]).ignored().find(|(_, why)| why.is_malformed()) {
-                return Err(BadFeature::Malformed(shown(tag), why));
+            if let Some((_, why)) =
+                FeaturePreferences::read([tag]).ignored().find(|(_, why)| why.is_malformed())
+            {
+                return Err(ProfileFeatureError::Malformed(sanitized(tag), why));
             }
             features.push(tag.into());
         }
-        Ok(self.change(|said| said.features = features))
+        Ok(self.edited(|said| said.features = features))
     }
 
     /// With this time, place and locale. Coordinates are sent as exact as they are given.
     #[must_use]
     pub fn context(&self, context: ClientContext) -> Self {
-        self.change(|said| said.context = context)
+        self.edited(|said| said.context = context)
     }
 
     /// With the context of a `tools/call` beside `params` instead of in `_meta`.
     ///
     /// Rules: C1.
     #[must_use]
-    pub fn beside(&self) -> Self {
-        self.change(|said| said.beside = true)
+    pub fn context_beside_params(&self) -> Self {
+        self.edited(|said| said.beside = true)
     }
 
     /// With these capabilities. What a server then asks for must be answered by whoever declares them.
     #[must_use]
     pub fn capabilities(&self, capabilities: ClientCapabilities) -> Self {
-        self.change(|said| said.capabilities = capabilities)
+        self.edited(|said| said.capabilities = capabilities)
     }
 
     /// The language preference as it is sent.
     #[must_use]
     pub fn preference(&self) -> Option<&str> {
-        self.accepts().map(AcceptLanguage::as_str)
+        self.accept_language().map(AcceptLanguage::as_str)
     }
 
-    pub(crate) fn accepts(&self) -> Option<&AcceptLanguage> {
+    pub(crate) fn accept_language(&self) -> Option<&AcceptLanguage> {
         self.0.said.language.as_ref()
     }
 
@@ -196,20 +209,20 @@ impl CallerProfile {
     }
 
     /// The tags that were asked for, without those that only mirror capabilities.
-    pub(crate) fn asked(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn requested_tags(&self) -> impl Iterator<Item = &str> {
         self.0.said.features.iter().map(AsRef::as_ref)
     }
 
     /// The capabilities as they are declared, with the features in them.
     #[must_use]
-    pub fn declared(&self) -> &ClientCapabilities {
+    pub fn declared_capabilities(&self) -> &ClientCapabilities {
         &self.0.declared
     }
 
     /// All that makes an answer to this caller another one than to the next.
     ///
     /// Rules: G3, L18.
-    pub(crate) fn key(&self) -> &str {
+    pub(crate) fn cache_key(&self) -> &str {
         &self.0.key
     }
 
@@ -239,14 +252,14 @@ impl CallerProfile {
             request.get_meta_mut().insert(meta::ACCEPT_LANGUAGE.to_owned(), language.into());
         }
         if let Some((context, _)) = &ready.context
-            && self.beside_of(request).is_none()
+            && self.params_sibling_context(request).is_none()
         {
             request.get_meta_mut().insert(meta::CLIENT_CONTEXT.to_owned(), context.clone());
         }
     }
 
     /// The context that stands beside the `params` of a request, as JSON.
-    pub(crate) fn beside_of(&self, request: &ClientRequest) -> Option<&str> {
+    pub(crate) fn params_sibling_context(&self, request: &ClientRequest) -> Option<&str> {
         let beside = self.0.said.beside && request.method() == method::TOOLS_CALL;
         self.0.context.as_ref().filter(|_| beside).map(|(_, text)| &**text)
     }
@@ -264,8 +277,8 @@ impl fmt::Debug for CallerProfile {
 }
 
 /// The features as they are sent.
-fn tags(said: &Said) -> Vec<Box<str>> {
-    let Said { capabilities, features, .. } = said;
+fn sent_tags(said: &ProfileInput) -> Vec<Box<str>> {
+    let ProfileInput { capabilities, features, .. } = said;
     let mirrored = [
         ("sampling", capabilities.sampling.is_some()),
         ("elicitation", capabilities.elicitation.is_some()),
@@ -275,7 +288,7 @@ fn tags(said: &Said) -> Vec<Box<str>> {
     let mut tags = features.clone();
     for (tag, _) in mirrored.into_iter().filter(|(_, declared)| *declared) {
         let mut said = features.iter().map(|said| said.strip_prefix('!').unwrap_or(said));
-        if said.all(|said| said != tag) && tags.len() < Features::MAX_TAGS {
+        if said.all(|said| said != tag) && tags.len() < ClientFeatures::MAX_TAGS {
             tags.push(tag.into());
         }
     }
@@ -285,35 +298,39 @@ fn tags(said: &Said) -> Vec<Box<str>> {
 /// Why a feature tag cannot be sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum BadFeature {
+pub enum ProfileFeatureError {
     /// It breaks the grammar.
-    Malformed(String, Why),
+    Malformed(String, IgnoredTagReason),
     /// It is longer than servers read.
     TooLong(String),
     /// There are more than servers read.
     TooMany,
 }
 
-impl fmt::Display for BadFeature {
+impl fmt::Display for ProfileFeatureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Malformed(tag, why) => write!(f, "`{tag}` is no feature tag: {why}"),
             Self::TooLong(tag) => {
-                write!(f, "`{tag}` is longer than a feature tag may be: {} bytes", Features::MAX_TAG)
+                write!(
+                    f,
+                    "`{tag}` is longer than a feature tag may be: {} bytes",
+                    ClientFeatures::MAX_TAG_BYTES
+                )
             }
             Self::TooMany => {
-                write!(f, "there are more than {} feature tags; leave some out", Features::MAX_TAGS)
+                write!(f, "there are more than {} feature tags; leave some out", ClientFeatures::MAX_TAGS)
             }
         }
     }
 }
 
-impl std::error::Error for BadFeature {}
+impl std::error::Error for ProfileFeatureError {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mcp_attune::context::Zone;
+    use mcp_attune::context::IanaTimeZone;
     use rmcp::model::CustomRequest;
 
     fn request(method: &str) -> ClientRequest {
@@ -362,19 +379,24 @@ mod tests {
     fn the_legacy_era_declares_nothing_with_a_request() {
         let profile = CallerProfile::default().capabilities(able(&[])).features(["agent"]).unwrap();
         assert_eq!(written(&profile, "tools/list", false), Value::Null);
-        assert!(profile.declared().extensions.as_ref().unwrap().contains_key(CONTENT_NEGOTIATION));
+        assert!(
+            profile.declared_capabilities().extensions.as_ref().unwrap().contains_key(CONTENT_NEGOTIATION)
+        );
     }
 
     #[test]
     fn the_context_stands_in_meta_unless_it_is_asked_beside_a_call() {
-        let zone = ClientContext::of(Zone::parse("Europe/Vienna").ok(), None, None);
+        let zone = ClientContext::from_parts(IanaTimeZone::parse("Europe/Vienna").ok(), None, None);
         let profile = CallerProfile::default().context(zone);
         let context = json!({ "timezone": "Europe/Vienna" });
         assert_eq!(written(&profile, "tools/call", false)[meta::CLIENT_CONTEXT], context);
-        assert_eq!(profile.beside_of(&request("tools/call")), None);
-        let beside = profile.beside();
+        assert_eq!(profile.params_sibling_context(&request("tools/call")), None);
+        let beside = profile.context_beside_params();
         assert_eq!(written(&beside, "tools/call", false), Value::Null);
-        assert_eq!(beside.beside_of(&request("tools/call")), Some(r#"{"timezone":"Europe/Vienna"}"#));
+        assert_eq!(
+            beside.params_sibling_context(&request("tools/call")),
+            Some(r#"{"timezone":"Europe/Vienna"}"#)
+        );
         assert_eq!(written(&beside, "tools/list", false)[meta::CLIENT_CONTEXT], context);
     }
 
@@ -388,7 +410,7 @@ mod tests {
         assert!(refused(&"a".repeat(257)).contains("longer than a feature tag may be: 256 bytes"));
         let many: Vec<_> = (0..65).map(|number| format!("x-{number}")).collect();
         let many = CallerProfile::default().features(many.iter().map(String::as_str));
-        assert_eq!(many.unwrap_err(), BadFeature::TooMany);
+        assert_eq!(many.unwrap_err(), ProfileFeatureError::TooMany);
         assert!(CallerProfile::default().features(["unknown=tag", "x-acme"]).is_ok());
     }
 
@@ -402,17 +424,20 @@ mod tests {
     #[test]
     fn what_tells_callers_apart_is_exact() {
         let accept = |text| CallerProfile::default().language(AcceptLanguage::parse(text).unwrap());
-        assert_ne!(accept("fr, en;q=0.5").key(), accept("fr,en;q=0.5").key());
-        assert_eq!(accept("fr").key(), accept("fr").key());
-        assert_ne!(accept("fr").key(), accept("fr").features(["agent"]).unwrap().key());
-        let zone = ClientContext::of(Zone::parse("Europe/Vienna").ok(), None, None);
-        assert_ne!(accept("fr").key(), accept("fr").context(zone).key());
-        assert_ne!(CallerProfile::default().key(), CallerProfile::default().capabilities(able(&[])).key());
+        assert_ne!(accept("fr, en;q=0.5").cache_key(), accept("fr,en;q=0.5").cache_key());
+        assert_eq!(accept("fr").cache_key(), accept("fr").cache_key());
+        assert_ne!(accept("fr").cache_key(), accept("fr").features(["agent"]).unwrap().cache_key());
+        let zone = ClientContext::from_parts(IanaTimeZone::parse("Europe/Vienna").ok(), None, None);
+        assert_ne!(accept("fr").cache_key(), accept("fr").context(zone).cache_key());
+        assert_ne!(
+            CallerProfile::default().cache_key(),
+            CallerProfile::default().capabilities(able(&[])).cache_key()
+        );
     }
 
     #[test]
     fn debug_shows_no_value_of_the_context() {
-        let zone = ClientContext::of(Zone::parse("Europe/Vienna").ok(), None, None);
+        let zone = ClientContext::from_parts(IanaTimeZone::parse("Europe/Vienna").ok(), None, None);
         let shown = format!("{:?}", CallerProfile::default().context(zone));
         assert!(shown.contains("timezone") && !shown.contains("Vienna"), "{shown}");
     }

@@ -7,39 +7,42 @@
 
 use ::http::header::ACCEPT_LANGUAGE;
 use ::http::{HeaderMap, HeaderName, HeaderValue};
-use mcp_attune_wire::context::MEMBER;
+use mcp_attune_wire::context::CONTEXT_MEMBER;
 use mcp_attune_wire::header::PARAM_PREFIX;
-use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::json::{JsonString, SpannedValue};
 use mcp_attune_wire::message::{Message, meta};
 use mcp_attune_wire::mirror;
 use rmcp::model::{ClientJsonRpcMessage, GetExtensions};
 
-use super::listing::Learned;
+use super::listing::LatestToolHeaders;
 use super::profile::CallerProfile;
 
 /// The body of a message. A request says what its own profile says, and without one the `usual`.
-pub(crate) fn body(message: &mut ClientJsonRpcMessage, usual: &CallerProfile) -> serde_json::Result<Vec<u8>> {
+pub(crate) fn render_body(
+    message: &mut ClientJsonRpcMessage,
+    usual: &CallerProfile,
+) -> serde_json::Result<Vec<u8>> {
     let ClientJsonRpcMessage::Request(request) = message else { return serde_json::to_vec(message) };
     let own = request.request.extensions().get::<CallerProfile>().cloned();
     let profile = own.as_ref().unwrap_or(usual);
     profile.write(&mut request.request);
-    let beside = profile.beside_of(&request.request).map(str::to_owned);
+    let beside = profile.params_sibling_context(&request.request).map(str::to_owned);
     let mut body = serde_json::to_vec(message)?;
     if let Some(context) = beside
         && body.pop_if(|last| *last == b'}').is_some()
     {
-        body.extend_from_slice(format!(",\"{MEMBER}\":{context}}}").as_bytes());
+        body.extend_from_slice(format!(",\"{CONTEXT_MEMBER}\":{context}}}").as_bytes());
     }
     Ok(body)
 }
 
 /// Adds the headers of a request that is sent with this body, in place of those that rmcp made.
-pub(crate) fn mirror(headers: &mut HeaderMap, body: &[u8], learned: &Learned) {
+pub(crate) fn insert_mirrored_headers(headers: &mut HeaderMap, body: &[u8], learned: &LatestToolHeaders) {
     // What we wrote can be read, but for arguments that nest deeper than any server has to bear.
     let Ok(message) = Message::parse(body) else { return };
     let modern = message.meta(meta::PROTOCOL_VERSION).is_some();
-    let tool = message.param("name").and_then(Value::text).and_then(Text::decode);
-    let declared = tool.and_then(|tool| learned.of(&tool)?.ok());
+    let tool = message.param("name").and_then(SpannedValue::text).and_then(JsonString::decode);
+    let declared = tool.and_then(|tool| learned.declared_by(&tool)?.ok());
     if modern {
         let rmcps: Vec<_> = headers.keys().filter(|name| is_param(name)).cloned().collect();
         for name in rmcps {

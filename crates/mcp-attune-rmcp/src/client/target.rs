@@ -6,27 +6,27 @@ use std::str::FromStr;
 use ::http::Uri;
 use ::http::uri::{Authority, Scheme};
 
-use super::shown::shown;
+use super::sanitize::sanitized;
 
 /// A server to connect to.
 ///
 /// ```
-/// use mcp_attune_rmcp::Target;
+/// use mcp_attune_rmcp::ServerTarget;
 ///
-/// assert!(matches!("https://example.com/mcp".parse(), Ok(Target::Url(_))));
-/// let program = Target::new(None, &["npx".to_owned(), "some-server".to_owned()])?;
+/// assert!(matches!("https://example.com/mcp".parse(), Ok(ServerTarget::Url(_))));
+/// let program = ServerTarget::new(None, &["npx".to_owned(), "some-server".to_owned()])?;
 /// assert_eq!(program.to_string(), "npx some-server");
 ///
-/// let error = Target::new(Some("example.com/mcp"), &[]).unwrap_err();
+/// let error = ServerTarget::new(Some("example.com/mcp"), &[]).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     "`example.com/mcp` is not a URL of a server; write `http://…` or `https://…`, or a program after `--`"
 /// );
-/// # Ok::<(), mcp_attune_rmcp::BadTarget>(())
+/// # Ok::<(), mcp_attune_rmcp::ServerTargetError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Target {
+pub enum ServerTarget {
     /// A server that is there already, over HTTP.
     Url(Uri),
     /// A program that is started, and spoken to over its pipes.
@@ -38,14 +38,14 @@ pub enum Target {
     },
 }
 
-impl Target {
+impl ServerTarget {
     /// Reads what a command line has: a URL, or the words after `--`.
-    pub fn new(url: Option<&str>, command: &[String]) -> Result<Self, BadTarget> {
+    pub fn new(url: Option<&str>, command: &[String]) -> Result<Self, ServerTargetError> {
         match (url, command.split_first()) {
-            (Some(_), Some(_)) => Err(BadTarget::Both),
-            (None, None) => Err(BadTarget::Neither),
+            (Some(_), Some(_)) => Err(ServerTargetError::Both),
+            (None, None) => Err(ServerTargetError::Neither),
             (Some(url), None) => url.parse(),
-            (None, Some((name, _))) if name.trim().is_empty() => Err(BadTarget::NoName),
+            (None, Some((name, _))) if name.trim().is_empty() => Err(ServerTargetError::NoName),
             (None, Some((name, arguments))) => {
                 Ok(Self::Program { name: name.clone(), arguments: arguments.to_vec() })
             }
@@ -53,9 +53,9 @@ impl Target {
     }
 }
 
-impl Target {
+impl ServerTarget {
     /// All of it that is not the identity of who asks.
-    pub(crate) fn whole(&self) -> String {
+    pub(crate) fn cache_name(&self) -> String {
         match self {
             Self::Url(_) => self.to_string(),
             Self::Program { name, arguments } => serde_json::json!([name, arguments]).to_string(),
@@ -72,18 +72,18 @@ impl Target {
 }
 
 /// Reads a URL.
-impl FromStr for Target {
-    type Err = BadTarget;
+impl FromStr for ServerTarget {
+    type Err = ServerTargetError;
 
-    fn from_str(text: &str) -> Result<Self, BadTarget> {
-        let bad = || BadTarget::NotAUrl(shown(text));
+    fn from_str(text: &str) -> Result<Self, ServerTargetError> {
+        let bad = || ServerTargetError::NotAUrl(sanitized(text));
         let url: Uri = text.trim().parse().map_err(|_| bad())?;
         if !url.scheme().is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS) {
             return Err(bad());
         }
         let authority = url.authority().ok_or_else(bad)?;
         if authority.as_str().contains('@') {
-            return Err(BadTarget::Password);
+            return Err(ServerTargetError::Password);
         }
         if authority.host().is_empty() {
             return Err(bad());
@@ -93,7 +93,7 @@ impl FromStr for Target {
 }
 
 /// The URL without its query, which may hold a secret; the command as it was given.
-impl fmt::Display for Target {
+impl fmt::Display for ServerTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url(url) => {
@@ -103,7 +103,7 @@ impl fmt::Display for Target {
             }
             Self::Program { name, arguments } => {
                 let words: Vec<_> = [name].into_iter().chain(arguments).map(String::as_str).collect();
-                f.write_str(&shown(&words.join(" ")))
+                f.write_str(&sanitized(&words.join(" ")))
             }
         }
     }
@@ -112,7 +112,7 @@ impl fmt::Display for Target {
 /// Why something is no server to connect to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum BadTarget {
+pub enum ServerTargetError {
     /// Neither a URL nor a program.
     Neither,
     /// A URL and a program.
@@ -125,7 +125,7 @@ pub enum BadTarget {
     NoName,
 }
 
-impl fmt::Display for BadTarget {
+impl fmt::Display for ServerTargetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Neither => {
@@ -144,7 +144,7 @@ impl fmt::Display for BadTarget {
     }
 }
 
-impl std::error::Error for BadTarget {}
+impl std::error::Error for ServerTargetError {}
 
 #[cfg(test)]
 mod tests {
@@ -156,23 +156,23 @@ mod tests {
 
     #[test]
     fn reads_urls_and_programs() {
-        let target = Target::new(Some(" https://example.com:8443/mcp?key=secret "), &[]).unwrap();
+        let target = ServerTarget::new(Some(" https://example.com:8443/mcp?key=secret "), &[]).unwrap();
         assert_eq!(target.to_string(), "https://example.com:8443/mcp");
-        let target = Target::new(None, &words(&["server", "--stdio", "http://x/"])).unwrap();
+        let target = ServerTarget::new(None, &words(&["server", "--stdio", "http://x/"])).unwrap();
         assert_eq!(target.to_string(), "server --stdio http://x/");
     }
 
     #[test]
     fn says_what_is_wrong_with_a_target() {
-        let check = |url, command: &[&str], expected: BadTarget| {
-            assert_eq!(Target::new(url, &words(command)), Err(expected));
+        let check = |url, command: &[&str], expected: ServerTargetError| {
+            assert_eq!(ServerTarget::new(url, &words(command)), Err(expected));
         };
-        check(None, &[], BadTarget::Neither);
-        check(Some("http://x/"), &["x"], BadTarget::Both);
-        check(None, &[" ", "x"], BadTarget::NoName);
-        check(Some("http://me:secret@x/"), &[], BadTarget::Password);
+        check(None, &[], ServerTargetError::Neither);
+        check(Some("http://x/"), &["x"], ServerTargetError::Both);
+        check(None, &[" ", "x"], ServerTargetError::NoName);
+        check(Some("http://me:secret@x/"), &[], ServerTargetError::Password);
         for text in ["", "x", "ftp://x/", "http://", "http:///mcp", "/mcp", "http://x y/"] {
-            check(Some(text), &[], BadTarget::NotAUrl(text.to_owned()));
+            check(Some(text), &[], ServerTargetError::NotAUrl(text.to_owned()));
         }
     }
 }

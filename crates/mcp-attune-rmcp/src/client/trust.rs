@@ -1,10 +1,10 @@
 //! Whose certificates are accepted over HTTPS, and what is wrong with one that is not.
 //!
 //! 1. The authorities of the system are trusted (`SSL_CERT_FILE` and `SSL_CERT_DIR` name others), and those that are
-//!    [named](Trust::authorities).
+//!    [named](CertificateTrust::with_authorities).
 //! 2. A server that shows a certificate which was itself named is trusted too, where the name in it is right: private
 //!    servers often sign for themselves, and as an authority at that, which is no certificate of a server by the book.
-//! 3. [`Trust::anybody`] checks nothing. Whoever stands between can then read and change everything.
+//! 3. [`CertificateTrust::accept_any`] checks nothing. Whoever stands between can then read and change everything.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -24,19 +24,19 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, InvalidMessage, RootCertStore, SignatureScheme,
 };
 
-use super::shown::shown;
+use super::sanitize::sanitized;
 
 /// Whose certificates are accepted over HTTPS.
 #[derive(Clone, Debug, Default)]
-pub struct Trust {
+pub struct CertificateTrust {
     authorities: Vec<CertificateDer<'static>>,
     anybody: bool,
 }
 
-impl Trust {
+impl CertificateTrust {
     /// Accepts every certificate: for tries on a machine of one's own.
     #[must_use]
-    pub fn anybody() -> Self {
+    pub fn accept_any() -> Self {
         Self { anybody: true, ..Self::default() }
     }
 
@@ -45,7 +45,7 @@ impl Trust {
     /// # Errors
     ///
     /// What is wrong with the text, in a sentence.
-    pub fn authorities(mut self, pem: &[u8]) -> Result<Self, String> {
+    pub fn with_authorities(mut self, pem: &[u8]) -> Result<Self, String> {
         let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
         let read = read.map_err(|error| format!("it is no PEM file: {error}"))?;
         if read.is_empty() {
@@ -62,7 +62,7 @@ impl Trust {
 
     /// Whether every certificate is accepted.
     #[must_use]
-    pub fn is_anybody(&self) -> bool {
+    pub fn accepts_any(&self) -> bool {
         self.anybody
     }
 }
@@ -72,7 +72,7 @@ impl Trust {
 /// # Errors
 ///
 /// What is missing for it, in a sentence.
-pub fn tls(url: &Uri, trust: &Trust) -> Result<ClientConfig, String> {
+pub fn client_tls_config(url: &Uri, trust: &CertificateTrust) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| error.to_string())?;
@@ -80,7 +80,7 @@ pub fn tls(url: &Uri, trust: &Trust) -> Result<ClientConfig, String> {
         return Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth());
     }
     let verifier: Arc<dyn ServerCertVerifier> = if trust.anybody {
-        Arc::new(Anybody(provider))
+        Arc::new(AcceptAnyVerifier(provider))
     } else {
         let mut roots = RootCertStore::empty();
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -90,19 +90,19 @@ pub fn tls(url: &Uri, trust: &Trust) -> Result<ClientConfig, String> {
         }
         let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
         let usual = usual.map_err(|error| error.to_string())?;
-        Arc::new(NamedOrSigned { usual, named: trust.authorities.clone() })
+        Arc::new(NamedOrSignedVerifier { usual, named: trust.authorities.clone() })
     };
     Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
 }
 
 /// Rules 1 and 2.
 #[derive(Debug)]
-struct NamedOrSigned {
+struct NamedOrSignedVerifier {
     usual: Arc<WebPkiServerVerifier>,
     named: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for NamedOrSigned {
+impl ServerCertVerifier for NamedOrSignedVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -147,9 +147,9 @@ impl ServerCertVerifier for NamedOrSigned {
 
 /// Rule 3.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AcceptAnyVerifier(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAnyVerifier {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,
@@ -195,7 +195,7 @@ fn is_unsigned(why: &CertificateError) -> bool {
 /// What is wrong with the certificate of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum BadCertificate {
+pub enum ServerCertificateProblem {
     /// Nobody who is trusted has signed it.
     Untrusted,
     /// It is for other names.
@@ -211,7 +211,7 @@ pub enum BadCertificate {
     Other(String),
 }
 
-impl fmt::Display for BadCertificate {
+impl fmt::Display for ServerCertificateProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Untrusted => f.write_str("is not trusted: it is signed by nobody whom this system trusts"),
@@ -227,17 +227,17 @@ impl fmt::Display for BadCertificate {
 /// What went wrong with TLS, if that is why a connection failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum TlsFault {
-    Certificate(BadCertificate),
+    Certificate(ServerCertificateProblem),
     /// What answers does not speak TLS.
     NoTls,
 }
 
 /// Looks for a failure of TLS among the causes of another.
-pub(crate) fn tls_fault(error: &(dyn StdError + 'static)) -> Option<TlsFault> {
+pub(crate) fn find_tls_fault(error: &(dyn StdError + 'static)) -> Option<TlsFault> {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(tls) = error.downcast_ref() {
-            return fault(tls);
+            return classify_tls_error(tls);
         }
         // An error within an `io::Error` is not among its causes, and may be such an error itself.
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
@@ -249,24 +249,24 @@ pub(crate) fn tls_fault(error: &(dyn StdError + 'static)) -> Option<TlsFault> {
     None
 }
 
-fn fault(error: &rustls::Error) -> Option<TlsFault> {
+fn classify_tls_error(error: &rustls::Error) -> Option<TlsFault> {
     use CertificateError::{
         Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
     };
     match error {
         rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => Some(TlsFault::NoTls),
         rustls::Error::InvalidCertificate(why) => Some(TlsFault::Certificate(match why {
-            Expired | ExpiredContext { .. } => BadCertificate::Expired,
-            NotValidYet | NotValidYetContext { .. } => BadCertificate::NotYetValid,
-            NotValidForName => BadCertificate::OtherName { names: String::new() },
+            Expired | ExpiredContext { .. } => ServerCertificateProblem::Expired,
+            NotValidYet | NotValidYetContext { .. } => ServerCertificateProblem::NotYetValid,
+            NotValidForName => ServerCertificateProblem::OtherName { names: String::new() },
             NotValidForNameContext { presented, .. } => {
                 // rustls names the kind of each: `DnsName("example.com")`.
                 let name = |name: &String| name.split('"').nth(1).unwrap_or(name).to_owned();
                 let names: Vec<_> = presented.iter().map(name).collect();
-                BadCertificate::OtherName { names: shown(&names.join(", ")) }
+                ServerCertificateProblem::OtherName { names: sanitized(&names.join(", ")) }
             }
-            why if is_unsigned(why) => BadCertificate::Untrusted,
-            why => BadCertificate::Other(shown(&why.to_string())),
+            why if is_unsigned(why) => ServerCertificateProblem::Untrusted,
+            why => ServerCertificateProblem::Other(sanitized(&why.to_string())),
         })),
         _ => None,
     }
@@ -281,23 +281,23 @@ mod tests {
         let bad = |why| rustls::Error::InvalidCertificate(why);
         let check = |error: rustls::Error, expected: Option<TlsFault>| {
             let error = io::Error::other(io::Error::other(error));
-            assert_eq!(tls_fault(&error), expected);
+            assert_eq!(find_tls_fault(&error), expected);
         };
         let certificate = |problem| Some(TlsFault::Certificate(problem));
-        check(bad(CertificateError::UnknownIssuer), certificate(BadCertificate::Untrusted));
-        check(bad(CertificateError::Expired), certificate(BadCertificate::Expired));
-        check(bad(CertificateError::NotValidYet), certificate(BadCertificate::NotYetValid));
+        check(bad(CertificateError::UnknownIssuer), certificate(ServerCertificateProblem::Untrusted));
+        check(bad(CertificateError::Expired), certificate(ServerCertificateProblem::Expired));
+        check(bad(CertificateError::NotValidYet), certificate(ServerCertificateProblem::NotYetValid));
         check(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType), Some(TlsFault::NoTls));
         check(rustls::Error::HandshakeNotComplete, None);
-        assert_eq!(tls_fault(&io::Error::other("something else")), None);
+        assert_eq!(find_tls_fault(&io::Error::other("something else")), None);
     }
 
     #[test]
     fn a_file_without_certificates_is_no_authority() {
-        assert!(Trust::default().authorities(b"words").is_err());
+        assert!(CertificateTrust::default().with_authorities(b"words").is_err());
         assert!(
-            Trust::default()
-                .authorities(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+            CertificateTrust::default()
+                .with_authorities(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
                 .is_err()
         );
     }

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use mcp_attune::features::{Format, Wanted};
+use mcp_attune::features::{ContentFormat, FeaturePreferences};
 use mcp_attune::language::{AcceptLanguage, ContentLanguage, Languages, Tag, Why, lookup};
 use mcp_attune::session::CONTENT_NEGOTIATION;
 use mcp_attune_wire::message::meta;
@@ -15,14 +15,14 @@ use serde_json::Value;
 use super::connection::Connection;
 use super::options::Era;
 use super::profile::CallerProfile;
-use super::shown::shown;
+use super::sanitize::sanitized;
 
 /// A preference that was not honoured, for the user to be told.
 ///
 /// Rules: F16.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Unmet {
+pub enum UnmetPreference {
     /// The server does not negotiate content, so that feature tags mean nothing to it.
     Features {
         /// The tags.
@@ -34,7 +34,7 @@ pub enum Unmet {
         tags: Vec<String>,
     },
     /// The answer does not have the format.
-    Format(Format),
+    Format(ContentFormat),
     /// The answer does not say its language.
     NoLanguage {
         /// The preference.
@@ -52,17 +52,17 @@ pub enum Unmet {
     },
 }
 
-impl fmt::Display for Unmet {
+impl fmt::Display for UnmetPreference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Features { tags } => {
-                write!(f, "the server does not negotiate content: {} may have no effect", Listed(tags))
+                write!(f, "the server does not negotiate content: {} may have no effect", QuotedTags(tags))
             }
             Self::Session { tags } => {
                 write!(
                     f,
                     "this session began without {}, and keeps what it began with; begin another",
-                    Listed(tags)
+                    QuotedTags(tags)
                 )
             }
             Self::Format(format) => write!(f, "the answer is not in the format `{format}`"),
@@ -73,7 +73,7 @@ impl fmt::Display for Unmet {
                 write!(
                     f,
                     "the words of the answer are in `{}`, and none were found in `{wanted}`",
-                    shown(given)
+                    sanitized(given)
                 )?;
                 if *written {
                     f.write_str("; dates, numbers and money may be written for the reader all the same")?;
@@ -85,9 +85,9 @@ impl fmt::Display for Unmet {
 }
 
 /// Tags, each in backquotes.
-struct Listed<'t>(&'t [String]);
+struct QuotedTags<'t>(&'t [String]);
 
-impl fmt::Display for Listed<'_> {
+impl fmt::Display for QuotedTags<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, tag) in self.0.iter().enumerate() {
             write!(f, "{}`{tag}`", if index == 0 { "" } else { ", " })?;
@@ -97,44 +97,53 @@ impl fmt::Display for Listed<'_> {
 }
 
 /// What of a profile a result does not honour.
-pub(crate) fn unmet(connection: &Connection, profile: &CallerProfile, result: &Value) -> Vec<Unmet> {
+pub(crate) fn find_unmet(
+    connection: &Connection,
+    profile: &CallerProfile,
+    result: &Value,
+) -> Vec<UnmetPreference> {
     let mut unmet = Vec::new();
     let negotiates = |id: &_| connection.info().capabilities.extensions.as_ref()?.get(id).map(|_| ());
-    let tags: Vec<_> = profile.asked().map(str::to_owned).collect();
+    let tags: Vec<_> = profile.requested_tags().map(str::to_owned).collect();
     if negotiates(CONTENT_NEGOTIATION).is_none() {
         if !tags.is_empty() {
-            unmet.push(Unmet::Features { tags });
+            unmet.push(UnmetPreference::Features { tags });
         }
     } else {
-        let began = connection.usual();
-        let missing: Vec<_> = profile.asked().filter(|&tag| began.tags().all(|had| had != tag)).collect();
+        let began = connection.default_profile();
+        let missing: Vec<_> =
+            profile.requested_tags().filter(|&tag| began.tags().all(|had| had != tag)).collect();
         if connection.era() == Era::Legacy && !missing.is_empty() {
-            unmet.push(Unmet::Session { tags: missing.into_iter().map(str::to_owned).collect() });
+            unmet.push(UnmetPreference::Session { tags: missing.into_iter().map(str::to_owned).collect() });
         }
         let text_only = result.get("structuredContent").is_none() && result.get("content").is_some();
-        if Wanted::read(profile.asked()).format() == Some(Format::Json) && text_only {
-            unmet.push(Unmet::Format(Format::Json));
+        if FeaturePreferences::read(profile.requested_tags()).format() == Some(ContentFormat::Json)
+            && text_only
+        {
+            unmet.push(UnmetPreference::Format(ContentFormat::Json));
         }
     }
-    let asks_for_text =
-        matches!(Wanted::read(profile.asked()).format(), Some(Format::Markdown | Format::Text));
+    let asks_for_text = matches!(
+        FeaturePreferences::read(profile.requested_tags()).format(),
+        Some(ContentFormat::Markdown | ContentFormat::Text)
+    );
     let written = asks_for_text && negotiates(CONTENT_NEGOTIATION).is_some();
-    let wanted = profile.accepts().filter(|wanted| !wanted.is_empty());
-    unmet.extend(wanted.and_then(|wanted| of_language(wanted, result, written)));
+    let wanted = profile.accept_language().filter(|wanted| !wanted.is_empty());
+    unmet.extend(wanted.and_then(|wanted| unmet_language(wanted, result, written)));
     unmet
 }
 
-fn of_language(wanted: &AcceptLanguage, result: &Value, written: bool) -> Option<Unmet> {
+fn unmet_language(wanted: &AcceptLanguage, result: &Value, written: bool) -> Option<UnmetPreference> {
     let given = result.get("_meta").and_then(|meta| meta.get(meta::CONTENT_LANGUAGE)).and_then(Value::as_str);
     let text = wanted.as_str().to_owned();
-    let Some(given) = given else { return Some(Unmet::NoLanguage { wanted: text }) };
+    let Some(given) = given else { return Some(UnmetPreference::NoLanguage { wanted: text }) };
     let is_wanted = |tag: &Tag| {
         let languages = Languages::new(tag.clone(), []);
         languages.is_ok_and(|languages| lookup(wanted, &languages).why != Why::Default)
     };
     let read = ContentLanguage::parse(given);
     let met = read.is_ok_and(|given| given.tags().any(is_wanted));
-    (!met).then(|| Unmet::Language { wanted: text, given: given.to_owned(), written })
+    (!met).then(|| UnmetPreference::Language { wanted: text, given: given.to_owned(), written })
 }
 
 #[cfg(test)]
@@ -144,9 +153,9 @@ mod tests {
 
     #[test]
     fn tells_a_language_that_was_not_wanted_from_one_that_was() {
-        let check = |wanted: &str, given: &Value, expected: Option<Unmet>| {
+        let check = |wanted: &str, given: &Value, expected: Option<UnmetPreference>| {
             let result = json!({ "_meta": { meta::CONTENT_LANGUAGE: given } });
-            assert_eq!(of_language(&AcceptLanguage::parse(wanted).unwrap(), &result, false), expected);
+            assert_eq!(unmet_language(&AcceptLanguage::parse(wanted).unwrap(), &result, false), expected);
         };
         for (wanted, given) in
             [("de-CH", "de"), ("de", "de-CH"), ("fr, *;q=0.1", "en"), ("nn", "nb"), ("de", "en, de")]
@@ -155,11 +164,11 @@ mod tests {
         }
         let other = |wanted: &str, given: &str| {
             let (wanted, given) = (wanted.to_owned(), given.to_owned());
-            Some(Unmet::Language { wanted, given, written: false })
+            Some(UnmetPreference::Language { wanted, given, written: false })
         };
         check("de", &"en".into(), other("de", "en"));
         check("de, en;q=0", &"en".into(), other("de, en;q=0", "en"));
         check("de", &"no tag".into(), other("de", "no tag"));
-        check("de", &7.into(), Some(Unmet::NoLanguage { wanted: "de".to_owned() }));
+        check("de", &7.into(), Some(UnmetPreference::NoLanguage { wanted: "de".to_owned() }));
     }
 }

@@ -16,19 +16,19 @@ use http::request::Parts;
 use jiff::{Timestamp, Zoned};
 use mcp_attune::caller;
 #[cfg(feature = "format")]
-use mcp_attune::catalog::{Chain, Library};
+use mcp_attune::catalog::{LocaleChain, LocaleStore};
 use mcp_attune::context::ClientContext;
-use mcp_attune::features::{Format, Wanted};
+use mcp_attune::features::{ContentFormat, FeaturePreferences};
 #[cfg(feature = "format")]
 use mcp_attune::format::{self, Formatters};
 use mcp_attune::language::{AcceptLanguage, ContentLanguage, Languages, Tag, lookup};
 #[cfg(feature = "format")]
-use mcp_attune::messages::Arguments;
-use mcp_attune::plan::Spoken;
-use mcp_attune::session::{CONTENT_NEGOTIATION, Features};
+use mcp_attune::messages::MessageArguments;
+use mcp_attune::plan::ReportedLanguages;
+use mcp_attune::session::{CONTENT_NEGOTIATION, ClientFeatures};
 use mcp_attune::when::{self, Interval};
-use mcp_attune_wire::agree::{self, Policy};
-use mcp_attune_wire::context::MEMBER;
+use mcp_attune_wire::agree::{self, HeaderPolicy};
+use mcp_attune_wire::context::CONTEXT_MEMBER;
 use mcp_attune_wire::message::{Message, meta};
 use mcp_attune_wire::protocol::method;
 use rmcp::handler::server::common::{AsRequestContext, FromContextPart};
@@ -74,12 +74,12 @@ use serde_json::{Map, Value, json};
 ///     .locale("de-CH")
 ///     .caller();
 /// assert_eq!(Greeter.today(caller.clone()), "Heute ist der 13.11.2026.");
-/// assert_eq!(caller.spoken().unwrap().to_string(), "de");
+/// assert_eq!(caller.chosen_languages().unwrap().to_string(), "de");
 /// ```
 #[derive(Clone)]
 pub struct Caller {
     who: caller::Caller,
-    spoken: Spoken,
+    spoken: ReportedLanguages,
     clock: Timestamp,
 }
 
@@ -91,20 +91,21 @@ impl Caller {
         let read = http.and_then(|http| http.get::<caller::Caller>());
         let read = read.or_else(|| context.extensions.get::<caller::Caller>()).cloned();
         let who = read.unwrap_or_else(|| read_meta(&Value::Object(context.meta.0.0.clone()), None));
-        let spoken = http.and_then(|http| http.get::<Spoken>());
-        let spoken = spoken.or_else(|| context.extensions.get::<Spoken>()).cloned().unwrap_or_default();
-        Self { who: who.in_session(declared(context)), spoken, clock: Timestamp::now() }
+        let spoken = http.and_then(|http| http.get::<ReportedLanguages>());
+        let spoken =
+            spoken.or_else(|| context.extensions.get::<ReportedLanguages>()).cloned().unwrap_or_default();
+        Self { who: who.in_session(declared_features(context)), spoken, clock: Timestamp::now() }
     }
 
     /// A caller for a test, who told nothing yet.
     #[must_use]
-    pub fn for_test() -> ForTest {
-        ForTest::default()
+    pub fn for_test() -> TestCallerBuilder {
+        TestCallerBuilder::default()
     }
 
     /// The same caller, where the server has a clock of its own: it counts for those who do not tell their time.
     #[must_use]
-    pub fn at(self, clock: Timestamp) -> Self {
+    pub fn with_clock(self, clock: Timestamp) -> Self {
         Self { clock, ..self }
     }
 
@@ -131,36 +132,36 @@ impl Caller {
     ///
     /// ```
     /// use mcp_attune_rmcp::Caller;
-    /// use mcp_attune_rmcp::catalog::Carried;
+    /// use mcp_attune_rmcp::catalog::EmbeddedLocales;
     /// use mcp_attune_rmcp::language::Tag;
-    /// use mcp_attune_rmcp::messages::Arguments;
+    /// use mcp_attune_rmcp::messages::MessageArguments;
     ///
     /// let files = [
     ///     ("en", r#"{"messages":{"seats":{"text":"{ $n ->\n [one] One seat\n *[other] { $n } seats\n}"}}}"#),
     ///     ("de", r#"{"messages":{"seats":{"text":"{ $n ->\n [one] Ein Platz\n *[other] { $n } Plätze\n}"}}}"#),
     /// ];
-    /// let catalog = Carried::new(Tag::parse("en").unwrap(), &files).unwrap();
+    /// let catalog = EmbeddedLocales::new(Tag::parse("en").unwrap(), &files).unwrap();
     /// let caller = Caller::for_test().language("de-CH").caller();
-    /// assert_eq!(caller.text(&catalog, "seats", &Arguments::new().number("n", 1234)), "1.234 Plätze");
-    /// assert_eq!(caller.spoken().unwrap().to_string(), "de");
+    /// assert_eq!(caller.text(&catalog, "seats", &MessageArguments::new().number("n", 1234)), "1.234 Plätze");
+    /// assert_eq!(caller.chosen_languages().unwrap().to_string(), "de");
     /// ```
     ///
     /// Rules: L7, C6.
     #[cfg(feature = "format")]
     #[must_use]
-    pub fn text(&self, catalog: &dyn Library, key: &str, arguments: &Arguments<'_>) -> String {
-        let catalogs = catalog.catalogs();
+    pub fn text(&self, catalog: &dyn LocaleStore, key: &str, arguments: &MessageArguments<'_>) -> String {
+        let catalogs = catalog.locale_index();
         let chosen = self.choose(catalogs.languages());
         let context = self.who.context();
         let values = context.locale().into_iter().chain([chosen]);
-        let values = FORMATTERS.format(values, context.now(self.clock).zone);
+        let values = FORMATTERS.for_locales(values, context.now(self.clock).zone);
         let mut locales = catalog.load(chosen);
         // The server's own file comes last: it has every message.
         let default = catalogs.languages().default_language();
         if chosen != default {
             locales.extend(catalog.load(default));
         }
-        match Chain::new(chosen, locales, &FORMATTERS, values).text(key, arguments) {
+        match LocaleChain::new(chosen, locales, &FORMATTERS, values).render_message(key, arguments) {
             Some(said) => {
                 self.spoken.add(&said.language);
                 said.text
@@ -174,15 +175,15 @@ impl Caller {
 
     /// The languages that were chosen so far.
     #[must_use]
-    pub fn spoken(&self) -> Option<ContentLanguage> {
+    pub fn chosen_languages(&self) -> Option<ContentLanguage> {
         self.spoken.languages()
     }
 
     /// Reports the languages that were chosen in the `_meta` of a result, to a caller who stated a preference.
     ///
-    /// Only a server with neither the layer nor [`Pipe`](super::Pipe) around it has to.
+    /// Only a server with neither the layer nor [`Pipe`](super::AttuneTransport) around it has to.
     pub fn report(&self, meta: &mut Option<MetaObject>) {
-        if let (Some(_), Some(languages)) = (self.preference(), self.spoken()) {
+        if let (Some(_), Some(languages)) = (self.preference(), self.chosen_languages()) {
             let held = meta.get_or_insert_default();
             held.insert(meta::CONTENT_LANGUAGE.to_owned(), languages.to_string().into());
         }
@@ -192,16 +193,16 @@ impl Caller {
     ///
     /// Rules: F1, F2.
     #[must_use]
-    pub fn wanted(&self) -> Wanted {
-        Wanted::read(self.who.features().tags())
+    pub fn requested_features(&self) -> FeaturePreferences {
+        FeaturePreferences::read(self.who.features().tags())
     }
 
     /// Whether the caller's tags ask for this format.
     ///
     /// Rules: F9.
     #[must_use]
-    pub fn prefers(&self, format: Format) -> bool {
-        self.wanted().format() == Some(format)
+    pub fn prefers(&self, format: ContentFormat) -> bool {
+        self.requested_features().format() == Some(format)
     }
 
     /// When it is for the caller, in their zone.
@@ -225,8 +226,8 @@ impl Caller {
     /// # Errors
     ///
     /// What cannot be read, or names no interval.
-    pub fn when(&self, text: &str) -> Result<Interval, Unclear> {
-        self.who.when(text, self.clock).map_err(|why| Unclear { text: shown(text), why })
+    pub fn when(&self, text: &str) -> Result<Interval, TimeTextError> {
+        self.who.when(text, self.clock).map_err(|why| TimeTextError { text: one_line_excerpt(text), why })
     }
 
     /// Writes dates, numbers, money and the like as this caller reads them: for their locale, else in the language
@@ -236,11 +237,11 @@ impl Caller {
     /// Rules: C6.
     #[cfg(feature = "format")]
     #[must_use]
-    pub fn format(&self) -> format::Format {
-        let spoken = self.spoken();
+    pub fn format(&self) -> format::ValueFormatter {
+        let spoken = self.chosen_languages();
         let spoken = spoken.iter().flat_map(ContentLanguage::tags);
         let zone = self.who.context().now(self.clock).zone;
-        FORMATTERS.format(self.who.context().locale().into_iter().chain(spoken), zone)
+        FORMATTERS.for_locales(self.who.context().locale().into_iter().chain(spoken), zone)
     }
 
     /// The caller's time, place and locale, as far as they told them.
@@ -277,12 +278,12 @@ impl<C: AsRequestContext> FromContextPart<C> for Caller {
 }
 
 /// The features that a client declared, as rmcp knows them: those of the session in the legacy era.
-fn declared(context: &RequestContext<RoleServer>) -> Features {
+fn declared_features(context: &RequestContext<RoleServer>) -> ClientFeatures {
     let capabilities = context.client_capabilities();
     let extensions = capabilities.and_then(|capabilities| capabilities.extensions);
     let settings = extensions.as_ref().and_then(|extensions| extensions.get(CONTENT_NEGOTIATION));
     let tags = settings.and_then(|settings| settings.get("features")).and_then(Value::as_array);
-    Features::of(tags.into_iter().flatten().filter_map(Value::as_str)).features
+    ClientFeatures::from_tags(tags.into_iter().flatten().filter_map(Value::as_str)).features
 }
 
 /// The caller that a `_meta` and a `clientContext` tell of; nobody known, where they contradict each other.
@@ -290,46 +291,46 @@ fn read_meta(meta: &Value, context: Option<&Value>) -> caller::Caller {
     let mut body =
         json!({ "jsonrpc": "2.0", "id": 0, "method": method::TOOLS_CALL, "params": { "_meta": meta } });
     if let (Some(members), Some(context)) = (body.as_object_mut(), context) {
-        members.insert(MEMBER.to_owned(), context.clone());
+        members.insert(CONTEXT_MEMBER.to_owned(), context.clone());
     }
     let body = body.to_string();
     let Ok(message) = Message::parse(body.as_bytes()) else { return caller::Caller::default() };
-    agree::without_headers(message, &Policy::default())
+    agree::check_without_headers(message, &HeaderPolicy::default())
         .map(|agreed| caller::Caller::read(&agreed))
         .unwrap_or_default()
 }
 
 /// An expression of time that names no interval. It says what was written, what is wrong, and what can be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unclear {
+pub struct TimeTextError {
     text: String,
-    why: when::Unclear,
+    why: when::TimeIntervalError,
 }
 
-impl fmt::Display for Unclear {
+impl fmt::Display for TimeTextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}` is {}", self.text, self.why)
     }
 }
 
-impl std::error::Error for Unclear {}
+impl std::error::Error for TimeTextError {}
 
 /// In a handler that fails with errors of the protocol.
-impl From<Unclear> for ErrorData {
-    fn from(unclear: Unclear) -> Self {
+impl From<TimeTextError> for ErrorData {
+    fn from(unclear: TimeTextError) -> Self {
         Self::invalid_params(unclear.to_string(), None)
     }
 }
 
 /// In a tool whose errors are results, which a model can read and put right.
-impl IntoContents for Unclear {
+impl IntoContents for TimeTextError {
     fn into_contents(self) -> Vec<ContentBlock> {
         vec![ContentBlock::text(self.to_string())]
     }
 }
 
 /// A start of what somebody wrote, on one line.
-fn shown(text: &str) -> String {
+fn one_line_excerpt(text: &str) -> String {
     let line: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
     match line.char_indices().nth(60) {
         None => line,
@@ -339,13 +340,13 @@ fn shown(text: &str) -> String {
 
 /// Makes a [`Caller`] for a test. What is said here goes through the same reading as what a client sends.
 #[derive(Clone, Debug, Default)]
-pub struct ForTest {
+pub struct TestCallerBuilder {
     meta: Map<String, Value>,
     context: Map<String, Value>,
     features: Vec<String>,
 }
 
-impl ForTest {
+impl TestCallerBuilder {
     /// The language preference: `de-CH, en;q=0.5`.
     #[must_use]
     pub fn language(mut self, preference: &str) -> Self {
@@ -394,13 +395,17 @@ impl ForTest {
     #[track_caller]
     pub fn caller(self) -> Caller {
         let who = read_meta(&Value::Object(self.meta), Some(&Value::Object(self.context)));
-        let features = Features::of(self.features.iter().map(String::as_str));
+        let features = ClientFeatures::from_tags(self.features.iter().map(String::as_str));
         let mut wrong: Vec<String> = who.warnings().iter().map(ToString::to_string).collect();
         wrong.extend(who.malformed().map(|malformed| format!("the language preference: {malformed}")));
-        let tags = Wanted::read(features.features.tags());
+        let tags = FeaturePreferences::read(features.features.tags());
         wrong.extend(tags.ignored().map(|(tag, why)| format!("the feature `{tag}`: {why}")));
         assert!(wrong.is_empty(), "a server would ignore a part of this caller: {}", wrong.join("; "));
-        Caller { who: who.in_session(features.features), spoken: Spoken::default(), clock: Timestamp::now() }
+        Caller {
+            who: who.in_session(features.features),
+            spoken: ReportedLanguages::default(),
+            clock: Timestamp::now(),
+        }
     }
 }
 
@@ -410,7 +415,7 @@ mod tests {
 
     #[test]
     fn a_test_cannot_say_what_a_server_would_ignore() {
-        let panics = |caller: ForTest| std::panic::catch_unwind(|| caller.caller()).is_err();
+        let panics = |caller: TestCallerBuilder| std::panic::catch_unwind(|| caller.caller()).is_err();
         assert!(!panics(Caller::for_test().timezone("Europe/Zurich").feature("x-acme")));
         assert!(panics(Caller::for_test().timezone("Europe/Nowhere")));
         assert!(panics(Caller::for_test().language("de;q=2")));
@@ -433,10 +438,10 @@ mod tests {
     fn without_a_locale_values_are_written_in_the_language_that_was_chosen() {
         let languages = Languages::new("en", ["fr"]).unwrap();
         let caller = Caller::for_test().language("fr").caller();
-        let number = format::Number::parse("1234.5").unwrap();
-        assert_eq!(caller.format().number(&number, format::Digits::default()), "1,234.5");
+        let number = format::DecimalNumber::parse("1234.5").unwrap();
+        assert_eq!(caller.format().number(&number, format::FractionDigits::default()), "1,234.5");
         assert_eq!(caller.language(&languages).as_str(), "fr");
-        assert_eq!(caller.format().number(&number, format::Digits::default()), "1\u{202f}234,5");
+        assert_eq!(caller.format().number(&number, format::FractionDigits::default()), "1\u{202f}234,5");
     }
 
     #[test]
@@ -449,7 +454,7 @@ mod tests {
     #[test]
     fn tags_say_which_format_is_preferred() {
         let caller = Caller::for_test().feature("human").caller();
-        assert!(caller.prefers(Format::Markdown) && !caller.prefers(Format::Json));
-        assert!(!Format::ALL.into_iter().any(|format| Caller::for_test().caller().prefers(format)));
+        assert!(caller.prefers(ContentFormat::Markdown) && !caller.prefers(ContentFormat::Json));
+        assert!(!ContentFormat::ALL.into_iter().any(|format| Caller::for_test().caller().prefers(format)));
     }
 }

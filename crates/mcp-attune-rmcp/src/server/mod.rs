@@ -3,5 +3,5 @@
 mod caller;
 mod pipe;
 
-pub use caller::{Caller, ForTest, Unclear};
-pub use pipe::{Pipe, stdio};
+pub use caller::{Caller, TestCallerBuilder, TimeTextError};
+pub use pipe::{AttuneTransport, stdio};

@@ -11,9 +11,9 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_attune_process::lines::{Line, Lines, line};
+use mcp_attune_process::lines::{BoundedLine, BoundedLineReader, encode_line};
 use mcp_attune_tower::Settings;
-use mcp_attune_tower::relay::{Back, Relay};
+use mcp_attune_tower::relay::{LineRelay, ReturnedLine};
 use mcp_attune_wire::reply::Reply;
 use rmcp::RoleServer;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
@@ -21,13 +21,13 @@ use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 /// How many requests may wait for their answers.
-const MOST: usize = 4096;
+const MAX_PENDING_REQUESTS: usize = 4096;
 
 /// A transport for rmcp servers over two pipes, or anything that can be read and written.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-/// use mcp_attune_rmcp::{Pipe, Settings};
+/// use mcp_attune_rmcp::{AttuneTransport, Settings};
 /// use rmcp::{ServerHandler, ServiceExt};
 ///
 /// struct Server;
@@ -35,28 +35,28 @@ const MOST: usize = 4096;
 ///
 /// let (ours, theirs) = tokio::io::duplex(4096);
 /// let (read, write) = tokio::io::split(ours);
-/// let server = tokio::spawn(Server.serve(Pipe::new(read, write, Settings::default())));
+/// let server = tokio::spawn(Server.serve(AttuneTransport::new(read, write, Settings::default())));
 /// # let client = ().serve(theirs).await.unwrap();
 /// # assert!(client.list_tools(Default::default()).await.is_ok_and(|listed| listed.tools.is_empty()));
 /// # drop((client, server));
 /// # });
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub struct Pipe<R, W> {
-    lines: Lines<R>,
+pub struct AttuneTransport<R, W> {
+    lines: BoundedLineReader<R>,
     limit: usize,
-    relay: Arc<Mutex<Relay>>,
+    relay: Arc<Mutex<LineRelay>>,
     /// None once it is closed.
     output: Arc<tokio::sync::Mutex<Option<W>>>,
     /// An answer of our own that is being written. It outlives a call of `receive`, which may be dropped at any time.
-    writing: Option<Writing>,
+    writing: Option<PendingWrite>,
 }
 
-type Writing = Pin<Box<dyn Future<Output = Result<(), io::Error>> + Send>>;
+type PendingWrite = Pin<Box<dyn Future<Output = Result<(), io::Error>> + Send>>;
 
-impl<R: fmt::Debug, W> fmt::Debug for Pipe<R, W> {
+impl<R: fmt::Debug, W> fmt::Debug for AttuneTransport<R, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pipe").field("lines", &self.lines).finish_non_exhaustive()
+        f.debug_struct("AttuneTransport").field("lines", &self.lines).finish_non_exhaustive()
     }
 }
 
@@ -66,20 +66,23 @@ impl<R: fmt::Debug, W> fmt::Debug for Pipe<R, W> {
 ///
 /// Outside of a tokio runtime with its I/O enabled.
 #[must_use]
-pub fn stdio(settings: Settings) -> Pipe<impl AsyncRead + Send + Unpin, impl AsyncWrite + Send + Unpin> {
+pub fn stdio(
+    settings: Settings,
+) -> AttuneTransport<impl AsyncRead + Send + Unpin, impl AsyncWrite + Send + Unpin> {
     let (read, write) = rmcp::transport::stdio_pipes();
-    Pipe::new(read, write, settings)
+    AttuneTransport::new(read, write, settings)
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> AttuneTransport<R, W> {
     /// Reads a client's lines from `read` and writes the server's to `write`.
     ///
     /// Of the settings those about headers have no meaning here.
     pub fn new(read: R, write: W, settings: Settings) -> Self {
         let limit = settings.limits.body;
-        let relay = Relay::new(settings.offer, settings.policy, settings.report_only, MOST);
+        let relay =
+            LineRelay::new(settings.offer, settings.policy, settings.report_only, MAX_PENDING_REQUESTS);
         Self {
-            lines: Lines::new(read, limit),
+            lines: BoundedLineReader::new(read, limit),
             limit,
             relay: Arc::new(Mutex::new(relay)),
             output: Arc::new(tokio::sync::Mutex::new(Some(write))),
@@ -88,12 +91,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
     }
 
     /// The message in a line; none where it is answered here, or is nothing that a server could answer.
-    fn take(&mut self, text: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let onward = lock(&self.relay).onward(text);
+    fn read_client_message(&mut self, text: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let onward = lock(&self.relay).handle_client_line(text);
         let sent = match onward {
             Ok(sent) => sent,
             Err(reply) => {
-                self.answer(&reply);
+                self.queue_reply(&reply);
                 return None;
             }
         };
@@ -110,20 +113,20 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
                 let why = "the server cannot read this request; check its params";
                 let reply = lock(&self.relay).refuse(&sent.line, &why);
                 if let Some(reply) = reply {
-                    self.answer(&reply);
+                    self.queue_reply(&reply);
                 }
                 None
             }
         }
     }
 
-    fn answer(&mut self, reply: &Reply) {
-        let (output, text) = (self.output.clone(), line(reply.body.as_bytes()));
-        self.writing = Some(Box::pin(async move { write(&output, &text).await }));
+    fn queue_reply(&mut self, reply: &Reply) {
+        let (output, text) = (self.output.clone(), encode_line(reply.body.as_bytes()));
+        self.writing = Some(Box::pin(async move { write_output(&output, &text).await }));
     }
 }
 
-impl<R, W> Transport<RoleServer> for Pipe<R, W>
+impl<R, W> Transport<RoleServer> for AttuneTransport<R, W>
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -135,14 +138,14 @@ where
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let text = serde_json::to_vec(&item).map(|text| {
-            match lock(&self.relay).back(&text) {
-                Back::Send(back) => line(&back),
+            match lock(&self.relay).handle_server_line(&text) {
+                ReturnedLine::Send(back) => encode_line(&back),
                 // rmcp writes only messages; should it ever not, its client will say so.
-                Back::Drop => line(&text),
+                ReturnedLine::Drop => encode_line(&text),
             }
         });
         let output = self.output.clone();
-        async move { write(&output, &text?).await }
+        async move { write_output(&output, &text?).await }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
@@ -152,18 +155,18 @@ where
                 self.writing = None;
                 written.ok()?;
             }
-            match self.lines.next().await {
-                Ok(Some(Line::Whole(text) | Line::Unfinished(text))) => {
-                    if let Some(message) = self.take(&text) {
+            match self.lines.next_line().await {
+                Ok(Some(BoundedLine::Whole(text) | BoundedLine::Unfinished(text))) => {
+                    if let Some(message) = self.read_client_message(&text) {
                         return Some(message);
                     }
                 }
-                Ok(Some(Line::TooLong(long))) => {
+                Ok(Some(BoundedLine::TooLong(long))) => {
                     let what = format!(
                         "the message is over {} bytes, the limit `body`; send a smaller one",
                         self.limit
                     );
-                    self.answer(&Reply::failed(413, long.id.as_deref(), &what));
+                    self.queue_reply(&Reply::failed(413, long.id.as_deref(), &what));
                 }
                 Ok(None) => return None,
                 Err(error) => {
@@ -181,11 +184,11 @@ where
 }
 
 /// Nothing that holds the lock can panic halfway through a change.
-fn lock(relay: &Mutex<Relay>) -> MutexGuard<'_, Relay> {
+fn lock(relay: &Mutex<LineRelay>) -> MutexGuard<'_, LineRelay> {
     relay.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn write<W: AsyncWrite + Unpin>(
+async fn write_output<W: AsyncWrite + Unpin>(
     output: &tokio::sync::Mutex<Option<W>>,
     text: &[u8],
 ) -> Result<(), io::Error> {

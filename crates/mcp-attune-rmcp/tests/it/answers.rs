@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_attune_rmcp::{Connection, Error, Options, Target};
+use mcp_attune_rmcp::{ClientError, Connection, ConnectionOptions, ServerTarget};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
@@ -50,7 +50,7 @@ async fn an_answer_whose_header_and_body_name_two_languages_is_malformed() {
     let connection = Connection::open(&target, &options()).await.unwrap();
     for method in ["lies", "lies/twice", "lies/stream", "lies/error"] {
         let error = connection.request(method, json!({})).await.unwrap_err();
-        assert!(matches!(error, Error::Malformed { .. }) && !error.is_refusal(), "{method}: {error}");
+        assert!(matches!(error, ClientError::Malformed { .. }) && !error.is_refusal(), "{method}: {error}");
     }
     let error = connection.request("lies", json!({})).await.unwrap_err();
     assert_eq!(
@@ -78,7 +78,7 @@ async fn an_introduction_that_contradicts_itself_is_none() {
         })
         .await;
         let error = fault(&target, &options()).await;
-        assert!(matches!(error, Error::Malformed { .. }), "{stream} {error}");
+        assert!(matches!(error, ClientError::Malformed { .. }), "{stream} {error}");
     }
 }
 
@@ -105,14 +105,14 @@ async fn an_answer_to_another_question_is_none() {
     assert!(says(&said("other/error").await, &target).contains("it answers `99`, and `"));
     for (method, code) in [("nobodys", 1), ("named", 2)] {
         let error = said(method).await;
-        assert!(matches!(error, Error::Refused { code: got, .. } if got == code), "{method}: {error}");
+        assert!(matches!(error, ClientError::Refused { code: got, .. } if got == code), "{method}: {error}");
     }
     let error = said("ends/without").await;
     assert!(!error.is_refusal() && says(&error, &target).contains("closed"), "{error}");
 }
 
 /// A server that answers its introduction and then writes without end.
-async fn endless(head: &'static str, piece: &'static str) -> Target {
+async fn endless(head: &'static str, piece: &'static str) -> ServerTarget {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -150,12 +150,12 @@ async fn an_answer_without_end_is_given_up_at_the_bound() {
         ),
     ] {
         let target = endless(head, piece).await;
-        let mut options: Options = options();
+        let mut options: ConnectionOptions = options();
         options.bytes = 1 << 20;
         options.answer = Duration::from_secs(30);
         let connection = Connection::open(&target, &options).await.unwrap();
         let error = connection.request("flood", json!({})).await.unwrap_err();
-        assert!(matches!(error, Error::TooMuch { .. }), "{head}{piece}: {error}");
+        assert!(matches!(error, ClientError::TooMuch { .. }), "{head}{piece}: {error}");
         assert_eq!(
             says(&error, &target),
             "TARGET sends an answer of more than 1048576 bytes; raise the bound if that is right"

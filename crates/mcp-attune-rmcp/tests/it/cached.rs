@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_attune_rmcp::language::AcceptLanguage;
-use mcp_attune_rmcp::{Cache, CallerProfile, Connection, Options, Target};
+use mcp_attune_rmcp::{AnswerCache, CallerProfile, Connection, ConnectionOptions, ServerTarget};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::support::{Asked, Heard, answer, modern, options};
 
-fn with(cache: &Arc<Cache>) -> Options {
+fn with(cache: &Arc<AnswerCache>) -> ConnectionOptions {
     let mut options = options();
     options.cache = Some(cache.clone());
     options
@@ -23,7 +23,7 @@ fn speaking(language: &str) -> CallerProfile {
 }
 
 /// A server that keeps what it says for a minute, and says who asked.
-async fn server(scope: &'static str) -> (Target, Heard) {
+async fn server(scope: &'static str) -> (ServerTarget, Heard) {
     modern("{}", move |asked| {
         let (language, key) = (asked.meta("acceptLanguage"), asked.lines("x-api-key"));
         let item = json!([{ "name": "x", "title": language, "key": key }]);
@@ -86,8 +86,9 @@ async fn callers_with_other_preferences_get_other_answers_even_if_they_would_cho
     let (target, heard) = server("public").await;
     let connection = Connection::open(&target, &with(&Arc::default())).await.unwrap();
     heard.take();
-    let title =
-        async |profile: CallerProfile| connection.with(&profile).tools().await.unwrap()[0]["title"].clone();
+    let title = async |profile: CallerProfile| {
+        connection.with_profile(&profile).tools().await.unwrap()[0]["title"].clone()
+    };
     for language in ["fr, en;q=0.5", "fr,en;q=0.5", "de"] {
         for _ in 0..2 {
             assert_eq!(title(speaking(language)).await, language);
@@ -152,7 +153,7 @@ async fn a_notification_that_the_list_has_changed_undoes_it_for_every_connection
 }
 
 /// A server that tells, to whoever listens, that its tools have changed when it is told so itself.
-async fn telling(change: Arc<Notify>) -> (Target, Heard) {
+async fn telling(change: Arc<Notify>) -> (ServerTarget, Heard) {
     let heard = Heard::default();
     let (listener, hears) = (TcpListener::bind("127.0.0.1:0").await.unwrap(), heard.clone());
     let target = format!("http://{}/mcp", listener.local_addr().unwrap()).parse().unwrap();

@@ -2,7 +2,7 @@
 
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, Response};
-use mcp_attune_rmcp::{AttuneLayer, Pipe, Settings};
+use mcp_attune_rmcp::{AttuneLayer, AttuneTransport, Settings};
 use rmcp::ServerHandler;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -45,7 +45,8 @@ impl Server {
             }
             (Over::Pipes, Self::Clock) => pipes(clock::Clock, first, request).await,
             (Over::Pipes, Self::Demo) => {
-                let travel = mcp_attune_demo::Travel::new(Default::default()).at(stopped().now);
+                let travel =
+                    mcp_attune_demo::TravelServer::new(Default::default()).with_stopped_clock(stopped().now);
                 pipes(travel, first, request).await
             }
         }
@@ -140,7 +141,7 @@ async fn pipes(server: impl ServerHandler, first: Option<Value>, request: Value)
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (read, write) = tokio::io::split(theirs);
     let serving = tokio::spawn(async move {
-        let pipe = Pipe::new(read, write, Settings::default());
+        let pipe = AttuneTransport::new(read, write, Settings::default());
         // Where no message reached it, there is no server to wait for.
         if let Ok(server) = rmcp::serve_server(server, pipe).await {
             server.waiting().await.unwrap();
@@ -320,7 +321,11 @@ async fn lines_that_no_server_can_answer_are_answered_here() {
     let mut settings = Settings::default();
     settings.limits.body = 1000;
     tokio::spawn(async move {
-        rmcp::serve_server(clock::Clock, Pipe::new(read, write, settings)).await.unwrap().waiting().await
+        rmcp::serve_server(clock::Clock, AttuneTransport::new(read, write, settings))
+            .await
+            .unwrap()
+            .waiting()
+            .await
     });
     let (read, mut write) = tokio::io::split(ours);
     let mut lines = BufReader::new(read).lines();

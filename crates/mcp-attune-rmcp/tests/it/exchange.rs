@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use exchange_cases::{Case, Fault, Host, LineHost, check_lines, run};
-use mcp_attune_rmcp::{Pipe, Settings};
+use mcp_attune_rmcp::{AttuneTransport, Settings};
 use rmcp::RoleServer;
 use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
@@ -65,14 +65,14 @@ fn through_rmcp(runtime: &Runtime, case: &Case) -> Result<(), Fault> {
     let (ours, theirs) = duplex(1 << 20);
     let (read, write) = split(ours);
     let (answers, requests) = split(theirs);
-    let pipe = Pipe::new(read, write, settings);
+    let pipe = AttuneTransport::new(read, write, settings);
     check_lines(&mut Transported { runtime, pipe, requests, answers: BufReader::new(answers) }, case)
 }
 
 /// A transport, and the client at the other end of it.
 struct Transported<'r> {
     runtime: &'r Runtime,
-    pipe: Pipe<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>,
+    pipe: AttuneTransport<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>,
     requests: WriteHalf<DuplexStream>,
     answers: BufReader<ReadHalf<DuplexStream>>,
 }

@@ -1,7 +1,7 @@
 //! docs/rust.md: its code is that of the example, which is asked here, and its Cargo lines are those of the workspace.
 
 use mcp_attune_rmcp::language::AcceptLanguage;
-use mcp_attune_rmcp::{CallerProfile, Connection, Options, Pipe, Target};
+use mcp_attune_rmcp::{AttuneTransport, CallerProfile, Connection, ConnectionOptions, ServerTarget};
 use serde_json::json;
 
 use crate::greeter::{Greeter, app, settings};
@@ -61,7 +61,7 @@ fn the_cargo_lines_of_the_page_are_those_of_the_workspace() {
 /// A title, and what a tool says, for a caller in Zurich.
 async fn asked(connection: &Connection) -> (String, String) {
     let german = CallerProfile::default().language(AcceptLanguage::parse("de-CH").unwrap());
-    let asking = connection.with(&german);
+    let asking = connection.with_profile(&german);
     let title = asking.tools().await.unwrap()[0]["title"].as_str().unwrap().to_owned();
     let said = asking.call("today", json!({})).await.unwrap();
     (title, said["content"][0]["text"].as_str().unwrap().to_owned())
@@ -72,7 +72,8 @@ async fn the_example_answers_in_german_over_http() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, app()).await });
-    let connection = Connection::open(&url.parse::<Target>().unwrap(), &Options::default()).await.unwrap();
+    let connection =
+        Connection::open(&url.parse::<ServerTarget>().unwrap(), &ConnectionOptions::default()).await.unwrap();
     let (title, said) = asked(&connection).await;
     assert_eq!(title, "Welcher Tag ist heute?");
     // The date is in the language of the sentence: two numbers and a year.
@@ -86,7 +87,11 @@ async fn the_example_answers_in_german_over_pipes() {
     let (theirs, mut ours) = tokio::io::duplex(1 << 16);
     let (read, write) = tokio::io::split(theirs);
     tokio::spawn(async move {
-        rmcp::serve_server(Greeter, Pipe::new(read, write, settings())).await.unwrap().waiting().await
+        rmcp::serve_server(Greeter, AttuneTransport::new(read, write, settings()))
+            .await
+            .unwrap()
+            .waiting()
+            .await
     });
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {}, "io.modelcontextprotocol/acceptLanguage": "de" });

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_attune_rmcp::{Answered, Connection, Host, Options, Target, Wire};
+use mcp_attune_rmcp::{
+    ClientHost, Connection, ConnectionOptions, ElicitationFuture, ServerTarget, WireEvent,
+};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -25,14 +27,16 @@ impl Notes {
     }
 }
 
-impl Host for Notes {
-    fn sees(&self, wire: &Wire<'_>) {
+impl ClientHost for Notes {
+    fn on_wire_event(&self, wire: &WireEvent<'_>) {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         self.note(match *wire {
-            Wire::Request { method, headers, body, .. } => format!("{method} {headers:?} {}", text(body)),
-            Wire::Response { status, headers } => format!("{status} {headers:?}"),
-            Wire::Line(line) => format!("> {}", text(line)),
-            Wire::Came(message) => format!("< {}", text(message)),
+            WireEvent::Request { method, headers, body, .. } => {
+                format!("{method} {headers:?} {}", text(body))
+            }
+            WireEvent::Response { status, headers } => format!("{status} {headers:?}"),
+            WireEvent::Line(line) => format!("> {}", text(line)),
+            WireEvent::Came(message) => format!("< {}", text(message)),
             _ => String::new(),
         });
     }
@@ -41,13 +45,13 @@ impl Host for Notes {
         self.answers
     }
 
-    fn answer<'a>(&'a self, question: &'a RawValue) -> Answered<'a> {
+    fn answer_elicitation<'a>(&'a self, question: &'a RawValue) -> ElicitationFuture<'a> {
         self.note(format!("? {question}"));
         Box::pin(async { json!({ "action": "accept", "content": { "b": 1 } }) })
     }
 }
 
-fn with(host: &Arc<Notes>) -> Options {
+fn with(host: &Arc<Notes>) -> ConnectionOptions {
     let mut options = options();
     options.host = Some(host.clone());
     options
@@ -88,7 +92,7 @@ done"#;
 #[cfg(unix)]
 async fn asked(host: &Arc<Notes>) -> Value {
     let command = ["sh", "-c", SERVER].map(str::to_owned);
-    let target = Target::new(None, &command).unwrap();
+    let target = ServerTarget::new(None, &command).unwrap();
     let connection = Connection::open(&target, &with(host)).await.unwrap();
     let result = connection.call("t", json!({})).await.unwrap();
     connection.close().await;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_attune_rmcp::{Connection, Era, Error, Options, Target};
+use mcp_attune_rmcp::{ClientError, Connection, ConnectionOptions, Era, ServerTarget};
 use serde_json::{Value, json};
 
 use crate::support::{Asked, answer, demo, json as answer_json, options, server};
@@ -45,15 +45,18 @@ async fn speaks_the_modern_era_with_whoever_knows_it() {
 #[tokio::test]
 async fn reads_answers_that_are_streams() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let target: Target = format!("http://{}/mcp", listener.local_addr().unwrap()).parse().unwrap();
-    let demo = mcp_attune_demo::Options { json_answers: false, ..Default::default() };
+    let target: ServerTarget = format!("http://{}/mcp", listener.local_addr().unwrap()).parse().unwrap();
+    let demo = mcp_attune_demo::DemoOptions { json_answers: false, ..Default::default() };
     tokio::spawn(mcp_attune_demo::serve(listener, demo, std::future::pending()));
     let connection = Connection::open(&target, &options()).await.unwrap();
     ask_everything(&connection).await;
 }
 
 /// A server of 2025-11-25 that answers as it likes to what comes after `initialize`.
-async fn legacy(refusal: &'static str, rest: impl Fn(&Asked) -> String + Clone + Send + 'static) -> Target {
+async fn legacy(
+    refusal: &'static str,
+    rest: impl Fn(&Asked) -> String + Clone + Send + 'static,
+) -> ServerTarget {
     server(move |asked| match asked.method() {
         "server/discover" => answer_json(400, refusal),
         "initialize" => {
@@ -128,7 +131,7 @@ async fn reads_all_pages_up_to_a_bound() {
         let connection = Connection::open(&target, &bounded(pages, items)).await.unwrap();
         let error = connection.prompts().await.unwrap_err();
         assert!(
-            matches!(error, Error::EndlessListing { .. }) && error.to_string().contains(expected),
+            matches!(error, ClientError::EndlessListing { .. }) && error.to_string().contains(expected),
             "{error}"
         );
     }
@@ -170,7 +173,7 @@ async fn all_pages_of_a_listing_together_have_a_bound() {
         match connection.tools().await {
             Ok(tools) => assert!(fits && tools.len() == 3),
             Err(error) => {
-                assert!(!fits && matches!(error, Error::ListingTooLarge { limit: 300, .. }), "{error}");
+                assert!(!fits && matches!(error, ClientError::ListingTooLarge { limit: 300, .. }), "{error}");
                 assert!(error.to_string().contains("more than 300 bytes of `tools/list`"), "{error}");
             }
         }
@@ -181,17 +184,17 @@ async fn all_pages_of_a_listing_together_have_a_bound() {
 async fn a_call_whose_headers_need_a_listing_that_is_too_large_is_not_sent() {
     let heads = Arc::new(Mutex::new(Vec::new()));
     let target = modern(heads.clone()).await;
-    let mut options: Options = options();
+    let mut options: ConnectionOptions = options();
     options.listing_bytes = 100;
     let connection = Connection::open(&target, &options).await.unwrap();
     let error = connection.call("sql", json!({ "region": "eu" })).await.unwrap_err();
-    assert!(matches!(error, Error::ListingTooLarge { .. }), "{error}");
+    assert!(matches!(error, ClientError::ListingTooLarge { .. }), "{error}");
     let heads = heads.lock().unwrap();
     assert!(heads.iter().all(|head| !head.contains("mcp-method: tools/call")), "{heads:?}");
 }
 
 /// A modern server that remembers the heads of what it was asked.
-async fn modern(heads: Arc<Mutex<Vec<String>>>) -> Target {
+async fn modern(heads: Arc<Mutex<Vec<String>>>) -> ServerTarget {
     server(move |asked| {
         heads.lock().unwrap().push(asked.head.clone());
         match asked.method() {
@@ -211,7 +214,7 @@ async fn modern(heads: Arc<Mutex<Vec<String>>>) -> Target {
 async fn sends_what_was_chosen_and_what_the_modern_era_mirrors() {
     let heads = Arc::new(Mutex::new(Vec::new()));
     let target = modern(heads.clone()).await;
-    let mut options: Options = options();
+    let mut options: ConnectionOptions = options();
     options.headers =
         ["Accept-Language: de-CH", "X-Two: 1", "X-Two: 2"].map(|line| line.parse().unwrap()).to_vec();
     let connection = Connection::open(&target, &options).await.unwrap();

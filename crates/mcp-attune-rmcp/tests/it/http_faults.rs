@@ -1,6 +1,6 @@
 //! Whatever else may be at a URL.
 
-use mcp_attune_rmcp::{Connection, Error};
+use mcp_attune_rmcp::{ClientError, Connection};
 use serde_json::json;
 
 use crate::support::{answer, fault, impatient, json as answer_json, options, says, server};
@@ -118,7 +118,7 @@ async fn tells_a_refusal_from_silence_and_from_a_flood() {
     let error = ask("refuse").await;
     assert!(error.is_refusal());
     assert_eq!(error.to_string(), "the server refuses `refuse`: unknown (-32601)");
-    assert!(matches!(error, Error::Refused { data: Some(data), .. } if data == json!([1])));
+    assert!(matches!(error, ClientError::Refused { data: Some(data), .. } if data == json!([1])));
     let silence = hasty.request("silence", json!({})).await.unwrap_err();
     assert_eq!(
         says(&silence, &target),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_attune_rmcp::{Connection, Error};
+use mcp_attune_rmcp::{ClientError, Connection};
 use serde_json::json;
 
 use crate::support::{Asked, legacy, modern, options};
@@ -21,7 +21,7 @@ async fn a_tool_that_is_annotated_badly_is_left_out_and_not_called() {
     let (target, heard) = modern("{}", badly).await;
     let connection = Connection::open(&target, &options()).await.unwrap();
     let error = connection.call("bad\u{1b}[2J", json!({ "n": 1 })).await.unwrap_err();
-    assert!(matches!(error, Error::Dropped { .. }) && !error.is_refusal());
+    assert!(matches!(error, ClientError::Dropped { .. }) && !error.is_refusal());
     assert_eq!(
         error.to_string(),
         "the tool `bad [2J` cannot be called, because its schema is invalid: x-mcp-header at properties.n \
@@ -53,7 +53,10 @@ async fn where_nothing_is_mirrored_nothing_is_left_out() {
 
 /// A server whose tool declares another header each time it is listed, up to a number of times, and that refuses a
 /// call without the header of now.
-async fn changing(times: usize, refusal: &'static str) -> (mcp_attune_rmcp::Target, crate::support::Heard) {
+async fn changing(
+    times: usize,
+    refusal: &'static str,
+) -> (mcp_attune_rmcp::ServerTarget, crate::support::Heard) {
     let listed = Arc::new(AtomicUsize::new(0));
     modern("{}", move |asked| match asked.method() {
         "tools/list" => {
@@ -83,7 +86,7 @@ async fn a_call_is_not_tried_a_third_time() {
     let (target, heard) = changing(9, "missing Mcp-Param-Zone-9 header").await;
     let connection = Connection::open(&target, &options()).await.unwrap();
     let error = connection.call("t", json!({ "zone": "utc" })).await.unwrap_err();
-    assert!(matches!(error, Error::Refused { code: -32020, .. }), "{error}");
+    assert!(matches!(error, ClientError::Refused { code: -32020, .. }), "{error}");
     assert_eq!(heard.methods()[1..], ["tools/list", "tools/call", "tools/list", "tools/call"]);
 }
 

@@ -1,8 +1,8 @@
 //! What a client says of its caller, in both eras and over both transports, and what it tells of what came of it.
 
-use mcp_attune_rmcp::context::{ClientContext, Country, Place, Zone};
+use mcp_attune_rmcp::context::{ClientContext, Country, IanaTimeZone, UserLocation};
 use mcp_attune_rmcp::language::AcceptLanguage;
-use mcp_attune_rmcp::{CallerProfile, Connection, Unmet};
+use mcp_attune_rmcp::{CallerProfile, Connection, UnmetPreference};
 use serde_json::{Value, json};
 
 use crate::support::{Asked, demo, legacy, modern, options};
@@ -14,10 +14,13 @@ fn accept(text: &str) -> AcceptLanguage {
 }
 
 fn swiss() -> CallerProfile {
-    let zurich = Place::named(Some("Zürich"), None, Country::parse("ch").ok()).unwrap();
+    let zurich = UserLocation::named(Some("Zürich"), None, Country::parse("ch").ok()).unwrap();
     CallerProfile::default()
         .language(accept("de-CH, en;q=0.5"))
-        .context(ClientContext::of(Zone::parse("Europe/Zurich").ok(), None, None).at(zurich))
+        .context(
+            ClientContext::from_parts(IanaTimeZone::parse("Europe/Zurich").ok(), None, None)
+                .with_user_location(zurich),
+        )
         .features(["agent", "format=json"])
         .unwrap()
 }
@@ -74,7 +77,7 @@ async fn a_legacy_session_declares_features_once_and_language_and_context_with_e
     let connection = Connection::open(&target, &options).await.unwrap();
     connection.call("x", json!({})).await.unwrap();
     let french = swiss().language(accept("fr"));
-    connection.with(&french).call("x", json!({})).await.unwrap();
+    connection.with_profile(&french).call("x", json!({})).await.unwrap();
     let heard = heard.take();
     let [_, initialize, initialized, one, two] = &heard[..] else { panic!("{}", heard.len()) };
     let declared = &initialize.body["params"]["capabilities"]["extensions"][EXTENSION]["features"];
@@ -98,7 +101,7 @@ async fn each_request_can_have_another_caller_on_one_connection() {
     let connection = Connection::open(&target, &options).await.unwrap();
     heard.take();
     let asked = async |profile: &CallerProfile| {
-        connection.with(profile).request("ping", Value::Null).await.unwrap();
+        connection.with_profile(profile).request("ping", Value::Null).await.unwrap();
         heard.take().pop().unwrap()
     };
     let coarse = asked(&swiss().coarse()).await;
@@ -124,7 +127,7 @@ async fn each_request_can_have_another_caller_on_one_connection() {
 async fn the_context_stands_beside_the_params_of_a_call_where_that_is_asked_for() {
     let (target, heard) = modern("{}", anything).await;
     let connection = Connection::open(&target, &options()).await.unwrap();
-    let beside = connection.with(&swiss().beside()).clone();
+    let beside = connection.with_profile(&swiss().context_beside_params()).clone();
     heard.take();
     beside.tools().await.unwrap();
     beside.call("x", json!({ "n": 1 })).await.unwrap();
@@ -149,9 +152,11 @@ async fn a_program_is_told_the_same_without_headers() {
         esac
     done"#;
     let command = ["sh", "-c", script].map(str::to_owned);
-    let target = mcp_attune_rmcp::Target::new(None, &command).unwrap();
+    let target = mcp_attune_rmcp::ServerTarget::new(None, &command).unwrap();
     let connection = Connection::open(&target, &options()).await.unwrap();
-    let heard = connection.with(&swiss().beside()).call("x", json!({})).await.unwrap()["heard"].take();
+    let heard = connection.with_profile(&swiss().context_beside_params()).call("x", json!({})).await.unwrap()
+        ["heard"]
+        .take();
     let meta = &heard["params"]["_meta"];
     assert_eq!(meta["io.modelcontextprotocol/acceptLanguage"], "de-CH, en;q=0.5");
     assert_eq!(heard["clientContext"]["userLocation"]["city"], "Zürich");
@@ -180,9 +185,9 @@ async fn reads_any_answer_and_tells_what_was_not_honoured() {
     let german = swiss().language(accept("de"));
     let unmet = async |target, tool| {
         let connection = Connection::open(target, &options()).await.unwrap();
-        let asking = connection.with(&german);
+        let asking = connection.with_profile(&german);
         let result = asking.call(tool, json!({})).await.unwrap();
-        asking.unmet(&result).iter().map(Unmet::to_string).collect::<Vec<_>>()
+        asking.unmet_preferences(&result).iter().map(UnmetPreference::to_string).collect::<Vec<_>>()
     };
     let (silent, format) = (
         "the answer does not say its language; `de` may have had no effect",
@@ -204,7 +209,7 @@ async fn reads_any_answer_and_tells_what_was_not_honoured() {
 #[tokio::test]
 async fn nothing_is_unmet_of_a_caller_who_asks_for_nothing() {
     let connection = Connection::open(&demo().await, &options()).await.unwrap();
-    let asking = connection.with(&CallerProfile::default());
+    let asking = connection.with_profile(&CallerProfile::default());
     let result = asking.call("get_weather", json!({ "location": "Bern" })).await.unwrap();
-    assert_eq!(asking.unmet(&result), []);
+    assert_eq!(asking.unmet_preferences(&result), []);
 }

@@ -3,18 +3,18 @@
 
 use std::io::{BufRead, Write};
 
-use mcp_attune_rmcp::{Connection, Era, Error, Target};
+use mcp_attune_rmcp::{ClientError, Connection, Era, ServerTarget};
 use serde_json::{Value, json};
 
 use crate::http::ask_everything;
 use crate::support::options;
 
 /// A program that follows a script.
-pub(crate) fn program(script: &str) -> Target {
+pub(crate) fn program(script: &str) -> ServerTarget {
     let this = std::env::current_exe().unwrap().to_str().unwrap().to_owned();
     let script = format!("SCRIPT={script}");
     let words = ["env", &script, &this, "--exact", "programs::speak", "--nocapture"];
-    Target::new(None, &words.map(str::to_owned)).unwrap()
+    ServerTarget::new(None, &words.map(str::to_owned)).unwrap()
 }
 
 /// Not a test, but a door: other tests start it as a child, with a script.
@@ -70,7 +70,7 @@ async fn begins_with_initialize_where_a_program_refuses_or_exits() {
             connection.request("echo", json!({ "new": [1.0], "_meta": { "mine": true } })).await.unwrap();
         assert_eq!((&echo["new"], &echo["_meta"]["mine"]), (&json!([1.0]), &json!(true)));
         let error = connection.request("nonsense", Value::Null).await.unwrap_err();
-        assert!(matches!(error, Error::Refused { code: -32601, .. }));
+        assert!(matches!(error, ClientError::Refused { code: -32601, .. }));
         connection.close().await;
     }
 }

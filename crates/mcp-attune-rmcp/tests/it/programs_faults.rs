@@ -1,18 +1,18 @@
 //! Programs that are no servers, or bad ones.
 
-use mcp_attune_rmcp::{Connection, Error, Stderr, Target};
+use mcp_attune_rmcp::{ClientError, Connection, ServerTarget, StderrTarget};
 use serde_json::json;
 
 use crate::programs::program;
 use crate::support::{fault, impatient, options, says};
 
-fn shell(script: &str) -> Target {
-    Target::new(None, &["sh", "-c", script].map(str::to_owned)).unwrap()
+fn shell(script: &str) -> ServerTarget {
+    ServerTarget::new(None, &["sh", "-c", script].map(str::to_owned)).unwrap()
 }
 
 #[tokio::test]
 async fn says_that_a_program_is_not_there() {
-    let target = Target::new(None, &["no-such-program".to_owned()]).unwrap();
+    let target = ServerTarget::new(None, &["no-such-program".to_owned()]).unwrap();
     let error = fault(&target, &options()).await;
     assert!(!error.is_refusal());
     assert_eq!(
@@ -44,7 +44,7 @@ async fn says_how_a_program_ended() {
 }
 
 /// Programs append a line to a file when they start.
-fn counted(script: &str) -> (Target, tempfile::NamedTempFile) {
+fn counted(script: &str) -> (ServerTarget, tempfile::NamedTempFile) {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().to_str().unwrap();
     (shell(&format!("echo started >> '{path}'; {script}")), file)
@@ -96,10 +96,10 @@ async fn a_late_answer_to_a_question_that_was_given_up_is_dropped() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_program_that_takes_long_to_start_is_not_silent() {
-    let Target::Program { name, arguments } = program("demo") else { panic!() };
+    let ServerTarget::Program { name, arguments } = program("demo") else { panic!() };
     let mut words = vec!["-c".to_owned(), "sleep 3.5; exec \"$@\"".to_owned(), "sh".to_owned(), name];
     words.extend(arguments);
-    let slow = Target::Program { name: "sh".to_owned(), arguments: words };
+    let slow = ServerTarget::Program { name: "sh".to_owned(), arguments: words };
     let mut options = options();
     // Half of it is for the answer to the first question, once that was read.
     options.connect = std::time::Duration::from_secs(6);
@@ -131,7 +131,7 @@ async fn shows_what_a_program_says_that_is_no_message() {
 async fn bears_garbage_without_end() {
     let target = shell("yes");
     assert!(
-        matches!(fault(&target, &impatient()).await, Error::NoAnswer { stray: Some(stray), .. } if stray == "y")
+        matches!(fault(&target, &impatient()).await, ClientError::NoAnswer { stray: Some(stray), .. } if stray == "y")
     );
     let target = shell("cat /dev/zero");
     let error = fault(&target, &{
@@ -140,7 +140,7 @@ async fn bears_garbage_without_end() {
         options
     })
     .await;
-    assert!(matches!(error, Error::NoAnswer { .. }), "{error}");
+    assert!(matches!(error, ClientError::NoAnswer { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -159,14 +159,14 @@ async fn says_that_a_message_is_too_long() {
 #[tokio::test]
 async fn a_program_may_say_much_on_its_standard_error() {
     let target = program("refuses");
-    let Target::Program { name, arguments } = &target else { panic!() };
+    let ServerTarget::Program { name, arguments } = &target else { panic!() };
     let mut words =
         vec!["-c".to_owned(), "yes noise | head -c 5000000 >&2; exec \"$@\"".to_owned(), "sh".to_owned()];
     words.push(name.clone());
     words.extend(arguments.clone());
-    let noisy = Target::Program { name: "sh".to_owned(), arguments: words };
+    let noisy = ServerTarget::Program { name: "sh".to_owned(), arguments: words };
     let mut options = options();
-    options.stderr = Stderr::Logged("noisy".to_owned());
+    options.stderr = StderrTarget::Logged("noisy".to_owned());
     let connection = Connection::open(&noisy, &options).await.unwrap();
     assert_eq!(connection.version(), "2025-11-25");
 }

@@ -3,33 +3,33 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_attune_rmcp::{Connection, Error, Options, Stderr, Target};
+use mcp_attune_rmcp::{ClientError, Connection, ConnectionOptions, ServerTarget, StderrTarget};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 /// Options for servers that answer at once, or never.
-pub(crate) fn options() -> Options {
-    let mut options = Options::default();
-    options.stderr = Stderr::Logged("test".to_owned());
+pub(crate) fn options() -> ConnectionOptions {
+    let mut options = ConnectionOptions::default();
+    options.stderr = StderrTarget::Logged("test".to_owned());
     options
 }
 
 /// Little patience.
-pub(crate) fn impatient() -> Options {
+pub(crate) fn impatient() -> ConnectionOptions {
     let mut options = options();
     (options.connect, options.answer) = (Duration::from_millis(1500), Duration::from_millis(300));
     options
 }
 
 /// The demo with its clock stopped at 2026-02-22T08:30:00Z.
-pub(crate) fn stopped() -> mcp_attune_demo::Options {
+pub(crate) fn stopped() -> mcp_attune_demo::DemoOptions {
     let now = Some(jiff::Timestamp::constant(1_771_749_000, 0));
-    mcp_attune_demo::Options { now, ..Default::default() }
+    mcp_attune_demo::DemoOptions { now, ..Default::default() }
 }
 
 /// The demo over HTTP, at this URL.
-pub(crate) async fn demo() -> Target {
+pub(crate) async fn demo() -> ServerTarget {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     tokio::spawn(mcp_attune_demo::serve(listener, stopped(), std::future::pending()));
@@ -101,7 +101,7 @@ impl Heard {
 pub(crate) async fn modern(
     capabilities: &'static str,
     rest: impl Fn(&Asked) -> String + Clone + Send + 'static,
-) -> (Target, Heard) {
+) -> (ServerTarget, Heard) {
     let heard = Heard::default();
     let hears = heard.clone();
     let target = server(move |asked| {
@@ -122,7 +122,7 @@ pub(crate) async fn modern(
 pub(crate) async fn legacy(
     capabilities: &'static str,
     rest: impl Fn(&Asked) -> String + Clone + Send + 'static,
-) -> (Target, Heard) {
+) -> (ServerTarget, Heard) {
     let heard = Heard::default();
     let hears = heard.clone();
     let target = server(move |asked| {
@@ -154,7 +154,7 @@ pub(crate) fn json(status: u16, body: &str) -> String {
 }
 
 /// A server over HTTP that does what a test says. An empty answer is none at all.
-pub(crate) async fn server(answer: impl Fn(Asked) -> String + Clone + Send + 'static) -> Target {
+pub(crate) async fn server(answer: impl Fn(Asked) -> String + Clone + Send + 'static) -> ServerTarget {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     tokio::spawn(async move {
@@ -196,7 +196,7 @@ pub(crate) async fn asked(stream: &mut TcpStream) -> Option<Asked> {
 }
 
 /// Why there is no connection.
-pub(crate) async fn fault(target: &Target, options: &Options) -> Error {
+pub(crate) async fn fault(target: &ServerTarget, options: &ConnectionOptions) -> ClientError {
     match Connection::open(target, options).await {
         Err(error) => error,
         Ok(connection) => panic!("{connection:?}"),
@@ -204,6 +204,6 @@ pub(crate) async fn fault(target: &Target, options: &Options) -> Error {
 }
 
 /// What an error says, with the target left out.
-pub(crate) fn says(error: &Error, target: &Target) -> String {
+pub(crate) fn says(error: &ClientError, target: &ServerTarget) -> String {
     error.to_string().replace(&target.to_string(), "TARGET")
 }

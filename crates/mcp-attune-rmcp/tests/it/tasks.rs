@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
-use mcp_attune::catalog::Carried;
+use mcp_attune::catalog::EmbeddedLocales;
 use mcp_attune::language::Tag;
-use mcp_attune_rmcp::{AttuneLayer, Pipe, Settings};
-use mcp_attune_shape::template::{Template, Templates};
-use mcp_attune_shape::{Content, Tool};
+use mcp_attune_rmcp::{AttuneLayer, AttuneTransport, Settings};
+use mcp_attune_shape::template::{Template, TemplateSet};
+use mcp_attune_shape::{OperatorContent, ToolShaping};
 use mcp_attune_tower::{random_keys, seal};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, CreateTaskResult,
@@ -65,11 +65,12 @@ impl ServerHandler for Weather {
 }
 
 fn settings() -> Settings {
-    let templates = Arc::new(Templates::new([Template::compile("md", "{{ city }} is cold").unwrap()]));
-    let tool = Tool { templates, ..Tool::default() };
-    let content = Content { tools: [("weather".to_owned(), tool)].into(), ..Content::default() };
+    let templates = Arc::new(TemplateSet::new([Template::compile("md", "{{ city }} is cold").unwrap()]));
+    let tool = ToolShaping { templates, ..ToolShaping::default() };
+    let content =
+        OperatorContent { tools: [("weather".to_owned(), tool)].into(), ..OperatorContent::default() };
     let german = r#"{"messages": {"a": {"source": "Working", "text": "In Arbeit"}}}"#;
-    let files = Carried::new(Tag::parse("en").unwrap(), &[("de", german)]).unwrap();
+    let files = EmbeddedLocales::new(Tag::parse("en").unwrap(), &[("de", german)]).unwrap();
     let mut settings = Settings::default();
     settings.offer.content = Some(Arc::new(Arc::new(content)));
     settings.offer.library = Some(Arc::new(files));
@@ -136,7 +137,7 @@ async fn a_real_servers_tasks_are_adapted_over_pipes() {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (read, write) = tokio::io::split(theirs);
     let serving = tokio::spawn(async move {
-        let pipe = Pipe::new(read, write, settings());
+        let pipe = AttuneTransport::new(read, write, settings());
         rmcp::serve_server(Weather::default(), pipe).await.unwrap().waiting().await.unwrap();
     });
     let (read, mut write) = tokio::io::split(ours);

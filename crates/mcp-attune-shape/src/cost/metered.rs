@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::{Map, Number, Value, json};
 
-use super::{Cost, MAX_STEPS, engine, steps, weight};
+use super::{MAX_STEPS, SchemaCostModel, pattern_options, steps, weight};
 
 /// How often the validator may look at data for one step that was counted.
 const LOOKS_PER_STEP: u64 = 3;
@@ -166,8 +166,8 @@ impl<'a> Iterator for Elements<'a> {
 /// How often a check looks at data, and how many steps were counted for it; `None` where the schema cannot be used or the
 /// check is not begun.
 fn looks_and_steps(schema: &Value, data: &Value) -> Option<(u64, u64)> {
-    let counted = Cost::read(schema).ok()?.count(data, MAX_STEPS)?;
-    let options = jsonschema::options_for::<Metered>().with_pattern_options(engine());
+    let counted = SchemaCostModel::read(schema).ok()?.count(data, MAX_STEPS)?;
+    let options = jsonschema::options_for::<Metered>().with_pattern_options(pattern_options());
     let validator = options.build(schema).ok()?;
     // What is compiled late is compiled now.
     let _ = validator.is_valid(Part(data));

@@ -1,12 +1,12 @@
 //! What it costs at most to check data against a schema that somebody else wrote.
 //!
-//! 1. A schema is read once, into the parts that the work of a check depends on ([`Cost::read`]). What cannot be bounded by
+//! 1. A schema is read once, into the parts that the work of a check depends on ([`SchemaCostModel::read`]). What cannot be bounded by
 //!    reading it makes the schema [unusable](mcp_attune::shaping::UnusableReason): a pattern that only a backtracking engine can match, a reference that leaves
 //!    the document, too much to compile.
 //! 2. The steps of a check are counted before it is begun, as if everything had to be looked at and nothing were ever settled
 //!    early. A step is at most some sixty instructions: what the validator takes longer for is counted as more than one.
-//! 3. All checks of one answer share one [`Budget`]. What would exceed it is not begun, and counts as a check that failed.
-//! 4. What is short is done at once. What may be long is told apart by a smaller budget ([`Budget::short`]), so that a host can
+//! 3. All checks of one answer share one [`StepBudget`]. What would exceed it is not begun, and counts as a check that failed.
+//! 4. What is short is done at once. What may be long is told apart by a smaller budget ([`StepBudget::short`]), so that a host can
 //!    do it where nobody waits.
 //!
 //! How each keyword is counted, and why it is not less:
@@ -29,7 +29,7 @@ mod metered;
 mod pattern;
 mod read;
 
-pub(super) use pattern::engine;
+pub(super) use pattern::pattern_options;
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -43,11 +43,11 @@ const SHORT_STEPS: u64 = 100_000;
 /// How many steps may be taken inside each other. Data is at most 127 deep.
 const MAX_DEPTH: usize = 1000;
 /// Steps for a number that is divided exactly.
-const DIVISION: u64 = 160;
+const DIVISION_STEPS: u64 = 160;
 /// Steps for an object, which stands somewhere else in memory.
-const OBJECT: u64 = 3;
+const OBJECT_STEPS: u64 = 3;
 /// Steps for a reference: what came of it may be kept.
-const REFERENCE: u64 = 5;
+const REFERENCE_STEPS: u64 = 5;
 /// How many integers beyond the precision of a float can be equal to each other as floats.
 const EQUAL_AS_FLOATS: u64 = 2048;
 /// Up to this many elements are compared in pairs, more are hashed.
@@ -55,13 +55,13 @@ const COMPARED_IN_PAIRS: usize = 15;
 
 /// The steps that the checks of one answer may still take together.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct StepBudget {
     left: Cell<u64>,
     short: bool,
     exceeded: Cell<bool>,
 }
 
-impl Budget {
+impl StepBudget {
     /// For work that may take as long as anything may.
     pub(crate) fn full() -> Self {
         Self { left: Cell::new(MAX_STEPS), short: false, exceeded: Cell::new(false) }
@@ -78,7 +78,7 @@ impl Budget {
     }
 
     /// Notes that it did not suffice.
-    pub(crate) fn exceed(&self) {
+    pub(crate) fn mark_exceeded(&self) {
         self.exceeded.set(true);
     }
 
@@ -102,7 +102,7 @@ impl Budget {
                 true
             }
             None => {
-                self.exceed();
+                self.mark_exceeded();
                 false
             }
         }
@@ -112,16 +112,16 @@ impl Budget {
 /// A schema, as far as the cost of checks depends on it. Parts refer to each other by their place in the list; the whole is
 /// the first.
 #[derive(Debug)]
-pub(super) struct Cost {
-    nodes: Vec<Node>,
+pub(super) struct SchemaCostModel {
+    nodes: Vec<CostNode>,
 }
 
 /// The place of a part in the list.
-type Id = usize;
+type NodeId = usize;
 
 /// One part of a schema.
 #[derive(Debug, Default)]
-struct Node {
+struct CostNode {
     /// Steps for any data.
     base: u64,
     /// Sixteenths of a step for every byte of a string.
@@ -133,23 +133,23 @@ struct Node {
     /// Whether the elements of a list have to differ.
     unique: bool,
     /// What applies to the same data: `allOf`, `anyOf`, `oneOf` and `if`. What they evaluate counts as evaluated.
-    branches: Vec<Id>,
+    branches: Vec<NodeId>,
     /// `then` and `else`.
-    outcomes: Vec<Id>,
-    not: Option<Id>,
-    references: Vec<Id>,
-    dependents: Vec<(Box<str>, Id)>,
+    outcomes: Vec<NodeId>,
+    not: Option<NodeId>,
+    references: Vec<NodeId>,
+    dependents: Vec<(Box<str>, NodeId)>,
     /// By name, in order.
-    properties: Vec<(Box<str>, Id)>,
-    patterns: Vec<(Pattern, Id)>,
+    properties: Vec<(Box<str>, NodeId)>,
+    patterns: Vec<(PatternCost, NodeId)>,
     /// `additionalProperties`.
-    additional: Option<Id>,
-    unevaluated_properties: Option<Id>,
-    names: Option<Id>,
-    prefix: Vec<Id>,
-    items: Option<Id>,
-    contains: Option<Id>,
-    unevaluated_items: Option<Id>,
+    additional: Option<NodeId>,
+    unevaluated_properties: Option<NodeId>,
+    names: Option<NodeId>,
+    prefix: Vec<NodeId>,
+    items: Option<NodeId>,
+    contains: Option<NodeId>,
+    unevaluated_items: Option<NodeId>,
     /// Steps of compiling it, without its parts.
     building: u64,
     /// How long its JSON pointer is, which the validator keeps for each keyword.
@@ -158,26 +158,26 @@ struct Node {
 
 /// What a match costs.
 #[derive(Clone, Copy, Debug)]
-struct Pattern {
+struct PatternCost {
     /// Steps for any text.
     base: u64,
     /// Sixteenths of a step for every byte.
     byte: u64,
 }
 
-impl Pattern {
+impl PatternCost {
     fn steps(self, text: &str) -> u64 {
         self.base.saturating_add(sixteenths(text.len(), self.byte))
     }
 }
 
-impl Cost {
+impl SchemaCostModel {
     /// Takes the steps of a check from a budget; false where it does not suffice, and the check is not to be begun.
-    pub(super) fn spend(&self, data: &Value, budget: &Budget) -> bool {
+    pub(super) fn spend(&self, data: &Value, budget: &StepBudget) -> bool {
         match self.count(data, budget.left.get()) {
             Some(steps) => budget.spend(steps),
             None => {
-                budget.exceed();
+                budget.mark_exceeded();
                 false
             }
         }
@@ -185,7 +185,7 @@ impl Cost {
 
     /// How many steps a check takes at most; `None` where it is more than `limit`.
     fn count(&self, data: &Value, limit: u64) -> Option<u64> {
-        let mut count = Count { nodes: &self.nodes, left: limit };
+        let mut count = StepCounter { nodes: &self.nodes, left: limit };
         count.check(0, data, MAX_DEPTH)?;
         Some(limit - count.left)
     }
@@ -200,27 +200,28 @@ fn sixteenths(bytes: usize, each: u64) -> u64 {
     steps(bytes).saturating_mul(each) / 16
 }
 
-struct Count<'a> {
-    nodes: &'a [Node],
+struct StepCounter<'a> {
+    nodes: &'a [CostNode],
     left: u64,
 }
 
-impl<'a> Count<'a> {
+impl<'a> StepCounter<'a> {
     fn take(&mut self, steps: u64) -> Option<()> {
         self.left = self.left.checked_sub(steps)?;
         Some(())
     }
 
     /// Counts a check of data against a part of the schema. `None` where there are too many steps.
-    fn check(&mut self, id: Id, data: &Value, depth: usize) -> Option<()> {
+    fn check(&mut self, id: NodeId, data: &Value, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         let node = self.nodes.get(id)?;
         self.take(node.base)?;
         match data {
             Value::String(text) => self.take(sixteenths(text.len(), node.string))?,
             Value::Number(number) => {
-                let exact = node.number == DIVISION || number.as_i64().is_some() || number.as_u64().is_some();
-                self.take(if exact || node.number == 0 { node.number } else { DIVISION })?;
+                let exact =
+                    node.number == DIVISION_STEPS || number.as_i64().is_some() || number.as_u64().is_some();
+                self.take(if exact || node.number == 0 { node.number } else { DIVISION_STEPS })?;
             }
             Value::Array(elements) => {
                 self.take(1)?;
@@ -235,7 +236,7 @@ impl<'a> Count<'a> {
         let here = node.branches.iter().chain(&node.outcomes).chain(&node.not);
         here.into_iter().try_for_each(|one| self.check(*one, data, depth))?;
         for target in &node.references {
-            self.take(REFERENCE + steps(MAX_DEPTH - depth) / 16)?;
+            self.take(REFERENCE_STEPS + steps(MAX_DEPTH - depth) / 16)?;
             self.check(*target, data, depth)?;
         }
         let marks = match data {
@@ -246,7 +247,7 @@ impl<'a> Count<'a> {
         if marks { self.mark(id, data, depth) } else { Some(()) }
     }
 
-    fn check_elements(&mut self, node: &'a Node, elements: &[Value], depth: usize) -> Option<()> {
+    fn check_elements(&mut self, node: &'a CostNode, elements: &[Value], depth: usize) -> Option<()> {
         if node.unique {
             self.compare(elements)?;
         }
@@ -261,16 +262,16 @@ impl<'a> Count<'a> {
 
     fn check_members(
         &mut self,
-        node: &'a Node,
+        node: &'a CostNode,
         members: &Map<String, Value>,
         data: &Value,
         depth: usize,
     ) -> Option<()> {
         // Members are found by bisection.
         let bisections = u64::from((members.len() + 1).ilog2().max(1)) * 3 / 2;
-        self.take(OBJECT + node.object.saturating_mul(bisections))?;
+        self.take(OBJECT_STEPS + node.object.saturating_mul(bisections))?;
         if node.looks_at_members() {
-            let mut known = Known::new(&node.properties, members.len());
+            let mut known = PropertyCursor::new(&node.properties, members.len());
             for (name, member) in members {
                 self.take(2 + steps(name.len()) / 32)?;
                 if let Some(one) = known.find(name) {
@@ -297,7 +298,7 @@ impl<'a> Count<'a> {
 
     /// Counts what is done to learn which members or elements a part has evaluated: what applies in place is checked once
     /// more, and so on inside of it.
-    fn mark(&mut self, id: Id, data: &Value, depth: usize) -> Option<()> {
+    fn mark(&mut self, id: NodeId, data: &Value, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         let node = self.nodes.get(id)?;
         self.take(2 + steps(MAX_DEPTH - depth) / 16)?;
@@ -353,7 +354,7 @@ impl<'a> Count<'a> {
     }
 }
 
-impl Node {
+impl CostNode {
     fn applies_nothing_in_place(&self) -> bool {
         self.branches.is_empty()
             && self.outcomes.is_empty()
@@ -373,18 +374,18 @@ impl Node {
 }
 
 /// The properties that a schema knows, found for names that come in order.
-struct Known<'a> {
-    rest: &'a [(Box<str>, Id)],
+struct PropertyCursor<'a> {
+    rest: &'a [(Box<str>, NodeId)],
     /// Whether there are so few names that each is better looked for from the start.
     bisect: bool,
 }
 
-impl<'a> Known<'a> {
-    fn new(properties: &'a [(Box<str>, Id)], names: usize) -> Self {
+impl<'a> PropertyCursor<'a> {
+    fn new(properties: &'a [(Box<str>, NodeId)], names: usize) -> Self {
         Self { rest: properties, bisect: properties.len() / 8 > names }
     }
 
-    fn find(&mut self, name: &str) -> Option<Id> {
+    fn find(&mut self, name: &str) -> Option<NodeId> {
         if self.bisect {
             let at = self.rest.binary_search_by(|(known, _)| (**known).cmp(name)).ok()?;
             return self.rest.get(at).map(|(_, id)| *id);
@@ -430,7 +431,7 @@ mod tests {
     use super::*;
 
     fn is_affordable(schema: &Value, data: &Value) -> bool {
-        Cost::read(schema).unwrap().count(data, MAX_STEPS).is_some()
+        SchemaCostModel::read(schema).unwrap().count(data, MAX_STEPS).is_some()
     }
 
     /// `a0` is either of two that are both `a1`, and so on.

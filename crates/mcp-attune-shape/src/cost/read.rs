@@ -7,21 +7,23 @@ use serde_json::{Map, Value};
 
 use mcp_attune::shaping::UnusableReason;
 
-use super::{Cost, DIVISION, Id, MAX_DEPTH, Node, Pattern, pattern, steps, weight};
+use super::{
+    CostNode, DIVISION_STEPS, MAX_DEPTH, NodeId, PatternCost, SchemaCostModel, pattern, steps, weight,
+};
 
 /// How many steps compiling may take; one is about a keyword.
-const MAX_BUILDING: u64 = 40_000;
+const MAX_COMPILE_STEPS: u64 = 40_000;
 /// How many patterns a schema may have.
 const MAX_PATTERNS: usize = 100;
 /// Up to this many strings of an `enum` are compared one by one.
 const COMPARED_STRINGS: u64 = 10;
 
-impl Cost {
+impl SchemaCostModel {
     /// Reads a schema.
     pub(crate) fn read(schema: &Value) -> Result<Self, UnusableReason> {
-        let mut reader = Reader::new(schema);
-        reader.walk(schema, true);
-        reader.part(schema, 0);
+        let mut reader = CostModelReader::new(schema);
+        reader.collect_anchors(schema, true);
+        reader.enqueue_node(schema, 0);
         while let Some((id, schema)) = reader.waiting.pop() {
             let node = reader.node(schema, reader.path(id))?;
             if let Some(place) = reader.nodes.get_mut(id) {
@@ -33,15 +35,18 @@ impl Cost {
         }
         let targets = reader.targets;
         let cost = Self { nodes: reader.nodes };
-        let mut building =
-            Building { nodes: &cost.nodes, left: MAX_BUILDING, marking: vec![false; cost.nodes.len()] };
+        let mut building = CompileCounter {
+            nodes: &cost.nodes,
+            left: MAX_COMPILE_STEPS,
+            marking: vec![false; cost.nodes.len()],
+        };
         let mut parts = core::iter::once(0).chain(targets);
         parts.try_for_each(|id| building.compile(id, MAX_DEPTH)).ok_or(UnusableReason::TooLarge)?;
         Ok(cost)
     }
 }
 
-struct Reader<'a> {
+struct CostModelReader<'a> {
     root: &'a Value,
     /// The `$id` of the whole.
     own_id: Option<&'a str>,
@@ -51,16 +56,16 @@ struct Reader<'a> {
     /// Whether an inner part has an `$id`: what references inside of it mean depends on that.
     nested_ids: bool,
     refers: bool,
-    nodes: Vec<Node>,
+    nodes: Vec<CostNode>,
     /// Where the parts stand that have been met, by their address.
-    met: HashMap<usize, Id>,
-    waiting: Vec<(Id, &'a Value)>,
-    targets: HashSet<Id>,
-    patterns: HashMap<&'a str, Pattern>,
+    met: HashMap<usize, NodeId>,
+    waiting: Vec<(NodeId, &'a Value)>,
+    targets: HashSet<NodeId>,
+    patterns: HashMap<&'a str, PatternCost>,
     size_of_patterns: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CostModelReader<'a> {
     fn new(root: &'a Value) -> Self {
         let text = |keyword: &str| root.get(keyword).and_then(Value::as_str);
         Self {
@@ -80,29 +85,31 @@ impl<'a> Reader<'a> {
     }
 
     /// Finds names of parts. As deep as the text was, which its reader has bounded.
-    fn walk(&mut self, value: &'a Value, whole: bool) {
+    fn collect_anchors(&mut self, value: &'a Value, whole: bool) {
         match value {
-            Value::Array(elements) => elements.iter().for_each(|element| self.walk(element, false)),
+            Value::Array(elements) => {
+                elements.iter().for_each(|element| self.collect_anchors(element, false));
+            }
             Value::Object(members) => {
                 let named = |keyword: &str| members.get(keyword).and_then(Value::as_str);
                 self.nested_ids |= !whole && (named("$id").is_some() || (self.old && named("id").is_some()));
                 for anchor in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(named) {
                     self.anchors.insert(anchor, value);
                 }
-                members.values().for_each(|member| self.walk(member, false));
+                members.values().for_each(|member| self.collect_anchors(member, false));
             }
             _ => {}
         }
     }
 
-    fn path(&self, id: Id) -> usize {
+    fn path(&self, id: NodeId) -> usize {
         self.nodes.get(id).map_or(0, |node| node.path)
     }
 
     /// The place of a part, which is read later. `path` is the length of its JSON pointer.
-    fn part(&mut self, schema: &'a Value, path: usize) -> Id {
+    fn enqueue_node(&mut self, schema: &'a Value, path: usize) -> NodeId {
         let id = *self.met.entry(ptr::from_ref(schema) as usize).or_insert_with(|| {
-            self.nodes.push(Node::default());
+            self.nodes.push(CostNode::default());
             self.waiting.push((self.nodes.len() - 1, schema));
             self.nodes.len() - 1
         });
@@ -112,17 +119,17 @@ impl<'a> Reader<'a> {
         id
     }
 
-    fn parts(&mut self, schemas: &'a [Value], path: usize) -> Vec<Id> {
-        schemas.iter().map(|schema| self.part(schema, path + 6)).collect()
+    fn enqueue_nodes(&mut self, schemas: &'a [Value], path: usize) -> Vec<NodeId> {
+        schemas.iter().map(|schema| self.enqueue_node(schema, path + 6)).collect()
     }
 
-    fn node(&mut self, schema: &'a Value, path: usize) -> Result<Node, UnusableReason> {
+    fn node(&mut self, schema: &'a Value, path: usize) -> Result<CostNode, UnusableReason> {
         let keywords = match schema {
             Value::Object(keywords) => keywords,
-            Value::Bool(_) => return Ok(Node { base: 1, building: 1, path, ..Node::default() }),
+            Value::Bool(_) => return Ok(CostNode { base: 1, building: 1, path, ..CostNode::default() }),
             _ => return Err(UnusableReason::Invalid),
         };
-        let mut node = Node { path, base: 1 + steps(keywords.len()) / 4, ..Node::default() };
+        let mut node = CostNode { path, base: 1 + steps(keywords.len()) / 4, ..CostNode::default() };
         node.building = 1 + steps(keywords.len());
         for (keyword, value) in keywords {
             let inner = path + keyword.len() + 1;
@@ -135,7 +142,7 @@ impl<'a> Reader<'a> {
 
     fn keyword(
         &mut self,
-        node: &mut Node,
+        node: &mut CostNode,
         keyword: &'a str,
         value: &'a Value,
         path: usize,
@@ -144,10 +151,12 @@ impl<'a> Reader<'a> {
             ("$ref" | "$dynamicRef" | "$recursiveRef", value) => {
                 node.references.extend(self.reference(value.as_str().ok_or(UnusableReason::Invalid)?)?);
             }
-            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => node.branches.extend(self.parts(all, path)),
-            ("if", one) => node.branches.push(self.part(one, path)),
-            ("then" | "else", one) => node.outcomes.push(self.part(one, path)),
-            ("not", one) => node.not = Some(self.part(one, path)),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => {
+                node.branches.extend(self.enqueue_nodes(all, path));
+            }
+            ("if", one) => node.branches.push(self.enqueue_node(one, path)),
+            ("then" | "else", one) => node.outcomes.push(self.enqueue_node(one, path)),
+            ("not", one) => node.not = Some(self.enqueue_node(one, path)),
             ("dependentSchemas" | "dependencies", Value::Object(all)) => {
                 node.object += 2 * steps(all.len());
                 for (name, one) in all {
@@ -155,28 +164,30 @@ impl<'a> Reader<'a> {
                         Value::Array(names) => node.object += names_steps(names)?,
                         one => node
                             .dependents
-                            .push((name.as_str().into(), self.part(one, path + name.len() + 1))),
+                            .push((name.as_str().into(), self.enqueue_node(one, path + name.len() + 1))),
                     }
                 }
             }
             ("properties", Value::Object(all)) => {
                 node.object += steps(all.len().min(2 * super::COMPARED_IN_PAIRS)) / 2;
-                node.properties = self.named(all, path);
+                node.properties = self.enqueue_named(all, path);
                 node.properties.sort_unstable();
             }
             ("patternProperties", Value::Object(all)) => {
                 for (name, one) in all {
                     let matched = self.pattern(name)?;
-                    node.patterns.push((matched, self.part(one, path + name.len() + 1)));
+                    node.patterns.push((matched, self.enqueue_node(one, path + name.len() + 1)));
                 }
             }
-            ("additionalProperties", one) => node.additional = Some(self.part(one, path)),
-            ("unevaluatedProperties", one) => node.unevaluated_properties = Some(self.part(one, path)),
-            ("propertyNames", one) => node.names = Some(self.part(one, path)),
-            ("prefixItems" | "items", Value::Array(all)) => node.prefix = self.parts(all, path),
-            ("items" | "additionalItems", one) => node.items = Some(self.part(one, path)),
-            ("contains", one) => node.contains = Some(self.part(one, path)),
-            ("unevaluatedItems", one) => node.unevaluated_items = Some(self.part(one, path)),
+            ("additionalProperties", one) => node.additional = Some(self.enqueue_node(one, path)),
+            ("unevaluatedProperties", one) => {
+                node.unevaluated_properties = Some(self.enqueue_node(one, path));
+            }
+            ("propertyNames", one) => node.names = Some(self.enqueue_node(one, path)),
+            ("prefixItems" | "items", Value::Array(all)) => node.prefix = self.enqueue_nodes(all, path),
+            ("items" | "additionalItems", one) => node.items = Some(self.enqueue_node(one, path)),
+            ("contains", one) => node.contains = Some(self.enqueue_node(one, path)),
+            ("unevaluatedItems", one) => node.unevaluated_items = Some(self.enqueue_node(one, path)),
             ("required", Value::Array(names)) => {
                 node.object += names_steps(names)?;
                 node.building += steps(names.len()) / 4;
@@ -187,7 +198,7 @@ impl<'a> Reader<'a> {
                     node.object += 1 + names_steps(names)?;
                 }
             }
-            ("enum", Value::Array(values)) => equal_to_any(node, values),
+            ("enum", Value::Array(values)) => count_enum(node, values),
             ("const", value) => {
                 node.base += weight(value);
                 node.string += 1;
@@ -195,7 +206,7 @@ impl<'a> Reader<'a> {
             ("uniqueItems", Value::Bool(unique)) => node.unique = *unique,
             ("multipleOf", Value::Number(number)) => {
                 let whole = number.as_u64().is_some() || number.as_i64().is_some();
-                node.number = if whole { 4 } else { DIVISION };
+                node.number = if whole { 4 } else { DIVISION_STEPS };
             }
             ("pattern", Value::String(text)) => {
                 let matched = self.pattern(text)?;
@@ -221,12 +232,14 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn named(&mut self, all: &'a Map<String, Value>, path: usize) -> Vec<(Box<str>, Id)> {
-        all.iter().map(|(name, one)| (name.as_str().into(), self.part(one, path + name.len() + 1))).collect()
+    fn enqueue_named(&mut self, all: &'a Map<String, Value>, path: usize) -> Vec<(Box<str>, NodeId)> {
+        all.iter()
+            .map(|(name, one)| (name.as_str().into(), self.enqueue_node(one, path + name.len() + 1)))
+            .collect()
     }
 
     /// Where a reference leads; `None` for one that says nothing.
-    fn reference(&mut self, reference: &'a str) -> Result<Option<Id>, UnusableReason> {
+    fn reference(&mut self, reference: &'a str) -> Result<Option<NodeId>, UnusableReason> {
         if reference.is_empty() {
             return Ok(None);
         }
@@ -243,21 +256,21 @@ impl<'a> Reader<'a> {
         } else {
             self.anchors.get(inside).copied()
         };
-        let id = self.part(target.ok_or(UnusableReason::Reference)?, inside.len());
+        let id = self.enqueue_node(target.ok_or(UnusableReason::Reference)?, inside.len());
         self.targets.insert(id);
         Ok(Some(id))
     }
 
-    fn pattern(&mut self, text: &'a str) -> Result<Pattern, UnusableReason> {
+    fn pattern(&mut self, text: &'a str) -> Result<PatternCost, UnusableReason> {
         if let Some(known) = self.patterns.get(text) {
             return Ok(*known);
         }
         if self.patterns.len() == MAX_PATTERNS {
             return Err(UnusableReason::Pattern);
         }
-        let size = pattern::size(text).ok_or(UnusableReason::Pattern)?;
+        let size = pattern::compiled_size(text).ok_or(UnusableReason::Pattern)?;
         self.size_of_patterns += size;
-        if self.size_of_patterns > pattern::MAX_SIZE {
+        if self.size_of_patterns > pattern::MAX_PATTERN_BYTES {
             return Err(UnusableReason::Pattern);
         }
         let cost = pattern::cost(text, size);
@@ -280,7 +293,7 @@ fn names_steps(names: &[Value]) -> Result<u64, UnusableReason> {
 }
 
 /// Strings alone are hashed; anything else is compared value by value.
-fn equal_to_any(node: &mut Node, values: &[Value]) {
+fn count_enum(node: &mut CostNode, values: &[Value]) {
     let all: u64 = values.iter().map(weight).fold(0, u64::saturating_add);
     let strings = values.iter().all(|value| value.is_string() || value.is_null());
     node.base += if strings { all.min(COMPARED_STRINGS) } else { all };
@@ -303,22 +316,22 @@ fn decoded(pointer: &str) -> Option<String> {
 
 /// Counts what compiling takes: every part once for each place that it stands at, and what applies in place beside an
 /// `unevaluatedProperties` or `unevaluatedItems` once more at every level.
-struct Building<'a> {
-    nodes: &'a [Node],
+struct CompileCounter<'a> {
+    nodes: &'a [CostNode],
     left: u64,
     /// The parts whose evaluated members are being looked for: the validator goes through these once.
     marking: Vec<bool>,
 }
 
-impl<'a> Building<'a> {
+impl<'a> CompileCounter<'a> {
     fn take(&mut self, steps: u64) -> Option<()> {
         self.left = self.left.checked_sub(steps)?;
         Some(())
     }
 
-    fn compile(&mut self, id: Id, depth: usize) -> Option<()> {
+    fn compile(&mut self, id: NodeId, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
-        let node: &'a Node = self.nodes.get(id)?;
+        let node: &'a CostNode = self.nodes.get(id)?;
         self.take(node.building)?;
         let inner = node.properties.iter().chain(&node.dependents).map(|(_, one)| one);
         let inner = inner.chain(node.patterns.iter().map(|(_, one)| one));
@@ -330,9 +343,9 @@ impl<'a> Building<'a> {
         if unevaluated.iter().any(Option::is_some) { self.mark(id, depth) } else { Some(()) }
     }
 
-    fn mark(&mut self, id: Id, depth: usize) -> Option<()> {
+    fn mark(&mut self, id: NodeId, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
-        let node: &'a Node = self.nodes.get(id)?;
+        let node: &'a CostNode = self.nodes.get(id)?;
         self.take(1 + node.building + steps(node.properties.len()) / 2)?;
         let before = core::mem::replace(self.marking.get_mut(id)?, true);
         let inner = node.patterns.iter().map(|(_, one)| *one);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// The longest name, with the `#` and `x` of numbers.
-const MAX_NAME: usize = 10;
+const MAX_ENTITY_BYTES: usize = 10;
 
 /// The text with every reference to a character replaced. What is none stays as it is.
 pub(super) fn decode(text: &str) -> Cow<'_, str> {
@@ -37,17 +37,17 @@ pub(super) fn decode(text: &str) -> Cow<'_, str> {
 /// The character that a text begins with by reference, and how many bytes that has.
 fn reference(text: &str) -> Option<(char, usize)> {
     let name = text.strip_prefix('&')?;
-    let end = name.bytes().take(MAX_NAME + 1).position(|byte| byte == b';')?;
+    let end = name.bytes().take(MAX_ENTITY_BYTES + 1).position(|byte| byte == b';')?;
     let name = name.get(..end)?;
     let char = match name.strip_prefix('#') {
-        Some(number) => numbered(number)?,
+        Some(number) => numeric_character(number)?,
         None => NAMES.get(NAMES.binary_search_by(|(other, _)| (*other).cmp(name)).ok()?)?.1,
     };
     Some((char, end + 2))
 }
 
 /// What is no character is shown as U+FFFD.
-fn numbered(number: &str) -> Option<char> {
+fn numeric_character(number: &str) -> Option<char> {
     let code = match number.strip_prefix(['x', 'X']) {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => number.parse(),
@@ -139,6 +139,6 @@ mod tests {
             assert_eq!(decode(text), expected, "{text}");
         }
         assert!(NAMES.is_sorted_by_key(|(name, _)| *name) && NAMES.len() > 250);
-        assert!(NAMES.iter().all(|(name, _)| name.len() <= MAX_NAME));
+        assert!(NAMES.iter().all(|(name, _)| name.len() <= MAX_ENTITY_BYTES));
     }
 }

@@ -1,12 +1,12 @@
 //! HTML onto a page: what each tag does.
 
 use super::entity::decode;
-use super::inline::Mark;
-use super::page::Page;
-use super::token::{Token, Tokens, attribute};
+use super::inline::InlineMark;
+use super::page::DocumentWriter;
+use super::token::{HtmlToken, HtmlTokenizer, attribute};
 
 /// How many elements are remembered as open. What is deeper has no effect but for its text.
-const MAX_OPEN: usize = 256;
+const MAX_OPEN_ELEMENTS: usize = 256;
 
 /// Elements that hold nothing, and have no tag that closes them.
 const VOID: [&str; 14] = [
@@ -59,13 +59,13 @@ const BLOCKS: [&str; 33] = [
 
 /// An element that has to be closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Open {
+enum OpenElement {
     List,
     Item,
     Quote,
     Preformatted,
     Heading,
-    Marked(Mark),
+    Marked(InlineMark),
     Code,
     Link,
     Quotation,
@@ -74,7 +74,7 @@ enum Open {
     Cell,
 }
 
-impl Open {
+impl OpenElement {
     /// How many there are.
     const COUNT: usize = 14;
 
@@ -85,9 +85,9 @@ impl Open {
             Self::Quote => 2,
             Self::Preformatted => 3,
             Self::Heading => 4,
-            Self::Marked(Mark::Bold) => 5,
-            Self::Marked(Mark::Italic) => 6,
-            Self::Marked(Mark::Struck) => 7,
+            Self::Marked(InlineMark::Bold) => 5,
+            Self::Marked(InlineMark::Italic) => 6,
+            Self::Marked(InlineMark::Struck) => 7,
             Self::Code => 8,
             Self::Link => 9,
             Self::Quotation => 10,
@@ -104,9 +104,9 @@ impl Open {
             "blockquote" => Self::Quote,
             "pre" | "listing" => Self::Preformatted,
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => Self::Heading,
-            "b" | "strong" => Self::Marked(Mark::Bold),
-            "i" | "em" => Self::Marked(Mark::Italic),
-            "s" | "del" | "strike" => Self::Marked(Mark::Struck),
+            "b" | "strong" => Self::Marked(InlineMark::Bold),
+            "i" | "em" => Self::Marked(InlineMark::Italic),
+            "s" | "del" | "strike" => Self::Marked(InlineMark::Struck),
             "code" | "kbd" | "samp" | "tt" => Self::Code,
             "a" => Self::Link,
             "q" => Self::Quotation,
@@ -123,34 +123,34 @@ impl Open {
 }
 
 /// Writes a whole document.
-pub(super) fn write(html: &str, page: &mut Page) {
-    let mut reader = Reader::default();
+pub(super) fn write(html: &str, page: &mut DocumentWriter) {
+    let mut reader = HtmlReader::default();
     reader.read(html, page);
     reader.finish(page);
 }
 
 /// What is open while HTML is read.
 #[derive(Default)]
-pub(super) struct Reader {
-    open: Vec<Open>,
+pub(super) struct HtmlReader {
+    open: Vec<OpenElement>,
     /// How many of each kind are open.
-    counts: [usize; Open::COUNT],
+    counts: [usize; OpenElement::COUNT],
     /// The element that is not read, and how many of its name are open.
     unread: Option<(String, usize)>,
 }
 
-impl Reader {
+impl HtmlReader {
     /// Writes a piece of HTML. What it leaves open goes on with the next.
-    pub(super) fn read(&mut self, html: &str, page: &mut Page) {
-        for token in Tokens::new(html) {
+    pub(super) fn read(&mut self, html: &str, page: &mut DocumentWriter) {
+        for token in HtmlTokenizer::new(html) {
             if page.is_full() {
                 return;
             }
             match token {
-                Token::Text(_) if self.unread.is_some() => {}
-                Token::Text(text) => page.text(&decode(text)),
-                Token::Open(name, attributes) => self.open_tag(&short(name), attributes, page),
-                Token::Close(name) => self.close_tag(&short(name), page),
+                HtmlToken::Text(_) if self.unread.is_some() => {}
+                HtmlToken::Text(text) => page.text(&decode(text)),
+                HtmlToken::Open(name, attributes) => self.open_tag(&lowercase_name(name), attributes, page),
+                HtmlToken::Close(name) => self.close_tag(&lowercase_name(name), page),
             }
         }
     }
@@ -160,11 +160,11 @@ impl Reader {
         self.unread.is_none()
     }
 
-    pub(super) fn finish(&mut self, page: &mut Page) {
+    pub(super) fn finish(&mut self, page: &mut DocumentWriter) {
         self.close_from(0, page);
     }
 
-    fn open_tag(&mut self, name: &str, attributes: &str, page: &mut Page) {
+    fn open_tag(&mut self, name: &str, attributes: &str, page: &mut DocumentWriter) {
         if let Some((unread, count)) = &mut self.unread {
             if unread == name && !attributes.ends_with('/') {
                 *count += 1;
@@ -172,20 +172,20 @@ impl Reader {
             return;
         }
         if VOID.contains(&name) {
-            return void(name, attributes, page);
+            return void_element(name, attributes, page);
         }
         if UNREAD.contains(&name) || is_hidden(attributes) {
             self.unread = Some((name.to_owned(), 1));
             return;
         }
-        let Some(element) = Open::of(name) else {
+        let Some(element) = OpenElement::of(name) else {
             if BLOCKS.contains(&name) {
-                page.paragraph();
+                page.end_paragraph();
             }
             return;
         };
         self.close_implied(element, page);
-        if self.open.len() >= MAX_OPEN {
+        if self.open.len() >= MAX_OPEN_ELEMENTS {
             return;
         }
         self.open.push(element);
@@ -193,22 +193,24 @@ impl Reader {
             *count += 1;
         }
         match element {
-            Open::List => page.open_list((name == "ol").then(|| start(attributes))),
-            Open::Item => page.open_item(),
-            Open::Quote => page.open_quote(),
-            Open::Preformatted => page.open_preformatted(),
-            Open::Heading => page.open_heading(name.bytes().last().map_or(1, |digit| (digit - b'0').into())),
-            Open::Marked(mark) => page.mark(mark, true),
-            Open::Code => page.code(true),
-            Open::Link => page.open_link(&decode(attribute(attributes, "href").unwrap_or_default())),
-            Open::Quotation => page.text("“"),
-            Open::Table => page.open_table(),
-            Open::Row => page.open_row(),
-            Open::Cell => page.open_cell(),
+            OpenElement::List => page.open_list((name == "ol").then(|| list_start(attributes))),
+            OpenElement::Item => page.open_item(),
+            OpenElement::Quote => page.open_quote(),
+            OpenElement::Preformatted => page.open_preformatted(),
+            OpenElement::Heading => {
+                page.open_heading(name.bytes().last().map_or(1, |digit| (digit - b'0').into()));
+            }
+            OpenElement::Marked(mark) => page.mark(mark, true),
+            OpenElement::Code => page.code(true),
+            OpenElement::Link => page.open_link(&decode(attribute(attributes, "href").unwrap_or_default())),
+            OpenElement::Quotation => page.text("“"),
+            OpenElement::Table => page.open_table(),
+            OpenElement::Row => page.open_row(),
+            OpenElement::Cell => page.open_cell(),
         }
     }
 
-    fn close_tag(&mut self, name: &str, page: &mut Page) {
+    fn close_tag(&mut self, name: &str, page: &mut DocumentWriter) {
         if let Some((unread, count)) = &mut self.unread {
             if unread == name {
                 *count -= 1;
@@ -218,9 +220,9 @@ impl Reader {
             }
             return;
         }
-        let Some(element) = Open::of(name) else {
+        let Some(element) = OpenElement::of(name) else {
             if BLOCKS.contains(&name) {
-                page.paragraph();
+                page.end_paragraph();
             }
             return;
         };
@@ -230,18 +232,20 @@ impl Reader {
     }
 
     /// Closes what ends where an element begins, although no tag says so.
-    fn close_implied(&mut self, element: Open, page: &mut Page) {
+    fn close_implied(&mut self, element: OpenElement, page: &mut DocumentWriter) {
         let until = match element {
-            Open::Item => Open::List,
-            Open::Row | Open::Cell => Open::Table,
-            Open::Link | Open::Heading => element,
+            OpenElement::Item => OpenElement::List,
+            OpenElement::Row | OpenElement::Cell => OpenElement::Table,
+            OpenElement::Link | OpenElement::Heading => element,
             _ => return,
         };
         let begin = match (element, self.position(until)) {
-            (Open::Link | Open::Heading, at) => at,
+            (OpenElement::Link | OpenElement::Heading, at) => at,
             (_, list) => {
                 let from = list.map_or(0, |list| list + 1);
-                let same = |open: &Open| *open == element || element == Open::Row && *open == Open::Cell;
+                let same = |open: &OpenElement| {
+                    *open == element || element == OpenElement::Row && *open == OpenElement::Cell
+                };
                 self.open.iter().skip(from).position(same).map(|at| at + from)
             }
         };
@@ -251,7 +255,7 @@ impl Reader {
     }
 
     /// Where the innermost element of a kind stands. What is outside of a cell cannot be closed from inside it.
-    fn position(&self, element: Open) -> Option<usize> {
+    fn position(&self, element: OpenElement) -> Option<usize> {
         if self.counts.get(element.index()).is_none_or(|count| *count == 0) {
             return None;
         }
@@ -259,7 +263,7 @@ impl Reader {
             if *open == element {
                 return Some(at);
             }
-            if *open == Open::Cell && !element.is_in_table() {
+            if *open == OpenElement::Cell && !element.is_in_table() {
                 return None;
             }
         }
@@ -267,28 +271,28 @@ impl Reader {
     }
 
     /// Closes everything from a place on, the innermost first.
-    fn close_from(&mut self, at: usize, page: &mut Page) {
+    fn close_from(&mut self, at: usize, page: &mut DocumentWriter) {
         while self.open.len() > at {
             let Some(element) = self.open.pop() else { return };
             if let Some(count) = self.counts.get_mut(element.index()) {
                 *count -= 1;
             }
             match element {
-                Open::List | Open::Item | Open::Quote => page.leave(),
-                Open::Preformatted => page.close_preformatted(),
-                Open::Heading => page.close_heading(),
-                Open::Marked(mark) => page.mark(mark, false),
-                Open::Code => page.code(false),
-                Open::Link => page.close_link(),
-                Open::Quotation => page.text("”"),
-                Open::Table => page.close_table(),
-                Open::Row | Open::Cell => page.close_cell(),
+                OpenElement::List | OpenElement::Item | OpenElement::Quote => page.leave(),
+                OpenElement::Preformatted => page.close_preformatted(),
+                OpenElement::Heading => page.close_heading(),
+                OpenElement::Marked(mark) => page.mark(mark, false),
+                OpenElement::Code => page.code(false),
+                OpenElement::Link => page.close_link(),
+                OpenElement::Quotation => page.text("”"),
+                OpenElement::Table => page.close_table(),
+                OpenElement::Row | OpenElement::Cell => page.close_cell(),
             }
         }
     }
 }
 
-fn void(name: &str, attributes: &str, page: &mut Page) {
+fn void_element(name: &str, attributes: &str, page: &mut DocumentWriter) {
     match name {
         "br" => page.line_break(),
         "hr" => page.rule(),
@@ -301,7 +305,7 @@ fn void(name: &str, attributes: &str, page: &mut Page) {
 }
 
 /// The number that a list begins with.
-fn start(attributes: &str) -> u64 {
+fn list_start(attributes: &str) -> u64 {
     attribute(attributes, "start").and_then(|start| start.trim().parse().ok()).unwrap_or(1)
 }
 
@@ -320,6 +324,6 @@ fn is_hidden(attributes: &str) -> bool {
 }
 
 /// A name in lower case; no name that is known is longer than this.
-fn short(name: &str) -> String {
+fn lowercase_name(name: &str) -> String {
     name.chars().take(16).map(|char| char.to_ascii_lowercase()).collect()
 }

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use super::super::render::{EscapeContext, cleaned, code, escape};
-use super::Style;
+use super::super::render::{EscapeContext, cleaned, escape, write_code_span};
+use super::DocumentStyle;
 
 /// A mark on a part of a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Mark {
+pub(super) enum InlineMark {
     Bold,
     Italic,
     Struck,
 }
 
-impl Mark {
+impl InlineMark {
     const ALL: [Self; 3] = [Self::Bold, Self::Italic, Self::Struck];
 
     fn sign(self) -> &'static str {
@@ -27,15 +27,15 @@ impl Mark {
 
 /// A piece of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Run {
+enum InlineRun {
     Text(String),
     Code(String),
     Image {
         alt: String,
         address: Option<String>,
     },
-    On(Mark),
-    Off(Mark),
+    On(InlineMark),
+    Off(InlineMark),
     Link,
     /// The end of a link, with its address.
     Unlink(String),
@@ -44,8 +44,8 @@ enum Run {
 
 /// A text that is being put together: white space in it counts as one space.
 #[derive(Default, Debug)]
-pub(super) struct Inline {
-    runs: Vec<Run>,
+pub(super) struct InlineBuilder {
+    runs: Vec<InlineRun>,
     /// Whether there is anything to read.
     readable: bool,
     /// Whether it ends with white space, or has not begun.
@@ -56,7 +56,7 @@ pub(super) struct Inline {
     link: Option<String>,
 }
 
-impl Inline {
+impl InlineBuilder {
     pub(super) fn new() -> Self {
         Self { blank: true, ..Self::default() }
     }
@@ -89,18 +89,18 @@ impl Inline {
         }
         self.readable |= !words.trim().is_empty();
         match self.runs.last_mut() {
-            Some(Run::Text(before)) => before.push_str(&words),
+            Some(InlineRun::Text(before)) => before.push_str(&words),
             _ if words.is_empty() => {}
-            _ => self.runs.push(Run::Text(words)),
+            _ => self.runs.push(InlineRun::Text(words)),
         }
     }
 
-    pub(super) fn mark(&mut self, mark: Mark, on: bool) {
-        let Some(open) = Mark::ALL.iter().position(|one| *one == mark) else { return };
+    pub(super) fn mark(&mut self, mark: InlineMark, on: bool) {
+        let Some(open) = InlineMark::ALL.iter().position(|one| *one == mark) else { return };
         let Some(count) = self.marks.get_mut(open).filter(|_| self.code.is_none()) else { return };
         match (on, *count) {
-            (true, 0) => self.runs.push(Run::On(mark)),
-            (false, 1) => self.runs.push(Run::Off(mark)),
+            (true, 0) => self.runs.push(InlineRun::On(mark)),
+            (false, 1) => self.runs.push(InlineRun::Off(mark)),
             (false, 0) => return,
             _ => {}
         }
@@ -116,7 +116,7 @@ impl Inline {
             && !code.trim().is_empty()
         {
             self.readable = true;
-            self.runs.push(Run::Code(code));
+            self.runs.push(InlineRun::Code(code));
         }
     }
 
@@ -124,21 +124,23 @@ impl Inline {
         self.close_link();
         if let Some(address) = address.filter(|_| self.code.is_none()) {
             self.link = Some(address);
-            self.runs.push(Run::Link);
+            self.runs.push(InlineRun::Link);
         }
     }
 
     pub(super) fn close_link(&mut self) {
         let Some(address) = self.link.take() else { return };
         // A link without a text would not be seen.
-        let begin = self.runs.iter().rposition(|run| *run == Run::Link);
-        let said = |run: &Run| match run {
-            Run::Text(text) | Run::Code(text) | Run::Image { alt: text, .. } => !text.trim().is_empty(),
+        let begin = self.runs.iter().rposition(|run| *run == InlineRun::Link);
+        let said = |run: &InlineRun| match run {
+            InlineRun::Text(text) | InlineRun::Code(text) | InlineRun::Image { alt: text, .. } => {
+                !text.trim().is_empty()
+            }
             _ => false,
         };
         match begin {
             Some(begin) if !self.runs.iter().skip(begin).any(said) => drop(self.runs.remove(begin)),
-            _ => self.runs.push(Run::Unlink(address)),
+            _ => self.runs.push(InlineRun::Unlink(address)),
         }
     }
 
@@ -148,24 +150,24 @@ impl Inline {
             return;
         }
         (self.readable, self.blank) = (true, false);
-        self.runs.push(Run::Image { alt, address });
+        self.runs.push(InlineRun::Image { alt, address });
     }
 
     pub(super) fn line_break(&mut self) {
         if self.code.is_none() && self.readable {
-            self.runs.push(Run::Break);
+            self.runs.push(InlineRun::Break);
             self.blank = true;
         }
     }
 
     /// The text as it is written, and a new one that goes on with the marks and the link that are open.
-    pub(super) fn take(&mut self, style: Style, place: EscapeContext) -> String {
+    pub(super) fn take(&mut self, style: DocumentStyle, place: EscapeContext) -> String {
         let mut next = Self::new();
         let link = self.link.clone();
-        for (mark, count) in Mark::ALL.into_iter().zip(self.marks) {
+        for (mark, count) in InlineMark::ALL.into_iter().zip(self.marks) {
             if count > 0 {
-                self.runs.push(Run::Off(mark));
-                next.runs.push(Run::On(mark));
+                self.runs.push(InlineRun::Off(mark));
+                next.runs.push(InlineRun::On(mark));
             }
         }
         next.marks = self.marks;
@@ -181,25 +183,27 @@ impl Inline {
         }
         let runs = std::mem::replace(self, next).runs;
         match style {
-            Style::Text => plain(&runs),
-            Style::Markdown => marked(&runs, place),
+            DocumentStyle::Text => to_plain_text(&runs),
+            DocumentStyle::Markdown => to_markdown(&runs, place),
         }
     }
 }
 
 /// As plain text.
-fn plain(runs: &[Run]) -> String {
+fn to_plain_text(runs: &[InlineRun]) -> String {
     let mut out = String::new();
     let mut link = None;
     for run in runs {
         match run {
-            Run::Text(text) | Run::Code(text) | Run::Image { alt: text, .. } => out.push_str(text),
-            Run::Break => {
+            InlineRun::Text(text) | InlineRun::Code(text) | InlineRun::Image { alt: text, .. } => {
+                out.push_str(text);
+            }
+            InlineRun::Break => {
                 out.truncate(out.trim_end().len());
                 out.push('\n');
             }
-            Run::Link => link = Some(out.len()),
-            Run::Unlink(address) => {
+            InlineRun::Link => link = Some(out.len()),
+            InlineRun::Unlink(address) => {
                 let said = link.take().and_then(|from| out.get(from..)).unwrap_or_default().trim();
                 let same = said == address || address.strip_prefix("mailto:") == Some(said);
                 if !same && !address.starts_with('#') {
@@ -213,26 +217,27 @@ fn plain(runs: &[Run]) -> String {
                     }
                 }
             }
-            Run::On(_) | Run::Off(_) => {}
+            InlineRun::On(_) | InlineRun::Off(_) => {}
         }
     }
     out.trim().to_owned()
 }
 
 /// As Markdown.
-fn marked(runs: &[Run], place: EscapeContext) -> String {
-    let mut out = Marked { out: String::new(), pending: Vec::new(), begins: true, linked: false, place };
-    let lines = runs.contains(&Run::Break);
+fn to_markdown(runs: &[InlineRun], place: EscapeContext) -> String {
+    let mut out =
+        InlineMarkdownWriter { out: String::new(), pending: Vec::new(), begins: true, linked: false, place };
+    let lines = runs.contains(&InlineRun::Break);
     for run in runs {
         match run {
-            Run::Text(text) => out.text(text, lines),
-            Run::Code(text) => {
-                out.begin();
-                code(text.trim(), place, &mut out.out);
+            InlineRun::Text(text) => out.text(text, lines),
+            InlineRun::Code(text) => {
+                out.open_pending();
+                write_code_span(text.trim(), place, &mut out.out);
                 out.begins = false;
             }
-            Run::Image { alt, address } => {
-                out.begin();
+            InlineRun::Image { alt, address } => {
+                out.open_pending();
                 match address {
                     Some(address) => {
                         out.out.push_str("![");
@@ -243,11 +248,11 @@ fn marked(runs: &[Run], place: EscapeContext) -> String {
                 }
                 out.begins = false;
             }
-            Run::On(mark) => out.pending.push(mark.sign()),
-            Run::Off(mark) => out.close(mark.sign()),
-            Run::Link => out.pending.push("["),
-            Run::Unlink(address) => out.unlink(address),
-            Run::Break => {
+            InlineRun::On(mark) => out.pending.push(mark.sign()),
+            InlineRun::Off(mark) => out.close(mark.sign()),
+            InlineRun::Link => out.pending.push("["),
+            InlineRun::Unlink(address) => out.unlink(address),
+            InlineRun::Break => {
                 out.out.truncate(out.out.trim_end().len());
                 // In a heading and in a table there is one line.
                 let end =
@@ -259,10 +264,14 @@ fn marked(runs: &[Run], place: EscapeContext) -> String {
     }
     // A break at the end would be a backslash that is seen.
     let text = out.out.trim();
-    text.strip_suffix('\\').filter(|_| runs.last() == Some(&Run::Break)).unwrap_or(text).trim_end().to_owned()
+    text.strip_suffix('\\')
+        .filter(|_| runs.last() == Some(&InlineRun::Break))
+        .unwrap_or(text)
+        .trim_end()
+        .to_owned()
 }
 
-struct Marked {
+struct InlineMarkdownWriter {
     out: String,
     /// Signs that open before the next letter.
     pending: Vec<&'static str>,
@@ -273,9 +282,9 @@ struct Marked {
     place: EscapeContext,
 }
 
-impl Marked {
+impl InlineMarkdownWriter {
     /// Writes what opens here.
-    fn begin(&mut self) {
+    fn open_pending(&mut self) {
         for sign in std::mem::take(&mut self.pending) {
             if sign == "[" {
                 self.linked = true;
@@ -301,7 +310,7 @@ impl Marked {
         if !self.pending.is_empty() {
             self.begins = false;
         }
-        self.begin();
+        self.open_pending();
         let place = match self.place {
             EscapeContext::Start if self.begins && lines => EscapeContext::Line,
             EscapeContext::Start if self.begins => EscapeContext::Start,

@@ -2,32 +2,33 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::html::Reader;
-use super::inline::Mark;
-use super::page::Page;
+use super::html::HtmlReader;
+use super::inline::InlineMark;
+use super::page::DocumentWriter;
 
 /// Writes a whole document.
-pub(super) fn write(markdown: &str, page: &mut Page) {
+pub(super) fn write(markdown: &str, page: &mut DocumentWriter) {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
-    let mut writer = Writer { page, html: Reader::default(), block: None, alt: None, footnote: None };
+    let mut writer =
+        MarkdownReader { page, html: HtmlReader::default(), block: None, alt: None, footnote: None };
     for event in Parser::new_ext(markdown, options) {
         if writer.page.is_full() {
             break;
         }
         writer.event(event);
     }
-    let Writer { page, mut html, .. } = writer;
+    let MarkdownReader { page, mut html, .. } = writer;
     html.finish(page);
 }
 
-struct Writer<'p> {
-    page: &'p mut Page,
+struct MarkdownReader<'p> {
+    page: &'p mut DocumentWriter,
     /// What HTML between the Markdown leaves open.
-    html: Reader,
+    html: HtmlReader,
     /// A block of HTML, which comes line by line.
     block: Option<String>,
     /// The description of an image, and its address.
@@ -36,7 +37,7 @@ struct Writer<'p> {
     footnote: Option<String>,
 }
 
-impl Writer<'_> {
+impl MarkdownReader<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -75,7 +76,7 @@ impl Writer<'_> {
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
             Tag::Paragraph => {
-                self.page.paragraph();
+                self.page.end_paragraph();
                 if let Some(name) = self.footnote.take() {
                     self.text(&format!("[{name}]: "));
                 }
@@ -90,9 +91,9 @@ impl Writer<'_> {
             Tag::Table(_) => self.page.open_table(),
             Tag::TableHead | Tag::TableRow => self.page.open_row(),
             Tag::TableCell => self.page.open_cell(),
-            Tag::Emphasis => self.page.mark(Mark::Italic, true),
-            Tag::Strong => self.page.mark(Mark::Bold, true),
-            Tag::Strikethrough => self.page.mark(Mark::Struck, true),
+            Tag::Emphasis => self.page.mark(InlineMark::Italic, true),
+            Tag::Strong => self.page.mark(InlineMark::Bold, true),
+            Tag::Strikethrough => self.page.mark(InlineMark::Struck, true),
             Tag::Link { dest_url, .. } => self.page.open_link(&dest_url),
             Tag::Image { dest_url, .. } => self.alt = Some((String::new(), dest_url.to_string())),
             _ => {}
@@ -101,7 +102,7 @@ impl Writer<'_> {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Paragraph | TagEnd::FootnoteDefinition => self.page.paragraph(),
+            TagEnd::Paragraph | TagEnd::FootnoteDefinition => self.page.end_paragraph(),
             TagEnd::Heading(_) => self.page.close_heading(),
             TagEnd::BlockQuote(_) | TagEnd::List(_) | TagEnd::Item => self.page.leave(),
             TagEnd::CodeBlock | TagEnd::MetadataBlock(_) => self.page.close_preformatted(),
@@ -111,9 +112,9 @@ impl Writer<'_> {
             }
             TagEnd::Table => self.page.close_table(),
             TagEnd::TableCell => self.page.close_cell(),
-            TagEnd::Emphasis => self.page.mark(Mark::Italic, false),
-            TagEnd::Strong => self.page.mark(Mark::Bold, false),
-            TagEnd::Strikethrough => self.page.mark(Mark::Struck, false),
+            TagEnd::Emphasis => self.page.mark(InlineMark::Italic, false),
+            TagEnd::Strong => self.page.mark(InlineMark::Bold, false),
+            TagEnd::Strikethrough => self.page.mark(InlineMark::Struck, false),
             TagEnd::Link => self.page.close_link(),
             TagEnd::Image => {
                 if let Some((alt, address)) = self.alt.take() {

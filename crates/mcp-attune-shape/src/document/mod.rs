@@ -22,38 +22,38 @@ mod page;
 mod html;
 mod markdown;
 
-use page::Page;
+use page::DocumentWriter;
 
 /// How large a document may be. A larger one stays as it came.
-const MAX_BYTES: usize = 4 << 20;
+const MAX_DOCUMENT_BYTES: usize = 4 << 20;
 
 /// What a page is written as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Style {
+enum DocumentStyle {
     Text,
     Markdown,
 }
 
 /// HTML as plain text; none where it is too large, or has nothing to read.
 pub(super) fn html_to_text(html: &str) -> Option<String> {
-    written(html, Style::Text, html::write)
+    convert(html, DocumentStyle::Text, html::write)
 }
 
 /// HTML as Markdown; none where it is too large, or has nothing to read.
 pub(super) fn html_to_markdown(html: &str) -> Option<String> {
-    written(html, Style::Markdown, html::write)
+    convert(html, DocumentStyle::Markdown, html::write)
 }
 
 /// Markdown as plain text; none where it is too large, or has nothing to read.
 pub(super) fn markdown_to_text(markdown: &str) -> Option<String> {
-    written(markdown, Style::Text, markdown::write)
+    convert(markdown, DocumentStyle::Text, markdown::write)
 }
 
-fn written(document: &str, style: Style, write: fn(&str, &mut Page)) -> Option<String> {
-    if document.len() > MAX_BYTES {
+fn convert(document: &str, style: DocumentStyle, write: fn(&str, &mut DocumentWriter)) -> Option<String> {
+    if document.len() > MAX_DOCUMENT_BYTES {
         return None;
     }
-    let mut page = Page::new(style);
+    let mut page = DocumentWriter::new(style);
     write(document, &mut page);
     Some(page.finish()).filter(|text| !text.is_empty())
 }

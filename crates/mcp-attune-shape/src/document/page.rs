@@ -2,16 +2,16 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::super::render::{EscapeContext, Rendering, cleaned, longest};
-use super::Style;
-use super::inline::{Inline, Mark};
-use super::table::Table;
+use super::super::render::{EscapeContext, RenderOptions, cleaned, longest_backtick_run};
+use super::DocumentStyle;
+use super::inline::{InlineBuilder, InlineMark};
+use super::table::DocumentTable;
 
-/// How deep lists and quotations go. What is deeper is written at this depth.
+/// How deep lists go. Quotations may add as many levels again; what is deeper is written at that depth.
 const MAX_DEPTH: usize = 12;
 
 /// What a block stands in.
-enum Container {
+enum ContainerBlock {
     Quote,
     /// A list, with the number of the next item where they are numbered.
     List(Option<u64>),
@@ -23,11 +23,11 @@ enum Container {
 }
 
 /// A page that is being written.
-pub(super) struct Page {
-    style: Style,
+pub(super) struct DocumentWriter {
+    style: DocumentStyle,
     out: String,
-    inline: Inline,
-    containers: Vec<Container>,
+    inline: InlineBuilder,
+    containers: Vec<ContainerBlock>,
     /// Containers that were not entered because they were too deep.
     too_deep: usize,
     /// Whether the last block stands in a list.
@@ -38,15 +38,15 @@ pub(super) struct Page {
     heading: Option<usize>,
     /// Preformatted text that is open.
     preformatted: Option<String>,
-    table: Option<Table>,
+    table: Option<DocumentTable>,
 }
 
-impl Page {
-    pub(super) fn new(style: Style) -> Self {
+impl DocumentWriter {
+    pub(super) fn new(style: DocumentStyle) -> Self {
         Self {
             style,
             out: String::new(),
-            inline: Inline::new(),
+            inline: InlineBuilder::new(),
             containers: Vec::new(),
             too_deep: 0,
             listed: false,
@@ -59,13 +59,13 @@ impl Page {
 
     /// Whether there is no room for more.
     pub(super) fn is_full(&self) -> bool {
-        self.out.len() > Rendering::ROOM
+        self.out.len() > RenderOptions::MAX_PAGE_BYTES
     }
 
     pub(super) fn finish(mut self) -> String {
         self.close_preformatted();
         self.close_table();
-        self.paragraph();
+        self.end_paragraph();
         if self.is_full() {
             self.out.push_str("\n…");
         }
@@ -89,7 +89,7 @@ impl Page {
         }
     }
 
-    pub(super) fn mark(&mut self, mark: Mark, on: bool) {
+    pub(super) fn mark(&mut self, mark: InlineMark, on: bool) {
         if self.preformatted.is_none() {
             self.inline.mark(mark, on);
         }
@@ -105,7 +105,7 @@ impl Page {
 
     pub(super) fn open_link(&mut self, address: &str) {
         if self.preformatted.is_none() {
-            self.inline.open_link(address_of(address));
+            self.inline.open_link(safe_address(address));
         }
     }
 
@@ -116,12 +116,12 @@ impl Page {
     pub(super) fn image(&mut self, alt: &str, address: &str) {
         match &mut self.preformatted {
             Some(open) => open.push_str(alt),
-            None => self.inline.image(alt, address_of(address)),
+            None => self.inline.image(alt, safe_address(address)),
         }
     }
 
     /// Ends the paragraph that is open, if any. In a cell everything is one line.
-    pub(super) fn paragraph(&mut self) {
+    pub(super) fn end_paragraph(&mut self) {
         if self.preformatted.is_some() {
             return;
         }
@@ -136,55 +136,55 @@ impl Page {
             Some(level) => self.write_heading(level),
             None => {
                 let text = self.inline.take(self.style, EscapeContext::Start);
-                self.block(&text);
+                self.write_block(&text);
             }
         }
     }
 
     pub(super) fn open_heading(&mut self, level: usize) {
-        self.paragraph();
+        self.end_paragraph();
         self.heading = Some(level);
     }
 
     pub(super) fn close_heading(&mut self) {
-        self.paragraph();
+        self.end_paragraph();
         self.heading = None;
     }
 
     fn write_heading(&mut self, level: usize) {
         let text = self.inline.take(self.style, EscapeContext::Heading);
         let text = match (self.style, level) {
-            (Style::Markdown, _) => format!("{} {text}", "#".repeat(level.clamp(1, 6))),
-            (Style::Text, 1 | 2) => {
+            (DocumentStyle::Markdown, _) => format!("{} {text}", "#".repeat(level.clamp(1, 6))),
+            (DocumentStyle::Text, 1 | 2) => {
                 let line = if level == 1 { "=" } else { "-" };
                 let widest = text.lines().map(UnicodeWidthStr::width).max().unwrap_or(1);
                 format!("{text}\n{}", line.repeat(widest.min(200)))
             }
-            (Style::Text, _) => text,
+            (DocumentStyle::Text, _) => text,
         };
-        self.block(&text);
+        self.write_block(&text);
     }
 
     /// A line across.
     pub(super) fn rule(&mut self) {
-        self.paragraph();
+        self.end_paragraph();
         if !self.in_cell() && self.preformatted.is_none() && !self.out.is_empty() {
-            self.block("---");
+            self.write_block("---");
         }
     }
 
     pub(super) fn open_quote(&mut self) {
-        self.enter(Container::Quote);
+        self.enter(ContainerBlock::Quote);
     }
 
     /// Opens a list, numbered from a number or not at all.
     pub(super) fn open_list(&mut self, start: Option<u64>) {
-        self.enter(Container::List(start));
+        self.enter(ContainerBlock::List(start));
     }
 
     pub(super) fn open_item(&mut self) {
         let number = self.containers.last_mut().and_then(|container| match container {
-            Container::List(number) => number.as_mut(),
+            ContainerBlock::List(number) => number.as_mut(),
             _ => None,
         });
         let marker = match number {
@@ -196,11 +196,11 @@ impl Page {
             }
             None => "- ".to_owned(),
         };
-        self.enter(Container::Item { marker, written: false });
+        self.enter(ContainerBlock::Item { marker, written: false });
     }
 
-    fn enter(&mut self, container: Container) {
-        self.paragraph();
+    fn enter(&mut self, container: ContainerBlock) {
+        self.end_paragraph();
         if self.containers.len() < 2 * MAX_DEPTH && !self.in_cell() && self.too_deep == 0 {
             self.containers.push(container);
         } else {
@@ -210,20 +210,20 @@ impl Page {
 
     /// Closes the list, item or quotation that was opened last.
     pub(super) fn leave(&mut self) {
-        self.paragraph();
+        self.end_paragraph();
         if self.too_deep > 0 {
             self.too_deep -= 1;
             return;
         }
         self.containers.pop();
         self.shared = self.shared.min(self.containers.len());
-        if !self.containers.iter().any(|container| matches!(container, Container::List(_))) {
+        if !self.containers.iter().any(|container| matches!(container, ContainerBlock::List(_))) {
             self.listed = false;
         }
     }
 
     pub(super) fn open_preformatted(&mut self) {
-        self.paragraph();
+        self.end_paragraph();
         if !self.in_cell() {
             self.preformatted.get_or_insert_default();
         }
@@ -237,20 +237,20 @@ impl Page {
             return;
         }
         match self.style {
-            Style::Text => self.block(text),
-            Style::Markdown => {
-                let fence = "`".repeat(longest(text).max(2) + 1);
-                self.block(&format!("{fence}\n{text}\n{fence}"));
+            DocumentStyle::Text => self.write_block(text),
+            DocumentStyle::Markdown => {
+                let fence = "`".repeat(longest_backtick_run(text).max(2) + 1);
+                self.write_block(&format!("{fence}\n{text}\n{fence}"));
             }
         }
     }
 
     /// Opens a table. One inside a cell is text in that cell.
     pub(super) fn open_table(&mut self) {
-        self.paragraph();
+        self.end_paragraph();
         match &mut self.table {
             Some(table) => table.nested += 1,
-            None => self.table = Some(Table::default()),
+            None => self.table = Some(DocumentTable::default()),
         }
     }
 
@@ -265,16 +265,16 @@ impl Page {
             Some(_) => self.close_cell(),
         }
         let Some(table) = self.table.take() else { return };
-        self.paragraph();
+        self.end_paragraph();
         for block in table.finish(self.style) {
-            self.block(&block);
+            self.write_block(&block);
         }
     }
 
     /// Begins a row; outside a table, a line.
     pub(super) fn open_row(&mut self) {
         self.close_cell();
-        self.paragraph();
+        self.end_paragraph();
         if let Some(table) = self.table.as_mut().filter(|table| table.nested == 0) {
             table.open_row();
         }
@@ -287,7 +287,7 @@ impl Page {
             return;
         }
         // What stands before the cells is the caption.
-        self.paragraph();
+        self.end_paragraph();
         if let Some(table) = &mut self.table {
             table.open_cell();
         }
@@ -305,17 +305,17 @@ impl Page {
     }
 
     /// Writes the lines of a block, each behind what marks the containers that it stands in.
-    fn block(&mut self, text: &str) {
+    fn write_block(&mut self, text: &str) {
         if text.is_empty() || self.is_full() {
             return;
         }
-        let begins = matches!(self.innermost_item(), Some(Container::Item { written: false, .. }));
-        let items = self.containers.iter().filter(|it| matches!(it, Container::Item { .. })).count();
+        let begins = matches!(self.innermost_item(), Some(ContainerBlock::Item { written: false, .. }));
+        let items = self.containers.iter().filter(|it| matches!(it, ContainerBlock::Item { .. })).count();
         let tight = begins && (self.listed || items > 1);
         if !self.out.is_empty() {
             self.out.push('\n');
             if !tight {
-                let quotes = self.quotes();
+                let quotes = self.quote_prefix();
                 self.out.push_str(quotes.trim_end());
                 self.out.push('\n');
             }
@@ -327,12 +327,12 @@ impl Page {
             let begin = self.out.len();
             for container in &mut self.containers {
                 match container {
-                    Container::Quote => self.out.push_str("> "),
-                    Container::List(_) => {}
-                    Container::Item { marker, written: true } => {
+                    ContainerBlock::Quote => self.out.push_str("> "),
+                    ContainerBlock::List(_) => {}
+                    ContainerBlock::Item { marker, written: true } => {
                         self.out.extend(std::iter::repeat_n(' ', marker.len()));
                     }
-                    Container::Item { marker, written } => {
+                    ContainerBlock::Item { marker, written } => {
                         self.out.push_str(marker);
                         *written = true;
                     }
@@ -348,17 +348,17 @@ impl Page {
         self.shared = self.containers.len();
     }
 
-    fn innermost_item(&self) -> Option<&Container> {
-        self.containers.iter().rev().find(|it| matches!(it, Container::Item { .. }))
+    fn innermost_item(&self) -> Option<&ContainerBlock> {
+        self.containers.iter().rev().find(|it| matches!(it, ContainerBlock::Item { .. }))
     }
 
     /// What marks an empty line inside the quotations that go on.
-    fn quotes(&self) -> String {
+    fn quote_prefix(&self) -> String {
         let mut out = String::new();
         for container in self.containers.iter().take(self.shared) {
             match container {
-                Container::Quote => out.push_str("> "),
-                Container::Item { marker, written: true } => {
+                ContainerBlock::Quote => out.push_str("> "),
+                ContainerBlock::Item { marker, written: true } => {
                     out.extend(std::iter::repeat_n(' ', marker.len()));
                 }
                 _ => {}
@@ -369,10 +369,10 @@ impl Page {
 }
 
 /// An address as browsers read it; none where it would run something, or is none.
-fn address_of(address: &str) -> Option<String> {
+fn safe_address(address: &str) -> Option<String> {
     let address: String =
-        address.trim().chars().filter(|char| !char.is_control()).take(MAX_ADDRESS + 1).collect();
-    if address.is_empty() || address.chars().count() > MAX_ADDRESS {
+        address.trim().chars().filter(|char| !char.is_control()).take(MAX_ADDRESS_CHARS + 1).collect();
+    if address.is_empty() || address.chars().count() > MAX_ADDRESS_CHARS {
         return None;
     }
     let scheme = address.split_once(':').map_or("", |(scheme, _)| scheme);
@@ -381,4 +381,4 @@ fn address_of(address: &str) -> Option<String> {
 }
 
 /// The most characters of an address.
-const MAX_ADDRESS: usize = 4096;
+const MAX_ADDRESS_CHARS: usize = 4096;

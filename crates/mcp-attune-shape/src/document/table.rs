@@ -1,13 +1,13 @@
 //! Tables, row by row.
 
-use super::Style;
+use super::DocumentStyle;
 
 /// How many columns a table has at most; what is beyond is joined to the last.
 const MAX_COLUMNS: usize = 100;
 
 /// A table that is being read.
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct DocumentTable {
     rows: Vec<Vec<String>>,
     /// Whether a cell is open.
     pub(super) in_cell: bool,
@@ -15,7 +15,7 @@ pub(super) struct Table {
     pub(super) nested: usize,
 }
 
-impl Table {
+impl DocumentTable {
     pub(super) fn open_row(&mut self) {
         // A row without cells is none.
         if self.rows.last().is_none_or(|row| !row.is_empty()) {
@@ -42,7 +42,7 @@ impl Table {
     }
 
     /// The blocks that the table is written as: itself, or a paragraph for each cell where there is one column.
-    pub(super) fn finish(self, style: Style) -> Vec<String> {
+    pub(super) fn finish(self, style: DocumentStyle) -> Vec<String> {
         let filled = |row: &Vec<String>| row.iter().any(|cell| !cell.is_empty());
         let rows: Vec<_> = self.rows.into_iter().filter(filled).collect();
         let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -55,8 +55,8 @@ impl Table {
                 out.push('\n');
             }
             match style {
-                Style::Text => out.push_str(&row.join(" | ")),
-                Style::Markdown => {
+                DocumentStyle::Text => out.push_str(&row.join(" | ")),
+                DocumentStyle::Markdown => {
                     // The first row says how many columns there are; the others may be shorter.
                     let missing = if at == 0 { columns - row.len() } else { 0 };
                     out.push_str("| ");

@@ -1,4 +1,4 @@
-use super::super::render::Rendering;
+use super::super::render::RenderOptions;
 use super::*;
 
 #[track_caller]
@@ -124,8 +124,8 @@ fn markdown_becomes_text() {
 
 #[test]
 fn a_document_that_is_too_large_stays_as_it_is() {
-    assert_eq!(html_to_text(&"a ".repeat(MAX_BYTES)), None);
-    assert_eq!(markdown_to_text(&"a ".repeat(MAX_BYTES)), None);
+    assert_eq!(html_to_text(&"a ".repeat(MAX_DOCUMENT_BYTES)), None);
+    assert_eq!(markdown_to_text(&"a ".repeat(MAX_DOCUMENT_BYTES)), None);
 }
 
 /// Numbers that look like chance and are the same in every run.
@@ -294,7 +294,10 @@ fn work_grows_with_the_size_and_nothing_else() {
         let document = bomb.repeat((256 << 10) / bomb.len());
         // Were the work to grow with the square of the size, this would take hours.
         for make in [html_to_text, html_to_markdown, markdown_to_text] {
-            assert!(make(&document).is_none_or(|made| made.len() <= 2 * Rendering::ROOM), "{bomb}");
+            assert!(
+                make(&document).is_none_or(|made| made.len() <= 2 * RenderOptions::MAX_PAGE_BYTES),
+                "{bomb}"
+            );
         }
     }
     // Long before the stack would be full, were anything to recurse.

@@ -6,7 +6,7 @@
 
 /// A piece of HTML.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Token<'h> {
+pub(super) enum HtmlToken<'h> {
     /// Text with references in it, such as `&amp;`.
     Text(&'h str),
     /// A tag that opens an element: its name as written, and the text of its attributes.
@@ -16,13 +16,14 @@ pub(super) enum Token<'h> {
 }
 
 /// Elements whose content is text of another kind, up to the tag that closes them.
-const RAW: [&str; 8] = ["script", "style", "title", "textarea", "iframe", "noembed", "noframes", "xmp"];
+const RAW_TEXT_ELEMENTS: [&str; 8] =
+    ["script", "style", "title", "textarea", "iframe", "noembed", "noframes", "xmp"];
 
-pub(super) struct Tokens<'h> {
+pub(super) struct HtmlTokenizer<'h> {
     rest: &'h str,
 }
 
-impl<'h> Tokens<'h> {
+impl<'h> HtmlTokenizer<'h> {
     pub(super) fn new(html: &'h str) -> Self {
         Self { rest: html }
     }
@@ -81,27 +82,28 @@ impl<'h> Tokens<'h> {
     }
 }
 
-impl<'h> Iterator for Tokens<'h> {
-    type Item = Token<'h>;
+impl<'h> Iterator for HtmlTokenizer<'h> {
+    type Item = HtmlToken<'h>;
 
-    fn next(&mut self) -> Option<Token<'h>> {
+    fn next(&mut self) -> Option<HtmlToken<'h>> {
         loop {
             if self.rest.is_empty() {
                 return None;
             }
             let text = self.rest;
-            let begin = text.bytes().enumerate().position(|(at, byte)| byte == b'<' && begins(text, at));
+            let begin =
+                text.bytes().enumerate().position(|(at, byte)| byte == b'<' && begins_markup(text, at));
             let begin = begin.unwrap_or(text.len());
             if begin > 0 {
                 self.skip(begin);
-                return text.get(..begin).map(Token::Text);
+                return text.get(..begin).map(HtmlToken::Text);
             }
             self.skip(1);
             if let Some(closing) = self.rest.strip_prefix('/') {
                 self.rest = closing;
                 if closing.starts_with(|first: char| first.is_ascii_alphabetic()) {
                     if let Some((name, _)) = self.tag() {
-                        return Some(Token::Close(name));
+                        return Some(HtmlToken::Close(name));
                     }
                 } else {
                     self.skip_past(">");
@@ -112,17 +114,17 @@ impl<'h> Iterator for Tokens<'h> {
             } else if self.rest.starts_with(['!', '?']) {
                 self.skip_past(">");
             } else if let Some((name, attributes)) = self.tag() {
-                if let Some(raw) = RAW.iter().find(|raw| name.eq_ignore_ascii_case(raw)) {
+                if let Some(raw) = RAW_TEXT_ELEMENTS.iter().find(|raw| name.eq_ignore_ascii_case(raw)) {
                     self.skip_raw(raw);
                 }
-                return Some(Token::Open(name, attributes));
+                return Some(HtmlToken::Open(name, attributes));
             }
         }
     }
 }
 
 /// Whether a `<` begins something.
-fn begins(text: &str, at: usize) -> bool {
+fn begins_markup(text: &str, at: usize) -> bool {
     let next = text.as_bytes().get(at + 1);
     next.is_some_and(|next| next.is_ascii_alphabetic() || matches!(next, b'/' | b'!' | b'?'))
 }
@@ -189,10 +191,10 @@ mod tests {
 
     #[track_caller]
     fn check(html: &str, expected: &str) {
-        let shown = Tokens::new(html).map(|token| match token {
-            Token::Text(text) => text.to_owned(),
-            Token::Open(name, attributes) => format!("[{name}{attributes}]"),
-            Token::Close(name) => format!("[/{name}]"),
+        let shown = HtmlTokenizer::new(html).map(|token| match token {
+            HtmlToken::Text(text) => text.to_owned(),
+            HtmlToken::Open(name, attributes) => format!("[{name}{attributes}]"),
+            HtmlToken::Close(name) => format!("[/{name}]"),
         });
         assert_eq!(shown.collect::<Vec<_>>().concat(), expected, "{html}");
     }

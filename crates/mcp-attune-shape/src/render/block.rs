@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 /// Something inside of a line.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Inline<'a> {
+pub(super) enum InlineSpan<'a> {
     Text(Cow<'a, str>),
     /// An address that is its own label.
     Link(Cow<'a, str>),
     Code(Cow<'a, str>),
 }
 
-impl Inline<'_> {
+impl InlineSpan<'_> {
     pub(super) fn as_str(&self) -> &str {
         match self {
             Self::Text(text) | Self::Link(text) | Self::Code(text) => text,
@@ -21,7 +21,7 @@ impl Inline<'_> {
 
 /// A column of a table.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Column<'a> {
+pub(super) struct ColumnHeading<'a> {
     pub(super) label: &'a str,
     /// Numbers stand to the right.
     pub(super) numbers: bool,
@@ -29,7 +29,7 @@ pub(super) struct Column<'a> {
 
 /// Something that stands by itself. A table is a head, its rows, and an end.
 #[derive(Debug)]
-pub(super) enum Block<'b> {
+pub(super) enum PageBlock<'b> {
     Heading {
         level: usize,
         text: &'b str,
@@ -37,7 +37,7 @@ pub(super) enum Block<'b> {
     Entry {
         depth: usize,
         label: Option<&'b str>,
-        value: Option<&'b Inline<'b>>,
+        value: Option<&'b InlineSpan<'b>>,
         note: Option<&'b str>,
     },
     /// Prose that keeps its lines.
@@ -47,14 +47,14 @@ pub(super) enum Block<'b> {
         depth: usize,
         text: &'b str,
     },
-    Head(&'b [Column<'b>]),
-    Row(&'b [Inline<'b>]),
+    Head(&'b [ColumnHeading<'b>]),
+    Row(&'b [InlineSpan<'b>]),
     End,
 }
 
 /// What blocks are written on.
-pub(super) trait Paper {
-    fn put(&mut self, block: &Block<'_>);
+pub(super) trait BlockWriter {
+    fn put(&mut self, block: &PageBlock<'_>);
 
     /// How many bytes the page has so far.
     fn len(&self) -> usize;

@@ -6,63 +6,77 @@ use std::borrow::Cow;
 
 use jiff::tz::TimeZone;
 use mcp_attune::format::Formatters;
-use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::json::{JsonKind, SpannedValue};
 
 use super::clean;
-use super::field::{Field, Place};
-use super::sense::Sense;
-use super::tree::{Node, Tree};
-use super::value::Values;
-use super::words::OwnWords;
-use crate::output::Part;
+use super::field::{LabeledField, ResultLocation};
+use super::meaning::FieldMeaning;
+use super::tree::{ValueNode, ValueTree};
+use super::value::PageValueFormatter;
+use super::words::DefaultLabels;
+use crate::compiled_schema::Subschema;
 
 /// Visits the strings of a result that may be words for people, each with the way to its field. Left out are names such
 /// as ids and codes, addresses, and what is written for each reader anyway: dates, times and durations.
 ///
 /// ```
-/// use mcp_attune_shape::render::candidates;
+/// use mcp_attune_shape::render::visit_translatable;
 /// use mcp_attune_wire::message::Message;
 ///
 /// let data = Message::parse(br#"{"id":"a-1","day":"2026-11-15","sky":"Sunny","days":[{"sky":"Cloudy"}],"tags":["new"]}"#)?;
 /// let mut found = Vec::new();
-/// candidates(data.body(), None, &mut |field, value| found.push(format!("{field} {value}")));
+/// visit_translatable(data.body(), None, &mut |field, value| found.push(format!("{field} {value}")));
 /// assert_eq!(found, ["sky Sunny", "days[].sky Cloudy", "tags[] new"]);
-/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 /// ```
-pub fn candidates(data: Value<'_>, output: Option<Part<'_>>, seen: &mut dyn FnMut(&str, &str)) {
-    let format = Formatters::default().format([], TimeZone::UTC);
-    let values = Values::new(&format, &OwnWords("en"));
-    let tree = Tree::of(data);
-    Visit { values, seen }.value(tree.root(), &Place::root(output), (Sense::Plain, None));
+pub fn visit_translatable(
+    data: SpannedValue<'_>,
+    output: Option<Subschema<'_>>,
+    seen: &mut dyn FnMut(&str, &str),
+) {
+    let format = Formatters::default().for_locales([], TimeZone::UTC);
+    let values = PageValueFormatter::new(&format, &DefaultLabels("en"));
+    let tree = ValueTree::of(data);
+    CandidateVisitor { values, seen }.value(
+        tree.root(),
+        &ResultLocation::root(output),
+        (FieldMeaning::Plain, None),
+    );
 }
 
-struct Visit<'v> {
-    values: Values<'v>,
+struct CandidateVisitor<'v> {
+    values: PageValueFormatter<'v>,
     seen: &'v mut dyn FnMut(&str, &str),
 }
 
-impl Visit<'_> {
+impl CandidateVisitor<'_> {
     /// As deep as the data are, which the scanner has bounded.
-    fn value<'a>(&mut self, value: Node<'a>, place: &Place<'a>, kind: (Sense, Option<&'a str>)) {
+    fn value<'a>(
+        &mut self,
+        value: ValueNode<'a>,
+        place: &ResultLocation<'a>,
+        kind: (FieldMeaning, Option<&'a str>),
+    ) {
         match value.kind() {
-            Type::Object => {
+            JsonKind::Object => {
                 for (name, value) in value.members() {
-                    let field = Field::new(clean::read(name), place, &OwnWords("en"), false);
+                    let field = LabeledField::new(clean::read(name), place, &DefaultLabels("en"), false);
                     self.value(value, &field.place, (field.sense, field.format));
                 }
             }
-            Type::Array => {
+            JsonKind::Array => {
                 let items = place.items();
                 for element in value.elements() {
                     self.value(element, &items, kind);
                 }
             }
-            Type::String => {
+            JsonKind::String => {
                 let (sense, format) = kind;
                 // A format is promised to programs.
-                let names = format.is_some() || matches!(sense, Sense::Name | Sense::Written | Sense::Code);
+                let names = format.is_some()
+                    || matches!(sense, FieldMeaning::Name | FieldMeaning::Written | FieldMeaning::Code);
                 let text = value.text().map_or(Cow::Borrowed(""), clean::read);
-                if !names && !self.values.is_written_anew(&text, sense) {
+                if !names && !self.values.is_localized(&text, sense) {
                     (self.seen)(place.path(), &text);
                 }
             }

@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::Text;
+use mcp_attune_wire::json::JsonString;
 
 /// The text of a JSON string. Half a surrogate pair, which is no character, is shown as U+FFFD.
-pub(super) fn read(text: Text<'_>) -> Cow<'_, str> {
+pub(super) fn read(text: JsonString<'_>) -> Cow<'_, str> {
     match text.decode() {
         Some(decoded) => clean(decoded),
         None => clean(text.chars().map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()),
@@ -17,7 +17,7 @@ pub(super) fn read(text: Text<'_>) -> Cow<'_, str> {
 
 /// The text with nothing in it that acts.
 pub(crate) fn clean(text: Cow<'_, str>) -> Cow<'_, str> {
-    if !suspect(text.as_bytes()) {
+    if !may_need_cleaning(text.as_bytes()) {
         return text;
     }
     let mut clean = String::with_capacity(text.len());
@@ -39,7 +39,7 @@ pub(crate) fn clean(text: Cow<'_, str>) -> Cow<'_, str> {
 }
 
 /// Whether a byte is there that something unclean may begin with.
-fn suspect(bytes: &[u8]) -> bool {
+fn may_need_cleaning(bytes: &[u8]) -> bool {
     let lead = |byte: u8| byte < 0x20 && byte != b'\n' && byte != b'\t' || matches!(byte, 0x7f | 0xc2 | 0xe2);
     bytes.iter().fold(false, |found, byte| found | lead(*byte))
 }

@@ -9,18 +9,18 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Span, Type, Value};
+use mcp_attune_wire::json::{ByteSpan, JsonKind, SpannedValue};
 use memchr::{memchr2_iter, memmem};
 
-use crate::cost::Budget;
-use crate::output::{Output, Part};
+use crate::compiled_schema::{CompiledSchema, Subschema};
+use crate::cost::StepBudget;
 
-/// How often data are held against their schema at most.
-const TRIES: usize = 16;
+/// How often members are tried one by one against the schema; the whole is checked before and after.
+const MAX_TRIES: usize = 16;
 
 /// Data without what says nothing, and how many members that were.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Compacted<'a> {
+pub struct CompactedJson<'a> {
     /// The data as JSON; what is left is as it was written.
     pub text: Cow<'a, str>,
     /// How many members were left out.
@@ -32,42 +32,46 @@ pub struct Compacted<'a> {
 /// Rules: F8.
 ///
 /// ```
-/// use mcp_attune_shape::{Output, render};
+/// use mcp_attune_shape::{CompiledSchema, render};
 /// use mcp_attune_wire::message::Message;
 ///
 /// let data = Message::parse(br#"{"city":"Bern","wind":7,"notes":null,"alerts":[]}"#)?;
-/// let output = Output::read(r#"{"required":["notes"]}"#);
+/// let output = CompiledSchema::read(r#"{"required":["notes"]}"#);
 /// let compacted = render::compact(data.body(), output.as_ref(), &["wind".to_owned()]);
 /// assert_eq!(compacted.text, r#"{"city":"Bern","notes":null}"#);
 /// assert_eq!(compacted.left_out, 2);
-/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 /// ```
 #[must_use]
-pub fn compact<'a>(data: Value<'a>, output: Option<&Output>, low_priority: &[String]) -> Compacted<'a> {
-    compact_within(data, output, low_priority, &Budget::full())
+pub fn compact<'a>(
+    data: SpannedValue<'a>,
+    output: Option<&CompiledSchema>,
+    low_priority: &[String],
+) -> CompactedJson<'a> {
+    compact_within(data, output, low_priority, &StepBudget::full())
 }
 
 /// The same, with checks that take their steps from a budget. What it does not suffice for is left in.
 pub(crate) fn compact_within<'a>(
-    data: Value<'a>,
-    output: Option<&Output>,
+    data: SpannedValue<'a>,
+    output: Option<&CompiledSchema>,
     low_priority: &[String],
-    budget: &Budget,
-) -> Compacted<'a> {
-    let Some(output) = output else { return without(data, None, low_priority, None) };
+    budget: &StepBudget,
+) -> CompactedJson<'a> {
+    let Some(output) = output else { return compact_unchecked(data, None, low_priority, None) };
     let valid = |text: &str| output.is_valid_text(text, budget);
-    let cut = |only: Option<&[usize]>| without(data, Some(output.part()), low_priority, only);
-    let cuts = found(data, Some(output.part()), low_priority, None);
-    let all = spliced(data, &cuts);
+    let cut = |only: Option<&[usize]>| compact_unchecked(data, Some(output.root()), low_priority, only);
+    let cuts = find_cuts(data, Some(output.root()), low_priority, None);
+    let all = splice_cuts(data, &cuts);
     if all.left_out == 0 || valid(&all.text) {
         return all;
     }
-    let mut best = Compacted { text: Cow::Borrowed(data.raw()), left_out: 0 };
+    let mut best = CompactedJson { text: Cow::Borrowed(data.raw()), left_out: 0 };
     if !valid(data.raw()) {
         return best;
     }
     let mut only = Vec::new();
-    for top in tops_with_cuts(data, &cuts).into_iter().take(TRIES) {
+    for top in tops_with_cuts(data, &cuts).into_iter().take(MAX_TRIES) {
         only.push(top);
         let tried = cut(Some(&only));
         if valid(&tried.text) {
@@ -81,7 +85,7 @@ pub(crate) fn compact_within<'a>(
 
 /// The top members or elements that something is cut out of, by their place. A cut before a value belongs to it: it begins
 /// with the comma, or with the name.
-fn tops_with_cuts(data: Value<'_>, cuts: &[Span]) -> Vec<usize> {
+fn tops_with_cuts(data: SpannedValue<'_>, cuts: &[ByteSpan]) -> Vec<usize> {
     let ends = data.members().map(|(_, value)| value.span().end());
     let ends = ends.chain(data.elements().map(|element| element.span().end()));
     let mut cuts = cuts.iter().peekable();
@@ -100,18 +104,18 @@ fn tops_with_cuts(data: Value<'_>, cuts: &[Span]) -> Vec<usize> {
 
 /// The data without what says nothing, whatever the schema makes of them then; only inside of some top members, where they
 /// are named by their place.
-pub(super) fn without<'a>(
-    data: Value<'a>,
-    part: Option<Part<'_>>,
+pub(super) fn compact_unchecked<'a>(
+    data: SpannedValue<'a>,
+    part: Option<Subschema<'_>>,
     low_priority: &[String],
     only: Option<&[usize]>,
-) -> Compacted<'a> {
-    spliced(data, &found(data, part, low_priority, only))
+) -> CompactedJson<'a> {
+    splice_cuts(data, &find_cuts(data, part, low_priority, only))
 }
 
 /// Whether data may have a member that says nothing by itself: the text has a `null` or empty brackets somewhere, be it in
 /// a string. Most data have none, and need not be gone through.
-fn may_say_nothing(raw: &str) -> bool {
+fn may_have_empty_members(raw: &str) -> bool {
     let bytes = raw.as_bytes();
     let is_empty = |close: usize| {
         let before = bytes.get(..close).unwrap_or_default().trim_ascii_end();
@@ -121,24 +125,24 @@ fn may_say_nothing(raw: &str) -> bool {
 }
 
 /// What goes, in its order.
-fn found(
-    data: Value<'_>,
-    part: Option<Part<'_>>,
+fn find_cuts(
+    data: SpannedValue<'_>,
+    part: Option<Subschema<'_>>,
     low_priority: &[String],
     only: Option<&[usize]>,
-) -> Vec<Span> {
-    if low_priority.is_empty() && !may_say_nothing(data.raw()) {
+) -> Vec<ByteSpan> {
+    if low_priority.is_empty() && !may_have_empty_members(data.raw()) {
         return Vec::new();
     }
-    let mut finder = Finder { low_priority, only, path: String::new(), cuts: Vec::new() };
+    let mut finder = CutFinder { low_priority, only, path: String::new(), cuts: Vec::new() };
     finder.find(data, part, 0);
     finder.cuts.sort_unstable();
     finder.cuts
 }
 
-fn spliced<'a>(data: Value<'a>, cuts: &[Span]) -> Compacted<'a> {
+fn splice_cuts<'a>(data: SpannedValue<'a>, cuts: &[ByteSpan]) -> CompactedJson<'a> {
     if cuts.is_empty() {
-        return Compacted { text: Cow::Borrowed(data.raw()), left_out: 0 };
+        return CompactedJson { text: Cow::Borrowed(data.raw()), left_out: 0 };
     }
     let (raw, base) = (data.raw(), data.span().start());
     let mut text = String::with_capacity(raw.len());
@@ -148,57 +152,65 @@ fn spliced<'a>(data: Value<'a>, cuts: &[Span]) -> Compacted<'a> {
         at = cut.end() - base;
     }
     text.push_str(raw.get(at..).unwrap_or_default());
-    Compacted { text: Cow::Owned(text), left_out: cuts.len() }
+    CompactedJson { text: Cow::Owned(text), left_out: cuts.len() }
 }
 
-struct Finder<'a> {
+struct CutFinder<'a> {
     low_priority: &'a [String],
     only: Option<&'a [usize]>,
     /// Names with dots between, without a mark for lists.
     path: String,
     /// None inside of another.
-    cuts: Vec<Span>,
+    cuts: Vec<ByteSpan>,
 }
 
-impl Finder<'_> {
+impl CutFinder<'_> {
     /// Finds what goes inside of a value; whether anything is left of it. As deep as the text is, which the scanner has
     /// bounded.
-    fn find(&mut self, value: Value<'_>, part: Option<Part<'_>>, depth: usize) -> bool {
+    fn find(&mut self, value: SpannedValue<'_>, part: Option<Subschema<'_>>, depth: usize) -> bool {
         match value.kind() {
-            Type::Null => false,
-            Type::Array => {
-                let items = part.and_then(Part::items);
+            JsonKind::Null => false,
+            JsonKind::Array => {
+                let items = part.and_then(Subschema::items);
                 let mut any = false;
                 for (at, element) in value.elements().enumerate() {
                     any = true;
-                    if depth > 0 || self.may(at) {
+                    if depth > 0 || self.may_cut(at) {
                         self.find(element, items, depth + 1);
                     }
                 }
                 any
             }
-            Type::Object => self.members(value, part, depth),
+            JsonKind::Object => self.members(value, part, depth),
             _ => true,
         }
     }
 
-    fn may(&self, top: usize) -> bool {
+    fn may_cut(&self, top: usize) -> bool {
         self.only.is_none_or(|only| only.contains(&top))
     }
 
-    fn members(&mut self, object: Value<'_>, part: Option<Part<'_>>, depth: usize) -> bool {
+    fn members(&mut self, object: SpannedValue<'_>, part: Option<Subschema<'_>>, depth: usize) -> bool {
         let mut going = Vec::new();
         for (at, (name, value)) in object.members().enumerate() {
-            let untouched = depth == 0 && !self.may(at);
+            let untouched = depth == 0 && !self.may_cut(at);
             // A name that is no text is in no schema and on no list.
-            going.push(!untouched && name.decode().is_some_and(|key| self.goes(&key, value, part, depth)));
+            going.push(
+                !untouched && name.decode().is_some_and(|key| self.should_cut(&key, value, part, depth)),
+            );
         }
         let mut goes = going.iter();
         self.cuts.extend(object.cut_members(|_| goes.next().is_some_and(|goes| *goes)));
         going.contains(&false)
     }
 
-    fn goes(&mut self, key: &str, value: Value<'_>, part: Option<Part<'_>>, depth: usize) -> bool {
+    fn should_cut(
+        &mut self,
+        key: &str,
+        value: SpannedValue<'_>,
+        part: Option<Subschema<'_>>,
+        depth: usize,
+    ) -> bool {
         let (length, first) = (self.path.len(), self.cuts.len());
         if length > 0 {
             self.path.push('.');
@@ -206,7 +218,7 @@ impl Finder<'_> {
         self.path.push_str(key);
         let required = part.is_some_and(|part| part.requires(key));
         let low = self.low_priority.iter().any(|low| *low == *key || *low == self.path);
-        let inner = part.and_then(|part| part.property(key).or_else(|| part.others()));
+        let inner = part.and_then(|part| part.property(key).or_else(|| part.additional_properties()));
         let goes = !required && (low || !self.find(value, inner, depth + 1));
         if required {
             self.find(value, inner, depth + 1);
@@ -228,7 +240,7 @@ mod tests {
     fn check(data: &str, schema: Option<&str>, low: &[&str], expected: &str, left_out: usize) {
         let body = format!(r#"{{"around": {data} }}"#);
         let message = Message::parse(body.as_bytes()).unwrap();
-        let output = schema.map(|schema| Output::read(schema).unwrap());
+        let output = schema.map(|schema| CompiledSchema::read(schema).unwrap());
         let low: Vec<_> = low.iter().map(|low| (*low).to_owned()).collect();
         let compacted = compact(message.member("around").unwrap(), output.as_ref(), &low);
         assert_eq!((&*compacted.text, compacted.left_out), (expected, left_out), "{data}");

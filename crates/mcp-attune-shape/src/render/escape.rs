@@ -25,7 +25,7 @@ pub(crate) enum EscapeContext {
 pub(crate) fn escape(text: &str, place: EscapeContext, out: &mut String) {
     let text = text.trim();
     let (begun, text) = match place {
-        EscapeContext::Start | EscapeContext::Line => begin(text, place, out),
+        EscapeContext::Start | EscapeContext::Line => escape_line_start(text, place, out),
         _ => (0, text),
     };
     let bytes = text.as_bytes();
@@ -34,7 +34,7 @@ pub(crate) fn escape(text: &str, place: EscapeContext, out: &mut String) {
     while let Some(found) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| is_active(*byte))) {
         let here = at + found;
         out.push_str(text.get(written..here).unwrap_or_default());
-        let length = act(text, here, place, out);
+        let length = escape_next(text, here, place, out);
         at = here + length;
         written = at;
     }
@@ -53,7 +53,7 @@ fn is_active(byte: u8) -> bool {
 }
 
 /// Takes the fire out of what would begin a block. Gives how many bytes were written, and the text.
-fn begin<'t>(text: &'t str, place: EscapeContext, out: &mut String) -> (usize, &'t str) {
+fn escape_line_start<'t>(text: &'t str, place: EscapeContext, out: &mut String) -> (usize, &'t str) {
     let bytes = text.as_bytes();
     let ends = |at: usize| bytes.get(at).is_none_or(|byte| matches!(byte, b' ' | b'\t'));
     let run = |byte: u8| bytes.iter().take_while(|one| **one == byte).count();
@@ -88,7 +88,7 @@ fn begin<'t>(text: &'t str, place: EscapeContext, out: &mut String) -> (usize, &
 }
 
 /// Writes what begins here, escaped if it would act, and gives how many bytes it has.
-fn act(text: &str, here: usize, place: EscapeContext, out: &mut String) -> usize {
+fn escape_next(text: &str, here: usize, place: EscapeContext, out: &mut String) -> usize {
     let bytes = text.as_bytes();
     let byte = bytes.get(here).copied().unwrap_or(b' ');
     let next = bytes.get(here + 1).copied();
@@ -97,7 +97,7 @@ fn act(text: &str, here: usize, place: EscapeContext, out: &mut String) -> usize
         b'\\' => next.is_none_or(|next| next.is_ascii_punctuation()),
         b'`' => true,
         b'*' => !(blank(next) && blank(here.checked_sub(1).and_then(|before| bytes.get(before)).copied())),
-        b'_' => return underscores(text, here, out),
+        b'_' => return escape_underscores(text, here, out),
         b'~' => place == EscapeContext::Label || bytes.iter().filter(|byte| **byte == b'~').count() > 1,
         b'[' => next == Some(b'^'),
         b']' => matches!(next, Some(b'(' | b'[' | b':')),
@@ -117,7 +117,7 @@ fn act(text: &str, here: usize, place: EscapeContext, out: &mut String) -> usize
 }
 
 /// A run of them acts unless it is inside of a word, or all by itself.
-fn underscores(text: &str, here: usize, out: &mut String) -> usize {
+fn escape_underscores(text: &str, here: usize, out: &mut String) -> usize {
     let rest = text.get(here..).unwrap_or_default();
     let run = rest.bytes().take_while(|byte| *byte == b'_').count();
     let before = text.get(..here).and_then(|before| before.chars().next_back());
@@ -139,8 +139,8 @@ fn is_entity(rest: &[u8]) -> bool {
 }
 
 /// Writes code in a line, between as many backticks as it needs.
-pub(crate) fn code(text: &str, place: EscapeContext, out: &mut String) {
-    let fence = "`".repeat(longest(text) + 1);
+pub(crate) fn write_code_span(text: &str, place: EscapeContext, out: &mut String) {
+    let fence = "`".repeat(longest_backtick_run(text) + 1);
     let pad = text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']);
     out.push_str(&fence);
     if pad {
@@ -157,7 +157,7 @@ pub(crate) fn code(text: &str, place: EscapeContext, out: &mut String) {
 }
 
 /// The longest run of backticks.
-pub(crate) fn longest(text: &str) -> usize {
+pub(crate) fn longest_backtick_run(text: &str) -> usize {
     let (mut longest, mut run) = (0, 0);
     for byte in text.bytes() {
         run = if byte == b'`' { run + 1 } else { 0 };
@@ -262,7 +262,7 @@ mod tests {
     fn code_has_a_fence_that_it_does_not_hold() {
         for (text, expected) in [("{}", "`{}`"), ("a`b", "``a`b``"), ("`", "`` ` ``")] {
             let mut out = String::new();
-            code(text, EscapeContext::Within, &mut out);
+            write_code_span(text, EscapeContext::Within, &mut out);
             assert_eq!(out, expected);
         }
     }

@@ -1,36 +1,36 @@
 //! JSON in one line, spelled in one way: for what is too deep to be laid out.
 
-use mcp_attune_wire::json::{Quoted, Type};
+use mcp_attune_wire::json::{JsonKind, JsonQuoted};
 
 use super::clean;
-use super::tree::Node;
+use super::tree::ValueNode;
 
 /// The value without white space, up to about so many bytes.
-pub(super) fn line(value: Node<'_>, most: usize) -> String {
+pub(super) fn line(value: ValueNode<'_>, most: usize) -> String {
     let mut out = String::new();
     write(value, most, &mut out);
     out
 }
 
 /// As deep as the text is, which the scanner has bounded.
-fn write(value: Node<'_>, most: usize, out: &mut String) {
+fn write(value: ValueNode<'_>, most: usize, out: &mut String) {
     match value.kind() {
         _ if out.len() > most => {}
-        Type::Object => {
+        JsonKind::Object => {
             out.push('{');
             for (at, (name, value)) in value.members().enumerate() {
                 if at > 0 && out.len() <= most {
                     out.push(',');
                 }
                 if out.len() <= most {
-                    out.push_str(&Quoted(&clean::read(name)).to_string());
+                    out.push_str(&JsonQuoted(&clean::read(name)).to_string());
                     out.push(':');
                 }
                 write(value, most, out);
             }
             out.push('}');
         }
-        Type::Array => {
+        JsonKind::Array => {
             out.push('[');
             for (at, value) in value.elements().enumerate() {
                 if at > 0 && out.len() <= most {
@@ -40,12 +40,12 @@ fn write(value: Node<'_>, most: usize, out: &mut String) {
             }
             out.push(']');
         }
-        Type::String => {
+        JsonKind::String => {
             let text = value.text().map(clean::read).unwrap_or_default();
-            out.push_str(&Quoted(&text).to_string());
+            out.push_str(&JsonQuoted(&text).to_string());
         }
-        Type::Number => out.push_str(value.number().unwrap_or_default()),
-        Type::Boolean => out.push_str(if value.is_true() { "true" } else { "false" }),
-        Type::Null => out.push_str("null"),
+        JsonKind::Number => out.push_str(value.number().unwrap_or_default()),
+        JsonKind::Boolean => out.push_str(if value.is_true() { "true" } else { "false" }),
+        JsonKind::Null => out.push_str("null"),
     }
 }

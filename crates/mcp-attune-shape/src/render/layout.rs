@@ -2,31 +2,31 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Text, Type};
+use mcp_attune_wire::json::{JsonKind, JsonString};
 
 use super::clean;
-use super::tree::Node;
+use super::tree::ValueNode;
 
 /// How many columns a table has at most, and how many if all of them are narrow.
-const COLUMNS: usize = 6;
-const NARROW_COLUMNS: usize = 8;
+const MAX_TABLE_COLUMNS: usize = 6;
+const MAX_NARROW_COLUMNS: usize = 8;
 /// How many characters a cell has at most, a row, and a row of many columns.
-const CELL: usize = 80;
-const ROW: usize = 140;
-const NARROW_ROW: usize = 90;
+const MAX_CELL_CHARS: usize = 80;
+const MAX_ROW_CHARS: usize = 140;
+const MAX_NARROW_ROW_CHARS: usize = 90;
 /// How many characters and elements a list in one line has at most.
-const LINE: usize = 72;
-const IN_LINE: usize = 12;
+const MAX_LINE_CHARS: usize = 72;
+const MAX_LINE_ITEMS: usize = 12;
 /// From how many different names on objects are no longer held against each other.
-const NAMES: usize = 64;
+const MAX_COMPARED_NAMES: usize = 64;
 
 /// How a list is laid out.
 #[derive(PartialEq, Debug)]
-pub(super) enum Layout<'a> {
+pub(super) enum ListLayout<'a> {
     /// Values only.
     Values,
     /// Objects with few fields that fit into cells.
-    Table(Vec<Column<'a>>),
+    Table(Vec<ColumnStats<'a>>),
     /// Objects one after another, under the field that tells most.
     Records(Option<Cow<'a, str>>),
     /// Lists of values, all of them short: a table without names, of so many columns.
@@ -37,7 +37,7 @@ pub(super) enum Layout<'a> {
 
 /// What is known of a field of all objects in a list.
 #[derive(PartialEq, Debug)]
-pub(super) struct Column<'a> {
+pub(super) struct ColumnStats<'a> {
     pub(super) key: Cow<'a, str>,
     widest: usize,
     pub(super) numbers: bool,
@@ -48,43 +48,43 @@ pub(super) struct Column<'a> {
 }
 
 /// How a list is laid out that is not empty.
-pub(super) fn layout(list: Node<'_>) -> Layout<'_> {
+pub(super) fn layout(list: ValueNode<'_>) -> ListLayout<'_> {
     let (mut rows, mut values) = (0_usize, 0_usize);
-    if list.elements().next().is_some_and(|first| first.kind() == Type::Array) {
-        return matrix(list).map_or(Layout::Mixed, Layout::Matrix);
+    if list.elements().next().is_some_and(|first| first.kind() == JsonKind::Array) {
+        return matrix(list).map_or(ListLayout::Mixed, ListLayout::Matrix);
     }
-    let mut columns: Option<Vec<Column<'_>>> = Some(Vec::new());
+    let mut columns: Option<Vec<ColumnStats<'_>>> = Some(Vec::new());
     for element in list.elements() {
         match element.kind() {
-            Type::Object => {
+            JsonKind::Object => {
                 rows += 1;
-                if columns.as_mut().is_some_and(|columns| !take(columns, element)) {
+                if columns.as_mut().is_some_and(|columns| !observe_object(columns, element)) {
                     columns = None;
                 }
             }
-            Type::Array => return Layout::Mixed,
+            JsonKind::Array => return ListLayout::Mixed,
             _ => values += 1,
         }
     }
     match (rows, values, columns) {
-        (0, _, _) => Layout::Values,
+        (0, _, _) => ListLayout::Values,
         (_, 0, Some(mut columns)) if is_table(&columns) => {
             columns.iter_mut().for_each(|column| column.numbers &= column.any);
-            Layout::Table(columns)
+            ListLayout::Table(columns)
         }
-        (_, 0, Some(columns)) => Layout::Records(telling(columns, rows)),
-        (_, 0, None) => Layout::Records(None),
-        _ => Layout::Mixed,
+        (_, 0, Some(columns)) => ListLayout::Records(identifying_key(columns, rows)),
+        (_, 0, None) => ListLayout::Records(None),
+        _ => ListLayout::Mixed,
     }
 }
 
 /// How many columns a list of lists of values has, if it can be a table.
-fn matrix(list: Node<'_>) -> Option<usize> {
+fn matrix(list: ValueNode<'_>) -> Option<usize> {
     let (mut rows, mut columns) = (0, 0);
     for row in list.elements() {
         let (_, fits) = measure(row);
         let cells = row.elements().count();
-        if row.kind() != Type::Array || !fits || cells > NARROW_COLUMNS {
+        if row.kind() != JsonKind::Array || !fits || cells > MAX_NARROW_COLUMNS {
             return None;
         }
         rows += 1;
@@ -94,18 +94,18 @@ fn matrix(list: Node<'_>) -> Option<usize> {
 }
 
 /// Takes note of one object; whether there are still few enough names.
-fn take<'a>(columns: &mut Vec<Column<'a>>, object: Node<'a>) -> bool {
+fn observe_object<'a>(columns: &mut Vec<ColumnStats<'a>>, object: ValueNode<'a>) -> bool {
     for (guess, (name, value)) in object.members().enumerate() {
-        let is = |column: &Column<'_>| name.is(&column.key);
+        let is = |column: &ColumnStats<'_>| name.is(&column.key);
         let found =
             if columns.get(guess).is_some_and(is) { Some(guess) } else { columns.iter().position(is) };
         if found.is_none() {
             let key = clean::read(name);
             // Names that cleaning changed could become one.
-            if columns.len() >= NAMES || !name.is(&key) {
+            if columns.len() >= MAX_COMPARED_NAMES || !name.is(&key) {
                 return false;
             }
-            columns.push(Column {
+            columns.push(ColumnStats {
                 widest: key.chars().count(),
                 key,
                 numbers: true,
@@ -119,41 +119,44 @@ fn take<'a>(columns: &mut Vec<Column<'a>>, object: Node<'a>) -> bool {
         let (width, fits) = measure(value);
         column.widest = column.widest.max(width);
         column.fits &= fits;
-        column.any |= value.kind() == Type::Number;
-        column.numbers &= matches!(value.kind(), Type::Number | Type::Null);
-        let tells = matches!(value.kind(), Type::String | Type::Number) && fits && width > 0;
+        column.any |= value.kind() == JsonKind::Number;
+        column.numbers &= matches!(value.kind(), JsonKind::Number | JsonKind::Null);
+        let tells = matches!(value.kind(), JsonKind::String | JsonKind::Number) && fits && width > 0;
         column.telling += usize::from(tells);
     }
     true
 }
 
 /// How wide a value is, and whether it can stand in a cell.
-fn measure(value: Node<'_>) -> (usize, bool) {
+fn measure(value: ValueNode<'_>) -> (usize, bool) {
     match value.kind() {
-        Type::String => value.text().map_or((0, true), |text| {
-            let width = length(text);
-            (width, width <= CELL && !has_lines(text))
+        JsonKind::String => value.text().map_or((0, true), |text| {
+            let width = char_count(text);
+            (width, width <= MAX_CELL_CHARS && !has_lines(text))
         }),
-        Type::Object => (1, value.is_empty()),
-        Type::Array => {
+        JsonKind::Object => (1, value.is_empty()),
+        JsonKind::Array => {
             let mut width = 0;
             for element in value.elements() {
                 let (one, fits) = measure(element);
                 width += one + 2;
-                if !fits || width > CELL || matches!(element.kind(), Type::Object | Type::Array) {
+                if !fits
+                    || width > MAX_CELL_CHARS
+                    || matches!(element.kind(), JsonKind::Object | JsonKind::Array)
+                {
                     return (width, false);
                 }
             }
             (width, true)
         }
-        Type::Number => (value.number().map_or(0, str::len), true),
+        JsonKind::Number => (value.number().map_or(0, str::len), true),
         _ => (4, true),
     }
 }
 
 /// In characters, whatever escapes it is written with.
-fn length(text: Text<'_>) -> usize {
-    match text.plain() {
+fn char_count(text: JsonString<'_>) -> usize {
+    match text.as_plain_str() {
         Some(plain) if plain.is_ascii() => plain.len(),
         Some(plain) => plain.chars().count(),
         None => text.chars().count(),
@@ -161,21 +164,21 @@ fn length(text: Text<'_>) -> usize {
 }
 
 /// Whether a string has more than one line.
-pub(super) fn has_lines(text: Text<'_>) -> bool {
+pub(super) fn has_lines(text: JsonString<'_>) -> bool {
     // Without escapes, only what is longer than a byte can end a line.
-    let may = text.plain().is_none_or(|plain| plain.bytes().any(|byte| matches!(byte, 0xc2 | 0xe2)));
+    let may = text.as_plain_str().is_none_or(|plain| plain.bytes().any(|byte| matches!(byte, 0xc2 | 0xe2)));
     may && clean::read(text).trim().contains('\n')
 }
 
-fn is_table(columns: &[Column<'_>]) -> bool {
+fn is_table(columns: &[ColumnStats<'_>]) -> bool {
     let width: usize = columns.iter().map(|column| column.widest + 2).sum();
-    let few = columns.len() <= COLUMNS && width <= ROW;
-    let narrow = columns.len() <= NARROW_COLUMNS && width <= NARROW_ROW;
+    let few = columns.len() <= MAX_TABLE_COLUMNS && width <= MAX_ROW_CHARS;
+    let narrow = columns.len() <= MAX_NARROW_COLUMNS && width <= MAX_NARROW_ROW_CHARS;
     !columns.is_empty() && (few || narrow) && columns.iter().all(|column| column.fits)
 }
 
 /// The field that tells one object from another, of those that every object has.
-fn telling(columns: Vec<Column<'_>>, rows: usize) -> Option<Cow<'_, str>> {
+fn identifying_key(columns: Vec<ColumnStats<'_>>, rows: usize) -> Option<Cow<'_, str>> {
     const BEST: [&str; 20] = [
         "title",
         "name",
@@ -211,7 +214,7 @@ fn telling(columns: Vec<Column<'_>>, rows: usize) -> Option<Cow<'_, str>> {
 }
 
 /// Whether a record's heading is a name by itself; else the label stands before it.
-pub(super) fn is_name(key: &str) -> bool {
+pub(super) fn is_title_key(key: &str) -> bool {
     let key = key.to_lowercase();
     ["title", "name", "label", "subject", "headline", "question", "summary", "path", "file", "uri"]
         .iter()
@@ -219,29 +222,29 @@ pub(super) fn is_name(key: &str) -> bool {
 }
 
 /// The field that tells most of the objects of a list that is laid out as a list.
-pub(super) fn telling_of(list: Node<'_>) -> Option<Cow<'_, str>> {
+pub(super) fn list_identifying_key(list: ValueNode<'_>) -> Option<Cow<'_, str>> {
     let mut columns = Vec::new();
     let mut rows = 0;
     for element in list.elements() {
-        if element.kind() != Type::Object || !take(&mut columns, element) {
+        if element.kind() != JsonKind::Object || !observe_object(&mut columns, element) {
             return None;
         }
         rows += 1;
     }
-    telling(columns, rows)
+    identifying_key(columns, rows)
 }
 
 /// Whether values of a list fit in one line.
-pub(super) fn in_line(list: Node<'_>) -> bool {
+pub(super) fn fits_in_line(list: ValueNode<'_>) -> bool {
     let mut width = 0;
     for (at, element) in list.elements().enumerate() {
         let (one, fits) = measure(element);
         width += one + 2;
-        let plain = !matches!(element.kind(), Type::Object | Type::Array);
-        let blank = element.text().is_some_and(|text| length(text) == 0);
-        let clause =
-            at > 0 && element.text().and_then(Text::decode).is_some_and(|text| text.contains([',', ';']));
-        if !fits || !plain || blank || clause || width > LINE || at >= IN_LINE {
+        let plain = !matches!(element.kind(), JsonKind::Object | JsonKind::Array);
+        let blank = element.text().is_some_and(|text| char_count(text) == 0);
+        let clause = at > 0
+            && element.text().and_then(JsonString::decode).is_some_and(|text| text.contains([',', ';']));
+        if !fits || !plain || blank || clause || width > MAX_LINE_CHARS || at >= MAX_LINE_ITEMS {
             return false;
         }
     }
@@ -250,19 +253,19 @@ pub(super) fn in_line(list: Node<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree::Tree;
+    use super::super::tree::ValueTree;
     use super::*;
     use mcp_attune_wire::message::Message;
 
     fn check(list: &str, expected: &str) {
         let message = Message::parse(list.as_bytes()).unwrap();
-        let tree = Tree::of(message.body());
+        let tree = ValueTree::of(message.body());
         let told = match layout(tree.root()) {
-            Layout::Values => "values".to_owned(),
-            Layout::Mixed => "mixed".to_owned(),
-            Layout::Matrix(columns) => format!("matrix {columns}"),
-            Layout::Records(telling) => format!("records {}", telling.unwrap_or_default()),
-            Layout::Table(columns) => {
+            ListLayout::Values => "values".to_owned(),
+            ListLayout::Mixed => "mixed".to_owned(),
+            ListLayout::Matrix(columns) => format!("matrix {columns}"),
+            ListLayout::Records(telling) => format!("records {}", telling.unwrap_or_default()),
+            ListLayout::Table(columns) => {
                 let keys: Vec<_> = columns
                     .iter()
                     .map(|column| format!("{}{}", column.key, if column.numbers { "#" } else { "" }))
@@ -305,8 +308,8 @@ mod tests {
             ("[1,2,3,4,5,6,7,8,9,10,11,12,13]", false),
         ] {
             let message = Message::parse(list.as_bytes()).unwrap();
-            let tree = Tree::of(message.body());
-            assert_eq!(in_line(tree.root()), expected, "{list}");
+            let tree = ValueTree::of(message.body());
+            assert_eq!(fits_in_line(tree.root()), expected, "{list}");
         }
     }
 }

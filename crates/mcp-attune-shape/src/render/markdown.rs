@@ -1,38 +1,40 @@
 //! Blocks as Markdown: CommonMark, and the tables that GitHub added to it.
 
-use super::block::{Block, Inline, Paper};
-use super::escape::{EscapeContext, code, escape, longest};
+use super::block::{BlockWriter, InlineSpan, PageBlock};
+use super::escape::{EscapeContext, escape, longest_backtick_run, write_code_span};
 
 /// What stood last, which says what stands between.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum LastMarkdownBlock {
     Nothing,
     Entry,
     Other,
 }
 
-pub(super) struct Markdown {
+pub(super) struct MarkdownBlockWriter {
     out: String,
-    last: Last,
+    last: LastMarkdownBlock,
 }
 
-impl Markdown {
+impl MarkdownBlockWriter {
     pub(super) fn new(room: usize) -> Self {
-        Self { out: String::with_capacity(room), last: Last::Nothing }
+        Self { out: String::with_capacity(room), last: LastMarkdownBlock::Nothing }
     }
 
-    fn begin(&mut self, kind: Last) {
-        if self.last != Last::Nothing && !(kind == Last::Entry && self.last == Last::Entry) {
+    fn begin(&mut self, kind: LastMarkdownBlock) {
+        if self.last != LastMarkdownBlock::Nothing
+            && !(kind == LastMarkdownBlock::Entry && self.last == LastMarkdownBlock::Entry)
+        {
             self.out.push('\n');
         }
         self.last = kind;
     }
 
-    fn inline(&mut self, value: &Inline<'_>, place: EscapeContext) {
+    fn inline(&mut self, value: &InlineSpan<'_>, place: EscapeContext) {
         match value {
-            Inline::Text(text) => escape(text, place, &mut self.out),
-            Inline::Code(text) => code(text, place, &mut self.out),
-            Inline::Link(address) => {
+            InlineSpan::Text(text) => escape(text, place, &mut self.out),
+            InlineSpan::Code(text) => write_code_span(text, place, &mut self.out),
+            InlineSpan::Link(address) => {
                 self.out.push('<');
                 self.out.push_str(address);
                 self.out.push('>');
@@ -44,8 +46,14 @@ impl Markdown {
         (0..depth).for_each(|_| self.out.push_str("  "));
     }
 
-    fn entry(&mut self, depth: usize, label: Option<&str>, value: Option<&Inline<'_>>, note: Option<&str>) {
-        self.begin(Last::Entry);
+    fn entry(
+        &mut self,
+        depth: usize,
+        label: Option<&str>,
+        value: Option<&InlineSpan<'_>>,
+        note: Option<&str>,
+    ) {
+        self.begin(LastMarkdownBlock::Entry);
         self.indent(depth);
         self.out.push_str("- ");
         if let Some(label) = label {
@@ -54,7 +62,9 @@ impl Markdown {
             self.out.push_str(":**");
         }
         match value {
-            Some(Inline::Text(text)) if text.trim().contains('\n') => self.hang(depth, label.is_some(), text),
+            Some(InlineSpan::Text(text)) if text.trim().contains('\n') => {
+                self.hanging_lines(depth, label.is_some(), text);
+            }
             Some(value) => {
                 if label.is_some() {
                     self.out.push(' ');
@@ -74,7 +84,7 @@ impl Markdown {
     }
 
     /// Lines under an entry, each on its own.
-    fn hang(&mut self, depth: usize, below: bool, text: &str) {
+    fn hanging_lines(&mut self, depth: usize, below: bool, text: &str) {
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         for (at, line) in lines.enumerate() {
             if at > 0 || below {
@@ -86,7 +96,7 @@ impl Markdown {
     }
 
     fn lines(&mut self, text: &str) {
-        self.begin(Last::Other);
+        self.begin(LastMarkdownBlock::Other);
         let place = if text.trim().contains('\n') { EscapeContext::Line } else { EscapeContext::Start };
         let (mut open, mut closed) = (false, false);
         for line in text.lines().map(str::trim) {
@@ -108,8 +118,8 @@ impl Markdown {
 
     fn code(&mut self, depth: usize, text: &str) {
         // Inside of a list the blank line would end nothing, and looks torn.
-        self.begin(if depth > 0 { Last::Entry } else { Last::Other });
-        let fence = "`".repeat(longest(text).max(2) + 1);
+        self.begin(if depth > 0 { LastMarkdownBlock::Entry } else { LastMarkdownBlock::Other });
+        let fence = "`".repeat(longest_backtick_run(text).max(2) + 1);
         for line in [&*fence].into_iter().chain(text.trim_matches('\n').lines()).chain([&*fence]) {
             self.indent(depth);
             self.out.push_str(line);
@@ -123,21 +133,21 @@ impl Markdown {
     }
 }
 
-impl Paper for Markdown {
-    fn put(&mut self, block: &Block<'_>) {
+impl BlockWriter for MarkdownBlockWriter {
+    fn put(&mut self, block: &PageBlock<'_>) {
         match *block {
-            Block::Heading { level, text } => {
-                self.begin(Last::Other);
+            PageBlock::Heading { level, text } => {
+                self.begin(LastMarkdownBlock::Other);
                 (0..level).for_each(|_| self.out.push('#'));
                 self.out.push(' ');
                 escape(text, EscapeContext::Heading, &mut self.out);
                 self.out.push('\n');
             }
-            Block::Entry { depth, label, value, note } => self.entry(depth, label, value, note),
-            Block::Lines(text) => self.lines(text),
-            Block::Code { depth, text } => self.code(depth, text),
-            Block::Head(columns) => {
-                self.begin(Last::Other);
+            PageBlock::Entry { depth, label, value, note } => self.entry(depth, label, value, note),
+            PageBlock::Lines(text) => self.lines(text),
+            PageBlock::Code { depth, text } => self.code(depth, text),
+            PageBlock::Head(columns) => {
+                self.begin(LastMarkdownBlock::Other);
                 for column in columns {
                     self.out.push_str("| ");
                     escape(column.label, EscapeContext::Cell, &mut self.out);
@@ -149,7 +159,7 @@ impl Paper for Markdown {
                 }
                 self.out.push_str("|\n");
             }
-            Block::Row(cells) => {
+            PageBlock::Row(cells) => {
                 for cell in cells {
                     self.out.push_str("| ");
                     self.inline(cell, EscapeContext::Cell);
@@ -157,7 +167,7 @@ impl Paper for Markdown {
                 }
                 self.out.push_str("|\n");
             }
-            Block::End => {}
+            PageBlock::End => {}
         }
     }
 

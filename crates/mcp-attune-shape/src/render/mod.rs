@@ -19,7 +19,7 @@
 // What values mean, and how they are written,
 mod clean;
 mod name;
-mod sense;
+mod meaning;
 mod words;
 
 mod block;
@@ -33,7 +33,7 @@ mod json;
 mod layout;
 
 mod candidates;
-mod walk;
+mod compose;
 mod rows;
 
 // and what it is written on.
@@ -42,45 +42,45 @@ mod markdown;
 mod text;
 
 use mcp_attune_wire::document::Document;
-use mcp_attune_wire::json::Value;
+use mcp_attune_wire::json::SpannedValue;
 
-pub use candidates::candidates;
+pub use candidates::visit_translatable;
 pub(super) use clean::clean as cleaned;
 pub(super) use compact::compact_within;
-pub use compact::{Compacted, compact};
-pub(super) use escape::{EscapeContext, code, escape, longest};
-pub(super) use field::Place;
-pub use words::{Labels, OwnWords, Word, word};
+pub use compact::{CompactedJson, compact};
+pub(super) use escape::{EscapeContext, escape, longest_backtick_run, write_code_span};
+pub(super) use field::ResultLocation;
+pub use words::{DefaultLabels, PageLabels, PageWord, page_word};
 
-use super::Part;
-use block::Paper;
+use super::Subschema;
+use block::BlockWriter;
 use mcp_attune::features::Verbosity;
-use mcp_attune::format::Format;
+use mcp_attune::format::ValueFormatter;
 
 /// How data are written for one caller.
-pub struct Rendering<'a> {
+pub struct RenderOptions<'a> {
     /// What the schema says of the data.
-    pub output: Option<Part<'a>>,
+    pub output: Option<Subschema<'a>>,
     /// Numbers and dates for the caller.
-    pub values: &'a Format,
+    pub values: &'a ValueFormatter,
     /// How much is said.
     pub verbosity: Verbosity,
     /// What `compact` leaves out, by name or by path with dots.
     pub low_priority: &'a [String],
     /// What fields are called in the caller's language, and our few own words.
-    pub labels: &'a dyn Labels,
+    pub labels: &'a dyn PageLabels,
     /// How many bytes a page has, more or less. What is begun is not cut, but for long texts.
     pub room: usize,
 }
 
-impl Rendering<'_> {
+impl RenderOptions<'_> {
     /// Room enough for anything that somebody reads.
-    pub const ROOM: usize = 4 << 20;
+    pub const MAX_PAGE_BYTES: usize = 4 << 20;
 }
 
 /// A page.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rendered {
+pub struct RenderedPage {
     /// The page.
     pub text: String,
     /// How many members `compact` left out.
@@ -97,19 +97,19 @@ pub struct Rendered {
 /// use jiff::tz::TimeZone;
 /// use mcp_attune::features::Verbosity;
 /// use mcp_attune::language::Tag;
-/// use mcp_attune_shape::render::{OwnWords, Rendering, markdown};
+/// use mcp_attune_shape::render::{DefaultLabels, RenderOptions, markdown};
 /// use mcp_attune_wire::document::Document;
 ///
 /// let data = Document::parse(br#"{"city":"Bern","population":134794,"trams":true,
 ///     "forecast":[{"day":"2026-11-15","max_temp_c":9.5},{"day":"2026-11-16","max_temp_c":7}]}"#)?;
-/// let swiss = mcp_attune_format::formatters(&Tag::parse("de-CH")?).format([], TimeZone::UTC);
-/// let page = markdown(data.root(), &Rendering {
+/// let swiss = mcp_attune_format::formatters(&Tag::parse("de-CH")?).for_locales([], TimeZone::UTC);
+/// let page = markdown(data.root(), &RenderOptions {
 ///     output: None,
 ///     values: &swiss,
 ///     verbosity: Verbosity::Standard,
 ///     low_priority: &[],
-///     labels: &OwnWords("de-CH"),
-///     room: Rendering::ROOM,
+///     labels: &DefaultLabels("de-CH"),
+///     room: RenderOptions::MAX_PAGE_BYTES,
 /// });
 /// let lines = [
 ///     "- **City:** Bern",
@@ -127,37 +127,38 @@ pub struct Rendered {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn markdown(data: Value<'_>, how: &Rendering<'_>) -> Rendered {
-    let mut page = markdown::Markdown::new(room(data, how));
+pub fn markdown(data: SpannedValue<'_>, how: &RenderOptions<'_>) -> RenderedPage {
+    let mut page = markdown::MarkdownBlockWriter::new(page_capacity(data, how));
     let (left_out, not_shown) = render(data, how, &mut page);
-    Rendered { text: page.finish(), left_out, not_shown }
+    RenderedPage { text: page.finish(), left_out, not_shown }
 }
 
 /// Data as plain text.
 ///
 /// Rules: F7, F8.
 #[must_use]
-pub fn text(data: Value<'_>, how: &Rendering<'_>) -> Rendered {
-    let mut page = text::Text::new(room(data, how));
+pub fn text(data: SpannedValue<'_>, how: &RenderOptions<'_>) -> RenderedPage {
+    let mut page = text::TextBlockWriter::new(page_capacity(data, how));
     let (left_out, not_shown) = render(data, how, &mut page);
-    Rendered { text: page.finish(), left_out, not_shown }
+    RenderedPage { text: page.finish(), left_out, not_shown }
 }
 
 /// A page is about as long as its data.
-fn room(data: Value<'_>, how: &Rendering<'_>) -> usize {
+fn page_capacity(data: SpannedValue<'_>, how: &RenderOptions<'_>) -> usize {
     let length = data.raw().len();
     // Beyond its room a page has what was begun, and its last line.
     (length + length / 4 + 256).min(how.room.saturating_add(how.room / 8 + 1024))
 }
 
 /// How much was left out, and how much had no room.
-fn render(data: Value<'_>, how: &Rendering<'_>, page: &mut dyn Paper) -> (usize, usize) {
+fn render(data: SpannedValue<'_>, how: &RenderOptions<'_>, page: &mut dyn BlockWriter) -> (usize, usize) {
     if how.verbosity != Verbosity::Compact {
-        return (0, walk::lay(data, how, page));
+        return (0, compose::compose_page(data, how, page));
     }
-    let Compacted { text, left_out } = compact::without(data, how.output, how.low_priority, None);
+    let CompactedJson { text, left_out } =
+        compact::compact_unchecked(data, how.output, how.low_priority, None);
     match Document::parse(text.as_bytes()) {
-        Ok(document) if left_out > 0 => (left_out, walk::lay(document.root(), how, page)),
-        _ => (0, walk::lay(data, how, page)),
+        Ok(document) if left_out > 0 => (left_out, compose::compose_page(document.root(), how, page)),
+        _ => (0, compose::compose_page(data, how, page)),
     }
 }

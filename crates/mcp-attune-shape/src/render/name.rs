@@ -6,7 +6,7 @@
 //! 3. A title that says no more than the name (`Departure Time`), as libraries make them, counts as none.
 
 /// Words that are written in capitals.
-const CAPITALS: [&str; 64] = [
+const ACRONYMS: [&str; 64] = [
     "ai", "api", "arn", "asn", "aws", "bic", "cidr", "cli", "cpu", "crs", "css", "csv", "cve", "cvss", "db",
     "dns", "dst", "ean", "etag", "eta", "etd", "faq", "gpu", "gps", "gtin", "guid", "html", "http", "https",
     "iata", "iban", "icao", "id", "ip", "iso", "json", "llm", "mcp", "md5", "mime", "os", "pdf", "pid",
@@ -15,7 +15,7 @@ const CAPITALS: [&str; 64] = [
 ];
 
 /// The words of a name; none where it is none that was made of words.
-pub(super) fn words(name: &str) -> Vec<&str> {
+pub(super) fn split_words(name: &str) -> Vec<&str> {
     let bytes = name.as_bytes();
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let begins = bytes.iter().find(|byte| **byte != b'_').is_some_and(u8::is_ascii_alphabetic);
@@ -54,7 +54,7 @@ pub(super) fn label(words: &[&str]) -> String {
         }
         let lower = word.to_ascii_lowercase();
         let shouted = word.len() > 1 && word.bytes().all(|byte| !byte.is_ascii_lowercase());
-        if CAPITALS.contains(&lower.as_str()) {
+        if ACRONYMS.contains(&lower.as_str()) {
             label.push_str(&word.to_ascii_uppercase());
         } else if shouted {
             label.push_str(word);
@@ -70,7 +70,7 @@ pub(super) fn label(words: &[&str]) -> String {
 }
 
 /// Whether a title says the name once more, in other letters.
-pub(super) fn repeats(title: &str, name: &str) -> bool {
+pub(super) fn repeats_name(title: &str, name: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = char> {
         text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase)
     }
@@ -79,13 +79,13 @@ pub(super) fn repeats(title: &str, name: &str) -> bool {
 
 /// A title of a whole result that is the name of a type or a function: made readable, without what every such name ends
 /// with.
-pub(super) fn heading(title: &str) -> Option<String> {
+pub(super) fn heading_from_title(title: &str) -> Option<String> {
     const ENDS: [&str; 9] =
         ["output", "result", "results", "response", "model", "schema", "dict", "args", "arguments"];
     if title.contains(char::is_whitespace) {
         return Some(title.trim().to_owned()).filter(|title| !title.is_empty());
     }
-    let mut words = words(title);
+    let mut words = split_words(title);
     if words.is_empty() {
         return Some(title.to_owned()).filter(|title| !title.is_empty());
     }
@@ -117,7 +117,7 @@ mod tests {
             ("NextPageToken", "Next page token"),
             ("x", "X"),
         ] {
-            assert_eq!(label(&words(name)), expected, "{name}");
+            assert_eq!(label(&split_words(name)), expected, "{name}");
         }
     }
 
@@ -136,7 +136,7 @@ mod tests {
             "42",
             "a|b",
         ] {
-            assert_eq!(words(name), [""; 0], "{name}");
+            assert_eq!(split_words(name), [""; 0], "{name}");
         }
     }
 
@@ -148,7 +148,7 @@ mod tests {
             ("Temperature", "temperature_c", false),
             ("Stadt", "city", false),
         ] {
-            assert_eq!(repeats(title, name), expected, "{title}");
+            assert_eq!(repeats_name(title, name), expected, "{title}");
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
             ("", None),
             ("Ort/Zeit", Some("Ort/Zeit")),
         ] {
-            assert_eq!(heading(title).as_deref(), expected, "{title}");
+            assert_eq!(heading_from_title(title).as_deref(), expected, "{title}");
         }
     }
 }

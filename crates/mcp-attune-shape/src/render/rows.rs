@@ -2,66 +2,68 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::Type;
+use mcp_attune_wire::json::JsonKind;
 
-use super::block::{Block, Column, Inline};
+use super::block::{ColumnHeading, InlineSpan, PageBlock};
 use super::clean;
-use super::field::{Field, Fields, Place};
-use super::layout::{self, Layout};
-use super::tree::Node;
-use super::value::Beside;
-use super::walk::{HEADINGS, Of, Walk};
+use super::compose::{MAX_HEADING_LEVELS, PageComposer, ValueContext};
+use super::field::{FieldCache, LabeledField, ResultLocation};
+use super::layout::{self, ListLayout};
+use super::tree::ValueNode;
+use super::value::SiblingContext;
 
-impl<'h> Walk<'h, '_> {
-    pub(super) fn list(&mut self, list: Node<'h>, of: Of<'_, 'h>, level: usize) {
+impl<'h> PageComposer<'h, '_> {
+    pub(super) fn list(&mut self, list: ValueNode<'h>, of: ValueContext<'_, 'h>, level: usize) {
         match layout::layout(list) {
-            Layout::Values | Layout::Mixed => self.nested_list(list, of, 0),
-            Layout::Table(columns) => self.table(list, &columns, of),
-            Layout::Matrix(columns) => self.matrix(list, columns, of),
-            Layout::Records(telling) => self.records(list, telling.as_ref(), of, level),
+            ListLayout::Values | ListLayout::Mixed => self.nested_list(list, of, 0),
+            ListLayout::Table(columns) => self.table(list, &columns, of),
+            ListLayout::Matrix(columns) => self.matrix(list, columns, of),
+            ListLayout::Records(telling) => self.records(list, telling.as_ref(), of, level),
         }
     }
 
-    fn table(&mut self, list: Node<'h>, columns: &[layout::Column<'h>], of: Of<'_, 'h>) {
+    fn table(&mut self, list: ValueNode<'h>, columns: &[layout::ColumnStats<'h>], of: ValueContext<'_, 'h>) {
         let place = of.place.items();
-        let field = |column: &layout::Column<'h>| {
-            Field::new(column.key.clone(), &place, self.how.labels, self.explained())
+        let field = |column: &layout::ColumnStats<'h>| {
+            LabeledField::new(column.key.clone(), &place, self.how.labels, self.is_verbose())
         };
         let fields: Vec<_> = columns.iter().map(field).collect();
-        let column =
-            |(field, column): (&'_ Field<'h>, &layout::Column<'h>)| (field.label.clone(), column.numbers);
+        let column = |(field, column): (&'_ LabeledField<'h>, &layout::ColumnStats<'h>)| {
+            (field.label.clone(), column.numbers)
+        };
         let heads: Vec<_> = fields.iter().zip(columns).map(column).collect();
         let heads: Vec<_> =
-            heads.iter().map(|(label, numbers)| Column { label, numbers: *numbers }).collect();
-        self.put(&Block::Head(&heads));
-        let says =
-            |field: &Field<'_>| field.key.contains("urrency") || matches!(field.key.as_bytes(), [b't', ..]);
+            heads.iter().map(|(label, numbers)| ColumnHeading { label, numbers: *numbers }).collect();
+        self.put(&PageBlock::Head(&heads));
+        let says = |field: &LabeledField<'_>| {
+            field.key.contains("urrency") || matches!(field.key.as_bytes(), [b't', ..])
+        };
         let says = fields.iter().any(says);
-        let mut cells: Vec<Inline<'h>> = Vec::new();
+        let mut cells: Vec<InlineSpan<'h>> = Vec::new();
         for row in list.elements() {
             if self.is_full() {
                 self.hidden += 1;
                 continue;
             }
-            let beside = if says { Beside::of(row, of.beside) } else { of.beside.inside() };
+            let beside = if says { SiblingContext::of(row, of.beside) } else { of.beside.for_nested() };
             cells.clear();
-            cells.resize(fields.len(), Inline::Text(Cow::Borrowed("")));
+            cells.resize(fields.len(), InlineSpan::Text(Cow::Borrowed("")));
             for (guess, (name, value)) in row.members().enumerate() {
-                let is = |field: &Field<'_>| name.is(&field.key);
+                let is = |field: &LabeledField<'_>| name.is(&field.key);
                 let guessed = fields.get(guess).is_some_and(is);
                 let at = if guessed { Some(guess) } else { fields.iter().position(is) };
                 let Some((field, cell)) = at.and_then(|at| fields.get(at).zip(cells.get_mut(at))) else {
                     continue;
                 };
-                *cell = self.cell(value, Of::field(field, beside));
+                *cell = self.cell(value, ValueContext::field(field, beside));
             }
-            self.put(&Block::Row(&cells));
+            self.put(&PageBlock::Row(&cells));
         }
-        self.paper.put(&Block::End);
+        self.paper.put(&PageBlock::End);
         for field in &fields {
             if let Some(note) = &field.note {
-                let note = Inline::Text(Cow::Borrowed(&**note));
-                self.put(&Block::Entry {
+                let note = InlineSpan::Text(Cow::Borrowed(&**note));
+                self.put(&PageBlock::Entry {
                     depth: 0,
                     label: Some(&field.label),
                     value: Some(&note),
@@ -72,22 +74,22 @@ impl<'h> Walk<'h, '_> {
     }
 
     /// Rows without names, but for those that stand beside them.
-    fn matrix(&mut self, list: Node<'h>, columns: usize, of: Of<'_, 'h>) {
+    fn matrix(&mut self, list: ValueNode<'h>, columns: usize, of: ValueContext<'_, 'h>) {
         let names: Vec<_> =
-            of.beside.names.into_iter().flat_map(Node::elements).map_while(Node::text).collect();
+            of.beside.names.into_iter().flat_map(ValueNode::elements).map_while(ValueNode::text).collect();
         let names = if names.len() == columns { names } else { Vec::new() };
-        let nowhere = Place::root(None);
-        let field = |name| Field::new(clean::read(name), &nowhere, self.how.labels, false);
+        let nowhere = ResultLocation::root(None);
+        let field = |name| LabeledField::new(clean::read(name), &nowhere, self.how.labels, false);
         let fields: Vec<_> = names.into_iter().map(field).collect();
         let numbers = |at: usize| {
-            let mut kinds = list.elements().filter_map(|row| row.elements().nth(at)).map(Node::kind);
-            kinds.all(|kind| kind == Type::Number)
+            let mut kinds = list.elements().filter_map(|row| row.elements().nth(at)).map(ValueNode::kind);
+            kinds.all(|kind| kind == JsonKind::Number)
         };
         let label = |at: usize| fields.get(at).map_or("", |field| &*field.label);
         let heads: Vec<_> =
-            (0..columns).map(|at| Column { label: label(at), numbers: numbers(at) }).collect();
-        self.put(&Block::Head(&heads));
-        let mut cells: Vec<Inline<'h>> = Vec::new();
+            (0..columns).map(|at| ColumnHeading { label: label(at), numbers: numbers(at) }).collect();
+        self.put(&PageBlock::Head(&heads));
+        let mut cells: Vec<InlineSpan<'h>> = Vec::new();
         for row in list.elements() {
             if self.is_full() {
                 self.hidden += 1;
@@ -95,26 +97,27 @@ impl<'h> Walk<'h, '_> {
             }
             cells.clear();
             for (at, value) in row.elements().enumerate() {
-                let of = fields.get(at).map_or(of, |field| Of { sense: field.sense, ..of });
+                let of = fields.get(at).map_or(of, |field| ValueContext { sense: field.sense, ..of });
                 cells.push(self.cell(value, of));
             }
-            cells.resize(columns, Inline::Text(Cow::Borrowed("")));
-            self.put(&Block::Row(&cells));
+            cells.resize(columns, InlineSpan::Text(Cow::Borrowed("")));
+            self.put(&PageBlock::Row(&cells));
         }
-        self.paper.put(&Block::End);
+        self.paper.put(&PageBlock::End);
     }
 
     /// What is not there is a dash in a cell: a column of words that say so would be louder than the data.
-    fn cell(&mut self, value: Node<'h>, of: Of<'_, 'h>) -> Inline<'h> {
-        const DASH: Inline<'static> = Inline::Text(Cow::Borrowed("–"));
+    fn cell(&mut self, value: ValueNode<'h>, of: ValueContext<'_, 'h>) -> InlineSpan<'h> {
+        const DASH: InlineSpan<'static> = InlineSpan::Text(Cow::Borrowed("–"));
         match value.kind() {
-            Type::Null | Type::Object => DASH,
-            Type::Array if value.is_empty() => DASH,
-            Type::Array => {
-                let items: Vec<_> = value.elements().map(|element| self.element(element, of)).collect();
-                let items: Vec<_> = items.iter().map(Inline::as_str).collect();
+            JsonKind::Null | JsonKind::Object => DASH,
+            JsonKind::Array if value.is_empty() => DASH,
+            JsonKind::Array => {
+                let items: Vec<_> =
+                    value.elements().map(|element| self.inline_element(element, of)).collect();
+                let items: Vec<_> = items.iter().map(InlineSpan::as_str).collect();
                 let between = if items.iter().any(|item| item.contains(',')) { "; " } else { ", " };
-                Inline::Text(Cow::Owned(items.join(between)))
+                InlineSpan::Text(Cow::Owned(items.join(between)))
             }
             _ => self.inline(value, of),
         }
@@ -123,39 +126,45 @@ impl<'h> Walk<'h, '_> {
     /// What a record is known by: the field that tells most, else its number.
     pub(super) fn heading(
         &mut self,
-        record: Node<'h>,
+        record: ValueNode<'h>,
         telling: Option<&Cow<'h, str>>,
-        fields: &mut Fields<'h>,
-        above: Beside<'h>,
+        fields: &mut FieldCache<'h>,
+        above: SiblingContext<'h>,
         at: usize,
     ) -> String {
         let told = telling.and_then(|key| {
-            let field = fields.called(key, self.how.labels, self.explained())?;
+            let field = fields.find_by_key(key, self.how.labels, self.is_verbose())?;
             Some((key, field, record.member(key)?))
         });
         let Some((key, field, value)) = told else { return self.values.count(at + 1) };
-        let inline = self.inline(value, Of::field(field, above.inside()));
-        if layout::is_name(key) || inline.as_str().chars().any(char::is_alphabetic) {
+        let inline = self.inline(value, ValueContext::field(field, above.for_nested()));
+        if layout::is_title_key(key) || inline.as_str().chars().any(char::is_alphabetic) {
             return inline.as_str().to_owned();
         }
         format!("{} {}", field.label, inline.as_str())
     }
 
-    fn records(&mut self, list: Node<'h>, telling: Option<&Cow<'h, str>>, of: Of<'_, 'h>, level: usize) {
+    fn records(
+        &mut self,
+        list: ValueNode<'h>,
+        telling: Option<&Cow<'h, str>>,
+        of: ValueContext<'_, 'h>,
+        level: usize,
+    ) {
         let place = of.place.items();
-        let mut fields = Fields::of(&place, &mut self.kept);
+        let mut fields = FieldCache::take_from(&place, &mut self.kept);
         for (at, record) in list.elements().enumerate() {
             if self.is_full() {
                 self.hidden += 1;
                 continue;
             }
             let heading = self.heading(record, telling, &mut fields, of.beside, at);
-            if level < HEADINGS {
-                self.put(&Block::Heading { level: level + 1, text: &heading });
+            if level < MAX_HEADING_LEVELS {
+                self.put(&PageBlock::Heading { level: level + 1, text: &heading });
                 self.object(record, &mut fields, of.beside, level + 1, telling);
             } else {
-                self.put(&Block::Entry { depth: 0, label: Some(&heading), value: None, note: None });
-                let of = Of { place: &place, ..of };
+                self.put(&PageBlock::Entry { depth: 0, label: Some(&heading), value: None, note: None });
+                let of = ValueContext { place: &place, ..of };
                 self.nested(record, of, 1, telling);
             }
         }

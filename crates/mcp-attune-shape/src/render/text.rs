@@ -2,53 +2,58 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::block::{Block, Inline, Paper};
+use super::block::{BlockWriter, InlineSpan, PageBlock};
 use super::clean::one_line;
 
 /// What stood last, which says what stands between.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum LastTextBlock {
     Nothing,
     Heading,
     Entry,
     Other,
 }
 
-pub(super) struct Text {
+pub(super) struct TextBlockWriter {
     out: String,
-    last: Last,
-    table: Table,
+    last: LastTextBlock,
+    table: BufferedTable,
 }
 
 /// A table is held until its end: only then the width of its columns is known.
 #[derive(Default)]
-struct Table {
+struct BufferedTable {
     cells: String,
     /// Where each cell ends, and how wide it is.
     ends: Vec<(u32, u32)>,
-    columns: Vec<Room>,
+    columns: Vec<TextColumn>,
 }
 
-struct Room {
+struct TextColumn {
     width: usize,
     numbers: bool,
 }
 
-impl Text {
+impl TextBlockWriter {
     pub(super) fn new(room: usize) -> Self {
-        Self { out: String::with_capacity(room), last: Last::Nothing, table: Table::default() }
+        Self {
+            out: String::with_capacity(room),
+            last: LastTextBlock::Nothing,
+            table: BufferedTable::default(),
+        }
     }
 
-    fn begin(&mut self, kind: Last) {
-        let tight = self.last == Last::Heading || kind == Last::Entry && self.last == Last::Entry;
-        if self.last != Last::Nothing && !tight {
+    fn begin(&mut self, kind: LastTextBlock) {
+        let tight = self.last == LastTextBlock::Heading
+            || kind == LastTextBlock::Entry && self.last == LastTextBlock::Entry;
+        if self.last != LastTextBlock::Nothing && !tight {
             self.out.push('\n');
         }
         self.last = kind;
     }
 
     fn heading(&mut self, level: usize, text: &str) {
-        if self.last != Last::Nothing {
+        if self.last != LastTextBlock::Nothing {
             self.out.push('\n');
         }
         let text = one_line(text);
@@ -66,11 +71,17 @@ impl Text {
             (0..width(&text).max(1)).for_each(|_| self.out.push_str(line));
             self.out.push('\n');
         }
-        self.last = if level == 1 { Last::Other } else { Last::Heading };
+        self.last = if level == 1 { LastTextBlock::Other } else { LastTextBlock::Heading };
     }
 
-    fn entry(&mut self, depth: usize, label: Option<&str>, value: Option<&Inline<'_>>, note: Option<&str>) {
-        self.begin(Last::Entry);
+    fn entry(
+        &mut self,
+        depth: usize,
+        label: Option<&str>,
+        value: Option<&InlineSpan<'_>>,
+        note: Option<&str>,
+    ) {
+        self.begin(LastTextBlock::Entry);
         pad(&mut self.out, 2 * depth);
         match label {
             Some(label) => {
@@ -79,7 +90,7 @@ impl Text {
             }
             None => self.out.push('-'),
         }
-        match value.map(Inline::as_str) {
+        match value.map(InlineSpan::as_str) {
             Some(text) if text.trim().contains('\n') => {
                 for (at, line) in text.lines().filter(|line| !line.trim().is_empty()).enumerate() {
                     if at == 0 && label.is_none() {
@@ -110,7 +121,7 @@ impl Text {
     }
 
     fn lines(&mut self, depth: usize, text: &str) {
-        self.begin(if depth > 0 { Last::Entry } else { Last::Other });
+        self.begin(if depth > 0 { LastTextBlock::Entry } else { LastTextBlock::Other });
         for line in text.trim_matches('\n').lines() {
             pad(&mut self.out, 2 * depth);
             self.out.push_str(line.trim_end());
@@ -120,7 +131,7 @@ impl Text {
 
     /// Writes the table that was held, and lets it go.
     fn table(&mut self) {
-        let Table { cells, ends, columns } = std::mem::take(&mut self.table);
+        let BufferedTable { cells, ends, columns } = std::mem::take(&mut self.table);
         let mut texts = ends.iter().scan(0, |start, (end, width)| {
             let whole = |short: u32| usize::try_from(short).unwrap_or(usize::MAX);
             let text = cells.get(*start..whole(*end)).unwrap_or_default();
@@ -145,7 +156,7 @@ impl Text {
 }
 
 /// One line of a table, of cells and their widths, without blanks at its end.
-fn line<'t>(out: &mut String, columns: &[Room], mut cell: impl FnMut(usize) -> (&'t str, usize)) {
+fn line<'t>(out: &mut String, columns: &[TextColumn], mut cell: impl FnMut(usize) -> (&'t str, usize)) {
     let start = out.len();
     for (at, column) in columns.iter().enumerate() {
         if at > 0 {
@@ -174,7 +185,7 @@ fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
 }
 
-impl Table {
+impl BufferedTable {
     fn cell(&mut self, at: usize, text: &str) {
         let text = one_line(text);
         self.cells.push_str(&text);
@@ -194,23 +205,23 @@ impl Table {
     }
 }
 
-impl Paper for Text {
-    fn put(&mut self, block: &Block<'_>) {
+impl BlockWriter for TextBlockWriter {
+    fn put(&mut self, block: &PageBlock<'_>) {
         match *block {
-            Block::Heading { level, text } => self.heading(level, text),
-            Block::Entry { depth, label, value, note } => self.entry(depth, label, value, note),
-            Block::Lines(text) => self.lines(0, text),
-            Block::Code { depth, text } => self.lines(depth, text),
-            Block::Head(columns) => {
-                self.begin(Last::Other);
+            PageBlock::Heading { level, text } => self.heading(level, text),
+            PageBlock::Entry { depth, label, value, note } => self.entry(depth, label, value, note),
+            PageBlock::Lines(text) => self.lines(0, text),
+            PageBlock::Code { depth, text } => self.lines(depth, text),
+            PageBlock::Head(columns) => {
+                self.begin(LastTextBlock::Other);
                 self.table.columns =
-                    columns.iter().map(|column| Room { width: 0, numbers: column.numbers }).collect();
+                    columns.iter().map(|column| TextColumn { width: 0, numbers: column.numbers }).collect();
                 columns.iter().enumerate().for_each(|(at, column)| self.table.cell(at, column.label));
             }
-            Block::Row(cells) => {
+            PageBlock::Row(cells) => {
                 cells.iter().enumerate().for_each(|(at, cell)| self.table.cell(at, cell.as_str()));
             }
-            Block::End => self.table(),
+            PageBlock::End => self.table(),
         }
     }
 

@@ -4,41 +4,41 @@
 //! record from another. So the text is gone over once, and what was found is kept: a few words for each value. Where
 //! that would be much, the text is gone over again and again instead, so that memory is that of the page.
 
-use mcp_attune_wire::json::{Text, Type, Value, Walk};
+use mcp_attune_wire::json::{JsonKind, JsonString, JsonWalker, SpannedValue};
 
 /// How many bytes of text are kept as values at most.
-const MOST: usize = 512 << 10;
+const MAX_INDEXED_BYTES: usize = 512 << 10;
 
-pub(super) struct Tree<'a> {
-    data: Value<'a>,
+pub(super) struct ValueTree<'a> {
+    data: SpannedValue<'a>,
     /// Values in the order of the text, each before those inside of it; none if they would be too many.
-    entries: Vec<Entry<'a>>,
+    entries: Vec<ValueTreeEntry<'a>>,
 }
 
 #[derive(PartialEq, Debug)]
-pub(super) struct Entry<'a> {
+pub(super) struct ValueTreeEntry<'a> {
     /// What it is called as a member.
-    name: Option<Text<'a>>,
-    held: Held<'a>,
+    name: Option<JsonString<'a>>,
+    held: ValueTreeContent<'a>,
 }
 
 /// Lists and objects hold so many entries, those inside of others included.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Held<'a> {
+enum ValueTreeContent<'a> {
     Object(u32),
     Array(u32),
-    String(Text<'a>),
+    String(JsonString<'a>),
     Number(&'a str),
     Boolean(bool),
     Null,
 }
 
-impl<'a> Tree<'a> {
-    pub(super) fn of(data: Value<'a>) -> Self {
-        Self::kept_up_to(MOST, data)
+impl<'a> ValueTree<'a> {
+    pub(super) fn of(data: SpannedValue<'a>) -> Self {
+        Self::indexed_up_to(MAX_INDEXED_BYTES, data)
     }
 
-    fn kept_up_to(most: usize, data: Value<'a>) -> Self {
+    fn indexed_up_to(most: usize, data: SpannedValue<'a>) -> Self {
         let mut tree = Self { data, entries: Vec::new() };
         let length = data.raw().len();
         if length <= most {
@@ -50,28 +50,28 @@ impl<'a> Tree<'a> {
     }
 
     /// As deep as the text is, which the scanner has bounded.
-    fn add(&mut self, name: Option<Text<'a>>, walk: &mut Walk<'a>) {
+    fn add(&mut self, name: Option<JsonString<'a>>, walk: &mut JsonWalker<'a>) {
         let at = self.entries.len();
         let held = match walk.kind() {
-            Type::Object => {
-                self.entries.push(Entry { name, held: Held::Null });
+            JsonKind::Object => {
+                self.entries.push(ValueTreeEntry { name, held: ValueTreeContent::Null });
                 walk.members(|name, walk| self.add(Some(name), walk));
-                Held::Object(self.behind(at))
+                ValueTreeContent::Object(self.entries_after(at))
             }
-            Type::Array => {
-                self.entries.push(Entry { name, held: Held::Null });
+            JsonKind::Array => {
+                self.entries.push(ValueTreeEntry { name, held: ValueTreeContent::Null });
                 walk.elements(|walk| self.add(None, walk));
-                Held::Array(self.behind(at))
+                ValueTreeContent::Array(self.entries_after(at))
             }
             kind => {
                 let value = walk.value();
                 let held = match (kind, value.text()) {
-                    (Type::Number, _) => Held::Number(value.raw()),
-                    (Type::Boolean, _) => Held::Boolean(value.raw() == "true"),
-                    (_, Some(text)) => Held::String(text),
-                    _ => Held::Null,
+                    (JsonKind::Number, _) => ValueTreeContent::Number(value.raw()),
+                    (JsonKind::Boolean, _) => ValueTreeContent::Boolean(value.raw() == "true"),
+                    (_, Some(text)) => ValueTreeContent::String(text),
+                    _ => ValueTreeContent::Null,
                 };
-                self.entries.push(Entry { name, held });
+                self.entries.push(ValueTreeEntry { name, held });
                 return;
             }
         };
@@ -81,46 +81,48 @@ impl<'a> Tree<'a> {
     }
 
     /// How many entries stand behind this one.
-    fn behind(&self, at: usize) -> u32 {
+    fn entries_after(&self, at: usize) -> u32 {
         u32::try_from(self.entries.len() - at - 1).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn root(&self) -> Node<'_> {
-        Nodes(&self.entries).next().unwrap_or(Node::Written(self.data))
+    pub(super) fn root(&self) -> ValueNode<'_> {
+        SiblingNodes(&self.entries).next().unwrap_or(ValueNode::Written(self.data))
     }
 }
 
 /// One value, and what is inside of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Node<'a> {
+pub(super) enum ValueNode<'a> {
     Kept {
-        own: &'a Entry<'a>,
-        inside: &'a [Entry<'a>],
+        own: &'a ValueTreeEntry<'a>,
+        inside: &'a [ValueTreeEntry<'a>],
     },
     /// As it stands in the text.
-    Written(Value<'a>),
+    Written(SpannedValue<'a>),
 }
 
-impl<'a> Node<'a> {
-    pub(super) fn kind(self) -> Type {
+impl<'a> ValueNode<'a> {
+    pub(super) fn kind(self) -> JsonKind {
         match self {
             Self::Written(value) => value.kind(),
             Self::Kept { own, .. } => match own.held {
-                Held::Object(_) => Type::Object,
-                Held::Array(_) => Type::Array,
-                Held::String(_) => Type::String,
-                Held::Number(_) => Type::Number,
-                Held::Boolean(_) => Type::Boolean,
-                Held::Null => Type::Null,
+                ValueTreeContent::Object(_) => JsonKind::Object,
+                ValueTreeContent::Array(_) => JsonKind::Array,
+                ValueTreeContent::String(_) => JsonKind::String,
+                ValueTreeContent::Number(_) => JsonKind::Number,
+                ValueTreeContent::Boolean(_) => JsonKind::Boolean,
+                ValueTreeContent::Null => JsonKind::Null,
             },
         }
     }
 
     /// The string in it, if it is one.
-    pub(super) fn text(self) -> Option<Text<'a>> {
+    pub(super) fn text(self) -> Option<JsonString<'a>> {
         match self {
             Self::Written(value) => value.text(),
-            Self::Kept { own: Entry { held: Held::String(text), .. }, .. } => Some(*text),
+            Self::Kept { own: ValueTreeEntry { held: ValueTreeContent::String(text), .. }, .. } => {
+                Some(*text)
+            }
             Self::Kept { .. } => None,
         }
     }
@@ -128,8 +130,8 @@ impl<'a> Node<'a> {
     /// The number as it is written, if it is one.
     pub(super) fn number(self) -> Option<&'a str> {
         match self {
-            Self::Written(value) => Some(value.raw()).filter(|_| value.kind() == Type::Number),
-            Self::Kept { own: Entry { held: Held::Number(raw), .. }, .. } => Some(raw),
+            Self::Written(value) => Some(value.raw()).filter(|_| value.kind() == JsonKind::Number),
+            Self::Kept { own: ValueTreeEntry { held: ValueTreeContent::Number(raw), .. }, .. } => Some(raw),
             Self::Kept { .. } => None,
         }
     }
@@ -137,7 +139,7 @@ impl<'a> Node<'a> {
     pub(super) fn is_true(self) -> bool {
         match self {
             Self::Written(value) => value.raw() == "true",
-            Self::Kept { own, .. } => own.held == Held::Boolean(true),
+            Self::Kept { own, .. } => own.held == ValueTreeContent::Boolean(true),
         }
     }
 
@@ -152,29 +154,30 @@ impl<'a> Node<'a> {
     }
 
     /// What is inside, and where that is kept.
-    fn inside(self) -> (Nodes<'a>, Option<Value<'a>>) {
+    fn inside(self) -> (SiblingNodes<'a>, Option<SpannedValue<'a>>) {
         match self {
-            Self::Written(value) => (Nodes(&[]), Some(value)),
-            Self::Kept { inside, .. } => (Nodes(inside), None),
+            Self::Written(value) => (SiblingNodes(&[]), Some(value)),
+            Self::Kept { inside, .. } => (SiblingNodes(inside), None),
         }
     }
 
     /// The values of a list; nothing for any other value.
-    pub(super) fn elements(self) -> impl Iterator<Item = Node<'a>> {
+    pub(super) fn elements(self) -> impl Iterator<Item = ValueNode<'a>> {
         let (kept, written) = self.inside();
-        let kept = kept.filter(|node| matches!(node, Node::Kept { own: Entry { name: None, .. }, .. }));
-        kept.chain(written.into_iter().flat_map(Value::elements).map(Node::Written))
+        let kept = kept
+            .filter(|node| matches!(node, ValueNode::Kept { own: ValueTreeEntry { name: None, .. }, .. }));
+        kept.chain(written.into_iter().flat_map(SpannedValue::elements).map(ValueNode::Written))
     }
 
     /// The members of an object; nothing for any other value.
-    pub(super) fn members(self) -> impl Iterator<Item = (Text<'a>, Node<'a>)> {
+    pub(super) fn members(self) -> impl Iterator<Item = (JsonString<'a>, ValueNode<'a>)> {
         let (kept, written) = self.inside();
         let kept = kept.filter_map(|node| match node {
-            Node::Kept { own, .. } => Some((own.name?, node)),
-            Node::Written(_) => None,
+            ValueNode::Kept { own, .. } => Some((own.name?, node)),
+            ValueNode::Written(_) => None,
         });
-        let written = written.into_iter().flat_map(Value::members);
-        kept.chain(written.map(|(name, value)| (name, Node::Written(value))))
+        let written = written.into_iter().flat_map(SpannedValue::members);
+        kept.chain(written.map(|(name, value)| (name, ValueNode::Written(value))))
     }
 
     /// The member of an object with this name.
@@ -184,20 +187,22 @@ impl<'a> Node<'a> {
 }
 
 /// Values that stand beside each other.
-struct Nodes<'a>(&'a [Entry<'a>]);
+struct SiblingNodes<'a>(&'a [ValueTreeEntry<'a>]);
 
-impl<'a> Iterator for Nodes<'a> {
-    type Item = Node<'a>;
+impl<'a> Iterator for SiblingNodes<'a> {
+    type Item = ValueNode<'a>;
 
-    fn next(&mut self) -> Option<Node<'a>> {
+    fn next(&mut self) -> Option<ValueNode<'a>> {
         let (own, rest) = self.0.split_first()?;
         let inside = match own.held {
-            Held::Object(inside) | Held::Array(inside) => usize::try_from(inside).ok()?,
+            ValueTreeContent::Object(inside) | ValueTreeContent::Array(inside) => {
+                usize::try_from(inside).ok()?
+            }
             _ => 0,
         };
         let (inside, rest) = rest.split_at_checked(inside)?;
         self.0 = rest;
-        Some(Node::Kept { own, inside })
+        Some(ValueNode::Kept { own, inside })
     }
 }
 
@@ -207,9 +212,9 @@ mod tests {
     use mcp_attune_wire::message::Message;
 
     /// Everything that a node holds, in one line.
-    fn all(node: Node<'_>, out: &mut String) {
+    fn all(node: ValueNode<'_>, out: &mut String) {
         match node.kind() {
-            Type::Object => {
+            JsonKind::Object => {
                 out.push('{');
                 for (name, value) in node.members() {
                     *out += name.as_written();
@@ -218,15 +223,15 @@ mod tests {
                 }
                 out.push('}');
             }
-            Type::Array => {
+            JsonKind::Array => {
                 out.push('[');
                 node.elements().for_each(|element| all(element, out));
                 out.push(']');
             }
-            Type::String => *out += node.text().unwrap().as_written(),
-            Type::Number => *out += node.number().unwrap(),
-            Type::Boolean => *out += if node.is_true() { "yes" } else { "no" },
-            Type::Null => *out += "none",
+            JsonKind::String => *out += node.text().unwrap().as_written(),
+            JsonKind::Number => *out += node.number().unwrap(),
+            JsonKind::Boolean => *out += if node.is_true() { "yes" } else { "no" },
+            JsonKind::Null => *out += "none",
         }
         out.push(' ');
     }
@@ -242,8 +247,8 @@ mod tests {
             ("7", "7 "),
         ] {
             let message = Message::parse(data.as_bytes()).unwrap();
-            for most in [0, MOST] {
-                let tree = Tree::kept_up_to(most, message.body());
+            for most in [0, MAX_INDEXED_BYTES] {
+                let tree = ValueTree::indexed_up_to(most, message.body());
                 assert_eq!(tree.entries.is_empty(), most == 0);
                 let mut out = String::new();
                 all(tree.root(), &mut out);
@@ -255,16 +260,16 @@ mod tests {
     #[test]
     fn the_first_of_two_members_is_found_and_lists_have_none() {
         let message = Message::parse(br#"[{"a":{"b":1},"b":2,"c":[]},{ }]"#).unwrap();
-        for most in [0, MOST] {
-            let tree = Tree::kept_up_to(most, message.body());
+        for most in [0, MAX_INDEXED_BYTES] {
+            let tree = ValueTree::indexed_up_to(most, message.body());
             let list = tree.root();
             assert_eq!((list.members().count(), list.is_empty()), (0, false));
-            let empty: Vec<_> = list.elements().map(Node::is_empty).collect();
+            let empty: Vec<_> = list.elements().map(ValueNode::is_empty).collect();
             assert_eq!(empty, [false, true]);
             let object = list.elements().next().unwrap();
             assert_eq!(object.elements().count(), 0);
-            assert_eq!(object.member("b").and_then(Node::number), Some("2"));
-            assert!(object.member("c").is_some_and(Node::is_empty));
+            assert_eq!(object.member("b").and_then(ValueNode::number), Some("2"));
+            assert!(object.member("c").is_some_and(ValueNode::is_empty));
             assert_eq!(object.member("d"), None);
         }
     }

@@ -8,38 +8,40 @@ use std::borrow::Cow;
 use jiff::Span;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
-use mcp_attune_wire::json::{Text, Type};
+use mcp_attune_wire::json::{JsonKind, JsonString};
 
-use super::block::Inline;
+use super::block::InlineSpan;
 use super::clean;
-use super::sense::{Measure, Sense};
-use super::tree::Node;
-use super::words::{Labels, Word};
-use mcp_attune::format::{Currency, Digits, Format, Length, List, Number, Unit};
+use super::meaning::{FieldMeaning, FieldUnit};
+use super::tree::ValueNode;
+use super::words::{PageLabels, PageWord};
+use mcp_attune::format::{
+    Currency, DecimalNumber, FormatLength, FractionDigits, ListStyle, MeasureUnit, ValueFormatter,
+};
 
 /// How long an address may be to be a link.
-const MAX_LINK: usize = 2048;
+const MAX_LINK_BYTES: usize = 2048;
 
 /// What is true of the object that a value stands in.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub(super) struct Beside<'a> {
+pub(super) struct SiblingContext<'a> {
     /// The currency that it names.
     pub(super) currency: Option<Currency>,
     /// Whether it names a time zone: then its times are those of that zone, and stay so.
     pub(super) zone: bool,
     /// What it calls the columns of the rows beside.
-    pub(super) names: Option<Node<'a>>,
+    pub(super) names: Option<ValueNode<'a>>,
 }
 
-impl<'a> Beside<'a> {
+impl<'a> SiblingContext<'a> {
     /// What an object says, or the one that it stands in.
-    pub(super) fn of(object: Node<'a>, above: Self) -> Self {
-        let mut beside = above.inside();
+    pub(super) fn of(object: ValueNode<'a>, above: Self) -> Self {
+        let mut beside = above.for_nested();
         for (name, value) in object.members() {
-            let text = || value.text().and_then(Text::plain);
+            let text = || value.text().and_then(JsonString::as_plain_str);
             match name.as_written() {
                 "columns" | "headers" | "fields" | "column_names" | "columnNames"
-                    if value.kind() == Type::Array =>
+                    if value.kind() == JsonKind::Array =>
                 {
                     beside.names = Some(value);
                 }
@@ -58,70 +60,73 @@ impl<'a> Beside<'a> {
     }
 
     /// What holds for what is inside, unless it says otherwise.
-    pub(super) fn inside(self) -> Self {
+    pub(super) fn for_nested(self) -> Self {
         Self { currency: self.currency, ..Self::default() }
     }
 }
 
 /// Values for one caller.
-pub(super) struct Values<'h> {
-    format: &'h Format,
+pub(super) struct PageValueFormatter<'h> {
+    format: &'h ValueFormatter,
     /// Whether digits are 0 to 9, so that short numbers are what they are.
     latin: bool,
     words: [Cow<'h, str>; 4],
 }
 
-impl<'h> Values<'h> {
-    pub(super) fn new(format: &'h Format, labels: &'h dyn Labels) -> Self {
-        let latin = format.number(&Number::from(7), Digits::default()) == "7";
-        let words = [Word::Yes, Word::No, Word::None, Word::Empty].map(|word| labels.word(word));
+impl<'h> PageValueFormatter<'h> {
+    pub(super) fn new(format: &'h ValueFormatter, labels: &'h dyn PageLabels) -> Self {
+        let latin = format.number(&DecimalNumber::from(7), FractionDigits::default()) == "7";
+        let words =
+            [PageWord::Yes, PageWord::No, PageWord::None, PageWord::Empty].map(|word| labels.word(word));
         Self { format, latin, words }
     }
 
-    fn word<'a>(&self, word: Word) -> Inline<'a>
+    fn word<'a>(&self, word: PageWord) -> InlineSpan<'a>
     where
         'h: 'a,
     {
         let [yes, no, none, empty] = &self.words;
-        Inline::Text(
+        InlineSpan::Text(
             match word {
-                Word::Yes => yes,
-                Word::No => no,
-                Word::None => none,
-                Word::Empty | Word::NotShown => empty,
+                PageWord::Yes => yes,
+                PageWord::No => no,
+                PageWord::None => none,
+                PageWord::Empty | PageWord::NotShown => empty,
             }
             .clone(),
         )
     }
 
-    pub(super) fn empty<'a>(&self) -> Inline<'a>
+    pub(super) fn empty<'a>(&self) -> InlineSpan<'a>
     where
         'h: 'a,
     {
-        self.word(Word::Empty)
+        self.word(PageWord::Empty)
     }
 
     /// How many of something.
     pub(super) fn count(&self, count: usize) -> String {
-        let number = Number::from(i64::try_from(count).unwrap_or(i64::MAX));
-        self.format.number(&number, Digits::default())
+        let number = DecimalNumber::from(i64::try_from(count).unwrap_or(i64::MAX));
+        self.format.number(&number, FractionDigits::default())
     }
 
     /// A value that is no list and no object.
     pub(super) fn scalar<'a>(
         &self,
-        value: Node<'a>,
-        sense: Sense,
+        value: ValueNode<'a>,
+        sense: FieldMeaning,
         format: Option<&str>,
-        beside: Beside<'_>,
-    ) -> Inline<'a>
+        beside: SiblingContext<'_>,
+    ) -> InlineSpan<'a>
     where
         'h: 'a,
     {
         match value.kind() {
-            Type::Null => self.word(Word::None),
-            Type::Boolean => self.word(if value.is_true() { Word::Yes } else { Word::No }),
-            Type::Number => Inline::Text(self.number(value.number().unwrap_or_default(), sense, beside)),
+            JsonKind::Null => self.word(PageWord::None),
+            JsonKind::Boolean => self.word(if value.is_true() { PageWord::Yes } else { PageWord::No }),
+            JsonKind::Number => {
+                InlineSpan::Text(self.number(value.number().unwrap_or_default(), sense, beside))
+            }
             _ => match value.text() {
                 Some(text) => self.string(clean::read(text), sense, format, beside),
                 None => self.empty(),
@@ -130,18 +135,19 @@ impl<'h> Values<'h> {
     }
 
     /// Whether a string is an address, or one that is written anew for each reader: a date, a time or a duration.
-    pub(super) fn is_written_anew(&self, text: &str, sense: Sense) -> bool {
-        let dated = self.day(text, Beside::default()).or_else(|| self.clock(text, sense));
-        is_link(text) || dated.or_else(|| self.lasting(text, None)).is_some()
+    pub(super) fn is_localized(&self, text: &str, sense: FieldMeaning) -> bool {
+        let dated =
+            self.date_or_datetime(text, SiblingContext::default()).or_else(|| self.time_of_day(text, sense));
+        is_link(text) || dated.or_else(|| self.duration(text, None)).is_some()
     }
 
     fn string<'a>(
         &self,
         text: Cow<'a, str>,
-        sense: Sense,
+        sense: FieldMeaning,
         format: Option<&str>,
-        beside: Beside<'_>,
-    ) -> Inline<'a>
+        beside: SiblingContext<'_>,
+    ) -> InlineSpan<'a>
     where
         'h: 'a,
     {
@@ -149,64 +155,83 @@ impl<'h> Values<'h> {
             return self.empty();
         }
         if is_link(&text) {
-            return Inline::Link(text);
+            return InlineSpan::Link(text);
         }
         let told = match sense {
-            Sense::Name | Sense::Written | Sense::Code => None,
+            FieldMeaning::Name | FieldMeaning::Written | FieldMeaning::Code => None,
             _ => self
-                .day(&text, beside)
-                .or_else(|| self.clock(&text, sense))
-                .or_else(|| self.lasting(&text, format)),
+                .date_or_datetime(&text, beside)
+                .or_else(|| self.time_of_day(&text, sense))
+                .or_else(|| self.duration(&text, format)),
         };
-        Inline::Text(told.map_or(text, Cow::Owned))
+        InlineSpan::Text(told.map_or(text, Cow::Owned))
     }
 
-    fn number<'a>(&self, raw: &'a str, sense: Sense, beside: Beside<'_>) -> Cow<'a, str> {
+    fn number<'a>(&self, raw: &'a str, sense: FieldMeaning, beside: SiblingContext<'_>) -> Cow<'a, str> {
         let digits = raw.bytes().all(|byte| byte.is_ascii_digit());
-        let short = self.latin && digits && raw.len() <= 3 && matches!(sense, Sense::Plain | Sense::Amount);
+        let short = self.latin
+            && digits
+            && raw.len() <= 3
+            && matches!(sense, FieldMeaning::Plain | FieldMeaning::Amount);
         // What names is looked up, typed and copied: it has the digits that it is written with.
-        let named = digits && matches!(sense, Sense::Name | Sense::Time);
-        if short || named || sense == Sense::Written {
+        let named = digits && matches!(sense, FieldMeaning::Name | FieldMeaning::Time);
+        if short || named || sense == FieldMeaning::Written {
             return Cow::Borrowed(raw);
         }
         self.formatted(raw, digits, sense, beside).map_or(Cow::Borrowed(raw), Cow::Owned)
     }
 
-    fn formatted(&self, raw: &str, integer: bool, sense: Sense, beside: Beside<'_>) -> Option<String> {
+    fn formatted(
+        &self,
+        raw: &str,
+        integer: bool,
+        sense: FieldMeaning,
+        beside: SiblingContext<'_>,
+    ) -> Option<String> {
         // An exponent is worth writing out only while that is shorter than reading it.
         let plain = match raw.contains(['e', 'E']) {
-            true => Some(Number::parse(raw).ok()?.to_string()).filter(|text| text.len() <= 24)?,
+            true => Some(DecimalNumber::parse(raw).ok()?.to_string()).filter(|text| text.len() <= 24)?,
             false => raw.to_owned(),
         };
         let places = plain.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-        let digits =
-            |places| u8::try_from(places).ok().filter(|places| *places <= Digits::MAX).map(Digits::exactly);
-        let number = Number::parse(&plain).ok()?;
+        let digits = |places| {
+            u8::try_from(places)
+                .ok()
+                .filter(|places| *places <= FractionDigits::MAX_COUNT)
+                .map(FractionDigits::exactly)
+        };
+        let number = DecimalNumber::parse(&plain).ok()?;
         Some(match sense {
-            Sense::Percent => {
-                self.format.percent(&Number::parse(&format!("{plain}e-2")).ok()?, digits(places)?)
+            FieldMeaning::Percent => {
+                self.format.percent(&DecimalNumber::parse(&format!("{plain}e-2")).ok()?, digits(places)?)
             }
-            Sense::Ratio if !integer && is_part(&plain) => {
+            FieldMeaning::Ratio if !integer && is_zero_to_one(&plain) => {
                 self.format.percent(&number, digits(places.saturating_sub(2))?)
             }
-            Sense::Measure(Measure::Of(unit)) if places <= 3 => {
-                self.format.unit(&number, unit, Length::Medium)
+            FieldMeaning::Measure(FieldUnit::Of(unit)) if places <= 3 => {
+                self.format.unit(&number, unit, FormatLength::Medium)
             }
-            Sense::Measure(Measure::Symbol(symbol)) => {
+            FieldMeaning::Measure(FieldUnit::Symbol(symbol)) => {
                 format!("{}\u{a0}{symbol}", self.format.number(&number, digits(places)?))
             }
-            Sense::Money(currency) => self.money(&number, &plain, currency, digits(places)?),
-            Sense::Amount if places > 0 => match beside.currency {
+            FieldMeaning::Money(currency) => self.money(&number, &plain, currency, digits(places)?),
+            FieldMeaning::Amount if places > 0 => match beside.currency {
                 Some(currency) => self.money(&number, &plain, currency, digits(places)?),
                 None => self.format.number(&number, digits(places)?),
             },
-            Sense::Name | Sense::Time => self.format.ungrouped(&number, digits(places)?),
+            FieldMeaning::Name | FieldMeaning::Time => self.format.ungrouped(&number, digits(places)?),
             _ => self.format.number(&number, digits(places)?),
         })
     }
 
     /// An amount, with the code behind it where the currency has fewer digits than are written.
-    fn money(&self, number: &Number, plain: &str, currency: Currency, digits: Digits) -> String {
+    fn money(
+        &self,
+        number: &DecimalNumber,
+        plain: &str,
+        currency: Currency,
+        digits: FractionDigits,
+    ) -> String {
         let (whole, fraction) = plain.split_once('.').unwrap_or((plain, ""));
         let money = self.format.currency(number, currency);
         let shown = money.chars().filter(|char| char.is_numeric()).count();
@@ -218,7 +243,7 @@ impl<'h> Values<'h> {
     }
 
     /// `2024-09-10`, `2024-09-10T23:37:20Z`, `2024-09-10 23:37`.
-    fn day(&self, text: &str, beside: Beside<'_>) -> Option<String> {
+    fn date_or_datetime(&self, text: &str, beside: SiblingContext<'_>) -> Option<String> {
         let bytes = text.as_bytes();
         let shaped = bytes.len() >= 10
             && bytes.iter().take(10).enumerate().all(|(at, byte)| match at {
@@ -229,7 +254,7 @@ impl<'h> Values<'h> {
             return None;
         }
         let Some(after) = bytes.get(10) else {
-            return text.parse::<Date>().ok().map(|date| self.format.date(date, Length::Medium));
+            return text.parse::<Date>().ok().map(|date| self.format.date(date, FormatLength::Medium));
         };
         // A minute at least, and no zone in brackets.
         if !matches!(after, b'T' | b't' | b' ') || !(16..=40).contains(&bytes.len()) || text.contains('[') {
@@ -240,20 +265,20 @@ impl<'h> Values<'h> {
         if fixed && (utc || !beside.zone) {
             let instant = text.parse::<Timestamp>().ok()?;
             return Some(match instant.as_second() % 60 {
-                0 => self.format.zoned_to_the_minute(instant, Length::Medium),
-                _ => self.format.zoned(instant, Length::Medium),
+                0 => self.format.zoned_to_the_minute(instant, FormatLength::Medium),
+                _ => self.format.zoned(instant, FormatLength::Medium),
             });
         }
         let civil = text.parse::<DateTime>().ok()?;
         Some(match civil.second() {
-            0 => self.format.date_time_to_the_minute(civil, Length::Medium),
-            _ => self.format.date_time(civil, Length::Medium),
+            0 => self.format.date_time_to_the_minute(civil, FormatLength::Medium),
+            _ => self.format.date_time(civil, FormatLength::Medium),
         })
     }
 
     /// `16:30` or `16:30:05` where a time is expected.
-    fn clock(&self, text: &str, sense: Sense) -> Option<String> {
-        let shaped = sense == Sense::Time
+    fn time_of_day(&self, text: &str, sense: FieldMeaning) -> Option<String> {
+        let shaped = sense == FieldMeaning::Time
             && matches!(text.len(), 5 | 8)
             && text.bytes().enumerate().all(|(at, byte)| match at {
                 2 | 5 => byte == b':',
@@ -261,11 +286,14 @@ impl<'h> Values<'h> {
             });
         // Reading what is no time costs most where it fails.
         let time = shaped.then(|| text.parse::<Time>().ok()).flatten()?;
-        Some(self.format.time(time, if time.second() == 0 { Length::Short } else { Length::Medium }))
+        Some(
+            self.format
+                .time(time, if time.second() == 0 { FormatLength::Short } else { FormatLength::Medium }),
+        )
     }
 
     /// `PT2H30M`; without the `T` only where the schema says that it is a duration.
-    fn lasting(&self, text: &str, format: Option<&str>) -> Option<String> {
+    fn duration(&self, text: &str, format: Option<&str>) -> Option<String> {
         let sure = text.starts_with("PT") || format == Some("duration") && text.starts_with('P');
         if !sure || text.len() > 40 {
             return None;
@@ -275,24 +303,25 @@ impl<'h> Values<'h> {
             return None;
         }
         let parts = [
-            (i64::from(span.get_years()), Unit::Year),
-            (i64::from(span.get_months()), Unit::Month),
-            (i64::from(span.get_weeks()), Unit::Week),
-            (i64::from(span.get_days()), Unit::Day),
-            (i64::from(span.get_hours()), Unit::Hour),
-            (span.get_minutes(), Unit::Minute),
-            (span.get_seconds(), Unit::Second),
+            (i64::from(span.get_years()), MeasureUnit::Year),
+            (i64::from(span.get_months()), MeasureUnit::Month),
+            (i64::from(span.get_weeks()), MeasureUnit::Week),
+            (i64::from(span.get_days()), MeasureUnit::Day),
+            (i64::from(span.get_hours()), MeasureUnit::Hour),
+            (span.get_minutes(), MeasureUnit::Minute),
+            (span.get_seconds(), MeasureUnit::Second),
         ];
         let there = parts.into_iter().filter(|(count, _)| *count != 0);
-        let told: Vec<_> =
-            there.map(|(count, unit)| self.format.unit(&Number::from(count), unit, Length::Medium)).collect();
+        let told: Vec<_> = there
+            .map(|(count, unit)| self.format.unit(&DecimalNumber::from(count), unit, FormatLength::Medium))
+            .collect();
         let told: Vec<_> = told.iter().map(String::as_str).collect();
-        Some(self.format.list(&told, List::Unit))
+        Some(self.format.list(&told, ListStyle::Unit))
     }
 }
 
 /// Whether a decimal is between 0 and 1.
-fn is_part(plain: &str) -> bool {
+fn is_zero_to_one(plain: &str) -> bool {
     match plain.split_once('.') {
         Some(("0", _)) => true,
         Some(("1", fraction)) => fraction.bytes().all(|byte| byte == b'0'),
@@ -306,14 +335,14 @@ fn is_link(text: &str) -> bool {
     let odd = |char: char| {
         char.is_whitespace() || char.is_control() || matches!(char, '<' | '>' | '|' | '\\' | '`')
     };
-    rest.is_some_and(|rest| !rest.is_empty()) && text.len() <= MAX_LINK && !text.contains(odd)
+    rest.is_some_and(|rest| !rest.is_empty()) && text.len() <= MAX_LINK_BYTES && !text.contains(odd)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::name::words;
-    use super::super::tree::Tree;
-    use super::super::words::OwnWords;
+    use super::super::name::split_words;
+    use super::super::tree::ValueTree;
+    use super::super::words::DefaultLabels;
     use super::*;
     use jiff::tz::TimeZone;
     use mcp_attune::language::Tag;
@@ -323,14 +352,14 @@ mod tests {
     #[track_caller]
     fn check(locale: &str, name: &str, object: &str, expected: &str) {
         let zone = TimeZone::get("Europe/Zurich").unwrap();
-        let format = mcp_attune_format::formatters(&Tag::parse(locale).unwrap()).format([], zone);
+        let format = mcp_attune_format::formatters(&Tag::parse(locale).unwrap()).for_locales([], zone);
         let message = Message::parse(object.as_bytes()).unwrap();
-        let (sense, _) = Sense::of(&words(name), None);
-        let tree = Tree::of(message.body());
-        let beside = Beside::of(tree.root(), Beside::default());
+        let (sense, _) = FieldMeaning::detect(&split_words(name), None);
+        let tree = ValueTree::of(message.body());
+        let beside = SiblingContext::of(tree.root(), SiblingContext::default());
         let value = tree.root().member(name).unwrap();
-        let words = OwnWords(locale);
-        let values = Values::new(&format, &words);
+        let words = DefaultLabels(locale);
+        let values = PageValueFormatter::new(&format, &words);
         let shown = values.scalar(value, sense, None, beside);
         assert_eq!(shown.as_str(), expected, "{locale} {object}");
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// What a page says by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Word {
+pub enum PageWord {
     /// `true`
     Yes,
     /// `false`
@@ -17,17 +17,17 @@ pub enum Word {
     NotShown,
 }
 
-impl Word {
+impl PageWord {
     /// All of them, in the order of the table.
     pub const ALL: [Self; 5] = [Self::Yes, Self::No, Self::None, Self::Empty, Self::NotShown];
 }
 
-/// In the order of [`Word::ALL`].
-type Row = (&'static str, [&'static str; 5]);
+/// In the order of [`PageWord::ALL`].
+type WordRow = (&'static str, [&'static str; 5]);
 
-const ENGLISH: Row = ("en", ["yes", "no", "none", "none", "Not shown"]);
+const ENGLISH: WordRow = ("en", ["yes", "no", "none", "none", "Not shown"]);
 
-const ROWS: [Row; 12] = [
+const ROWS: [WordRow; 12] = [
     ENGLISH,
     ("ar", ["نعم", "لا", "غير محدد", "فارغ", "غير معروض"]),
     ("de", ["ja", "nein", "keine Angabe", "leer", "Nicht gezeigt"]),
@@ -45,20 +45,20 @@ const ROWS: [Row; 12] = [
 /// The word in a language, by its tag; in English where the language is none of ours.
 ///
 /// ```
-/// use mcp_attune_shape::render::{Word, word};
+/// use mcp_attune_shape::render::{PageWord, page_word};
 ///
-/// assert_eq!(word("de-CH", Word::Yes), "ja");
-/// assert_eq!(word("zh-TW", Word::None), "無");
-/// assert_eq!(word("tlh", Word::No), "no");
+/// assert_eq!(page_word("de-CH", PageWord::Yes), "ja");
+/// assert_eq!(page_word("zh-TW", PageWord::None), "無");
+/// assert_eq!(page_word("tlh", PageWord::No), "no");
 /// ```
 #[must_use]
-pub fn word(language: &str, word: Word) -> &'static str {
+pub fn page_word(language: &str, word: PageWord) -> &'static str {
     let mut subtags = language.split('-');
     let first = subtags.next().unwrap_or_default();
     let traditional = first == "zh" && subtags.any(|subtag| matches!(subtag, "Hant" | "TW" | "HK" | "MO"));
     let wanted = if traditional { "zh-Hant" } else { first };
     let (_, words) = ROWS.iter().find(|(language, _)| *language == wanted).unwrap_or(&ENGLISH);
-    let place = Word::ALL.iter().position(|one| *one == word).unwrap_or_default();
+    let place = PageWord::ALL.iter().position(|one| *one == word).unwrap_or_default();
     words.get(place).copied().unwrap_or_default()
 }
 
@@ -66,7 +66,7 @@ pub fn word(language: &str, word: Word) -> &'static str {
 ///
 /// A path is written as in locale files: `filter.city`, `stops[].name`, `*` for a member that the schema does not name,
 /// `$defs.Place.lat` for what is inside a definition. The empty path is the whole result.
-pub trait Labels {
+pub trait PageLabels {
     /// What people call the field; none where the schema's own title or the name has to do.
     fn title(&self, path: &str) -> Option<Cow<'_, str>>;
 
@@ -74,7 +74,7 @@ pub trait Labels {
     fn description(&self, path: &str) -> Option<Cow<'_, str>>;
 
     /// A word in the caller's language.
-    fn word(&self, word: Word) -> Cow<'_, str>;
+    fn word(&self, word: PageWord) -> Cow<'_, str>;
 
     /// What stands above a result whose schema has a title, which is the name of a type and in no language: what the
     /// caller's language calls the tool.
@@ -98,14 +98,14 @@ pub trait Labels {
 /// No labels but what the schema says, and the words of a language, by its tag.
 ///
 /// ```
-/// use mcp_attune_shape::render::{Labels, OwnWords, Word};
+/// use mcp_attune_shape::render::{PageLabels, DefaultLabels, PageWord};
 ///
-/// assert_eq!(OwnWords("fr-CH").word(Word::Yes), "oui");
+/// assert_eq!(DefaultLabels("fr-CH").word(PageWord::Yes), "oui");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OwnWords<'a>(pub &'a str);
+pub struct DefaultLabels<'a>(pub &'a str);
 
-impl Labels for OwnWords<'_> {
+impl PageLabels for DefaultLabels<'_> {
     fn title(&self, _path: &str) -> Option<Cow<'_, str>> {
         None
     }
@@ -114,8 +114,8 @@ impl Labels for OwnWords<'_> {
         None
     }
 
-    fn word(&self, one: Word) -> Cow<'_, str> {
-        Cow::Borrowed(word(self.0, one))
+    fn word(&self, one: PageWord) -> Cow<'_, str> {
+        Cow::Borrowed(page_word(self.0, one))
     }
 }
 
@@ -126,11 +126,11 @@ mod tests {
     #[test]
     fn every_language_that_we_speak_has_every_word() {
         for (tag, _) in mcp_attune::words::FILES {
-            for one in Word::ALL {
-                let said = word(tag, one);
+            for one in PageWord::ALL {
+                let said = page_word(tag, one);
                 assert!(!said.is_empty());
-                let shared = matches!((tag, one), ("en", _) | ("es" | "it", Word::No));
-                assert_eq!(said == word("en", one), shared, "{tag} {said}");
+                let shared = matches!((tag, one), ("en", _) | ("es" | "it", PageWord::No));
+                assert_eq!(said == page_word("en", one), shared, "{tag} {said}");
             }
         }
     }
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn chinese_is_written_as_its_readers_write_it() {
         for (tag, expected) in [("zh", "无"), ("zh-CN", "无"), ("zh-Hant", "無")] {
-            assert_eq!(word(tag, Word::None), expected, "{tag}");
+            assert_eq!(page_word(tag, PageWord::None), expected, "{tag}");
         }
     }
 }

@@ -7,18 +7,18 @@
 use core::fmt;
 
 use super::compiled::Template;
-use super::lex::{self, Tag, Token, Word};
-use super::scene::OWN;
+use super::context::RESERVED_NAMES;
+use super::lex::{self, LocatedToken, TemplateTag, TemplateToken};
 use super::vet::KEYWORDS;
-use crate::output::{Output, Part};
-use mcp_attune::catalog::place;
-use mcp_attune::features::FLAGS;
-use mcp_attune::near::{nearest, shown};
+use crate::compiled_schema::{CompiledSchema, Subschema};
+use mcp_attune::catalog::line_and_column;
+use mcp_attune::features::KNOWN_FLAGS;
+use mcp_attune::suggestion::{nearest, quote_name};
 
 /// A name in a template that nothing goes by.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct TemplateNameFinding {
     /// The line, counted from 1.
     pub line: usize,
     /// The character in the line, counted from 1.
@@ -28,12 +28,12 @@ pub struct Finding {
     /// It may be this one that was meant.
     pub meant: Option<String>,
     /// Where it is looked for.
-    pub place: Place,
+    pub place: TemplateNameSource,
 }
 
 /// Where a name is looked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum TemplateNameSource {
     /// In the `outputSchema` of a tool.
     Output,
     /// Among the tags of callers.
@@ -41,16 +41,18 @@ pub enum Place {
 }
 
 /// Says what is wrong and what to do; where is in the fields.
-impl fmt::Display for Finding {
+impl fmt::Display for TemplateNameFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place {
-            Place::Output => write!(f, "`{}` is not in the output schema", self.path)?,
-            Place::Features => write!(f, "`{}` is no tag that callers can say", self.path)?,
+            TemplateNameSource::Output => write!(f, "`{}` is not in the output schema", self.path)?,
+            TemplateNameSource::Features => write!(f, "`{}` is no tag that callers can say", self.path)?,
         }
         match (&self.meant, self.place) {
             (Some(meant), _) => write!(f, "; did you mean `{meant}`?"),
-            (None, Place::Output) => f.write_str("; take it out, or add it to the schema"),
-            (None, Place::Features) => f.write_str("; vendors' tags begin with `x-`: features[\"x-acme\"]"),
+            (None, TemplateNameSource::Output) => f.write_str("; take it out, or add it to the schema"),
+            (None, TemplateNameSource::Features) => {
+                f.write_str("; vendors' tags begin with `x-`: features[\"x-acme\"]")
+            }
         }
     }
 }
@@ -60,10 +62,10 @@ impl Template {
     /// schema only the tags are looked at.
     ///
     /// ```
-    /// use mcp_attune_shape::Output;
+    /// use mcp_attune_shape::CompiledSchema;
     /// use mcp_attune_shape::template::Template;
     ///
-    /// let output = Output::read(r#"{"type":"object","properties":{"temperature_c":{},
+    /// let output = CompiledSchema::read(r#"{"type":"object","properties":{"temperature_c":{},
     ///     "days":{"type":"array","items":{"properties":{"high":{}}}}}}"#).unwrap();
     /// let source = "{{ temperatur_c }}\n{% for day in days %}\n{{ day.hihg }}\n{% endfor %}";
     /// let findings = Template::compile("md", source).unwrap().check(Some(&output));
@@ -74,75 +76,81 @@ impl Template {
     /// ]);
     /// ```
     #[must_use]
-    pub fn check(&self, output: Option<&Output>) -> Vec<Finding> {
-        let mut check =
-            Check { source: self.source(), output, scopes: vec![Vec::new()], findings: Vec::new() };
-        for tag in &lex::tags(self.source()).all {
-            check.tag(tag);
+    pub fn check(&self, output: Option<&CompiledSchema>) -> Vec<TemplateNameFinding> {
+        let mut check = TemplateNameChecker {
+            source: self.source(),
+            output,
+            scopes: vec![Vec::new()],
+            findings: Vec::new(),
+        };
+        for tag in &lex::split_tags(self.source()).all {
+            check.check_tag(tag);
         }
         check.findings
     }
 }
 
 /// What a variable stands for: a part of the result, by the way to it; nothing where that is not known.
-type Known<'o> = Option<(Part<'o>, String)>;
+type VariableSchema<'o> = Option<(Subschema<'o>, String)>;
 
-struct Check<'t, 'o> {
+struct TemplateNameChecker<'t, 'o> {
     source: &'t str,
-    output: Option<&'o Output>,
+    output: Option<&'o CompiledSchema>,
     /// The variables that a template sets, the innermost last.
-    scopes: Vec<Vec<(&'t str, Known<'o>)>>,
-    findings: Vec<Finding>,
+    scopes: Vec<Vec<(&'t str, VariableSchema<'o>)>>,
+    findings: Vec<TemplateNameFinding>,
 }
 
 /// One step of `a.b[0]["c"]`.
-enum Step<'t> {
+enum AccessStep<'t> {
     Member(&'t str, usize),
     Element,
 }
 
-impl<'t, 'o> Check<'t, 'o> {
-    fn tag(&mut self, tag: &Tag<'t>) {
+impl<'t, 'o> TemplateNameChecker<'t, 'o> {
+    fn check_tag(&mut self, tag: &TemplateTag<'t>) {
         let words = tag.words.as_slice();
-        let Some((Word { token: Token::Name(name), .. }, rest)) =
+        let Some((LocatedToken { token: TemplateToken::Name(name), .. }, rest)) =
             words.split_first().filter(|_| tag.statement)
         else {
-            return self.expression(words);
+            return self.check_expression(words);
         };
         match *name {
             "for" => {
-                let names = rest.iter().take_while(|word| word.token != Token::Name("in"));
+                let names = rest.iter().take_while(|word| word.token != TemplateToken::Name("in"));
                 let names: Vec<&str> = names.filter_map(|word| name_of(*word)).collect();
                 let from = rest
                     .iter()
-                    .position(|word| word.token == Token::Name("in"))
+                    .position(|word| word.token == TemplateToken::Name("in"))
                     .map_or(rest.len(), |at| at + 1);
                 let over = rest.get(from..).unwrap_or_default();
-                let element = self.elements(over);
+                let element = self.resolve_elements(over);
                 // The filter of a loop, `if …`, sees the variable.
-                let until =
-                    over.iter().position(|word| word.token == Token::Name("if")).unwrap_or(over.len());
-                self.expression(over.get(..until).unwrap_or_default());
+                let until = over
+                    .iter()
+                    .position(|word| word.token == TemplateToken::Name("if"))
+                    .unwrap_or(over.len());
+                self.check_expression(over.get(..until).unwrap_or_default());
                 let known = |_| element.clone().filter(|_| names.len() == 1);
                 self.scopes
                     .push(names.iter().enumerate().map(|(index, name)| (*name, known(index))).collect());
-                self.expression(over.get(until..).unwrap_or_default());
+                self.check_expression(over.get(until..).unwrap_or_default());
             }
             "set" => {
-                let equals = rest.iter().position(|word| word.token == Token::Sign("="));
+                let equals = rest.iter().position(|word| word.token == TemplateToken::Sign("="));
                 let value = equals.and_then(|at| rest.get(at + 1..)).unwrap_or_default();
-                self.expression(value);
-                let known = self.whole(value);
+                self.check_expression(value);
+                let known = self.resolve_whole(value);
                 let names = rest.get(..equals.unwrap_or(1)).unwrap_or_default();
                 for name in names.iter().filter_map(|word| name_of(*word)) {
                     self.bind(name, known.clone().filter(|_| names.len() == 1));
                 }
             }
             "with" => {
-                self.expression(rest);
+                self.check_expression(rest);
                 let assigned = rest
                     .windows(2)
-                    .filter(|pair| pair.get(1).map(|word| word.token) == Some(Token::Sign("=")));
+                    .filter(|pair| pair.get(1).map(|word| word.token) == Some(TemplateToken::Sign("=")));
                 let names = assigned.filter_map(|pair| name_of(*pair.first()?));
                 self.scopes.push(names.map(|name| (name, None)).collect());
             }
@@ -155,8 +163,8 @@ impl<'t, 'o> Check<'t, 'o> {
             }
             "call" => {
                 // What the called macro hands over, if anything, stands in brackets before its name.
-                let handed = rest.first().is_some_and(|word| word.token == Token::Sign("("));
-                let names = rest.iter().take_while(|word| word.token != Token::Sign(")"));
+                let handed = rest.first().is_some_and(|word| word.token == TemplateToken::Sign("("));
+                let names = rest.iter().take_while(|word| word.token != TemplateToken::Sign(")"));
                 let names =
                     names.filter(|_| handed).filter_map(|word| name_of(*word)).map(|name| (name, None));
                 let names = names.collect();
@@ -168,36 +176,36 @@ impl<'t, 'o> Check<'t, 'o> {
                 }
             }
             "filter" => {}
-            _ => self.expression(rest),
+            _ => self.check_expression(rest),
         }
     }
 
-    fn bind(&mut self, name: &'t str, known: Known<'o>) {
+    fn bind(&mut self, name: &'t str, known: VariableSchema<'o>) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.push((name, known));
         }
     }
 
     /// Looks at every name in an expression.
-    fn expression(&mut self, words: &[Word<'t>]) {
+    fn check_expression(&mut self, words: &[LocatedToken<'t>]) {
         let mut at = 0;
         while let Some(word) = words.get(at) {
             let token =
                 |index: Option<usize>| index.and_then(|index| words.get(index)).map(|word| word.token);
             let before = token(at.checked_sub(1));
-            let asked = |token| matches!(token, Some(Token::Name("is")));
-            let is_test =
-                asked(before) || (before == Some(Token::Name("not")) && asked(token(at.checked_sub(2))));
-            let is_option = token(Some(at + 1)) == Some(Token::Sign("="));
+            let asked = |token| matches!(token, Some(TemplateToken::Name("is")));
+            let is_test = asked(before)
+                || (before == Some(TemplateToken::Name("not")) && asked(token(at.checked_sub(2))));
+            let is_option = token(Some(at + 1)) == Some(TemplateToken::Sign("="));
             match word.token {
-                Token::Name(name)
+                TemplateToken::Name(name)
                     if !KEYWORDS.contains(&name)
-                        && !matches!(before, Some(Token::Sign("|" | ".")))
+                        && !matches!(before, Some(TemplateToken::Sign("|" | ".")))
                         && !is_test
                         && !is_option =>
                 {
-                    let (steps, length) = steps(words.get(at..).unwrap_or_default());
-                    self.follow(name, word.at, &steps);
+                    let (steps, length) = access_steps(words.get(at..).unwrap_or_default());
+                    self.resolve_name(name, word.at, &steps);
                     at += length;
                 }
                 _ => at += 1,
@@ -206,34 +214,34 @@ impl<'t, 'o> Check<'t, 'o> {
     }
 
     /// Follows a name, and tells where it ends in nothing.
-    fn follow(&mut self, name: &'t str, at: usize, steps: &[Step<'t>]) -> Known<'o> {
+    fn resolve_name(&mut self, name: &'t str, at: usize, steps: &[AccessStep<'t>]) -> VariableSchema<'o> {
         if name == "features" && !self.is_bound(name) {
-            if let Some(Step::Member(tag, at)) = steps.first() {
-                self.tag_of_caller(tag, *at);
+            if let Some(AccessStep::Member(tag, at)) = steps.first() {
+                self.check_feature(tag, *at);
             }
             return None;
         }
-        let bound = self.scopes.iter().rev().flatten_latest(name);
+        let bound = self.scopes.iter().rev().find_innermost(name);
         let (mut part, mut path) = match bound {
             Some(known) => known?,
             None => {
-                let part = self.output?.part();
+                let part = self.output?.root();
                 if name == "data" {
                     (part, String::new())
-                } else if OWN.contains(&name) || name == "range" || name == "caller" {
+                } else if RESERVED_NAMES.contains(&name) || name == "range" || name == "caller" {
                     return None;
                 } else {
-                    (self.member(part, "", name, at)?, name.to_owned())
+                    (self.resolve_member(part, "", name, at)?, name.to_owned())
                 }
             }
         };
         for step in steps {
             match step {
-                Step::Member(name, at) => {
-                    part = self.member(part, &path, name, *at)?;
+                AccessStep::Member(name, at) => {
+                    part = self.resolve_member(part, &path, name, *at)?;
                     path = if path.is_empty() { (*name).to_owned() } else { format!("{path}.{name}") };
                 }
-                Step::Element => {
+                AccessStep::Element => {
                     part = part.items()?;
                     path.push_str("[]");
                 }
@@ -246,61 +254,78 @@ impl<'t, 'o> Check<'t, 'o> {
         self.scopes.iter().flatten().any(|(held, _)| *held == name)
     }
 
-    fn member(&mut self, part: Part<'o>, path: &str, name: &str, at: usize) -> Option<Part<'o>> {
+    fn resolve_member(
+        &mut self,
+        part: Subschema<'o>,
+        path: &str,
+        name: &str,
+        at: usize,
+    ) -> Option<Subschema<'o>> {
         let found = part.property(name);
         if found.is_none() && part.names_all() {
             let names = part.properties().into_iter().flat_map(|members| members.keys());
             let meant = nearest(name, names.map(String::as_str));
             let dot = if path.is_empty() { "" } else { "." };
-            let path = format!("{path}{dot}{}", shown(name));
-            self.found(at, path, meant, Place::Output);
+            let path = format!("{path}{dot}{}", quote_name(name));
+            self.report_finding(at, path, meant, TemplateNameSource::Output);
         }
         found
     }
 
-    fn tag_of_caller(&mut self, name: &str, at: usize) {
+    fn check_feature(&mut self, name: &str, at: usize) {
         let own = ["format", "verbosity"];
-        if FLAGS.contains(&name) || own.contains(&name) || name.starts_with("x-") {
+        if KNOWN_FLAGS.contains(&name) || own.contains(&name) || name.starts_with("x-") {
             return;
         }
-        let meant = nearest(name, FLAGS.into_iter().chain(own));
-        self.found(at, format!("features.{}", shown(name)), meant, Place::Features);
+        let meant = nearest(name, KNOWN_FLAGS.into_iter().chain(own));
+        self.report_finding(
+            at,
+            format!("features.{}", quote_name(name)),
+            meant,
+            TemplateNameSource::Features,
+        );
     }
 
-    fn found(&mut self, at: usize, path: String, meant: Option<String>, place_of: Place) {
-        let (line, column) = place(self.source.as_bytes(), at);
-        let finding = Finding { line, column, path, meant, place: place_of };
-        if self.findings.len() < MOST && !self.findings.contains(&finding) {
+    fn report_finding(
+        &mut self,
+        at: usize,
+        path: String,
+        meant: Option<String>,
+        place_of: TemplateNameSource,
+    ) {
+        let (line, column) = line_and_column(self.source.as_bytes(), at);
+        let finding = TemplateNameFinding { line, column, path, meant, place: place_of };
+        if self.findings.len() < MAX_TEMPLATE_FINDINGS && !self.findings.contains(&finding) {
             self.findings.push(finding);
         }
     }
 
     /// What an expression is that is a name and nothing else.
-    fn whole(&mut self, words: &[Word<'t>]) -> Known<'o> {
+    fn resolve_whole(&mut self, words: &[LocatedToken<'t>]) -> VariableSchema<'o> {
         let (name, at) = words.first().and_then(|word| Some((name_of(*word)?, word.at)))?;
-        let (steps, length) = steps(words);
+        let (steps, length) = access_steps(words);
         if length != words.len() {
             return None;
         }
         // Told already, where there was something to tell.
         let told = self.findings.len();
-        let known = self.follow(name, at, &steps);
+        let known = self.resolve_name(name, at, &steps);
         self.findings.truncate(told);
         known
     }
 
     /// What the elements are of what a loop goes over.
-    fn elements(&mut self, words: &[Word<'t>]) -> Known<'o> {
+    fn resolve_elements(&mut self, words: &[LocatedToken<'t>]) -> VariableSchema<'o> {
         const SAME: [&str; 7] = ["sort", "reverse", "unique", "select", "reject", "selectattr", "rejectattr"];
         let name = words.first().and_then(|word| name_of(*word))?;
-        let (found, length) = steps(words);
+        let (found, length) = access_steps(words);
         let mut rest = words.get(length..).unwrap_or_default();
         loop {
             match rest {
-                [] | [Word { token: Token::Name("if" | "recursive"), .. }, ..] => break,
+                [] | [LocatedToken { token: TemplateToken::Name("if" | "recursive"), .. }, ..] => break,
                 [
-                    Word { token: Token::Sign("|"), .. },
-                    Word { token: Token::Name(filter), .. },
+                    LocatedToken { token: TemplateToken::Sign("|"), .. },
+                    LocatedToken { token: TemplateToken::Name(filter), .. },
                     after @ ..,
                 ] if SAME.contains(filter) => {
                     rest = after_brackets(after);
@@ -309,7 +334,7 @@ impl<'t, 'o> Check<'t, 'o> {
             }
         }
         let told = self.findings.len();
-        let known = self.follow(name, words.first().map_or(0, |word| word.at), &found);
+        let known = self.resolve_name(name, words.first().map_or(0, |word| word.at), &found);
         self.findings.truncate(told);
         let (part, path) = known?;
         Some((part.items()?, format!("{path}[]")))
@@ -317,38 +342,40 @@ impl<'t, 'o> Check<'t, 'o> {
 }
 
 /// How many findings are told.
-const MOST: usize = 50;
+const MAX_TEMPLATE_FINDINGS: usize = 50;
 
-fn name_of(word: Word<'_>) -> Option<&str> {
+fn name_of(word: LocatedToken<'_>) -> Option<&str> {
     match word.token {
-        Token::Name(name) => Some(name),
+        TemplateToken::Name(name) => Some(name),
         _ => None,
     }
 }
 
 /// The steps that follow a name, and how many words they are together with it.
-fn steps<'t>(words: &[Word<'t>]) -> (Vec<Step<'t>>, usize) {
+fn access_steps<'t>(words: &[LocatedToken<'t>]) -> (Vec<AccessStep<'t>>, usize) {
     let (mut steps, mut at) = (Vec::new(), 1);
     loop {
         let token = |index: usize| words.get(index).map(|word| word.token);
         let offset = |index: usize| words.get(index).map_or(0, |word| word.at);
         match (token(at), token(at + 1), token(at + 2)) {
-            (Some(Token::Sign(".")), Some(Token::Name(name)), after) => {
+            (Some(TemplateToken::Sign(".")), Some(TemplateToken::Name(name)), after) => {
                 // A method, which values from outside do not have.
-                if after == Some(Token::Sign("(")) {
+                if after == Some(TemplateToken::Sign("(")) {
                     return (steps, at);
                 }
-                steps.push(Step::Member(name, offset(at + 1)));
+                steps.push(AccessStep::Member(name, offset(at + 1)));
                 at += 2;
             }
-            (Some(Token::Sign("[")), Some(Token::Text(name)), Some(Token::Sign("]")))
-                if !name.contains('\\') =>
-            {
-                steps.push(Step::Member(name, offset(at + 1) + 1));
+            (
+                Some(TemplateToken::Sign("[")),
+                Some(TemplateToken::Text(name)),
+                Some(TemplateToken::Sign("]")),
+            ) if !name.contains('\\') => {
+                steps.push(AccessStep::Member(name, offset(at + 1) + 1));
                 at += 3;
             }
-            (Some(Token::Sign("[")), Some(Token::Number), Some(Token::Sign("]"))) => {
-                steps.push(Step::Element);
+            (Some(TemplateToken::Sign("[")), Some(TemplateToken::Number), Some(TemplateToken::Sign("]"))) => {
+                steps.push(AccessStep::Element);
                 at += 3;
             }
             _ => return (steps, at),
@@ -356,15 +383,15 @@ fn steps<'t>(words: &[Word<'t>]) -> (Vec<Step<'t>>, usize) {
     }
 }
 
-fn after_brackets<'w, 't>(words: &'w [Word<'t>]) -> &'w [Word<'t>] {
-    if words.first().map(|word| word.token) != Some(Token::Sign("(")) {
+fn after_brackets<'w, 't>(words: &'w [LocatedToken<'t>]) -> &'w [LocatedToken<'t>] {
+    if words.first().map(|word| word.token) != Some(TemplateToken::Sign("(")) {
         return words;
     }
     let mut open = 0_usize;
     for (index, word) in words.iter().enumerate() {
         match word.token {
-            Token::Sign("(") => open += 1,
-            Token::Sign(")") => open = open.saturating_sub(1),
+            TemplateToken::Sign("(") => open += 1,
+            TemplateToken::Sign(")") => open = open.saturating_sub(1),
             _ => {}
         }
         if open == 0 {
@@ -375,12 +402,12 @@ fn after_brackets<'w, 't>(words: &'w [Word<'t>]) -> &'w [Word<'t>] {
 }
 
 /// The innermost variable of a name, in scopes that come innermost first.
-trait Latest<'o> {
-    fn flatten_latest(self, name: &str) -> Option<Known<'o>>;
+trait ScopeLookup<'o> {
+    fn find_innermost(self, name: &str) -> Option<VariableSchema<'o>>;
 }
 
-impl<'s, 't: 's, 'o: 's, I: Iterator<Item = &'s Vec<(&'t str, Known<'o>)>>> Latest<'o> for I {
-    fn flatten_latest(mut self, name: &str) -> Option<Known<'o>> {
+impl<'s, 't: 's, 'o: 's, I: Iterator<Item = &'s Vec<(&'t str, VariableSchema<'o>)>>> ScopeLookup<'o> for I {
+    fn find_innermost(mut self, name: &str) -> Option<VariableSchema<'o>> {
         self.find_map(|scope| {
             scope.iter().rev().find(|(held, _)| *held == name).map(|(_, known)| known.clone())
         })
@@ -403,7 +430,7 @@ mod tests {
     /// What is told of a template: line, column and path.
     #[track_caller]
     fn check(source: &str, expected: &[&str]) {
-        let output = Output::read(SCHEMA).unwrap();
+        let output = CompiledSchema::read(SCHEMA).unwrap();
         let findings = Template::compile("md", source).unwrap().check(Some(&output));
         let told: Vec<_> =
             findings.iter().map(|it| format!("{}:{} {}", it.line, it.column, it.path)).collect();

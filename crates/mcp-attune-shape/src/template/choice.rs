@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::compiled::Template;
-use super::name::Kind;
-use mcp_attune::features::{Format, Wanted};
+use super::name::TemplateFormat;
+use mcp_attune::features::{ContentFormat, FeaturePreferences};
 
 /// The templates that stand beside each other for one tool, resource or prompt.
 ///
@@ -15,37 +15,37 @@ use mcp_attune::features::{Format, Wanted};
 /// Rules: F6, F7, F8, F10, F11.
 ///
 /// ```
-/// use mcp_attune::features::{Format, Wanted};
-/// use mcp_attune_shape::template::{Template, Templates};
+/// use mcp_attune::features::{ContentFormat, FeaturePreferences};
+/// use mcp_attune_shape::template::{Template, TemplateSet};
 ///
 /// let compile = |(name, source)| Template::compile(name, source).unwrap();
-/// let templates = Templates::new(
+/// let templates = TemplateSet::new(
 ///     [("md", "all of it"), ("compact.md", "little"), ("x-acme-tier=gold.md", "gold")].map(compile),
 /// );
 /// let chosen = |tags: &[&str]| {
-///     let template = templates.choose(&Wanted::read(tags.iter().copied()), Format::Markdown);
+///     let template = templates.choose(&FeaturePreferences::read(tags.iter().copied()), ContentFormat::Markdown);
 ///     template.unwrap().name().to_owned()
 /// };
 /// assert_eq!(chosen(&[]), "md");
 /// assert_eq!(chosen(&["verbosity=compact"]), "compact.md");
 /// assert_eq!(chosen(&["x-acme-tier=gold"]), "x-acme-tier=gold.md");
-/// assert!(templates.choose(&Wanted::default(), Format::Text).is_none());
+/// assert!(templates.choose(&FeaturePreferences::default(), ContentFormat::Text).is_none());
 /// assert_eq!(templates.vendors().collect::<Vec<_>>(), ["x-acme-tier"]);
 /// ```
 #[derive(Debug, Default)]
-pub struct Templates {
+pub struct TemplateSet {
     /// Those that ask most first.
     all: Vec<Arc<Template>>,
     vendors: BTreeSet<String>,
 }
 
-impl Templates {
+impl TemplateSet {
     /// Templates, in any order.
     #[must_use]
     pub fn new(templates: impl IntoIterator<Item = impl Into<Arc<Template>>>) -> Self {
         let mut all: Vec<Arc<Template>> = templates.into_iter().map(Into::into).collect();
         all.sort_by(|one, other| {
-            let weight = |template: &Template| template.variant().weight();
+            let weight = |template: &Template| template.variant().specificity();
             weight(other).cmp(&weight(one)).then_with(|| one.name().cmp(other.name()))
         });
         let vendors = all.iter().flat_map(|template| template.vendors()).map(str::to_owned).collect();
@@ -54,21 +54,26 @@ impl Templates {
 
     /// The template of a result or a resource in this format.
     #[must_use]
-    pub fn choose(&self, wanted: &Wanted, format: Format) -> Option<&Template> {
-        let kind = Kind::of(format);
-        self.iter().find(|template| template.variant().kind() == kind && template.variant().holds(wanted))
+    pub fn choose(&self, wanted: &FeaturePreferences, format: ContentFormat) -> Option<&Template> {
+        let kind = TemplateFormat::of(format);
+        self.iter()
+            .find(|template| template.variant().kind() == kind && template.variant().matches_caller(wanted))
     }
 
     /// The template of a prompt, whose text serves every format: of two that ask as much the `.txt` one for those who want
     /// plain text, else the `.md` one.
     #[must_use]
-    pub fn choose_any(&self, wanted: &Wanted) -> Option<&Template> {
-        let first = if wanted.format() == Some(Format::Text) { Kind::Text } else { Kind::Markdown };
-        let fit = |template: &&Template| {
-            template.variant().kind() != Kind::Json && template.variant().holds(wanted)
+    pub fn choose_for_prompt(&self, wanted: &FeaturePreferences) -> Option<&Template> {
+        let first = if wanted.format() == Some(ContentFormat::Text) {
+            TemplateFormat::Text
+        } else {
+            TemplateFormat::Markdown
         };
-        let most = self.iter().find(fit)?.variant().weight();
-        let mut best = self.iter().filter(fit).filter(|template| template.variant().weight() == most);
+        let fit = |template: &&Template| {
+            template.variant().kind() != TemplateFormat::Json && template.variant().matches_caller(wanted)
+        };
+        let most = self.iter().find(fit)?.variant().specificity();
+        let mut best = self.iter().filter(fit).filter(|template| template.variant().specificity() == most);
         let first_of = |template: &&Template| template.variant().kind() == first;
         best.clone().find(first_of).or_else(|| best.next())
     }
@@ -97,8 +102,8 @@ impl Templates {
 mod tests {
     use super::*;
 
-    fn templates(names: &[&str]) -> Templates {
-        Templates::new(names.iter().map(|name| Template::compile(name, "x").unwrap()))
+    fn templates(names: &[&str]) -> TemplateSet {
+        TemplateSet::new(names.iter().map(|name| Template::compile(name, "x").unwrap()))
     }
 
     #[test]
@@ -116,22 +121,26 @@ mod tests {
             "x-acme-tier!=gold.json",
         ]);
         for (tags, format, expected) in [
-            (&[][..], Format::Markdown, "md"),
-            (&["agent"], Format::Markdown, "agent.md"),
-            (&["interactive"], Format::Markdown, "md"),
-            (&["interactive", "verbosity=compact"], Format::Markdown, "compact.md"),
+            (&[][..], ContentFormat::Markdown, "md"),
+            (&["agent"], ContentFormat::Markdown, "agent.md"),
+            (&["interactive"], ContentFormat::Markdown, "md"),
+            (&["interactive", "verbosity=compact"], ContentFormat::Markdown, "compact.md"),
             // Two ask as much: the first by name.
-            (&["agent", "!interactive", "verbosity=compact"], Format::Markdown, "!interactive.compact.md"),
-            (&["agent", "interactive", "verbosity=compact"], Format::Markdown, "agent.compact.md"),
-            (&["verbosity=verbose"], Format::Markdown, "md"),
-            (&["sampling"], Format::Text, "sampling.txt"),
-            (&["!sampling"], Format::Text, "txt"),
-            (&["x-acme-tier=gold"], Format::Json, "x-acme-tier=gold.json"),
-            (&["x-acme-tier=silver"], Format::Json, "x-acme-tier!=gold.json"),
-            (&["x-acme-tier!=gold"], Format::Json, "x-acme-tier!=gold.json"),
-            (&[], Format::Json, "json"),
+            (
+                &["agent", "!interactive", "verbosity=compact"],
+                ContentFormat::Markdown,
+                "!interactive.compact.md",
+            ),
+            (&["agent", "interactive", "verbosity=compact"], ContentFormat::Markdown, "agent.compact.md"),
+            (&["verbosity=verbose"], ContentFormat::Markdown, "md"),
+            (&["sampling"], ContentFormat::Text, "sampling.txt"),
+            (&["!sampling"], ContentFormat::Text, "txt"),
+            (&["x-acme-tier=gold"], ContentFormat::Json, "x-acme-tier=gold.json"),
+            (&["x-acme-tier=silver"], ContentFormat::Json, "x-acme-tier!=gold.json"),
+            (&["x-acme-tier!=gold"], ContentFormat::Json, "x-acme-tier!=gold.json"),
+            (&[], ContentFormat::Json, "json"),
         ] {
-            let chosen = templates.choose(&Wanted::read(tags.iter().copied()), format);
+            let chosen = templates.choose(&FeaturePreferences::read(tags.iter().copied()), format);
             assert_eq!(chosen.map(Template::name), Some(expected), "{tags:?} {format}");
         }
     }
@@ -139,10 +148,12 @@ mod tests {
     #[test]
     fn without_a_template_that_fits_there_is_none() {
         let templates = templates(&["compact.md", "agent.txt"]);
-        assert!(templates.choose(&Wanted::default(), Format::Markdown).is_none());
-        assert!(templates.choose(&Wanted::default(), Format::Text).is_none());
-        assert!(templates.choose(&Wanted::read(["verbosity=compact"]), Format::Json).is_none());
-        assert!(templates.choose_any(&Wanted::default()).is_none());
+        assert!(templates.choose(&FeaturePreferences::default(), ContentFormat::Markdown).is_none());
+        assert!(templates.choose(&FeaturePreferences::default(), ContentFormat::Text).is_none());
+        assert!(
+            templates.choose(&FeaturePreferences::read(["verbosity=compact"]), ContentFormat::Json).is_none()
+        );
+        assert!(templates.choose_for_prompt(&FeaturePreferences::default()).is_none());
     }
 
     #[test]
@@ -156,7 +167,7 @@ mod tests {
             (&["agent"], "md"),
             (&["format=text", "verbosity=compact"], "compact.md"),
         ] {
-            let chosen = templates.choose_any(&Wanted::read(tags.iter().copied()));
+            let chosen = templates.choose_for_prompt(&FeaturePreferences::read(tags.iter().copied()));
             assert_eq!(chosen.map(Template::name), Some(expected), "{tags:?}");
         }
     }

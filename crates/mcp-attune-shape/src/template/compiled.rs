@@ -7,21 +7,21 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mcp_attune_wire::document::Document;
-use mcp_attune_wire::json::Type;
+use mcp_attune_wire::json::JsonKind;
 use minijinja::Environment;
 use minijinja::value::Value;
 
+use super::context::{ContextObject, TemplateContext};
 use super::environment::environment;
-use super::lex::{self, Token};
-use super::name::{Kind, Variant};
-use super::scene::{Root, Scene};
-use super::wrong::{Failed, Fault, What, Wrong};
+use super::error::{TemplateCompileError, TemplateCompileReason, TemplateRenderError, TemplateRenderReason};
+use super::lex::{self, TemplateToken};
+use super::name::{TemplateFormat, TemplateVariant};
 use super::{MAX_DATA, MAX_OUTPUT, MAX_SOURCE, vet};
 
 /// How many bytes of data are short work.
 const MAX_SHORT_DATA: usize = 16 << 10;
 /// The name that minijinja knows it by.
-const IT: &str = "template";
+const TEMPLATE_NAME: &str = "template";
 
 /// What an operator wrote for the results of a tool, for a resource or for a prompt.
 ///
@@ -29,21 +29,21 @@ const IT: &str = "template";
 ///
 /// ```
 /// use jiff::{Timestamp, tz::TimeZone};
-/// use mcp_attune::features::Wanted;
+/// use mcp_attune::features::FeaturePreferences;
 /// use mcp_attune::language::Tag;
-/// use mcp_attune_shape::template::{Scene, Template};
+/// use mcp_attune_shape::template::{TemplateContext, Template};
 /// use mcp_attune_wire::document::Document;
 ///
 /// let template = Template::compile("md", "**{{ city }}**: {{ temp | unit('celsius') }}").unwrap();
-/// let values = mcp_attune_format::english().format([&Tag::parse("de-CH").unwrap()], TimeZone::UTC);
+/// let values = mcp_attune_format::english().for_locales([&Tag::parse("de-CH").unwrap()], TimeZone::UTC);
 /// let data = Document::parse(r#"{"city":"Bern *BE*","temp":8.5}"#.as_bytes()).unwrap();
-/// let wanted = Wanted::default();
-/// let scene = Scene::new(data.root(), &wanted, &values, Timestamp::UNIX_EPOCH);
+/// let wanted = FeaturePreferences::default();
+/// let scene = TemplateContext::new(data.root(), &wanted, &values, Timestamp::UNIX_EPOCH);
 /// assert_eq!(template.render(&scene).unwrap(), "**Bern \\*BE\\***: 8.5\u{a0}°C");
 /// ```
 pub struct Template {
     name: String,
-    variant: Variant,
+    variant: TemplateVariant,
     source: String,
     vendors: BTreeSet<String>,
     environment: Environment<'static>,
@@ -57,23 +57,26 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// [`Wrong`] says what is wrong first, and where.
-    pub fn compile(name: &str, source: &str) -> Result<Self, Wrong> {
-        let variant = Variant::parse(name).map_err(|why| Wrong::at(source, 0, Fault::Name(why)))?;
+    /// [`TemplateCompileError`] says what is wrong first, and where.
+    pub fn compile(name: &str, source: &str) -> Result<Self, TemplateCompileError> {
+        let variant = TemplateVariant::parse(name)
+            .map_err(|why| TemplateCompileError::at(source, 0, TemplateCompileReason::Name(why)))?;
         if source.len() > MAX_SOURCE {
-            return Err(Wrong::at("", 0, Fault::TooLong));
+            return Err(TemplateCompileError::at("", 0, TemplateCompileReason::TooLong));
         }
-        let tags = lex::tags(source);
-        vet::other_files(source, &tags)?;
+        let tags = lex::split_tags(source);
+        vet::reject_other_files(source, &tags)?;
         let mut environment = environment(variant.kind()).clone();
-        environment.set_fuel(Some(vet::steps(&tags)));
-        environment.add_template_owned(IT, source.to_owned()).map_err(|error| Wrong::read(source, &error))?;
-        vet::names(source, &tags)?;
-        vet::slices(source, &tags)?;
+        environment.set_fuel(Some(vet::step_limit(&tags)));
+        environment
+            .add_template_owned(TEMPLATE_NAME, source.to_owned())
+            .map_err(|error| TemplateCompileError::from_syntax_error(source, &error))?;
+        vet::reject_unknown_names(source, &tags)?;
+        vet::reject_stepped_slices(source, &tags)?;
         let mut vendors: BTreeSet<String> = variant.vendors().map(str::to_owned).collect();
         let words = tags.all.iter().flat_map(|tag| &tag.words);
         vendors.extend(words.filter_map(|word| match word.token {
-            Token::Text(text) if text.starts_with("x-") => Some(text.to_owned()),
+            TemplateToken::Text(text) if text.starts_with("x-") => Some(text.to_owned()),
             _ => None,
         }));
         let (name, source) = (name.to_owned(), source.to_owned());
@@ -90,7 +93,7 @@ impl Template {
 
     /// Whom it is for.
     #[must_use]
-    pub fn variant(&self) -> &Variant {
+    pub fn variant(&self) -> &TemplateVariant {
         &self.variant
     }
 
@@ -111,38 +114,50 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// [`Failed`] says why there is no text. The steps that a rendering takes, the text that it gives and how deep it goes are
+    /// [`TemplateRenderError`] says why there is no text. The steps that a rendering takes, the text that it gives and how deep it goes are
     /// bounded, so it ends.
-    pub fn render(&self, scene: &Scene<'_>) -> Result<String, Failed> {
+    pub fn render(&self, scene: &TemplateContext<'_>) -> Result<String, TemplateRenderError> {
         self.render_with(&self.environment, scene)
     }
 
     /// The same with as few steps as short work may take; `None` where it needs more, or may.
-    pub(crate) fn render_if_short(&self, scene: &Scene<'_>) -> Option<Result<String, Failed>> {
+    pub(crate) fn render_if_short(
+        &self,
+        scene: &TemplateContext<'_>,
+    ) -> Option<Result<String, TemplateRenderError>> {
         if scene.data.raw().len() > MAX_SHORT_DATA {
             return None;
         }
         let rendered = self.render_with(&self.short, scene);
-        let longer = matches!(&rendered, Err(failed) if failed.what == What::TooManySteps);
+        let longer = matches!(&rendered, Err(failed) if failed.what == TemplateRenderReason::TooManySteps);
         (!longer).then_some(rendered)
     }
 
-    fn render_with(&self, environment: &Environment<'_>, scene: &Scene<'_>) -> Result<String, Failed> {
-        let failed = |error: minijinja::Error| Failed::of(&self.source, &error);
+    fn render_with(
+        &self,
+        environment: &Environment<'_>,
+        scene: &TemplateContext<'_>,
+    ) -> Result<String, TemplateRenderError> {
+        let failed = |error: minijinja::Error| TemplateRenderError::from_minijinja(&self.source, &error);
         let asked = scene.arguments.map_or(0, |arguments| arguments.raw().len());
         if scene.data.raw().len() + asked > MAX_DATA {
-            return Err(Failed { line: None, what: What::TooMuchData });
+            return Err(TemplateRenderError { line: None, what: TemplateRenderReason::TooMuchData });
         }
-        let root = Arc::new(Root::new(scene, self.variant.kind()));
+        let root = Arc::new(ContextObject::new(scene, self.variant.kind()));
         let seen = Value::from_dyn_object(root.clone());
-        let mut out = Bounded(Vec::with_capacity(self.source.len()));
-        environment.get_template(IT).map_err(failed)?.render_captured_to(seen, &mut out).map_err(failed)?;
-        let text = String::from_utf8(out.0).map_err(|_| Failed { line: None, what: What::TooLong })?;
+        let mut out = BoundedOutput(Vec::with_capacity(self.source.len()));
+        environment
+            .get_template(TEMPLATE_NAME)
+            .map_err(failed)?
+            .render_captured_to(seen, &mut out)
+            .map_err(failed)?;
+        let text = String::from_utf8(out.0)
+            .map_err(|_| TemplateRenderError { line: None, what: TemplateRenderReason::TooLong })?;
         if let Some(translated) = scene.translated.filter(|_| root.translated.load(Ordering::Relaxed)) {
             translated.set(true);
         }
-        if self.variant.kind() == Kind::Json && !is_json(&text) {
-            return Err(Failed { line: None, what: What::NoJson });
+        if self.variant.kind() == TemplateFormat::Json && !is_json(&text) {
+            return Err(TemplateRenderError { line: None, what: TemplateRenderReason::NoJson });
         }
         Ok(text)
     }
@@ -157,13 +172,13 @@ impl fmt::Debug for Template {
 /// Whether a text is an object or an array that can be read in one way.
 fn is_json(text: &str) -> bool {
     let read = Document::parse(text.as_bytes());
-    read.is_ok_and(|read| matches!(read.root().kind(), Type::Object | Type::Array))
+    read.is_ok_and(|read| matches!(read.root().kind(), JsonKind::Object | JsonKind::Array))
 }
 
 /// A text that does not grow beyond its bound.
-struct Bounded(Vec<u8>);
+struct BoundedOutput(Vec<u8>);
 
-impl io::Write for Bounded {
+impl io::Write for BoundedOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len() + bytes.len() > MAX_OUTPUT {
             return Err(io::ErrorKind::FileTooLarge.into());

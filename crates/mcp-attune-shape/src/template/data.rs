@@ -4,27 +4,27 @@
 //!    what neither can say exactly stays as it was written: it can be printed and formatted, not calculated with.
 //! 2. Half a character, which JSON can write and text cannot hold, is U+FFFD.
 //! 3. A string is what the server wrote, so that comparing means what it says. What people read in its place, where the
-//!    caller's locale files have something else, is kept [beside](Localized) and used where it is printed.
+//!    caller's locale files have something else, is kept [beside](LocalizedStrings) and used where it is printed.
 
 use core::fmt;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mcp_attune_wire::json::{self, Text, Type, Walk};
+use mcp_attune_wire::json::{self, JsonKind, JsonString, JsonWalker};
 use minijinja::value::{Enumerator, Object, ObjectExt as _, ObjectRepr, Value};
 
-use crate::output::Part;
-use crate::render::Place;
-use mcp_attune::catalog::Chain;
+use crate::compiled_schema::Subschema;
+use crate::render::ResultLocation;
+use mcp_attune::catalog::LocaleChain;
 
 /// What people read in the place of strings, by where in memory these are: a copy of a [`Value`] shares its text, and what
 /// a template makes of it is another text.
 ///
 /// Rules: L22.
 #[derive(Default)]
-pub(super) struct Localized(HashMap<usize, (Arc<str>, Box<str>)>);
+pub(super) struct LocalizedStrings(HashMap<usize, (Arc<str>, Box<str>)>);
 
-impl Localized {
+impl LocalizedStrings {
     pub(super) fn get(&self, value: &Value) -> Option<&str> {
         if self.0.is_empty() {
             return None;
@@ -41,63 +41,72 @@ impl Localized {
 }
 
 /// Where the strings of a result are looked up.
-pub(super) struct Lookup<'a> {
+pub(super) struct TranslationSource<'a> {
     pub(super) tool: &'a str,
-    pub(super) chain: &'a Chain,
-    pub(super) output: Option<Part<'a>>,
+    pub(super) chain: &'a LocaleChain,
+    pub(super) output: Option<Subschema<'a>>,
 }
 
 /// A value that was read before, which bounds how deep it is.
-pub(super) fn value(value: json::Value<'_>) -> Value {
-    walked(&mut value.walk(), None, &mut Localized::default())
+pub(super) fn value(value: json::SpannedValue<'_>) -> Value {
+    value_from_walk(&mut value.walk(), None, &mut LocalizedStrings::default())
 }
 
 /// The same for a result whose strings may be translated.
-pub(super) fn localized(value: json::Value<'_>, lookup: &Lookup<'_>) -> (Value, Localized) {
-    let mut found = Localized::default();
-    let value = walked(&mut value.walk(), Some((lookup, &Place::root(lookup.output))), &mut found);
+pub(super) fn localized_value(
+    value: json::SpannedValue<'_>,
+    lookup: &TranslationSource<'_>,
+) -> (Value, LocalizedStrings) {
+    let mut found = LocalizedStrings::default();
+    let value =
+        value_from_walk(&mut value.walk(), Some((lookup, &ResultLocation::root(lookup.output))), &mut found);
     (value, found)
 }
 
-fn walked(walk: &mut Walk<'_>, place: Option<(&Lookup<'_>, &Place<'_>)>, found: &mut Localized) -> Value {
+fn value_from_walk(
+    walk: &mut JsonWalker<'_>,
+    place: Option<(&TranslationSource<'_>, &ResultLocation<'_>)>,
+    found: &mut LocalizedStrings,
+) -> Value {
     match walk.kind() {
-        Type::Object => {
+        JsonKind::Object => {
             let mut members = Vec::new();
             walk.members(|name, walk| {
                 let name = text(name);
                 let member =
                     place.map(|(lookup, place)| (lookup, place.member(name.as_str().unwrap_or_default())));
-                let value = walked(walk, member.as_ref().map(|(lookup, place)| (*lookup, place)), found);
+                let value =
+                    value_from_walk(walk, member.as_ref().map(|(lookup, place)| (*lookup, place)), found);
                 members.push((name, value));
             });
-            Value::from_object(Members::new(members))
+            Value::from_object(OrderedMembers::new(members))
         }
-        Type::Array => {
+        JsonKind::Array => {
             let items = place.map(|(lookup, place)| (lookup, place.items()));
             let items = items.as_ref().map(|(lookup, place)| (*lookup, place));
             let mut elements = Vec::new();
-            walk.elements(|walk| elements.push(walked(walk, items, found)));
+            walk.elements(|walk| elements.push(value_from_walk(walk, items, found)));
             Value::from(elements)
         }
-        Type::String => {
+        JsonKind::String => {
             let value = walk.value().text().map_or(Value::UNDEFINED, text);
             let told = place.zip(value.as_str()).and_then(|((lookup, place), text)| {
-                let told = place.value(|path| lookup.chain.value(lookup.tool, path, text))?;
+                let told = place.find_value(|path| lookup.chain.translate_value(lookup.tool, path, text))?;
                 Some(found.put(text, told))
             });
             told.unwrap_or(value)
         }
-        Type::Number => number(walk.value().raw()),
-        Type::Boolean => Value::from(walk.value().raw() == "true"),
-        Type::Null => {
+        JsonKind::Number => number(walk.value().raw()),
+        JsonKind::Boolean => Value::from(walk.value().raw() == "true"),
+        JsonKind::Null => {
             walk.value();
             Value::from(())
         }
     }
 }
 
-fn text(text: Text<'_>) -> Value {
-    match text.plain() {
+fn text(text: JsonString<'_>) -> Value {
+    match text.as_plain_str() {
         Some(plain) => Value::from(plain),
         None => Value::from(
             text.chars().map(|char| char.unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>(),
@@ -110,21 +119,25 @@ fn number(raw: &str) -> Value {
         // `-0` is not 0 to whoever wrote it.
         return match raw.parse::<i64>() {
             Ok(small) if raw != "-0" => Value::from(small),
-            _ => raw.parse::<i128>().ok().filter(|_| raw != "-0").map_or_else(|| written(raw), Value::from),
+            _ => raw
+                .parse::<i128>()
+                .ok()
+                .filter(|_| raw != "-0")
+                .map_or_else(|| exact_number(raw), Value::from),
         };
     }
     match raw.parse::<f64>() {
-        Ok(float) if says_the_same(float, raw) => Value::from(float),
-        _ => written(raw),
+        Ok(float) if is_exact_float(float, raw) => Value::from(float),
+        _ => exact_number(raw),
     }
 }
 
-fn written(raw: &str) -> Value {
-    Value::from_object(Written(raw.into()))
+fn exact_number(raw: &str) -> Value {
+    Value::from_object(ExactNumber(raw.into()))
 }
 
 /// Whether the shortest text of a float has the digits of this one, zeros at either end aside.
-fn says_the_same(float: f64, raw: &str) -> bool {
+fn is_exact_float(float: f64, raw: &str) -> bool {
     let digits = |text: &str| {
         let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
         let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
@@ -141,9 +154,9 @@ fn says_the_same(float: f64, raw: &str) -> bool {
 
 /// A number that no integer or float here can hold: its digits.
 #[derive(Debug)]
-pub(super) struct Written(pub(super) Box<str>);
+pub(super) struct ExactNumber(pub(super) Box<str>);
 
-impl Object for Written {
+impl Object for ExactNumber {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
         ObjectRepr::Plain
     }
@@ -155,19 +168,19 @@ impl Object for Written {
 
 /// The members of an object, in their order.
 #[derive(Debug)]
-struct Members {
+struct OrderedMembers {
     all: Vec<(Value, Value)>,
     /// The members by their names, where there are too many to go through.
     sorted: Vec<u32>,
 }
 
-impl Members {
+impl OrderedMembers {
     /// So many are faster gone through than searched.
-    const FEW: usize = 16;
+    const MAX_LINEAR_SEARCH: usize = 16;
 
     fn new(all: Vec<(Value, Value)>) -> Self {
         let mut sorted = Vec::new();
-        if all.len() > Self::FEW {
+        if all.len() > Self::MAX_LINEAR_SEARCH {
             sorted.extend(0..u32::try_from(all.len()).unwrap_or(u32::MAX));
             let name = |index: &u32| all.get(*index as usize).and_then(|(name, _)| name.as_str());
             sorted.sort_unstable_by(|one, other| name(one).cmp(&name(other)));
@@ -185,7 +198,7 @@ impl Members {
     }
 }
 
-impl Object for Members {
+impl Object for OrderedMembers {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         self.find(key.as_str()?).cloned()
     }

@@ -6,22 +6,22 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Value;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 
-use super::name::Kind;
-use super::wrong::{What, told};
+use super::error::{TemplateRenderReason, render_error};
+use super::name::TemplateFormat;
 use super::{filters, print};
 
 /// How many loops, macros and the like may be inside each other. A macro counts as four.
 const MAX_DEPTH: usize = 200;
 
 /// What templates of a kind can do. There is no loader: a template has no way to another file.
-pub(super) fn environment(kind: Kind) -> &'static Environment<'static> {
+pub(super) fn environment(kind: TemplateFormat) -> &'static Environment<'static> {
     static MARKDOWN: OnceLock<Environment<'static>> = OnceLock::new();
     static TEXT: OnceLock<Environment<'static>> = OnceLock::new();
     static JSON: OnceLock<Environment<'static>> = OnceLock::new();
     let kept = match kind {
-        Kind::Markdown => &MARKDOWN,
-        Kind::Text => &TEXT,
-        Kind::Json => &JSON,
+        TemplateFormat::Markdown => &MARKDOWN,
+        TemplateFormat::Text => &TEXT,
+        TemplateFormat::Json => &JSON,
     };
     kept.get_or_init(|| {
         let mut environment = Environment::empty();
@@ -44,10 +44,13 @@ pub(super) fn environment(kind: Kind) -> &'static Environment<'static> {
 
 /// `range`, with numbers that cannot overflow.
 fn range(from: i64, to: Option<i64>, step: Option<i64>) -> Result<Value, minijinja::Error> {
-    const MOST: i64 = 1 << 31;
+    const MAX_RANGE_BOUND: i64 = 1 << 31;
     let narrow = |number: i64| match isize::try_from(number) {
-        Ok(narrow) if number.abs_diff(0) <= MOST.unsigned_abs() => Ok(narrow),
-        _ => Err(told(What::Filter { name: "range", what: "takes smaller numbers".to_owned() })),
+        Ok(narrow) if number.abs_diff(0) <= MAX_RANGE_BOUND.unsigned_abs() => Ok(narrow),
+        _ => Err(render_error(TemplateRenderReason::Filter {
+            name: "range",
+            what: "takes smaller numbers".to_owned(),
+        })),
     };
     let (to, step) = (to.map(narrow).transpose()?, step.map(narrow).transpose()?);
     minijinja::functions::range(narrow(from)?, to, step)

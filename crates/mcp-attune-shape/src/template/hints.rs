@@ -1,9 +1,9 @@
 //! Hints for models that a caller can ask: one a line, each a template of its own.
 
 use super::compiled::Template;
-use super::scene::Scene;
-use super::wrong::{Failed, Wrong};
-use crate::output::Output;
+use super::context::TemplateContext;
+use super::error::{TemplateCompileError, TemplateRenderError};
+use crate::compiled_schema::CompiledSchema;
 
 /// The hints of a tool.
 ///
@@ -14,63 +14,66 @@ use crate::output::Output;
 ///
 /// ```
 /// use jiff::{Timestamp, tz::TimeZone};
-/// use mcp_attune::features::Wanted;
-/// use mcp_attune_shape::template::{Hints, Scene};
+/// use mcp_attune::features::FeaturePreferences;
+/// use mcp_attune_shape::template::{ToolHints, TemplateContext};
 /// use mcp_attune_wire::message::Message;
 ///
-/// let hints = Hints::compile("{% if c < 0 %}It freezes.{% endif %}\n{{ c }} degrees suggest a coat.\n").unwrap();
-/// let values = mcp_attune_format::english().format([], TimeZone::UTC);
+/// let hints = ToolHints::compile("{% if c < 0 %}It freezes.{% endif %}\n{{ c }} degrees suggest a coat.\n").unwrap();
+/// let values = mcp_attune_format::english().for_locales([], TimeZone::UTC);
 /// let data = Message::parse(br#"{"c":8}"#).unwrap();
-/// let wanted = Wanted::default();
-/// let (said, failed) = hints.render(&Scene::new(data.body(), &wanted, &values, Timestamp::UNIX_EPOCH));
+/// let wanted = FeaturePreferences::default();
+/// let (said, failed) = hints.render(&TemplateContext::new(data.body(), &wanted, &values, Timestamp::UNIX_EPOCH));
 /// assert_eq!((said, failed.len()), (vec!["8 degrees suggest a coat.".to_owned()], 0));
 /// ```
 #[derive(Debug, Default)]
-pub struct Hints {
+pub struct ToolHints {
     /// With their lines, counted from 1.
     lines: Vec<(usize, Template)>,
 }
 
-impl Hints {
+impl ToolHints {
     /// How many hints there may be.
-    pub const MOST: usize = 100;
+    pub const MAX_HINTS: usize = 100;
 
-    /// Compiles the hints of a file. More than [`Hints::MOST`] are not read.
+    /// Compiles the hints of a file. More than [`ToolHints::MAX_HINTS`] are not read.
     ///
     /// # Errors
     ///
-    /// [`Wrong`] says what is wrong first, and where.
-    pub fn compile(source: &str) -> Result<Self, Wrong> {
+    /// [`TemplateCompileError`] says what is wrong first, and where.
+    pub fn compile(source: &str) -> Result<Self, TemplateCompileError> {
         let written = source.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
-        let written = written.filter(|(_, line)| !line.is_empty() && !is_note(line)).take(Self::MOST);
+        let written = written.filter(|(_, line)| !line.is_empty() && !is_comment(line)).take(Self::MAX_HINTS);
         let compile = |(number, line)| match Template::compile("txt", line) {
             Ok(template) => Ok((number, template)),
-            Err(wrong) => Err(Wrong { line: number, ..wrong }),
+            Err(wrong) => Err(TemplateCompileError { line: number, ..wrong }),
         };
         Ok(Self { lines: written.map(compile).collect::<Result<_, _>>()? })
     }
 
     /// The hints for one result, and what became of those that failed.
     #[must_use]
-    pub fn render(&self, scene: &Scene<'_>) -> (Vec<String>, Vec<Failed>) {
+    pub fn render(&self, scene: &TemplateContext<'_>) -> (Vec<String>, Vec<TemplateRenderError>) {
         self.render_each(|template| Some(template.render(scene))).unwrap_or_default()
     }
 
     /// The same where that is short work; `None` where one of them may take long.
-    pub(crate) fn render_if_short(&self, scene: &Scene<'_>) -> Option<(Vec<String>, Vec<Failed>)> {
+    pub(crate) fn render_if_short(
+        &self,
+        scene: &TemplateContext<'_>,
+    ) -> Option<(Vec<String>, Vec<TemplateRenderError>)> {
         self.render_each(|template| template.render_if_short(scene))
     }
 
     fn render_each(
         &self,
-        render: impl Fn(&Template) -> Option<Result<String, Failed>>,
-    ) -> Option<(Vec<String>, Vec<Failed>)> {
+        render: impl Fn(&Template) -> Option<Result<String, TemplateRenderError>>,
+    ) -> Option<(Vec<String>, Vec<TemplateRenderError>)> {
         let (mut hints, mut failed) = (Vec::new(), Vec::new());
         for (number, template) in &self.lines {
             match render(template)? {
                 Ok(text) if text.trim().is_empty() => {}
                 Ok(text) => hints.push(text.trim().to_owned()),
-                Err(why) => failed.push(Failed { line: Some(*number), ..why }),
+                Err(why) => failed.push(TemplateRenderError { line: Some(*number), ..why }),
             }
         }
         Some((hints, failed))
@@ -78,10 +81,13 @@ impl Hints {
 
     /// The names in the hints that nothing goes by: see [`Template::check`].
     #[must_use]
-    pub fn check(&self, output: Option<&Output>) -> Vec<super::Finding> {
+    pub fn check(&self, output: Option<&CompiledSchema>) -> Vec<super::TemplateNameFinding> {
         let told = |(number, template): &(usize, Template)| {
             let number = *number;
-            template.check(output).into_iter().map(move |finding| super::Finding { line: number, ..finding })
+            template
+                .check(output)
+                .into_iter()
+                .map(move |finding| super::TemplateNameFinding { line: number, ..finding })
         };
         self.lines.iter().flat_map(told).collect()
     }
@@ -101,7 +107,7 @@ impl Hints {
 }
 
 /// A line for those who read the file.
-fn is_note(line: &str) -> bool {
+fn is_comment(line: &str) -> bool {
     line.starts_with('#')
 }
 
@@ -111,15 +117,15 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
-        let wrong = Hints::compile("fine\n\n# {{ a note\n{{ broken").unwrap_err();
+        let wrong = ToolHints::compile("fine\n\n# {{ a note\n{{ broken").unwrap_err();
         assert_eq!(wrong.line, 4);
-        let wrong = Hints::compile("fine\n{{ x | nmber }}").unwrap_err();
+        let wrong = ToolHints::compile("fine\n{{ x | nmber }}").unwrap_err();
         assert_eq!((wrong.line, wrong.column, wrong.hint().as_str()), (2, 8, "did you mean `number`?"));
     }
 
     #[test]
     fn no_more_hints_are_read_than_anyone_needs() {
-        assert_eq!(Hints::compile(&"hint\n".repeat(1000)).unwrap().lines.len(), Hints::MOST);
-        assert!(Hints::compile("\n# nothing\n").unwrap().is_empty());
+        assert_eq!(ToolHints::compile(&"hint\n".repeat(1000)).unwrap().lines.len(), ToolHints::MAX_HINTS);
+        assert!(ToolHints::compile("\n# nothing\n").unwrap().is_empty());
     }
 }

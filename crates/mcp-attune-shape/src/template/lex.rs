@@ -5,7 +5,7 @@
 
 /// One word of a tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Token<'s> {
+pub(super) enum TemplateToken<'s> {
     /// `temperature_c`, `for`
     Name(&'s str),
     /// The inside of a literal, escapes and all.
@@ -18,30 +18,30 @@ pub(super) enum Token<'s> {
 
 /// A word, and its offset in the template.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Word<'s> {
-    pub(super) token: Token<'s>,
+pub(super) struct LocatedToken<'s> {
+    pub(super) token: TemplateToken<'s>,
     pub(super) at: usize,
 }
 
 /// What stands between `{{` and `}}`, or between `{%` and `%}`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Tag<'s> {
+pub(super) struct TemplateTag<'s> {
     /// Whether it is a statement.
     pub(super) statement: bool,
-    pub(super) words: Vec<Word<'s>>,
+    pub(super) words: Vec<LocatedToken<'s>>,
 }
 
 /// A template taken apart.
 #[derive(Debug, Default)]
-pub(super) struct Tags<'s> {
-    pub(super) all: Vec<Tag<'s>>,
+pub(super) struct LexedTemplate<'s> {
+    pub(super) all: Vec<TemplateTag<'s>>,
     /// How many bytes the longest text between two tags has.
     pub(super) longest_text: usize,
 }
 
 /// Takes a template apart, as far as it can be read; what minijinja compiled can be.
-pub(super) fn tags(source: &str) -> Tags<'_> {
-    let mut tags = Tags::default();
+pub(super) fn split_tags(source: &str) -> LexedTemplate<'_> {
+    let mut tags = LexedTemplate::default();
     let (mut at, mut text_from) = (0, 0);
     while let Some((open, kind)) = next_open(source, at) {
         tags.longest_text = tags.longest_text.max(open - text_from);
@@ -49,9 +49,9 @@ pub(super) fn tags(source: &str) -> Tags<'_> {
             b'#' => after(source, open + 2, "#}"),
             kind => {
                 let (words, end) = words(source, open + 2, kind == b'%');
-                let is_raw =
-                    kind == b'%' && matches!(words.as_slice(), [Word { token: Token::Name("raw"), .. }]);
-                tags.all.push(Tag { statement: kind == b'%', words });
+                let is_raw = kind == b'%'
+                    && matches!(words.as_slice(), [LocatedToken { token: TemplateToken::Name("raw"), .. }]);
+                tags.all.push(TemplateTag { statement: kind == b'%', words });
                 if is_raw { raw_end(source, end, &mut tags.longest_text) } else { end }
             }
         };
@@ -82,7 +82,7 @@ fn raw_end(source: &str, from: usize, longest: &mut usize) -> usize {
     while let Some((open, kind)) = next_open(source, at) {
         if kind == b'%' {
             let (words, end) = words(source, open + 2, true);
-            if matches!(words.first(), Some(Word { token: Token::Name("endraw"), .. })) {
+            if matches!(words.first(), Some(LocatedToken { token: TemplateToken::Name("endraw"), .. })) {
                 *longest = (*longest).max(open - from);
                 return end;
             }
@@ -95,7 +95,7 @@ fn raw_end(source: &str, from: usize, longest: &mut usize) -> usize {
 const PAIRS: [&str; 6] = ["==", "!=", "<=", ">=", "//", "**"];
 
 /// The words up to the end of the tag, and where that is.
-fn words(source: &str, mut at: usize, statement: bool) -> (Vec<Word<'_>>, usize) {
+fn words(source: &str, mut at: usize, statement: bool) -> (Vec<LocatedToken<'_>>, usize) {
     let close = if statement { "%}" } else { "}}" };
     let (mut words, mut braces) = (Vec::new(), 0_usize);
     let bytes = source.as_bytes();
@@ -122,17 +122,19 @@ fn words(source: &str, mut at: usize, statement: bool) -> (Vec<Word<'_>>, usize)
         };
         let text = rest.get(..length).unwrap_or(rest);
         let token = match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => Token::Name(text),
-            b'0'..=b'9' => Token::Number,
-            b'"' | b'\'' => Token::Text(text.get(1..text.len().saturating_sub(1)).unwrap_or_default()),
-            _ => Token::Sign(text),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => TemplateToken::Name(text),
+            b'0'..=b'9' => TemplateToken::Number,
+            b'"' | b'\'' => {
+                TemplateToken::Text(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())
+            }
+            _ => TemplateToken::Sign(text),
         };
         match byte {
             b'{' => braces += 1,
             b'}' => braces = braces.saturating_sub(1),
             _ => {}
         }
-        words.push(Word { token, at });
+        words.push(LocatedToken { token, at });
         at += length;
     }
     (words, source.len())
@@ -160,7 +162,7 @@ mod tests {
 
     /// The words of all tags, by tag.
     fn check(source: &str, expected: &[&str], longest_text: usize) {
-        let tags = tags(source);
+        let tags = split_tags(source);
         let shown: Vec<String> = tags
             .all
             .iter()
@@ -169,10 +171,10 @@ mod tests {
                     .words
                     .iter()
                     .map(|word| match word.token {
-                        Token::Name(name) => name.to_owned(),
-                        Token::Text(text) => format!("<{text}>"),
-                        Token::Number => "#".to_owned(),
-                        Token::Sign(sign) => sign.to_owned(),
+                        TemplateToken::Name(name) => name.to_owned(),
+                        TemplateToken::Text(text) => format!("<{text}>"),
+                        TemplateToken::Number => "#".to_owned(),
+                        TemplateToken::Sign(sign) => sign.to_owned(),
                     })
                     .collect();
                 words.join(" ")

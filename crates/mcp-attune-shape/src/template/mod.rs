@@ -4,9 +4,9 @@
 //!
 //! 1. The end of a file's name says what the template is written in: `md` for Markdown, `txt` for plain text, `json` for
 //!    another shape of the structured content. The parts before it say for whom it is: `compact`, `standard` or `verbose`, and
-//!    tags as callers say them, `agent`, `!interactive`, `x-acme-tier=gold`. All of them must hold ([`Variant`]); of the templates
-//!    that fit, the one that asks most is used ([`Templates`]).
-//! 2. A template sees the result and its caller ([`Scene`]), and writes numbers, dates, money and lists as the caller
+//!    tags as callers say them, `agent`, `!interactive`, `x-acme-tier=gold`. All of them must hold ([`TemplateVariant`]); of the templates
+//!    that fit, the one that asks most is used ([`TemplateSet`]).
+//! 2. A template sees the result and its caller ([`TemplateContext`]), and writes numbers, dates, money and lists as the caller
 //!    does.
 //! 3. What comes from a server is text, and never a template or markup: in `.md` values are escaped for Markdown, in `.txt`
 //!    they lose signs of control, and in `.json` they are written as JSON; `| raw` lets one through as it is. A `.json` template
@@ -14,7 +14,7 @@
 //! 4. What has no value can be asked for with `if`, and not be printed: a typing error is an error. Most are found when the
 //!    template is read, by the tool's `outputSchema` ([`Template::check`]).
 //! 5. A rendering is bounded: [`MAX_DATA`] bytes in, half a million steps, [`MAX_OUTPUT`] bytes out, and so many loops and macros
-//!    inside each other. One step may go through a whole list, as `x in list` does. There is no way to other files, and no state from one rendering to the next. Where it fails, [`Failed`] says why without saying what
+//!    inside each other. One step may go through a whole list, as `x in list` does. There is no way to other files, and no state from one rendering to the next. Where it fails, [`TemplateRenderError`] says why without saying what
 //!    the data was; whoever asked then does without the template.
 //!
 //! Rules: F6, F7, F8, F10, F11.
@@ -23,13 +23,13 @@
 mod lex;
 mod name;
 
-mod wrong;
+mod error;
 
 // values on their way in and out,
 mod data;
 mod escape;
 
-mod scene;
+mod context;
 
 mod print;
 
@@ -46,13 +46,13 @@ mod check;
 mod choice;
 mod hints;
 
-pub use check::{Finding, Place};
-pub use choice::Templates;
+pub use check::{TemplateNameFinding, TemplateNameSource};
+pub use choice::TemplateSet;
 pub use compiled::Template;
-pub use hints::Hints;
-pub use name::{Kind, Misnamed, Variant};
-pub use scene::Scene;
-pub use wrong::{Failed, Fault, What, Wrong};
+pub use context::TemplateContext;
+pub use error::{TemplateCompileError, TemplateCompileReason, TemplateRenderError, TemplateRenderReason};
+pub use hints::ToolHints;
+pub use name::{TemplateFormat, TemplateNameError, TemplateVariant};
 
 /// How many bytes a template may have.
 pub const MAX_SOURCE: usize = 256 << 10;

@@ -2,12 +2,14 @@
 
 use core::fmt;
 
-use mcp_attune::features::{FLAGS, Format, Predicate, Verbosity, Wanted, Why};
-use mcp_attune::near::{nearest, shown};
+use mcp_attune::features::{
+    ContentFormat, FeaturePreferences, IgnoredTagReason, KNOWN_FLAGS, TagPredicate, Verbosity,
+};
+use mcp_attune::suggestion::{nearest, quote_name};
 
 /// What a template is written in, by the end of its file's name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Kind {
+pub enum TemplateFormat {
     /// `.md`
     Markdown,
     /// `.txt`
@@ -16,17 +18,17 @@ pub enum Kind {
     Json,
 }
 
-impl Kind {
+impl TemplateFormat {
     /// All of them, with the ends of names.
     pub const ALL: [(&str, Self); 3] = [("md", Self::Markdown), ("txt", Self::Text), ("json", Self::Json)];
 
     /// The kind that gives a format.
     #[must_use]
-    pub fn of(format: Format) -> Self {
+    pub fn of(format: ContentFormat) -> Self {
         match format {
-            Format::Markdown => Self::Markdown,
-            Format::Text => Self::Text,
-            Format::Json => Self::Json,
+            ContentFormat::Markdown => Self::Markdown,
+            ContentFormat::Text => Self::Text,
+            ContentFormat::Json => Self::Json,
         }
     }
 }
@@ -34,26 +36,26 @@ impl Kind {
 /// Which callers a template is for: what stands between its name and the end of it.
 ///
 /// ```
-/// use mcp_attune::features::Wanted;
-/// use mcp_attune_shape::template::{Kind, Variant};
+/// use mcp_attune::features::FeaturePreferences;
+/// use mcp_attune_shape::template::{TemplateFormat, TemplateVariant};
 ///
-/// let variant = Variant::parse("compact.!interactive.md").unwrap();
-/// assert_eq!(variant.kind(), Kind::Markdown);
-/// assert!(variant.holds(&Wanted::read(["verbosity=compact", "!interactive"])));
-/// assert!(!variant.holds(&Wanted::read(["verbosity=compact"])));
-/// assert_eq!(Variant::parse("compat.md").unwrap_err().hint(), "did you mean `compact`?");
+/// let variant = TemplateVariant::parse("compact.!interactive.md").unwrap();
+/// assert_eq!(variant.kind(), TemplateFormat::Markdown);
+/// assert!(variant.matches_caller(&FeaturePreferences::read(["verbosity=compact", "!interactive"])));
+/// assert!(!variant.matches_caller(&FeaturePreferences::read(["verbosity=compact"])));
+/// assert_eq!(TemplateVariant::parse("compat.md").unwrap_err().hint(), "did you mean `compact`?");
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Variant {
-    kind: Kind,
+pub struct TemplateVariant {
+    kind: TemplateFormat,
     verbosity: Option<Verbosity>,
-    predicates: Vec<Predicate>,
+    predicates: Vec<TagPredicate>,
 }
 
 /// Why the name of a file is none that a template can have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Misnamed {
+pub enum TemplateNameError {
     /// It ends in something else than `.md`, `.txt` or `.json`.
     Ending(String),
     /// A part that is neither a verbosity nor a tag.
@@ -61,7 +63,7 @@ pub enum Misnamed {
         /// As it is written.
         text: String,
         /// Why it is no tag.
-        why: Why,
+        why: IgnoredTagReason,
         /// It may be this one that was meant.
         meant: Option<String>,
     },
@@ -69,22 +71,22 @@ pub enum Misnamed {
     TwoVerbosities,
 }
 
-impl fmt::Display for Misnamed {
+impl fmt::Display for TemplateNameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Ending(text) => write!(f, "no template ends in `.{}`", shown(text)),
-            Self::Segment { text, why: Why::Unknown, .. } => {
-                write!(f, "`{}` is neither a verbosity nor a known tag", shown(text))
+            Self::Ending(text) => write!(f, "no template ends in `.{}`", quote_name(text)),
+            Self::Segment { text, why: IgnoredTagReason::Unknown, .. } => {
+                write!(f, "`{}` is neither a verbosity nor a known tag", quote_name(text))
             }
-            Self::Segment { text, why, .. } => write!(f, "`{}` is no tag: {why}", shown(text)),
+            Self::Segment { text, why, .. } => write!(f, "`{}` is no tag: {why}", quote_name(text)),
             Self::TwoVerbosities => f.write_str("two verbosities, of which a caller has one"),
         }
     }
 }
 
-impl core::error::Error for Misnamed {}
+impl core::error::Error for TemplateNameError {}
 
-impl Misnamed {
+impl TemplateNameError {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> String {
@@ -99,27 +101,27 @@ impl Misnamed {
     }
 }
 
-impl Variant {
+impl TemplateVariant {
     /// Reads what follows the name and its dot: `md`, `compact.md`, `x-acme-tier=gold.txt`.
     ///
     /// # Errors
     ///
-    /// [`Misnamed`] says why it is none.
-    pub fn parse(rest: &str) -> Result<Self, Misnamed> {
+    /// [`TemplateNameError`] says why it is none.
+    pub fn parse(rest: &str) -> Result<Self, TemplateNameError> {
         let (segments, ending) =
             rest.rsplit_once('.').map_or(("", rest), |(segments, ending)| (segments, ending));
-        let kind = Kind::ALL.iter().find(|(text, _)| *text == ending).map(|(_, kind)| *kind);
-        let kind = kind.ok_or_else(|| Misnamed::Ending(ending.to_owned()))?;
+        let kind = TemplateFormat::ALL.iter().find(|(text, _)| *text == ending).map(|(_, kind)| *kind);
+        let kind = kind.ok_or_else(|| TemplateNameError::Ending(ending.to_owned()))?;
         let mut variant = Self { kind, verbosity: None, predicates: Vec::new() };
         for text in segments.split('.').filter(|_| !segments.is_empty()) {
             let short = Verbosity::ALL.into_iter().find(|verbosity| verbosity.name() == text);
             let predicate = match short {
                 Some(_) => None,
-                None => Some(Predicate::parse(text).map_err(|why| segment(text, why))?),
+                None => Some(TagPredicate::parse(text).map_err(|why| segment(text, why))?),
             };
             let verbosity = short.or_else(|| predicate.as_ref()?.verbosity());
             if verbosity.is_some() && core::mem::replace(&mut variant.verbosity, verbosity).is_some() {
-                return Err(Misnamed::TwoVerbosities);
+                return Err(TemplateNameError::TwoVerbosities);
             }
             let predicate = predicate.filter(|it| verbosity.is_none() && !variant.predicates.contains(it));
             variant.predicates.extend(predicate);
@@ -129,7 +131,7 @@ impl Variant {
 
     /// What the template is written in.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> TemplateFormat {
         self.kind
     }
 
@@ -137,7 +139,7 @@ impl Variant {
     ///
     /// Rules: F8, F10.
     #[must_use]
-    pub fn holds(&self, wanted: &Wanted) -> bool {
+    pub fn matches_caller(&self, wanted: &FeaturePreferences) -> bool {
         let verbosity = wanted.verbosity().unwrap_or(Verbosity::Standard);
         self.verbosity.is_none_or(|asked| asked == verbosity)
             && self.predicates.iter().all(|predicate| predicate.holds(wanted))
@@ -145,20 +147,20 @@ impl Variant {
 
     /// How much it asks of a caller: the template that asks most is used.
     #[must_use]
-    pub fn weight(&self) -> usize {
+    pub fn specificity(&self) -> usize {
         self.predicates.len() + usize::from(self.verbosity.is_some())
     }
 
     /// The names of the vendors' tags that it asks for.
     pub fn vendors(&self) -> impl Iterator<Item = &str> {
-        self.predicates.iter().filter_map(Predicate::vendor)
+        self.predicates.iter().filter_map(TagPredicate::vendor)
     }
 }
 
-fn segment(text: &str, why: Why) -> Misnamed {
+fn segment(text: &str, why: IgnoredTagReason) -> TemplateNameError {
     let verbosities = Verbosity::ALL.iter().map(|verbosity| verbosity.name());
-    let known = verbosities.chain(FLAGS);
-    Misnamed::Segment { text: text.to_owned(), why, meant: nearest(text, known) }
+    let known = verbosities.chain(KNOWN_FLAGS);
+    TemplateNameError::Segment { text: text.to_owned(), why, meant: nearest(text, known) }
 }
 
 #[cfg(test)]
@@ -168,24 +170,26 @@ mod tests {
     #[test]
     fn a_name_says_for_whom_it_is() {
         for (rest, kind, weight) in [
-            ("md", Kind::Markdown, 0),
-            ("txt", Kind::Text, 0),
-            ("compact.json", Kind::Json, 1),
-            ("verbosity=compact.md", Kind::Markdown, 1),
-            ("agent.!interactive.x-acme-tier=gold.md", Kind::Markdown, 3),
-            ("agent.agent.verbose.md", Kind::Markdown, 2),
+            ("md", TemplateFormat::Markdown, 0),
+            ("txt", TemplateFormat::Text, 0),
+            ("compact.json", TemplateFormat::Json, 1),
+            ("verbosity=compact.md", TemplateFormat::Markdown, 1),
+            ("agent.!interactive.x-acme-tier=gold.md", TemplateFormat::Markdown, 3),
+            ("agent.agent.verbose.md", TemplateFormat::Markdown, 2),
         ] {
-            let variant = Variant::parse(rest).unwrap();
-            assert_eq!((variant.kind(), variant.weight()), (kind, weight), "{rest}");
+            let variant = TemplateVariant::parse(rest).unwrap();
+            assert_eq!((variant.kind(), variant.specificity()), (kind, weight), "{rest}");
         }
-        let variant = Variant::parse("x-a=1.!x-b.md").unwrap();
+        let variant = TemplateVariant::parse("x-a=1.!x-b.md").unwrap();
         assert_eq!(variant.vendors().collect::<Vec<_>>(), ["x-a", "x-b"]);
     }
 
     #[test]
     fn who_asks_for_no_verbosity_wants_the_standard_one() {
         let holds = |rest: &str, tags: &[&str]| {
-            Variant::parse(rest).unwrap().holds(&Wanted::read(tags.iter().copied()))
+            TemplateVariant::parse(rest)
+                .unwrap()
+                .matches_caller(&FeaturePreferences::read(tags.iter().copied()))
         };
         assert!(holds("standard.md", &[]) && holds("standard.md", &["verbosity=standard"]));
         assert!(!holds("standard.md", &["verbosity=compact"]) && !holds("compact.md", &[]));
@@ -206,7 +210,7 @@ mod tests {
                 "write `compact`, `standard`, `verbose`, or a tag such as `!interactive` or `x-acme-tier=gold`",
             ),
         ] {
-            let wrong = Variant::parse(rest).unwrap_err();
+            let wrong = TemplateVariant::parse(rest).unwrap_err();
             assert_eq!((wrong.to_string().as_str(), wrong.hint().as_str()), (what, hint), "{rest}");
         }
     }

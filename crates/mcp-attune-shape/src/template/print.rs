@@ -2,27 +2,27 @@
 
 use core::fmt::Write as _;
 
-use mcp_attune_wire::json::Quoted;
+use mcp_attune_wire::json::JsonQuoted;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, Output, State};
 
-use super::data::Written;
+use super::context::ContextObject;
+use super::data::ExactNumber;
+use super::error::render_error;
 use super::escape;
-use super::name::Kind;
-use super::scene::Root;
-use super::wrong::told;
-use super::{MAX_OUTPUT, wrong::What};
+use super::name::TemplateFormat;
+use super::{MAX_OUTPUT, error::TemplateRenderReason};
 
 /// How deep lists and maps may be that a template makes itself.
 const MAX_DEPTH: usize = 160;
 
 /// How many bytes were printed: what is printed into a variable does not pass the bounded writer.
 #[derive(Default)]
-struct Printed(usize);
+struct PrintedBytes(usize);
 
 /// Writes one value where a template has `{{ … }}`.
 pub(super) fn print(
-    kind: Kind,
+    kind: TemplateFormat,
     out: &mut Output<'_>,
     state: &mut State<'_, '_>,
     value: &Value,
@@ -31,31 +31,31 @@ pub(super) fn print(
         if value.is_safe() {
             return put(out, state, text);
         }
-        let root = Root::of(state)?;
-        let text = root.local(value).unwrap_or(text);
+        let root = ContextObject::from_state(state)?;
+        let text = root.translation_of(value).unwrap_or(text);
         return match kind {
-            Kind::Markdown => put(out, state, &escape::markdown(text)),
-            Kind::Text => put(out, state, &escape::visible(text)),
-            Kind::Json => put(out, state, &Quoted(text).to_string()),
+            TemplateFormat::Markdown => put(out, state, &escape::markdown(text)),
+            TemplateFormat::Text => put(out, state, &escape::visible(text)),
+            TemplateFormat::Json => put(out, state, &JsonQuoted(text).to_string()),
         };
     }
     match kind {
-        Kind::Json => put(out, state, &json(value)?),
+        TemplateFormat::Json => put(out, state, &json(value)?),
         // Digits, `true` and `false` are no markup.
         _ if !matches!(value.kind(), ValueKind::Map | ValueKind::Seq | ValueKind::Iterable) => {
             put(out, state, &plain(value)?)
         }
-        Kind::Markdown => put(out, state, &escape::markdown(&json(value)?)),
-        Kind::Text => put(out, state, &escape::visible(&json(value)?)),
+        TemplateFormat::Markdown => put(out, state, &escape::markdown(&json(value)?)),
+        TemplateFormat::Text => put(out, state, &escape::visible(&json(value)?)),
     }
 }
 
 fn put(out: &mut Output<'_>, state: &mut State<'_, '_>, text: &str) -> Result<(), Error> {
-    let printed = state.get_or_insert_extension(Printed::default());
+    let printed = state.get_or_insert_extension(PrintedBytes::default());
     printed.0 = printed.0.saturating_add(text.len());
     // A text may pass through a variable or two on its way out.
     if printed.0 > 4 * MAX_OUTPUT {
-        return Err(told(What::TooLong));
+        return Err(render_error(TemplateRenderReason::TooLong));
     }
     out.write_str(text).map_err(Error::from)
 }
@@ -70,8 +70,8 @@ pub(super) fn plain(value: &Value) -> Result<String, Error> {
 }
 
 /// The text that people read of a value.
-pub(super) fn shown(root: &Root, value: &Value) -> Result<String, Error> {
-    root.local(value).map_or_else(|| plain(value), |told| Ok(told.to_owned()))
+pub(super) fn localized_text(root: &ContextObject, value: &Value) -> Result<String, Error> {
+    root.translation_of(value).map_or_else(|| plain(value), |told| Ok(told.to_owned()))
 }
 
 /// A value as JSON.
@@ -83,17 +83,17 @@ pub(super) fn json(value: &Value) -> Result<String, Error> {
 
 fn write(value: &Value, out: &mut String, depth: usize) -> Result<(), Error> {
     if depth > MAX_DEPTH {
-        return Err(told(What::TooDeep));
+        return Err(render_error(TemplateRenderReason::TooDeep));
     }
     if out.len() > MAX_OUTPUT {
-        return Err(told(What::TooLong));
+        return Err(render_error(TemplateRenderReason::TooLong));
     }
     match value.kind() {
         ValueKind::None | ValueKind::Undefined => out.push_str("null"),
         ValueKind::Bool => out.push_str(if value.is_true() { "true" } else { "false" }),
         ValueKind::Number => number(value, out),
         ValueKind::String => {
-            let _ = write!(out, "{}", Quoted(value.as_str().unwrap_or_default()));
+            let _ = write!(out, "{}", JsonQuoted(value.as_str().unwrap_or_default()));
         }
         ValueKind::Map => {
             out.push('{');
@@ -101,7 +101,7 @@ fn write(value: &Value, out: &mut String, depth: usize) -> Result<(), Error> {
                 if index > 0 {
                     out.push(',');
                 }
-                let _ = write!(out, "{}:", Quoted(&name.to_string()));
+                let _ = write!(out, "{}:", JsonQuoted(&name.to_string()));
                 write(&value.get_item(&name)?, out, depth + 1)?;
             }
             out.push('}');
@@ -116,8 +116,8 @@ fn write(value: &Value, out: &mut String, depth: usize) -> Result<(), Error> {
             }
             out.push(']');
         }
-        _ => match value.downcast_object_ref::<Written>() {
-            Some(Written(digits)) => out.push_str(digits),
+        _ => match value.downcast_object_ref::<ExactNumber>() {
+            Some(ExactNumber(digits)) => out.push_str(digits),
             None => out.push_str("null"),
         },
     }

@@ -1,62 +1,75 @@
 //! What is wrong with a template that compiles, and how many steps it may take.
 
+use super::error::{TemplateCompileError, TemplateCompileReason};
 use super::filters;
-use super::lex::{self, Token, Word};
-use super::wrong::{Fault, Wrong};
-use mcp_attune::near::nearest;
+use super::lex::{self, LocatedToken, TemplateToken};
+use mcp_attune::suggestion::nearest;
 
 /// How many steps a rendering may take; a step is about the smallest thing that a template does.
 const MAX_STEPS: u64 = 500_000;
 /// How many steps are short work.
 pub(super) const SHORT_STEPS: u64 = 5_000;
 /// How many bytes of its own text a template may repeat into variables, about.
-const MAX_KEPT: usize = 64 << 20;
+const MAX_REPEATED_BYTES: usize = 64 << 20;
 /// How many steps a template may take. What it prints into variables is counted where values are concerned; its own text is
 /// not, so the longer that is, the fewer steps there are.
-pub(super) fn steps(tags: &lex::Tags<'_>) -> u64 {
+pub(super) fn step_limit(tags: &lex::LexedTemplate<'_>) -> u64 {
     let keeps = tags.all.iter().filter(|tag| tag.statement).any(|tag| {
-        let has = |wanted: Token<'_>| tag.words.iter().any(|word| word.token == wanted);
+        let has = |wanted: TemplateToken<'_>| tag.words.iter().any(|word| word.token == wanted);
         match tag.words.first().map(|word| word.token) {
-            Some(Token::Name("macro" | "call" | "filter")) => true,
-            Some(Token::Name("set")) => !has(Token::Sign("=")),
-            Some(Token::Name("for")) => has(Token::Name("recursive")),
+            Some(TemplateToken::Name("macro" | "call" | "filter")) => true,
+            Some(TemplateToken::Name("set")) => !has(TemplateToken::Sign("=")),
+            Some(TemplateToken::Name("for")) => has(TemplateToken::Name("recursive")),
             _ => false,
         }
     });
     if !keeps {
         return MAX_STEPS;
     }
-    let fewer = MAX_KEPT / tags.longest_text.max(1);
+    let fewer = MAX_REPEATED_BYTES / tags.longest_text.max(1);
     u64::try_from(fewer).unwrap_or(MAX_STEPS).clamp(5_000, MAX_STEPS)
 }
 
 /// Statements that name other files.
-pub(super) fn other_files(source: &str, tags: &lex::Tags<'_>) -> Result<(), Wrong> {
+pub(super) fn reject_other_files(
+    source: &str,
+    tags: &lex::LexedTemplate<'_>,
+) -> Result<(), TemplateCompileError> {
     for tag in tags.all.iter().filter(|tag| tag.statement) {
-        if let Some(Word {
-            token: Token::Name(name @ ("include" | "extends" | "import" | "from" | "block")),
+        if let Some(LocatedToken {
+            token: TemplateToken::Name(name @ ("include" | "extends" | "import" | "from" | "block")),
             at,
         }) = tag.words.first()
         {
-            return Err(Wrong::at(source, *at, Fault::OtherFile((*name).to_owned())));
+            return Err(TemplateCompileError::at(
+                source,
+                *at,
+                TemplateCompileReason::OtherFile((*name).to_owned()),
+            ));
         }
     }
     Ok(())
 }
 
 /// Filters, tests and functions that there are not. minijinja would find out when a caller waits.
-pub(super) fn names(source: &str, tags: &lex::Tags<'_>) -> Result<(), Wrong> {
+pub(super) fn reject_unknown_names(
+    source: &str,
+    tags: &lex::LexedTemplate<'_>,
+) -> Result<(), TemplateCompileError> {
     let mut functions = vec!["range", "loop", "caller"];
     for tag in &tags.all {
-        if let [Word { token: Token::Name("macro"), .. }, Word { token: Token::Name(name), .. }, ..] =
-            tag.words.as_slice()
+        if let [
+            LocatedToken { token: TemplateToken::Name("macro"), .. },
+            LocatedToken { token: TemplateToken::Name(name), .. },
+            ..,
+        ] = tag.words.as_slice()
         {
             functions.push(name);
         }
     }
     for tag in &tags.all {
         for (index, word) in tag.words.iter().enumerate() {
-            let Token::Name(name) = word.token else { continue };
+            let TemplateToken::Name(name) = word.token else { continue };
             let before = |back: usize| {
                 index.checked_sub(back).and_then(|index| tag.words.get(index)).map(|word| word.token)
             };
@@ -64,45 +77,56 @@ pub(super) fn names(source: &str, tags: &lex::Tags<'_>) -> Result<(), Wrong> {
             let owned = || name.to_owned();
             let meant = |names: &[&str]| nearest(name, names.iter().copied());
             let fault = match (before(2), before(1)) {
-                (_, Some(Token::Sign("|"))) if !filters::NAMES.contains(&name) => {
-                    Fault::NoFilter { name: owned(), meant: meant(filters::NAMES) }
+                (_, Some(TemplateToken::Sign("|"))) if !filters::NAMES.contains(&name) => {
+                    TemplateCompileReason::NoFilter { name: owned(), meant: meant(filters::NAMES) }
                 }
-                (None, Some(Token::Name("filter"))) if tag.statement && !filters::NAMES.contains(&name) => {
-                    Fault::NoFilter { name: owned(), meant: meant(filters::NAMES) }
+                (None, Some(TemplateToken::Name("filter")))
+                    if tag.statement && !filters::NAMES.contains(&name) =>
+                {
+                    TemplateCompileReason::NoFilter { name: owned(), meant: meant(filters::NAMES) }
                 }
-                (_, Some(Token::Name("is"))) | (Some(Token::Name("is")), Some(Token::Name("not")))
+                (_, Some(TemplateToken::Name("is")))
+                | (Some(TemplateToken::Name("is")), Some(TemplateToken::Name("not")))
                     if name != "not" && !filters::TESTS.contains(&name) =>
                 {
-                    Fault::NoTest { name: owned(), meant: meant(filters::TESTS) }
+                    TemplateCompileReason::NoTest { name: owned(), meant: meant(filters::TESTS) }
                 }
-                (_, Some(Token::Sign("|" | ".") | Token::Name("is" | "filter" | "macro"))) => continue,
-                (Some(Token::Name("is")), Some(Token::Name("not"))) => continue,
-                _ if after == Some(Token::Sign("("))
+                (
+                    _,
+                    Some(TemplateToken::Sign("|" | ".") | TemplateToken::Name("is" | "filter" | "macro")),
+                ) => continue,
+                (Some(TemplateToken::Name("is")), Some(TemplateToken::Name("not"))) => continue,
+                _ if after == Some(TemplateToken::Sign("("))
                     && !KEYWORDS.contains(&name)
                     && !functions.contains(&name) =>
                 {
-                    Fault::NoFunction { name: owned(), meant: meant(&functions) }
+                    TemplateCompileReason::NoFunction { name: owned(), meant: meant(&functions) }
                 }
                 _ => continue,
             };
-            return Err(Wrong::at(source, word.at, fault));
+            return Err(TemplateCompileError::at(source, word.at, fault));
         }
     }
     Ok(())
 }
 
 /// Slices with a step: of `x[::-1]` minijinja 3.0 panics where `x` is empty, and data may be.
-pub(super) fn slices(source: &str, tags: &lex::Tags<'_>) -> Result<(), Wrong> {
+pub(super) fn reject_stepped_slices(
+    source: &str,
+    tags: &lex::LexedTemplate<'_>,
+) -> Result<(), TemplateCompileError> {
     for tag in &tags.all {
         let mut open = Vec::new();
         for word in &tag.words {
             match word.token {
-                Token::Sign(bracket @ ("[" | "{" | "(")) => open.push((bracket, 0)),
-                Token::Sign("]" | "}" | ")") => {
+                TemplateToken::Sign(bracket @ ("[" | "{" | "(")) => open.push((bracket, 0)),
+                TemplateToken::Sign("]" | "}" | ")") => {
                     open.pop();
                 }
-                Token::Sign(":") => match open.last_mut() {
-                    Some(("[", 1)) => return Err(Wrong::at(source, word.at, Fault::Step)),
+                TemplateToken::Sign(":") => match open.last_mut() {
+                    Some(("[", 1)) => {
+                        return Err(TemplateCompileError::at(source, word.at, TemplateCompileReason::Step));
+                    }
                     Some((_, colons)) => *colons += 1,
                     None => {}
                 },

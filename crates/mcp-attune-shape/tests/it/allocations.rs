@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use mcp_attune::features::Verbosity;
-use mcp_attune_shape::render::{OwnWords, Rendering, markdown, text};
+use mcp_attune_shape::render::{DefaultLabels, RenderOptions, markdown, text};
 use mcp_attune_wire::message::Message;
 
 #[test]
@@ -21,13 +21,13 @@ fn five_megabytes_are_rendered_in_three_times_their_size() {
     for data in [format!("[{}]", rows.join(",")), format!("[{}]", records.join(",")), one] {
         assert!(data.len() > 4_900_000, "{}", data.len());
         let message = Message::parse(data.as_bytes()).unwrap();
-        let how = Rendering {
+        let how = RenderOptions {
             output: None,
             values: &format,
             verbosity: Verbosity::Standard,
             low_priority: &[],
-            labels: &OwnWords("de"),
-            room: Rendering::ROOM,
+            labels: &DefaultLabels("de"),
+            room: RenderOptions::MAX_PAGE_BYTES,
         };
         for render in [markdown, text] {
             let mut length = 0;

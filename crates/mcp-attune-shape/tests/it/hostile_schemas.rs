@@ -1,26 +1,26 @@
 //! Schemas and data that would take longer than anybody waits if they were checked as they stand.
 
 use mcp_attune::shaping::UnusableReason;
-use mcp_attune_shape::Output;
+use mcp_attune_shape::CompiledSchema;
 use serde_json::{Map, Value, json};
 
-fn output(schema: &Value) -> Output {
-    Output::read(&schema.to_string()).unwrap()
+fn output(schema: &Value) -> CompiledSchema {
+    CompiledSchema::read(&schema.to_string()).unwrap()
 }
 
 /// Checks data against a schema that can be used, but not for as much data.
 #[track_caller]
 fn check_not_begun(schema: &Value, data: &Value) {
     let output = output(schema);
-    assert_eq!(output.unusable(), None);
+    assert_eq!(output.unusable_reason(), None);
     assert!(!output.is_valid(data));
 }
 
 #[track_caller]
 fn check_unusable(schema: &Value, why: UnusableReason) {
     let output = output(schema);
-    assert_eq!(output.unusable(), Some(why));
-    assert!(!output.is_valid(&json!({})) && output.breaches(&json!({}), 1).is_none());
+    assert_eq!(output.unusable_reason(), Some(why));
+    assert!(!output.is_valid(&json!({})) && output.violations(&json!({}), 1).is_none());
 }
 
 /// Names and strings that a backtracking engine goes through in every way there is.
@@ -148,7 +148,7 @@ fn references_lead_to_where_they_are_counted() {
     );
     check_unusable(&json!({"$ref": "#/$defs/none"}), UnusableReason::Reference);
     check_unusable(&json!({"$ref": "#/$defs/a", "$defs": {"a": {"$id": "x"}}}), UnusableReason::Reference);
-    assert_eq!(output(&json!({"properties": {"a": {"$id": "x", "type": "string"}}})).unusable(), None);
+    assert_eq!(output(&json!({"properties": {"a": {"$id": "x", "type": "string"}}})).unusable_reason(), None);
     check_unusable(&json!({"properties": []}), UnusableReason::Invalid);
 }
 
@@ -170,6 +170,6 @@ fn what_takes_long_to_compile_is_not_compiled() {
 #[test]
 fn a_long_list_of_required_members_counts_as_one_of_all() {
     let required = |count: usize| output(&json!({"required": many(count).collect::<Vec<_>>()}));
-    assert!(!required(10).part().requires("other"));
-    assert!(required(1000).part().requires("other"));
+    assert!(!required(10).root().requires("other"));
+    assert!(required(1000).root().requires("other"));
 }

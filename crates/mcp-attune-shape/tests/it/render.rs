@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 use mcp_attune::features::Verbosity;
-use mcp_attune::format::Format;
+use mcp_attune::format::ValueFormatter;
 use mcp_attune::language::Tag;
-use mcp_attune_shape::Output;
-use mcp_attune_shape::render::{OwnWords, Rendered, Rendering, markdown, text};
+use mcp_attune_shape::CompiledSchema;
+use mcp_attune_shape::render::{DefaultLabels, RenderOptions, RenderedPage, markdown, text};
 use mcp_attune_wire::message::Message;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -28,8 +28,8 @@ struct Case<'a> {
     low_priority: Vec<String>,
 }
 
-pub(super) fn format(locale: &str, zone: &str) -> Format {
-    mcp_attune_format::formatters(&Tag::parse(locale).unwrap()).format([], TimeZone::get(zone).unwrap())
+pub(super) fn format(locale: &str, zone: &str) -> ValueFormatter {
+    mcp_attune_format::formatters(&Tag::parse(locale).unwrap()).for_locales([], TimeZone::get(zone).unwrap())
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -59,17 +59,17 @@ fn check(name: &str, page: &str) {
     assert_eq!(page, expected, "{name} is another page; see it with UPDATE_PAGES=1 and git diff");
 }
 
-fn render(file: &str, locale: &str, zone: &str, verbosity: Verbosity) -> [Rendered; 2] {
+fn render(file: &str, locale: &str, zone: &str, verbosity: Verbosity) -> [RenderedPage; 2] {
     let case: Case<'_> = serde_json::from_str(file).unwrap();
-    let output = case.schema.map(|schema| Output::read(schema.get()).unwrap());
+    let output = case.schema.map(|schema| CompiledSchema::read(schema.get()).unwrap());
     let message = Message::parse(case.data.get().as_bytes()).unwrap();
-    let how = Rendering {
-        output: output.as_ref().map(Output::part),
+    let how = RenderOptions {
+        output: output.as_ref().map(CompiledSchema::root),
         values: &format(locale, zone),
         verbosity,
         low_priority: &case.low_priority,
-        labels: &OwnWords(locale),
-        room: Rendering::ROOM,
+        labels: &DefaultLabels(locale),
+        room: RenderOptions::MAX_PAGE_BYTES,
     };
     [markdown(message.body(), &how), text(message.body(), &how)]
 }

@@ -4,9 +4,9 @@
 use std::sync::LazyLock;
 
 use mcp_attune::features::Verbosity;
-use mcp_attune::format::Format;
-use mcp_attune_shape::Output;
-use mcp_attune_shape::render::{OwnWords, Rendered, Rendering, compact, markdown, text};
+use mcp_attune::format::ValueFormatter;
+use mcp_attune_shape::CompiledSchema;
+use mcp_attune_shape::render::{DefaultLabels, RenderOptions, RenderedPage, compact, markdown, text};
 use mcp_attune_wire::message::Message;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::render::format;
 
-static ENGLISH: LazyLock<Format> = LazyLock::new(|| format("en-US", "America/New_York"));
+static ENGLISH: LazyLock<ValueFormatter> = LazyLock::new(|| format("en-US", "America/New_York"));
 
 /// What Markdown, HTML and terminals act on, and what only looks like it.
 const PIECES: [&str; 66] = [
@@ -95,17 +95,24 @@ fn hostile_line() -> impl Strategy<Value = String> {
     hostile().prop_map(|text| text.replace(['\n', '\r'], " "))
 }
 
-fn rendering(room: usize, verbosity: Verbosity) -> Rendering<'static> {
-    Rendering { output: None, values: &ENGLISH, verbosity, low_priority: &[], labels: &OwnWords("en"), room }
+fn rendering(room: usize, verbosity: Verbosity) -> RenderOptions<'static> {
+    RenderOptions {
+        output: None,
+        values: &ENGLISH,
+        verbosity,
+        low_priority: &[],
+        labels: &DefaultLabels("en"),
+        room,
+    }
 }
 
-fn pages(data: &str, how: &Rendering<'_>) -> [Rendered; 2] {
+fn pages(data: &str, how: &RenderOptions<'_>) -> [RenderedPage; 2] {
     let message = Message::parse(data.as_bytes()).unwrap();
     [markdown(message.body(), how), text(message.body(), how)]
 }
 
-fn pages_of(data: &Value) -> [Rendered; 2] {
-    pages(&data.to_string(), &rendering(Rendering::ROOM, Verbosity::Standard))
+fn pages_of(data: &Value) -> [RenderedPage; 2] {
+    pages(&data.to_string(), &rendering(RenderOptions::MAX_PAGE_BYTES, Verbosity::Standard))
 }
 
 /// What there is to see, without blanks.
@@ -308,7 +315,7 @@ proptest! {
         let mut other = String::new();
         respelled(&data, &mut other);
         for verbosity in Verbosity::ALL {
-            let how = rendering(Rendering::ROOM, verbosity);
+            let how = rendering(RenderOptions::MAX_PAGE_BYTES, verbosity);
             prop_assert_eq!(pages(&data.to_string(), &how), pages(&other, &how));
         }
     }
@@ -327,7 +334,7 @@ proptest! {
     #[test]
     fn what_is_compact_is_valid_if_the_data_were(data in any_json(leaf()), least in 0_usize..4, names in prop::collection::vec(prop::sample::select(&["name", "id", "x", "items"][..]), 0..3)) {
         let schema = json!({"minProperties": least, "required": names.iter().take(1).collect::<Vec<_>>(), "properties": {"x": {"minProperties": 1}}});
-        let output = Output::read(&schema.to_string()).unwrap();
+        let output = CompiledSchema::read(&schema.to_string()).unwrap();
         let low: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
         let text = data.to_string();
         let message = Message::parse(text.as_bytes()).unwrap();
@@ -341,7 +348,7 @@ proptest! {
 #[test]
 fn what_is_deeper_than_anyone_reads_is_json() {
     let deep = format!("{}1{}", r#"{"a":["#.repeat(60), "]}".repeat(60));
-    for page in pages(&deep, &rendering(Rendering::ROOM, Verbosity::Standard)) {
+    for page in pages(&deep, &rendering(RenderOptions::MAX_PAGE_BYTES, Verbosity::Standard)) {
         assert!(page.text.contains(r#"{"a":[{"a":[1]}]}"#), "{}", page.text);
         assert!(page.text.lines().count() < 60, "{}", page.text);
     }

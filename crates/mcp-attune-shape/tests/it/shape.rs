@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mcp_attune::features::Wanted;
+use mcp_attune::features::FeaturePreferences;
 use mcp_attune::language::Tag;
-use mcp_attune::shaping::{LeftOut, Request};
-use mcp_attune_shape::template::{Hints, Template, Templates};
-use mcp_attune_shape::{Content, Output, Schema, Shape, Shaped, Tool};
+use mcp_attune::shaping::{AnswerOmissions, ShapeRequest};
+use mcp_attune_shape::template::{Template, TemplateSet, ToolHints};
+use mcp_attune_shape::{
+    CompiledSchema, OperatorContent, ResultSchema, ShapePlan, ShapedMessage, ToolShaping,
+};
 use mcp_attune_wire::message::Message;
 use serde_json::{Value, json};
 
@@ -21,14 +23,14 @@ pub(crate) fn tag(text: &str) -> Tag {
 pub(crate) struct Case {
     pub(crate) request: Value,
     pub(crate) modern: bool,
-    pub(crate) content: Content,
-    pub(crate) schema: Schema,
+    pub(crate) content: OperatorContent,
+    pub(crate) schema: ResultSchema,
 }
 
 impl Case {
     pub(crate) fn call(tool: &str) -> Self {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {"city": "Bern"}}});
-        Self { request, modern: true, content: Content::default(), schema: Schema::None }
+        Self { request, modern: true, content: OperatorContent::default(), schema: ResultSchema::None }
     }
 
     pub(crate) fn of(method: &str, params: &Value) -> Self {
@@ -37,26 +39,29 @@ impl Case {
     }
 
     fn with_schema(self, schema: &Value) -> Self {
-        Self { schema: Schema::Known(Arc::new(Output::read(&schema.to_string()).unwrap())), ..self }
+        Self {
+            schema: ResultSchema::Known(Arc::new(CompiledSchema::read(&schema.to_string()).unwrap())),
+            ..self
+        }
     }
 
-    fn with_tool(mut self, tool: Tool) -> Self {
+    fn with_tool(mut self, tool: ToolShaping) -> Self {
         let name = self.request["params"]["name"].as_str().unwrap().to_owned();
         self.content.tools.insert(name, tool);
         self
     }
 
-    pub(crate) fn shape(&self, tags: &[&str]) -> Option<Shape> {
+    pub(crate) fn shape(&self, tags: &[&str]) -> Option<ShapePlan> {
         let body = self.request.to_string();
-        let request = Request::of(&Message::parse(body.as_bytes()).unwrap(), self.modern, &self.content);
-        let values = || mcp_attune_format::formatters(&tag("de-CH")).format([], TimeZone::UTC);
-        let wanted = Wanted::read(tags.iter().copied());
+        let request = ShapeRequest::of(&Message::parse(body.as_bytes()).unwrap(), self.modern, &self.content);
+        let values = || mcp_attune_format::formatters(&tag("de-CH")).for_locales([], TimeZone::UTC);
+        let wanted = FeaturePreferences::read(tags.iter().copied());
         let shape =
-            Shape::new(request, wanted, Arc::new(self.content.clone()), values, Timestamp::UNIX_EPOCH);
+            ShapePlan::new(request, wanted, Arc::new(self.content.clone()), values, Timestamp::UNIX_EPOCH);
         shape.map(|shape| shape.with_schema(self.schema.clone()))
     }
 
-    pub(crate) fn answer(&self, tags: &[&str], answer: &str) -> Option<Shaped> {
+    pub(crate) fn answer(&self, tags: &[&str], answer: &str) -> Option<ShapedMessage> {
         self.shape(tags)?.adapt(answer.as_bytes(), None)
     }
 
@@ -106,7 +111,7 @@ fn the_data_comes_once_to_who_wants_json() {
 fn what_is_left_out_is_counted() {
     let answer = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"cold"},{"type":"text","text":"8"}],"structuredContent":{"a":1}}}"#;
     let shaped = Case::call("t").answer(JSON, answer).unwrap();
-    assert_eq!(shaped.left_out, LeftOut { blocks: 2, fields: 0, bytes: 29 + 26 });
+    assert_eq!(shaped.left_out, AnswerOmissions { blocks: 2, fields: 0, bytes: 29 + 26 });
     let answer =
         r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"a":1,"b":null,"c":[]}}}"#;
     let shaped = Case::call("t").answer(&["format=json", "verbosity=compact"], answer).unwrap();
@@ -142,12 +147,12 @@ fn a_message_stays_on_its_line_whatever_is_put_into_it() {
     let data = "{\r\n  \"city\": \"Be rn\",\r  \"far\": [\n    1.50,\n    null\n  ]\n}";
     let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [text(data)]}}).to_string();
     let brief = templates(&[("json", "{\n  \"city\":\n    {{ city }}\n}\n")]);
-    let hints = Some(Arc::new(Hints::compile("cold").unwrap()));
+    let hints = Some(Arc::new(ToolHints::compile("cold").unwrap()));
     for (tags, tool, expected) in [
-        (&["agent"][..], Tool::default(), r#"{"city": "Be rn","far": [1.50,null]}"#),
-        (&["agent", "verbosity=compact"], Tool::default(), r#"{"city": "Be rn","far": [1.50,null]}"#),
-        (&["agent", "sampling"], Tool { hints, ..Tool::default() }, r#""hints":["cold"]}"#),
-        (&["agent"], Tool { templates: brief, ..Tool::default() }, r#"{"city":"Be rn"}"#),
+        (&["agent"][..], ToolShaping::default(), r#"{"city": "Be rn","far": [1.50,null]}"#),
+        (&["agent", "verbosity=compact"], ToolShaping::default(), r#"{"city": "Be rn","far": [1.50,null]}"#),
+        (&["agent", "sampling"], ToolShaping { hints, ..ToolShaping::default() }, r#""hints":["cold"]}"#),
+        (&["agent"], ToolShaping { templates: brief, ..ToolShaping::default() }, r#"{"city":"Be rn"}"#),
     ] {
         let shaped = Case::call("t").with_tool(tool).answer(tags, &answer).unwrap().text;
         assert!(shaped.contains(expected) && !shaped.contains(['\n', '\r']), "{tags:?} {shaped}");
@@ -169,7 +174,7 @@ fn a_text_becomes_structured_content_only_where_the_schema_lets_it() {
     }
     // A schema that nobody could find, or that cannot be used, promises what we do not know.
     let result = json!({"content": [text("{\"city\":\"Bern\"}")]});
-    Case { schema: Schema::Unknown, ..Case::call("t") }.check(JSON, &result, &result);
+    Case { schema: ResultSchema::Unknown, ..Case::call("t") }.check(JSON, &result, &result);
     Case::call("t")
         .with_schema(&json!({"$ref": "https://example.com/elsewhere"}))
         .check(JSON, &result, &result);
@@ -264,7 +269,7 @@ fn compact_leaves_out_what_says_nothing_but_never_what_is_required() {
     let data = json!({"city": "Bern", "note": null, "tags": [], "source": "Met", "wind": {"gusts": null}});
     let result = json!({"content": [text("x")], "structuredContent": data});
     let tags = &["format=json", "verbosity=compact"];
-    let tool = || Tool { low_priority: vec!["source".to_owned()], ..Tool::default() };
+    let tool = || ToolShaping { low_priority: vec!["source".to_owned()], ..ToolShaping::default() };
     Case::call("t").with_tool(tool()).check(
         tags,
         &result,
@@ -277,7 +282,7 @@ fn compact_leaves_out_what_says_nothing_but_never_what_is_required() {
         &json!({"content": [], "structuredContent": {"city": "Bern", "note": null, "source": "Met"}}),
     );
     // Where the schema is not known, all of it may be required.
-    let unknown = Case { schema: Schema::Unknown, ..Case::call("t").with_tool(tool()) };
+    let unknown = Case { schema: ResultSchema::Unknown, ..Case::call("t").with_tool(tool()) };
     unknown.check(tags, &result, &json!({"content": [], "structuredContent": data}));
 }
 
@@ -432,19 +437,19 @@ fn the_page_of_a_view_stays_as_it_is() {
     asked.check(TEXT, &given, &given);
 }
 
-fn templates(files: &[(&str, &str)]) -> Arc<Templates> {
+fn templates(files: &[(&str, &str)]) -> Arc<TemplateSet> {
     let compile = |(name, source): &(&str, &str)| Template::compile(name, source).unwrap();
-    Arc::new(Templates::new(files.iter().map(compile)))
+    Arc::new(TemplateSet::new(files.iter().map(compile)))
 }
 
-fn weather() -> Tool {
-    Tool {
+fn weather() -> ToolShaping {
+    ToolShaping {
         templates: templates(&[
             ("md", "# {{ city }}: {{ temperature_c | number }} °C for {{ arguments.city }}"),
             ("compact.md", "{{ temperature_c }} °C"),
             ("!interactive.json", "{\"city\": {{ city }}, \"status\": \"success\"}"),
         ]),
-        hints: Hints::compile("{% if temperature_c < 10 %}It is cold in {{ city }}{% endif %}\n\nAlways")
+        hints: ToolHints::compile("{% if temperature_c < 10 %}It is cold in {{ city }}{% endif %}\n\nAlways")
             .ok()
             .map(Arc::new),
         low_priority: Vec::new(),
@@ -470,7 +475,7 @@ fn the_operators_template_is_used_where_there_is_one() {
 fn a_template_that_fails_costs_nobody_an_answer() {
     let answer =
         r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"city":"Bern","n":[]}}}"#;
-    let tool = Tool { templates: templates(&[("md", "{{ n | number }}")]), ..Tool::default() };
+    let tool = ToolShaping { templates: templates(&[("md", "{{ n | number }}")]), ..ToolShaping::default() };
     let shaped = Case::call("w").with_tool(tool).answer(MARKDOWN, answer).unwrap();
     assert!(shaped.text.contains("**City:** Bern"), "{}", shaped.text);
     assert_eq!(shaped.faults.len(), 1);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use mcp_attune_shape::template::Hints;
-use mcp_attune_shape::{Output, Schema, Tool};
+use mcp_attune_shape::template::ToolHints;
+use mcp_attune_shape::{CompiledSchema, ResultSchema, ToolShaping};
 use mcp_attune_wire::message::Message;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -117,11 +117,12 @@ prop_compose! {
 }
 
 /// Schemas that some data fit: everything is optional, required, or forbidden but for what is named.
-fn schema() -> impl Strategy<Value = Schema> {
-    let known = |schema: Value| Schema::Known(Arc::new(Output::read(&schema.to_string()).unwrap()));
+fn schema() -> impl Strategy<Value = ResultSchema> {
+    let known =
+        |schema: Value| ResultSchema::Known(Arc::new(CompiledSchema::read(&schema.to_string()).unwrap()));
     prop_oneof![
-        Just(Schema::Unknown),
-        Just(Schema::None),
+        Just(ResultSchema::Unknown),
+        Just(ResultSchema::None),
         Just(known(json!({"type": "object"}))),
         Just(known(
             json!({"type": "object", "required": ["a"], "properties": {"hints": {"type": "string"}}})
@@ -136,8 +137,8 @@ fn schema() -> impl Strategy<Value = Schema> {
 prop_compose! {
     fn case()(schema in schema(), modern in any::<bool>(), hints in any::<bool>()) -> Case {
         let mut case = Case { schema, modern, ..Case::call("t") };
-        let hints = hints.then(|| Arc::new(Hints::compile("always\n{{ city }}").unwrap()));
-        case.content.tools.insert("t".to_owned(), Tool { hints, low_priority: vec!["b".to_owned()], ..Tool::default() });
+        let hints = hints.then(|| Arc::new(ToolHints::compile("always\n{{ city }}").unwrap()));
+        case.content.tools.insert("t".to_owned(), ToolShaping { hints, low_priority: vec!["b".to_owned()], ..ToolShaping::default() });
         case
     }
 }
@@ -177,7 +178,7 @@ proptest! {
 
     #[test]
     fn structured_content_stays_valid_against_the_schema(case in case(), tags in tags(), result in result()) {
-        let Schema::Known(output) = &case.schema else { return Ok(()) };
+        let ResultSchema::Known(output) = &case.schema else { return Ok(()) };
         let after = shaped(&case, &tags, &result);
         let Some(data) = after.get("structuredContent") else { return Ok(()) };
         // What a server itself gets wrong is its own.

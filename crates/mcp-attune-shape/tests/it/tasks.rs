@@ -2,46 +2,46 @@
 
 use std::sync::Arc;
 
-use mcp_attune::features::Wanted;
-use mcp_attune::session::{Features, ViewSupport};
-use mcp_attune::shaping::{ListedSchema, ListedTool, OutputSchema, Request};
+use mcp_attune::features::FeaturePreferences;
+use mcp_attune::session::{ClientFeatures, ViewSupport};
+use mcp_attune::shaping::{ListedSchema, ListedTool, OutputSchema, ShapeRequest};
 use mcp_attune::task::TaskTools;
-use mcp_attune_shape::template::{Hints, Template, Templates};
-use mcp_attune_shape::{Content, Shape, Tool};
+use mcp_attune_shape::template::{Template, TemplateSet, ToolHints};
+use mcp_attune_shape::{OperatorContent, ShapePlan, ToolShaping};
 use mcp_attune_wire::message::Message;
 use serde_json::{Value, json};
 
 use crate::shape::tag;
 
 /// What the operator wrote for `weather`.
-fn content() -> Content {
-    let tool = Tool {
-        templates: Arc::new(Templates::new([Template::compile("md", "{{ city }} is cold").unwrap()])),
-        hints: Some(Arc::new(Hints::compile("Stay inside").unwrap())),
+fn content() -> OperatorContent {
+    let tool = ToolShaping {
+        templates: Arc::new(TemplateSet::new([Template::compile("md", "{{ city }} is cold").unwrap()])),
+        hints: Some(Arc::new(ToolHints::compile("Stay inside").unwrap())),
         low_priority: vec!["source".to_owned()],
     };
-    Content { tools: [("weather".to_owned(), tool)].into(), ..Content::default() }
+    OperatorContent { tools: [("weather".to_owned(), tool)].into(), ..OperatorContent::default() }
 }
 
-fn request(method: &str) -> Request {
+fn request(method: &str) -> ShapeRequest {
     let params = match method {
         "subscriptions/listen" => json!({"notifications": {"taskIds": ["7", "8"]}}),
         _ => json!({"taskId": "7"}),
     };
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    Request::of(&Message::parse(body.as_bytes()).unwrap(), true, &content())
+    ShapeRequest::of(&Message::parse(body.as_bytes()).unwrap(), true, &content())
 }
 
 /// The shape of what a task of `weather` brings, or of a tool that nobody knows.
-fn shape(method: &str, tags: &[&str], known: bool) -> Option<Shape> {
+fn shape(method: &str, tags: &[&str], known: bool) -> Option<ShapePlan> {
     let mut tools = TaskTools::default();
     if known {
         tools.add("7", "weather");
     }
-    let values = || mcp_attune_format::formatters(&tag("en")).format([], jiff::tz::TimeZone::UTC);
-    let wanted = Wanted::read(tags.iter().copied());
+    let values = || mcp_attune_format::formatters(&tag("en")).for_locales([], jiff::tz::TimeZone::UTC);
+    let wanted = FeaturePreferences::read(tags.iter().copied());
     let request = request(method).with_tasks(tools);
-    Shape::new(request, wanted, Arc::new(content()), values, jiff::Timestamp::UNIX_EPOCH)
+    ShapePlan::new(request, wanted, Arc::new(content()), values, jiff::Timestamp::UNIX_EPOCH)
 }
 
 /// The result in a message that brings it, and the message around it.
@@ -58,7 +58,7 @@ fn message(method: &str, result: &Value) -> Value {
 }
 
 #[track_caller]
-fn check(shape: &Shape, method: &str, result: &Value, expected: &Value) {
+fn check(shape: &ShapePlan, method: &str, result: &Value, expected: &Value) {
     let before = message(method, result).to_string();
     let after = shape.adapt(before.as_bytes(), None).map_or(before, |shaped| shaped.text);
     Message::parse(after.as_bytes()).expect("a message that can be read in one way");
@@ -165,21 +165,21 @@ fn a_task_carries_its_tool_only_where_somebody_can_use_it() {
     let call = |tool: &str| {
         let body =
             json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool}}).to_string();
-        Request::of(&Message::parse(body.as_bytes()).unwrap(), true, &content())
+        ShapeRequest::of(&Message::parse(body.as_bytes()).unwrap(), true, &content())
     };
-    let tags = Features::of(["human"]).features;
-    assert_eq!(call("weather").names_its_tasks(&content(), &tags), Some("weather"));
-    assert_eq!(call("weather").names_its_tasks(&content(), &Features::default()), None);
-    assert_eq!(call("other").names_its_tasks(&content(), &tags), None);
-    assert_eq!(request("tasks/get").names_its_tasks(&content(), &tags), None);
+    let tags = ClientFeatures::from_tags(["human"]).features;
+    assert_eq!(call("weather").tool_for_created_tasks(&content(), &tags), Some("weather"));
+    assert_eq!(call("weather").tool_for_created_tasks(&content(), &ClientFeatures::default()), None);
+    assert_eq!(call("other").tool_for_created_tasks(&content(), &tags), None);
+    assert_eq!(request("tasks/get").tool_for_created_tasks(&content(), &tags), None);
 }
 
 #[test]
 fn listening_to_something_else_shapes_nothing() {
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true}}}"#;
-    let request = Request::of(&Message::parse(body.as_bytes()).unwrap(), true, &content());
-    let values = || mcp_attune_format::formatters(&tag("en")).format([], jiff::tz::TimeZone::UTC);
-    let wanted = Wanted::read(["human"]);
-    let shape = Shape::new(request, wanted, Arc::new(content()), values, jiff::Timestamp::UNIX_EPOCH);
+    let request = ShapeRequest::of(&Message::parse(body.as_bytes()).unwrap(), true, &content());
+    let values = || mcp_attune_format::formatters(&tag("en")).for_locales([], jiff::tz::TimeZone::UTC);
+    let wanted = FeaturePreferences::read(["human"]);
+    let shape = ShapePlan::new(request, wanted, Arc::new(content()), values, jiff::Timestamp::UNIX_EPOCH);
     assert!(shape.is_none());
 }

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mcp_attune::catalog::{Chain, Locale};
-use mcp_attune::features::Wanted;
-use mcp_attune::format::Format;
+use mcp_attune::catalog::{CompiledLocale, LocaleChain};
+use mcp_attune::features::FeaturePreferences;
+use mcp_attune::format::ValueFormatter;
 use mcp_attune::language::Tag;
-use mcp_attune_shape::template::{Failed, Scene, Template, What};
+use mcp_attune_shape::template::{Template, TemplateContext, TemplateRenderError, TemplateRenderReason};
 use mcp_attune_wire::message::Message;
 
 pub(crate) const NOW: &str = "2026-11-15T12:00:00Z";
 
-pub(crate) fn values(locale: &str, zone: &str) -> Format {
-    mcp_attune_format::english().format([&Tag::parse(locale).unwrap()], TimeZone::get(zone).unwrap())
+pub(crate) fn values(locale: &str, zone: &str) -> ValueFormatter {
+    mcp_attune_format::english().for_locales([&Tag::parse(locale).unwrap()], TimeZone::get(zone).unwrap())
 }
 
 /// Renders a source of a kind for data and tags, in a locale.
@@ -23,12 +23,13 @@ pub(crate) fn render(
     source: &str,
     data: &str,
     tags: &[&str],
-    values: &Format,
-) -> Result<String, Failed> {
+    values: &ValueFormatter,
+) -> Result<String, TemplateRenderError> {
     let template = Template::compile(kind, source).unwrap_or_else(|wrong| panic!("{source}: {wrong}"));
-    let (data, wanted) = (Message::parse(data.as_bytes()).unwrap(), Wanted::read(tags.iter().copied()));
+    let (data, wanted) =
+        (Message::parse(data.as_bytes()).unwrap(), FeaturePreferences::read(tags.iter().copied()));
     let now: Timestamp = NOW.parse().unwrap();
-    template.render(&Scene::new(data.body(), &wanted, values, now))
+    template.render(&TemplateContext::new(data.body(), &wanted, values, now))
 }
 
 const DATA: &str = r#"{
@@ -241,10 +242,10 @@ fn a_template_sees_the_result_and_its_caller() {
 #[test]
 fn arguments_are_what_the_caller_asked_with() {
     let (data, asked) = (Message::parse(b"{}").unwrap(), Message::parse(br#"{"city":"Bern"}"#).unwrap());
-    let (wanted, values) = (Wanted::default(), values("en", "UTC"));
-    let scene = Scene {
+    let (wanted, values) = (FeaturePreferences::default(), values("en", "UTC"));
+    let scene = TemplateContext {
         arguments: Some(asked.body()),
-        ..Scene::new(data.body(), &wanted, &values, Timestamp::UNIX_EPOCH)
+        ..TemplateContext::new(data.body(), &wanted, &values, Timestamp::UNIX_EPOCH)
     };
     let template = Template::compile("md", "{{ arguments.city }}").unwrap();
     assert_eq!(template.render(&scene).unwrap(), "Bern");
@@ -254,16 +255,18 @@ fn arguments_are_what_the_caller_asked_with() {
 fn messages_of_locale_files_are_at_hand() {
     let german = Tag::parse("de").unwrap();
     let file = br#"{"messages":{"seats":{"text":"{ $n ->\n [one] Ein Platz\n *[other] { $n } Pl\u00e4tze\n} nach { $city }"}}}"#;
-    let (locale, _) = Locale::read(german.clone(), file).unwrap();
+    let (locale, _) = CompiledLocale::read(german.clone(), file).unwrap();
     let formatters = mcp_attune_format::formatters(&german);
-    let values = formatters.format([&german], TimeZone::UTC);
-    let chain = Chain::new(&german, [Arc::new(locale)], &formatters, values.clone());
-    let (data, wanted) = (Message::parse(br#"{"n":1200,"city":"*Bern*"}"#).unwrap(), Wanted::default());
-    let plain = Scene::new(data.body(), &wanted, &values, Timestamp::UNIX_EPOCH);
-    let render = |source: &str, scene: &Scene<'_>| Template::compile("md", source).unwrap().render(scene);
+    let values = formatters.for_locales([&german], TimeZone::UTC);
+    let chain = LocaleChain::new(&german, [Arc::new(locale)], &formatters, values.clone());
+    let (data, wanted) =
+        (Message::parse(br#"{"n":1200,"city":"*Bern*"}"#).unwrap(), FeaturePreferences::default());
+    let plain = TemplateContext::new(data.body(), &wanted, &values, Timestamp::UNIX_EPOCH);
+    let render =
+        |source: &str, scene: &TemplateContext<'_>| Template::compile("md", source).unwrap().render(scene);
     let source = "{{ 'seats' | t(n=n, city=city, default='seats') }}, {{ 'none' | t(default='nothing') }}";
     assert_eq!(
-        render(source, &Scene { chain: Some(&chain), ..plain }).unwrap(),
+        render(source, &TemplateContext { chain: Some(&chain), ..plain }).unwrap(),
         "1.200 Plätze nach \\*Bern\\*, nothing"
     );
     assert_eq!(render(source, &plain).unwrap(), "seats, nothing");
@@ -288,7 +291,7 @@ fn a_json_template_gives_json_or_nothing() {
     for source in
         [r#"{"a": "{{ say }}"}"#, "{{ say }}", "", "{", r#"{"a":1,"a":2}"#, r#"{"a": {{ say | raw }}}"#]
     {
-        assert_eq!(render(source).unwrap_err().what, What::NoJson, "{source}");
+        assert_eq!(render(source).unwrap_err().what, TemplateRenderReason::NoJson, "{source}");
     }
 }
 

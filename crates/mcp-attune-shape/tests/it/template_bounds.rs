@@ -4,20 +4,22 @@ use std::sync::LazyLock;
 
 use allocation_counter::measure;
 use jiff::Timestamp;
-use mcp_attune::features::Wanted;
-use mcp_attune::format::Format;
-use mcp_attune_shape::template::{Hints, MAX_DATA, MAX_OUTPUT, Scene, Template, What};
+use mcp_attune::features::FeaturePreferences;
+use mcp_attune::format::ValueFormatter;
+use mcp_attune_shape::template::{
+    MAX_DATA, MAX_OUTPUT, Template, TemplateContext, TemplateRenderReason, ToolHints,
+};
 use mcp_attune_wire::message::Message;
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::template::{NOW, render, values};
 
-static VALUES: LazyLock<Format> = LazyLock::new(|| values("en", "UTC"));
+static VALUES: LazyLock<ValueFormatter> = LazyLock::new(|| values("en", "UTC"));
 
 /// What becomes of a rendering that must not take more memory than this, in MiB.
 #[track_caller]
-fn check(source: &str, data: &str, expected: &What, most: u64) {
+fn check(source: &str, data: &str, expected: &TemplateRenderReason, most: u64) {
     // What is made once for all renderings is not this one's.
     render("md", "{{ 1 | number }}", "{}", &[], &VALUES).unwrap();
     let mut failed = None;
@@ -29,60 +31,85 @@ fn check(source: &str, data: &str, expected: &What, most: u64) {
 #[test]
 fn a_loop_that_goes_on_is_stopped() {
     let loops = "{% for a in range(100000) %}{% for b in range(100000) %}{% for c in range(100000) %}";
-    check(&format!("{loops}{{% endfor %}}{{% endfor %}}{{% endfor %}}"), "{}", &What::TooManySteps, 1);
+    check(
+        &format!("{loops}{{% endfor %}}{{% endfor %}}{{% endfor %}}"),
+        "{}",
+        &TemplateRenderReason::TooManySteps,
+        1,
+    );
     let list = format!("[{}]", vec!["1"; 1000].join(","));
     let source = "{% for a in data %}{% for b in data %}{% if a == b %}{% endif %}{% endfor %}{% endfor %}";
-    check(source, &list, &What::TooManySteps, 1);
+    check(source, &list, &TemplateRenderReason::TooManySteps, 1);
 }
 
 #[test]
 fn text_that_goes_on_is_stopped() {
     let kilobyte = "x".repeat(1024);
     let body = format!("{{% for a in range(100000) %}}{kilobyte}{{% endfor %}}");
-    check(&body, "{}", &What::TooLong, 20);
-    check(&format!("{{% set x %}}{body}{{% endset %}}{{{{ x }}}}"), "{}", &What::TooManySteps, 200);
+    check(&body, "{}", &TemplateRenderReason::TooLong, 20);
+    check(
+        &format!("{{% set x %}}{body}{{% endset %}}{{{{ x }}}}"),
+        "{}",
+        &TemplateRenderReason::TooManySteps,
+        200,
+    );
     check(
         &format!("{{% macro m() %}}{body}{{% endmacro %}}{{% set x = m() %}}"),
         "{}",
-        &What::TooManySteps,
+        &TemplateRenderReason::TooManySteps,
         200,
     );
     let data = format!(r#"{{"x":"{}","list":[{}]}}"#, "y".repeat(100_000), vec!["1"; 10_000].join(","));
-    check("{% for a in list %}{{ x }}{% endfor %}", &data, &What::TooLong, 20);
-    check("{% set all %}{% for a in list %}{{ x }}{% endfor %}{% endset %}", &data, &What::TooLong, 60);
-    check("{{ list | join(x) }}", &data, &What::TooLong, 20);
-    check("{{ x | replace('y', x) }}", &data, &What::TooLong, 20);
+    check("{% for a in list %}{{ x }}{% endfor %}", &data, &TemplateRenderReason::TooLong, 20);
+    check(
+        "{% set all %}{% for a in list %}{{ x }}{% endfor %}{% endset %}",
+        &data,
+        &TemplateRenderReason::TooLong,
+        60,
+    );
+    check("{{ list | join(x) }}", &data, &TemplateRenderReason::TooLong, 20);
+    check("{{ x | replace('y', x) }}", &data, &TemplateRenderReason::TooLong, 20);
     // minijinja bounds repetition itself, at a hundred megabytes.
-    check("{{ 'x' * 1000000000 }}", "{}", &What::Impossible("'x' * 1000000000".to_owned()), 1);
-    check("{{ 'x' * 90000000 }}", "{}", &What::TooLong, 300);
-    check("{{ range(1000000000) }}", "{}", &What::Impossible("range(1000000000)".to_owned()), 1);
+    check(
+        "{{ 'x' * 1000000000 }}",
+        "{}",
+        &TemplateRenderReason::Impossible("'x' * 1000000000".to_owned()),
+        1,
+    );
+    check("{{ 'x' * 90000000 }}", "{}", &TemplateRenderReason::TooLong, 300);
+    check(
+        "{{ range(1000000000) }}",
+        "{}",
+        &TemplateRenderReason::Impossible("range(1000000000)".to_owned()),
+        1,
+    );
 }
 
 #[test]
 fn data_that_is_too_much_is_not_looked_at_and_what_is_given_takes_bounded_memory() {
     let list = |bytes: usize| format!("[{}[]]", "[],".repeat(bytes / 3 - 1));
-    check("{{ 1 }}", &list(MAX_DATA + 3), &What::TooMuchData, 1);
-    check("{{ typo }}", &list(MAX_DATA - 8), &What::NoValue("typo".to_owned()), 100);
+    check("{{ 1 }}", &list(MAX_DATA + 3), &TemplateRenderReason::TooMuchData, 1);
+    check("{{ typo }}", &list(MAX_DATA - 8), &TemplateRenderReason::NoValue("typo".to_owned()), 100);
 }
 
 #[test]
 fn macros_that_call_themselves_are_stopped() {
-    check("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "{}", &What::TooDeep, 2);
+    check("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "{}", &TemplateRenderReason::TooDeep, 2);
     let tree = format!("{}{}", r#"{"c":["#.repeat(60), "]}".repeat(60));
     let source = "{% for a in [data] recursive %}.{{ loop(a.c) }}{% endfor %}";
     // So deep is fine: a tree is a result like any other.
     assert_eq!(render("md", source, &tree, &[], &VALUES).unwrap().len(), 60);
-    check("{% for a in [1] recursive %}{{ loop([a]) }}{% endfor %}", "{}", &What::TooDeep, 2);
+    check("{% for a in [1] recursive %}{{ loop([a]) }}{% endfor %}", "{}", &TemplateRenderReason::TooDeep, 2);
 }
 
 #[test]
 fn nothing_is_remembered_from_one_rendering_to_the_next() {
     let template = Template::compile("md", "{% set x = n %}{{ x }}").unwrap();
-    let wanted = Wanted::default();
+    let wanted = FeaturePreferences::default();
     for n in ["1", "2", "1"] {
         let text = format!(r#"{{"n":{n}}}"#);
         let data = Message::parse(text.as_bytes()).unwrap();
-        let scene = Scene::new(data.body(), &wanted, &VALUES, Timestamp::UNIX_EPOCH);
+        let scene = TemplateContext::new(data.body(), &wanted, &VALUES, Timestamp::UNIX_EPOCH);
         assert_eq!(template.render(&scene).unwrap(), n);
     }
 }
@@ -174,10 +201,10 @@ fn numbers_at_the_edge_are_rendered_or_fail() {
         "\"9999-12-31\"",
         "\"-009999-01-01\"",
     ];
-    let wanted = Wanted::default();
+    let wanted = FeaturePreferences::default();
     let check = |text: &str, now: Timestamp| {
         let data = Message::parse(text.as_bytes()).unwrap();
-        let scene = Scene::new(data.body(), &wanted, &VALUES, now);
+        let scene = TemplateContext::new(data.body(), &wanted, &VALUES, now);
         for template in TEMPLATES.iter().take(TEMPLATES.len() / 3) {
             let _ = template.render(&scene);
         }
@@ -199,8 +226,8 @@ proptest! {
     fn any_data_is_rendered_or_fails_and_what_is_rendered_is_bounded(data in any_value()) {
         let text = data.to_string();
         let data = Message::parse(text.as_bytes()).unwrap();
-        let wanted = Wanted::read(["agent", "x-a=1"]);
-        let scene = Scene::new(data.body(), &wanted, &VALUES, NOW.parse().unwrap());
+        let wanted = FeaturePreferences::read(["agent", "x-a=1"]);
+        let scene = TemplateContext::new(data.body(), &wanted, &VALUES, NOW.parse().unwrap());
         for template in TEMPLATES.iter() {
             match template.render(&scene) {
                 Ok(printed) => prop_assert!(printed.len() <= MAX_OUTPUT),
@@ -217,7 +244,7 @@ proptest! {
             if let Ok(template) = Template::compile("md", &source) {
                 let _ = template.check(None);
             }
-            let _ = Hints::compile(&source);
+            let _ = ToolHints::compile(&source);
         }
     }
 }

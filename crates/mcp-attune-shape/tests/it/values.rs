@@ -4,11 +4,16 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mcp_attune::catalog::{Chain, Draft, Locale, Pseudo, Sheet, coverage, lint, lint_beside, mark, pseudo};
-use mcp_attune::features::Wanted;
-use mcp_attune::shaping::Request;
-use mcp_attune_shape::template::{Hints, Template, Templates};
-use mcp_attune_shape::{Content, Output, Schema, Shape, Shaped, Tool};
+use mcp_attune::catalog::{
+    CompiledLocale, LocaleChain, LocaleFileDraft, ParsedLocaleFile, PseudoLocale, coverage, lint,
+    lint_with_relatives, mark_stale, pseudo_localize,
+};
+use mcp_attune::features::FeaturePreferences;
+use mcp_attune::shaping::ShapeRequest;
+use mcp_attune_shape::template::{Template, TemplateSet, ToolHints};
+use mcp_attune_shape::{
+    CompiledSchema, OperatorContent, ResultSchema, ShapePlan, ShapedMessage, ToolShaping,
+};
 use mcp_attune_wire::message::Message;
 use serde_json::{Value, json};
 
@@ -32,16 +37,16 @@ const SCHEMA: &str = r##"{"properties":{"wind":{"type":"string"},"days":{"items"
     "state":{"anyOf":[{"$ref":"#/$defs/State"},{"type":"null"}]},"by_day":{"additionalProperties":{"type":"string"}}},
     "$defs":{"State":{"enum":["open"]}}}"##;
 
-fn chain() -> Chain {
-    let (locale, findings) = Locale::read(tag("de"), GERMAN.as_bytes()).unwrap();
+fn chain() -> LocaleChain {
+    let (locale, findings) = CompiledLocale::read(tag("de"), GERMAN.as_bytes()).unwrap();
     assert_eq!(findings, []);
     let formatters = mcp_attune_format::formatters(&tag("de"));
-    let values = formatters.format([], TimeZone::UTC);
-    Chain::new(&tag("de"), [Arc::new(locale)], &formatters, values)
+    let values = formatters.for_locales([], TimeZone::UTC);
+    LocaleChain::new(&tag("de"), [Arc::new(locale)], &formatters, values)
 }
 
 /// The answer to a call of `w`, whose operator wrote these templates.
-fn shaped(tags: &[&str], templates: &[(&str, &str)], hints: &str, data: &str) -> Option<Shaped> {
+fn shaped(tags: &[&str], templates: &[(&str, &str)], hints: &str, data: &str) -> Option<ShapedMessage> {
     shaped_by(SCHEMA, tags, templates, hints, data)
 }
 
@@ -51,19 +56,20 @@ fn shaped_by(
     templates: &[(&str, &str)],
     hints: &str,
     data: &str,
-) -> Option<Shaped> {
+) -> Option<ShapedMessage> {
     let templates = templates.iter().map(|(name, source)| Template::compile(name, source).unwrap());
-    let hints = (!hints.is_empty()).then(|| Arc::new(Hints::compile(hints).unwrap()));
-    let tool = Tool { templates: Arc::new(Templates::new(templates)), hints, ..Tool::default() };
-    let mut content = Content::default();
+    let hints = (!hints.is_empty()).then(|| Arc::new(ToolHints::compile(hints).unwrap()));
+    let tool =
+        ToolShaping { templates: Arc::new(TemplateSet::new(templates)), hints, ..ToolShaping::default() };
+    let mut content = OperatorContent::default();
     content.tools.insert("w".to_owned(), tool);
     let request =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "w"}}).to_string();
-    let request = Request::of(&Message::parse(request.as_bytes()).unwrap(), true, &content);
-    let values = || mcp_attune_format::formatters(&tag("de")).format([], TimeZone::UTC);
-    let wanted = Wanted::read(tags.iter().copied());
-    let shape = Shape::new(request, wanted, Arc::new(content), values, Timestamp::UNIX_EPOCH)?;
-    let shape = shape.with_schema(Schema::Known(Arc::new(Output::read(schema).unwrap())));
+    let request = ShapeRequest::of(&Message::parse(request.as_bytes()).unwrap(), true, &content);
+    let values = || mcp_attune_format::formatters(&tag("de")).for_locales([], TimeZone::UTC);
+    let wanted = FeaturePreferences::read(tags.iter().copied());
+    let shape = ShapePlan::new(request, wanted, Arc::new(content), values, Timestamp::UNIX_EPOCH)?;
+    let shape = shape.with_schema(ResultSchema::Known(Arc::new(CompiledSchema::read(schema).unwrap())));
     let answer = format!(
         r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"x"}}],"structuredContent":{data}}}}}"#
     );
@@ -181,8 +187,8 @@ fn a_translated_value_is_text_and_no_markup() {
     assert_eq!(text(&["format=markdown"], &[("md", "{{ note }}")], data), "\\*seltsam\\*");
 }
 
-fn sheet(file: &str) -> Sheet {
-    Sheet::read(file.as_bytes()).unwrap().0
+fn sheet(file: &str) -> ParsedLocaleFile {
+    ParsedLocaleFile::read(file.as_bytes()).unwrap().0
 }
 
 /// A file with these values of the field `wind` of the tool `w`.
@@ -193,28 +199,35 @@ fn wind(values: &str) -> String {
 #[test]
 fn a_value_that_cannot_be_used_is_told_and_the_others_are_used() {
     let file = wind(r#""a":"{ $n }","{n} b":"{ $n","c":"","d":7,"e":"E""#);
-    let (locale, findings) = Locale::read(tag("de"), file.as_bytes()).unwrap();
+    let (locale, findings) = CompiledLocale::read(tag("de"), file.as_bytes()).unwrap();
     let told: Vec<_> = findings.iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 4, "{told:?}");
     assert!(told.iter().any(|it| it.starts_with("tools.w.output.wind.values.d: not text")), "{told:?}");
     assert!(told.iter().any(|it| it.starts_with("tools.w.output.wind.values.a: ")), "{told:?}");
     let formatters = mcp_attune_format::formatters(&tag("de"));
-    let chain = Chain::new(&tag("de"), [Arc::new(locale)], &formatters, formatters.format([], TimeZone::UTC));
-    assert_eq!(chain.value("w", "wind", "e").as_deref(), Some("E"));
-    assert_eq!(chain.value("w", "wind", "a"), None);
+    let chain = LocaleChain::new(
+        &tag("de"),
+        [Arc::new(locale)],
+        &formatters,
+        formatters.for_locales([], TimeZone::UTC),
+    );
+    assert_eq!(chain.translate_value("w", "wind", "e").as_deref(), Some("E"));
+    assert_eq!(chain.translate_value("w", "wind", "a"), None);
     // Only output has values.
-    let (_, findings) = Sheet::read(br#"{"tools":{"w":{"arguments":{"a":{"values":{"x":"y"}}}}}}"#).unwrap();
+    let (_, findings) =
+        ParsedLocaleFile::read(br#"{"tools":{"w":{"arguments":{"a":{"values":{"x":"y"}}}}}}"#).unwrap();
     assert_eq!(findings[0].to_string(), "tools.w.arguments.a.values: there is no such key here");
 }
 
 #[test]
 fn values_are_looked_for_in_relatives_too() {
-    let read = |name, values| Arc::new(Locale::read(tag(name), wind(values).as_bytes()).unwrap().0);
+    let read = |name, values| Arc::new(CompiledLocale::read(tag(name), wind(values).as_bytes()).unwrap().0);
     let formatters = mcp_attune_format::formatters(&tag("de"));
     let locales = [read("de-CH", r#""a":"Schweiz""#), read("de", r#""a":"Deutsch","b":"auch""#)];
-    let chain = Chain::new(&tag("de-CH"), locales, &formatters, formatters.format([], TimeZone::UTC));
-    assert_eq!(chain.value("w", "wind", "a").as_deref(), Some("Schweiz"));
-    assert_eq!(chain.value("w", "wind", "b").as_deref(), Some("auch"));
+    let chain =
+        LocaleChain::new(&tag("de-CH"), locales, &formatters, formatters.for_locales([], TimeZone::UTC));
+    assert_eq!(chain.translate_value("w", "wind", "a").as_deref(), Some("Schweiz"));
+    assert_eq!(chain.translate_value("w", "wind", "b").as_deref(), Some("auch"));
 }
 
 #[test]
@@ -226,7 +239,7 @@ fn status_counts_values_and_lint_knows_them() {
         sheet(&wind(r#""north":"Nord","Süd":"Süd","{n} knots":"Knoten","partly_cloudy":"Teils bewölkt""#));
     let found = coverage(&default, &german);
     assert_eq!((found.total, found.missing.len(), found.surplus.len()), (5, 1, 1));
-    let told = |remarks: Vec<mcp_attune::catalog::Remark>| -> Vec<String> {
+    let told = |remarks: Vec<mcp_attune::catalog::TranslationFinding>| -> Vec<String> {
         remarks.iter().map(|it| format!("{} [{}]", it, it.what.kind())).collect()
     };
     assert_eq!(
@@ -241,7 +254,7 @@ fn status_counts_values_and_lint_knows_them() {
     assert_eq!(lint(&tag("de"), &sheet(r#"{"tools":{"w":{"title":"Wind"}}}"#), Some(&default)), []);
     let swiss = sheet(&wind(r#""north":"Nord""#));
     let lent = sheet(&wind(r#""south":"Süd","{n} knots":"{ $n } Knoten","partly_cloudy":"Bewölkt""#));
-    assert_eq!(lint_beside(&tag("de-CH"), &swiss, Some(&default), &[&lent]), []);
+    assert_eq!(lint_with_relatives(&tag("de-CH"), &swiss, Some(&default), &[&lent]), []);
     assert_eq!(lint(&tag("de-CH"), &swiss, Some(&default)).len(), 3);
 }
 
@@ -255,32 +268,32 @@ fn plural_forms_of_values_are_looked_at() {
 
 #[test]
 fn values_that_were_collected_stay_while_their_tool_does() {
-    let mut draft = Draft::default();
+    let mut draft = LocaleFileDraft::default();
     assert!(draft.add_value("w", "wind", "north"));
     assert!(draft.add_value("w", "wind", "{odd}"));
     for no_word in ["", " north", "12", "a\nb", &"x".repeat(201)] {
         assert!(!draft.add_value("w", "wind", no_word), "{no_word}");
     }
     let first = draft.write();
-    assert_eq!(Locale::read(tag("en"), first.as_bytes()).unwrap().1, []);
+    assert_eq!(CompiledLocale::read(tag("en"), first.as_bytes()).unwrap().1, []);
     // Somebody writes it better for readers of English, and a call finds another.
     let edited = first.replace(r#""north": "north""#, r#""north": "North""#);
-    let mut again = Draft::default().keeping(edited.as_bytes()).unwrap();
+    let mut again = LocaleFileDraft::default().with_existing(edited.as_bytes()).unwrap();
     again.add_value("w", "wind", "north");
     again.add_value("w", "wind", "south");
     let second = again.write();
     assert!(second.contains(r#""north": "North""#) && second.contains(r#""south": "south""#), "{second}");
     assert!(second.contains(r#""{{odd}}""#), "{second}");
     // Without the tool there is nothing to keep.
-    assert_eq!(Draft::default().keeping(second.as_bytes()).unwrap().write(), "{}\n");
+    assert_eq!(LocaleFileDraft::default().with_existing(second.as_bytes()).unwrap().write(), "{}\n");
     // A mark has no place among values.
-    assert_eq!(mark(&second, &sheet(&first), &sheet(&edited)), second);
+    assert_eq!(mark_stale(&second, &sheet(&first), &sheet(&edited)), second);
 }
 
 #[test]
 fn a_pseudo_translation_has_values_that_nothing_is_wrong_with() {
     let default = sheet(&wind(r#""north":"north","{n} knots":"{ $n } knots""#));
-    let made = pseudo(&default, Pseudo::Accented);
+    let made = pseudo_localize(&default, PseudoLocale::Accented);
     assert!(made.contains(r#""north": "⟦ñööŕţĥ⟧""#) && made.contains("{ $n }"), "{made}");
     assert_eq!(lint(&tag("en-XA"), &sheet(&made), Some(&default)), []);
 }

@@ -8,14 +8,14 @@ use std::sync::OnceLock;
 use http::header::{HOST, HeaderValue, ORIGIN};
 use http::{HeaderMap, Request, StatusCode, Uri, Version};
 
-use super::name::{Host, Origin};
-use super::shown;
+use super::name::{BrowserOrigin, HostAndPort};
+use super::printable_ascii;
 
 /// The hosts and origins that are let in. Rules: H15.
 #[derive(Clone, Debug, Default)]
-pub struct Allowed {
-    hosts: Vec<Host>,
-    origins: Vec<Origin>,
+pub struct Allowlist {
+    hosts: Vec<HostAndPort>,
+    origins: Vec<BrowserOrigin>,
     /// Whether every IP address is let in.
     addresses: bool,
     /// The first hosts that were let in, as they were written: most callers write the same.
@@ -25,38 +25,38 @@ pub struct Allowed {
 /// An entry that is no host, or no origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum BadEntry {
+pub enum AllowlistError {
     /// No host: `https://mcp.example`, `*`, `mcp.example:port`.
     Host(String),
     /// No origin: `app.example`, `https://app.example/`, `*`.
     Origin(String),
 }
 
-impl fmt::Display for BadEntry {
+impl fmt::Display for AllowlistError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Host(entry) => {
                 write!(
                     f,
                     "{} is no host; write a name or an address, with a port or without",
-                    shown(entry.as_bytes())
+                    printable_ascii(entry.as_bytes())
                 )
             }
             Self::Origin(entry) => write!(
                 f,
                 "{} is no origin; write scheme and host as a browser does, like https://app.example",
-                shown(entry.as_bytes())
+                printable_ascii(entry.as_bytes())
             ),
         }
     }
 }
 
-impl Error for BadEntry {}
+impl Error for AllowlistError {}
 
 /// Why a request is not let in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Foreign {
+pub enum GuardError {
     /// A host that is neither loopback nor listed.
     Host(String),
     /// An origin that is neither loopback nor listed.
@@ -65,7 +65,7 @@ pub enum Foreign {
     NoHost,
 }
 
-impl Foreign {
+impl GuardError {
     /// The HTTP status that the caller gets.
     #[must_use]
     pub fn status(&self) -> StatusCode {
@@ -76,7 +76,7 @@ impl Foreign {
     }
 }
 
-impl fmt::Display for Foreign {
+impl fmt::Display for GuardError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Host(host) => {
@@ -90,20 +90,20 @@ impl fmt::Display for Foreign {
     }
 }
 
-impl Error for Foreign {}
+impl Error for GuardError {}
 
-impl Allowed {
+impl Allowlist {
     /// Hosts as `Host` names them, with a port or without; origins as `Origin` names them.
     ///
     /// # Errors
     ///
-    /// [`BadEntry`], the first of them.
+    /// [`AllowlistError`], the first of them.
     pub fn new<'a>(
         hosts: impl IntoIterator<Item = &'a str>,
         origins: impl IntoIterator<Item = &'a str>,
-    ) -> Result<Self, BadEntry> {
-        let host = |entry: &str| entry.parse().map_err(|()| BadEntry::Host(entry.to_owned()));
-        let origin = |entry: &str| entry.parse().map_err(|()| BadEntry::Origin(entry.to_owned()));
+    ) -> Result<Self, AllowlistError> {
+        let host = |entry: &str| entry.parse().map_err(|()| AllowlistError::Host(entry.to_owned()));
+        let origin = |entry: &str| entry.parse().map_err(|()| AllowlistError::Origin(entry.to_owned()));
         Ok(Self {
             hosts: hosts.into_iter().map(host).collect::<Result<_, _>>()?,
             origins: origins.into_iter().map(origin).collect::<Result<_, _>>()?,
@@ -115,17 +115,17 @@ impl Allowed {
     /// Lets in every host that is an IP address and no name. A page whose name was made to point here ("DNS rebinding")
     /// says that name, so an address is nothing to be afraid of where there is no web page to read.
     #[must_use]
-    pub fn with_addresses(self) -> Self {
+    pub fn with_ip_addresses(self) -> Self {
         Self { addresses: true, ..self }
     }
 
     /// Whether a host is let in.
     #[must_use]
-    pub fn host(&self, value: &[u8]) -> bool {
+    pub fn allows_host(&self, value: &[u8]) -> bool {
         if self.known.iter().filter_map(OnceLock::get).any(|known| **known == *value) {
             return true;
         }
-        let allowed = parse::<Host>(value).is_some_and(|host| {
+        let allowed = parse::<HostAndPort>(value).is_some_and(|host| {
             host.is_loopback()
                 || (self.addresses && host.is_address())
                 || self.hosts.iter().any(|entry| entry.covers(&host))
@@ -139,19 +139,20 @@ impl Allowed {
 
     /// Whether an origin is let in.
     #[must_use]
-    pub fn origin(&self, value: &[u8]) -> bool {
-        parse::<Origin>(value).is_some_and(|origin| origin.is_loopback() || self.origins.contains(&origin))
+    pub fn allows_origin(&self, value: &[u8]) -> bool {
+        parse::<BrowserOrigin>(value)
+            .is_some_and(|origin| origin.is_loopback() || self.origins.contains(&origin))
     }
 
     /// Whether an origin is listed, so that its pages may read the answers. Rules: G7.
     #[must_use]
     pub fn lists_origin(&self, value: &[u8]) -> bool {
-        parse::<Origin>(value).is_some_and(|origin| self.origins.contains(&origin))
+        parse::<BrowserOrigin>(value).is_some_and(|origin| self.origins.contains(&origin))
     }
 
     /// Whether CORS is on. Rules: G7.
     #[must_use]
-    pub fn any_origins(&self) -> bool {
+    pub fn has_origins(&self) -> bool {
         !self.origins.is_empty()
     }
 
@@ -159,25 +160,25 @@ impl Allowed {
     ///
     /// # Errors
     ///
-    /// [`Foreign`], the first thing that is not allowed.
-    pub fn check<B>(&self, request: &Request<B>) -> Result<(), Foreign> {
+    /// [`GuardError`], the first thing that is not allowed.
+    pub fn check<B>(&self, request: &Request<B>) -> Result<(), GuardError> {
         let named = request.uri().authority().is_some() || request.headers().contains_key(HOST);
         if !named && request.version() == Version::HTTP_11 {
-            return Err(Foreign::NoHost);
+            return Err(GuardError::NoHost);
         }
         self.check_named(request.uri(), request.headers())
     }
 
     /// Whether the hosts and origins that a request names are let in; it may name none, as no browser does.
-    pub(crate) fn check_named(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
+    pub(crate) fn check_named(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), GuardError> {
         let target = uri.authority().map(|authority| authority.as_str().as_bytes());
         let lines = headers.get_all(HOST).into_iter().map(HeaderValue::as_bytes);
-        if let Some(host) = target.into_iter().chain(lines).find(|host| !self.host(host)) {
-            return Err(Foreign::Host(shown(host)));
+        if let Some(host) = target.into_iter().chain(lines).find(|host| !self.allows_host(host)) {
+            return Err(GuardError::Host(printable_ascii(host)));
         }
         let mut origins = headers.get_all(ORIGIN).into_iter().map(HeaderValue::as_bytes);
-        match origins.find(|origin| !self.origin(origin)) {
-            Some(origin) => Err(Foreign::Origin(shown(origin))),
+        match origins.find(|origin| !self.allows_origin(origin)) {
+            Some(origin) => Err(GuardError::Origin(printable_ascii(origin))),
             None => Ok(()),
         }
     }
@@ -191,9 +192,9 @@ fn parse<T: FromStr>(value: &[u8]) -> Option<T> {
 mod tests {
     use super::*;
 
-    fn allowed() -> Allowed {
+    fn allowed() -> Allowlist {
         let hosts = ["MCP.example", "ports.example:8443", "192.0.2.1", "[2001:db8::1]:80"];
-        Allowed::new(hosts, ["https://App.example", "http://app.example:80", "https://app.example:9443"])
+        Allowlist::new(hosts, ["https://App.example", "http://app.example:80", "https://app.example:9443"])
             .unwrap()
     }
 
@@ -213,21 +214,21 @@ mod tests {
             "192.0.2.1:80",
             "[2001:DB8::1]:80",
         ] {
-            assert!(allowed().host(host.as_bytes()), "{host}");
+            assert!(allowed().allows_host(host.as_bytes()), "{host}");
         }
     }
 
     #[test]
     fn lets_every_address_in_where_it_is_told_to() {
-        let with = allowed().with_addresses();
+        let with = allowed().with_ip_addresses();
         for host in ["10.1.2.3", "10.1.2.3:8809", "[2001:db8::2]:1", "[::2]", "0.0.0.0"] {
-            assert!(with.host(host.as_bytes()), "{host}");
-            assert!(!allowed().host(host.as_bytes()), "{host}");
+            assert!(with.allows_host(host.as_bytes()), "{host}");
+            assert!(!allowed().allows_host(host.as_bytes()), "{host}");
         }
         for host in
             ["evil.example", "10.1.2", "10.1.2.3.evil.example", "0x7f.1", "::2", "10.1.2.3@evil.example"]
         {
-            assert!(!with.host(host.as_bytes()), "{host}");
+            assert!(!with.allows_host(host.as_bytes()), "{host}");
         }
     }
 
@@ -236,8 +237,8 @@ mod tests {
         let allowed = allowed();
         for _ in 0..3 {
             for port in 1..9 {
-                assert!(allowed.host(format!("localhost:{port}").as_bytes()));
-                assert!(!allowed.host(format!("localhost.:{port}").as_bytes()));
+                assert!(allowed.allows_host(format!("localhost:{port}").as_bytes()));
+                assert!(!allowed.allows_host(format!("localhost.:{port}").as_bytes()));
             }
         }
     }
@@ -280,9 +281,9 @@ mod tests {
             "*",
             "localhost\u{e9}",
         ] {
-            assert!(!allowed().host(host.as_bytes()), "{host}");
+            assert!(!allowed().allows_host(host.as_bytes()), "{host}");
         }
-        assert!(!allowed().host(b"localhost\xff"));
+        assert!(!allowed().allows_host(b"localhost\xff"));
     }
 
     #[test]
@@ -298,10 +299,10 @@ mod tests {
             ("http://app.example", true),
             ("https://app.example:9443", true),
         ] {
-            assert!(allowed().origin(origin.as_bytes()), "{origin}");
+            assert!(allowed().allows_origin(origin.as_bytes()), "{origin}");
             assert_eq!(allowed().lists_origin(origin.as_bytes()), listed, "{origin}");
         }
-        assert!(Allowed::new([], ["null"]).unwrap().origin(b"null"));
+        assert!(Allowlist::new([], ["null"]).unwrap().allows_origin(b"null"));
     }
 
     #[test]
@@ -324,21 +325,21 @@ mod tests {
             "http://localhost@evil.example",
             "http://localhost/x",
         ] {
-            assert!(!allowed().origin(origin.as_bytes()), "{origin}");
+            assert!(!allowed().allows_origin(origin.as_bytes()), "{origin}");
         }
     }
 
     #[test]
     fn says_which_entry_is_none() {
         for entry in ["https://mcp.example", "*", "mcp.example:port", "", "::1"] {
-            assert_eq!(Allowed::new([entry], []).unwrap_err(), BadEntry::Host(entry.to_owned()));
+            assert_eq!(Allowlist::new([entry], []).unwrap_err(), AllowlistError::Host(entry.to_owned()));
         }
         for entry in ["app.example", "https://app.example/", "*", "", "https://*.example"] {
-            assert_eq!(Allowed::new([], [entry]).unwrap_err(), BadEntry::Origin(entry.to_owned()));
+            assert_eq!(Allowlist::new([], [entry]).unwrap_err(), AllowlistError::Origin(entry.to_owned()));
         }
     }
 
-    fn checked(version: Version, uri: &str, lines: &[(&str, &str)]) -> Result<(), Foreign> {
+    fn checked(version: Version, uri: &str, lines: &[(&str, &str)]) -> Result<(), GuardError> {
         let mut request = Request::builder().version(version).uri(uri);
         for (name, value) in lines {
             request = request.header(*name, *value);
@@ -348,13 +349,13 @@ mod tests {
 
     #[test]
     fn looks_at_every_host_and_origin_of_a_request() {
-        let host = |name: &str| Err(Foreign::Host(name.to_owned()));
-        let origin = |name: &str| Err(Foreign::Origin(name.to_owned()));
+        let host = |name: &str| Err(GuardError::Host(name.to_owned()));
+        let origin = |name: &str| Err(GuardError::Origin(name.to_owned()));
         let (h1, h2) = (Version::HTTP_11, Version::HTTP_2);
         let here = ("host", "localhost");
         for (version, uri, lines, expected) in [
             (h1, "/", &[here][..], Ok(())),
-            (h1, "/", &[], Err(Foreign::NoHost)),
+            (h1, "/", &[], Err(GuardError::NoHost)),
             (Version::HTTP_10, "/", &[], Ok(())),
             (h1, "/", &[("host", "")], host("")),
             (h1, "/", &[here, ("host", "evil.example")], host("evil.example")),

@@ -12,16 +12,16 @@
 //!
 //! ```
 //! use mcp_attune_tower::Settings;
-//! use mcp_attune_tower::guard::Allowed;
+//! use mcp_attune_tower::guard::Allowlist;
 //!
-//! let allowed = Allowed::new(["mcp.example"], ["https://app.example"])?;
-//! assert!(allowed.host(b"MCP.example:8443"));
-//! assert!(allowed.origin(b"http://localhost:3000"));
-//! assert!(!allowed.host(b"mcp.example.evil.example"));
+//! let allowed = Allowlist::new(["mcp.example"], ["https://app.example"])?;
+//! assert!(allowed.allows_host(b"MCP.example:8443"));
+//! assert!(allowed.allows_origin(b"http://localhost:3000"));
+//! assert!(!allowed.allows_host(b"mcp.example.evil.example"));
 //!
 //! let mut settings = Settings::default(); // only callers on this machine
 //! settings.guard = Some(allowed);
-//! # Ok::<(), mcp_attune_tower::guard::BadEntry>(())
+//! # Ok::<(), mcp_attune_tower::guard::AllowlistError>(())
 //! ```
 //!
 //! Rules: H15.
@@ -29,10 +29,10 @@
 mod name;
 mod allowed;
 
-pub use allowed::{Allowed, BadEntry, Foreign};
+pub use allowed::{Allowlist, AllowlistError, GuardError};
 
 /// A value of the caller's, fit to be shown: short, and what is not printable ASCII as `?`.
-fn shown(value: &[u8]) -> String {
+fn printable_ascii(value: &[u8]) -> String {
     const MAX_BYTES: usize = 80;
     let char = |byte: &u8| if matches!(byte, b' '..=b'~') { char::from(*byte) } else { '?' };
     let mut text: String = value.iter().take(MAX_BYTES).map(char).collect();
@@ -51,7 +51,7 @@ mod tests {
     fn a_refusal_is_json_whatever_a_caller_sent() {
         let value: Vec<u8> = (0..=255).chain(*b"\"}\\").collect();
         for value in value.chunks(64).chain([&value[..]]) {
-            let text = Reply::not_taken(403, "H15", &shown(value)).body;
+            let text = Reply::not_accepted(403, "H15", &printable_ascii(value)).body;
             let read: serde_json::Value = serde_json::from_str(&text).unwrap();
             assert_eq!(read["error"]["code"], -32600);
             assert!(read.get("id").is_none());

@@ -5,29 +5,29 @@ use std::str::FromStr;
 
 /// A host, and a port where one is named.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Host {
-    name: Name,
+pub(super) struct HostAndPort {
+    name: HostName,
     port: Option<u16>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Name {
+enum HostName {
     /// In lower case.
     Dns(String),
     Address(IpAddr),
 }
 
-impl Host {
+impl HostAndPort {
     pub(super) fn is_loopback(&self) -> bool {
         match &self.name {
-            Name::Dns(name) => name == "localhost",
-            Name::Address(address) => address.to_canonical().is_loopback(),
+            HostName::Dns(name) => name == "localhost",
+            HostName::Address(address) => address.to_canonical().is_loopback(),
         }
     }
 
     /// Whether it is an IP address, and no name.
     pub(super) fn is_address(&self) -> bool {
-        matches!(self.name, Name::Address(_))
+        matches!(self.name, HostName::Address(_))
     }
 
     /// Whether this entry stands for a host.
@@ -36,18 +36,18 @@ impl Host {
     }
 }
 
-impl FromStr for Host {
+impl FromStr for HostAndPort {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let (name, port) = match text.strip_prefix('[') {
             Some(rest) => {
                 let (address, port) = rest.split_once(']').ok_or(())?;
-                (Name::Address(IpAddr::V6(address.parse::<Ipv6Addr>().map_err(drop)?)), port)
+                (HostName::Address(IpAddr::V6(address.parse::<Ipv6Addr>().map_err(drop)?)), port)
             }
             None => {
                 let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
-                (dns(name)?, port)
+                (parse_host_name(name)?, port)
             }
         };
         let port = match port.strip_prefix(':') {
@@ -62,31 +62,31 @@ impl FromStr for Host {
 }
 
 /// A name or an IPv4 address.
-fn dns(name: &str) -> Result<Name, ()> {
+fn parse_host_name(name: &str) -> Result<HostName, ()> {
     if let Ok(address) = name.parse() {
-        return Ok(Name::Address(IpAddr::V4(address)));
+        return Ok(HostName::Address(IpAddr::V4(address)));
     }
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
     if name.is_empty() || !name.bytes().all(fits) {
         return Err(());
     }
-    Ok(Name::Dns(name.to_ascii_lowercase()))
+    Ok(HostName::Dns(name.to_ascii_lowercase()))
 }
 
 /// An origin as browsers write it (RFC 6454 §6.2).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Origin {
+pub(super) enum BrowserOrigin {
     Null,
-    Of { scheme: String, host: Host },
+    Of { scheme: String, host: HostAndPort },
 }
 
-impl Origin {
+impl BrowserOrigin {
     pub(super) fn is_loopback(&self) -> bool {
         matches!(self, Self::Of { host, .. } if host.is_loopback())
     }
 }
 
-impl FromStr for Origin {
+impl FromStr for BrowserOrigin {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -99,7 +99,7 @@ impl FromStr for Origin {
             return Err(());
         }
         let scheme = scheme.to_ascii_lowercase();
-        let mut host: Host = host.parse()?;
+        let mut host: HostAndPort = host.parse()?;
         // A browser leaves the scheme's own port out; an operator may not.
         if matches!((scheme.as_str(), host.port), ("http", Some(80)) | ("https", Some(443))) {
             host.port = None;

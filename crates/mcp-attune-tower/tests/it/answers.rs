@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
-use mcp_attune_tower::{AttuneLayer, Body, BoxError, Failed, Settings, boxed, full};
+use mcp_attune_tower::{AttuneLayer, Body, BoxError, HttpFailure, Settings, boxed, full};
 use serde_json::Value;
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -248,7 +248,7 @@ fn async_stream<T>(
 async fn a_service_that_fails_is_an_answer() {
     for (failure, expected) in [
         (BoxError::from("secret detail"), 502),
-        (Failed { status: 504, what: "no answer in 60 s".into() }.into(), 504),
+        (HttpFailure { status: 504, what: "no answer in 60 s".into() }.into(), 504),
     ] {
         let failure = std::sync::Arc::new(std::sync::Mutex::new(Some(failure)));
         let service = service_fn(move |_: http::Request<Body>| {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use http::{HeaderMap, Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune::bind::{Binding, Bindings, Fills, Part, Source, Written};
+use mcp_attune::bind::{ArgumentFill, Binding, Bindings, BoundContextPart, InstantNotation, IntervalEdge};
 use mcp_attune_tower::{AttuneLayer, Body, Settings, full};
 use serde_json::{Value, json};
 use tower::{Layer, ServiceExt, service_fn};
@@ -59,12 +59,16 @@ impl Server {
 }
 
 fn bindings() -> Bindings {
-    let tz = Binding { fills: Fills::Context { from: Source::Timezone, default: None }, hide: true };
+    let tz = Binding {
+        fills: ArgumentFill::Context { from: BoundContextPart::Timezone, default: None },
+        hide: true,
+    };
     let end = |part| {
-        let fills = Fills::Interval { named: "period".to_owned(), part, written: Written::Date };
+        let fills =
+            ArgumentFill::Interval { named: "period".to_owned(), part, written: InstantNotation::Date };
         Binding { fills, hide: false }
     };
-    let bound = [("tz", tz), ("from", end(Part::Start)), ("to", end(Part::Last))];
+    let bound = [("tz", tz), ("from", end(IntervalEdge::Start)), ("to", end(IntervalEdge::Last))];
     let bound = bound.into_iter().map(|(name, binding)| (name.to_owned(), binding));
     Bindings::new(BTreeMap::from([("weather".to_owned(), bound.collect())]), Default::default())
 }

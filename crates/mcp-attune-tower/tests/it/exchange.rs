@@ -9,8 +9,8 @@ use exchange_cases::{
 };
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune_tower::relay::{Back, Relay};
-use mcp_attune_tower::{Attune, AttuneLayer, Body, Keys, Settings, full, seal};
+use mcp_attune_tower::relay::{LineRelay, ReturnedLine};
+use mcp_attune_tower::{AttuneLayer, AttuneService, Body, SealKeys, Settings, full, seal};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
 const LAYER: Host = Host {
@@ -50,7 +50,7 @@ fn settings(case: &Case) -> Settings {
     settings.offer = setup.offer();
     settings.schemas.refuse_unknown = setup.refuses_unknown();
     if let [first, others @ ..] = setup.keys().as_slice() {
-        settings.seal = Some(seal(Keys::new(first, others), "default"));
+        settings.seal = Some(seal(SealKeys::new(first, others), "default"));
     }
     settings
 }
@@ -118,9 +118,9 @@ async fn through_the_layer(case: &Case) -> Result<(), Fault> {
     Ok(())
 }
 
-async fn call<S>(service: &Attune<S>, request: Request<Body>) -> Got
+async fn call<S>(service: &AttuneService<S>, request: Request<Body>) -> Got
 where
-    Attune<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
+    AttuneService<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
 {
     let response = service.clone().oneshot(request).await.unwrap();
     let (status, headers) = (response.status().as_u16(), lines(response.headers()));
@@ -138,21 +138,21 @@ where
 
 fn between_pipes(case: &Case) -> Result<(), Fault> {
     let Settings { offer, policy, report_only, .. } = settings(case);
-    check_lines(&mut Pipes(Relay::new(offer, policy, report_only, 64)), case)
+    check_lines(&mut Pipes(LineRelay::new(offer, policy, report_only, 64)), case)
 }
 
-struct Pipes(Relay);
+struct Pipes(LineRelay);
 
 impl LineHost for Pipes {
     fn onward(&mut self, line: &str) -> Result<String, String> {
-        let sent = self.0.onward(line.as_bytes()).map_err(|reply| reply.body)?;
+        let sent = self.0.handle_client_line(line.as_bytes()).map_err(|reply| reply.body)?;
         Ok(String::from_utf8(sent.line.into_owned()).unwrap())
     }
 
     fn back(&mut self, line: &str) -> Option<String> {
-        match self.0.back(line.as_bytes()) {
-            Back::Send(back) => Some(String::from_utf8(back.into_owned()).unwrap()),
-            Back::Drop => None,
+        match self.0.handle_server_line(line.as_bytes()) {
+            ReturnedLine::Send(back) => Some(String::from_utf8(back.into_owned()).unwrap()),
+            ReturnedLine::Drop => None,
         }
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::{fs, io};
 
-use mcp_attune::catalog::Carried;
+use mcp_attune::catalog::EmbeddedLocales;
 use mcp_attune::language::Tag;
-use mcp_attune_files::{Folder, Pattern, Watcher};
+use mcp_attune_files::{FileWatcher, LocaleFilePattern, LocaleFolder};
 use mcp_attune_tower::{AttuneLayer, Body, Settings};
 use serde_json::{Value, json};
 use tower::{Layer, ServiceExt, service_fn};
@@ -32,7 +32,7 @@ fn carried() -> Settings {
         ("fr", r#"{"tools":{"t":{"title":"Titre"}}}"#),
     ];
     let mut settings = Settings::default();
-    settings.offer.library = Some(Arc::new(Carried::new(Tag::parse("en").unwrap(), files).unwrap()));
+    settings.offer.library = Some(Arc::new(EmbeddedLocales::new(Tag::parse("en").unwrap(), files).unwrap()));
     settings
 }
 
@@ -117,8 +117,8 @@ async fn no_request_looks_whether_files_changed() {
     fs::create_dir_all(&place).unwrap();
     let german = place.join("de.json");
     fs::write(&german, file("de", 1)).unwrap();
-    let pattern = Pattern::new(&format!("{}/${{locale}}.json", place.display())).unwrap();
-    let folder = Arc::new(Folder::new(pattern, Tag::parse("en").unwrap()));
+    let pattern = LocaleFilePattern::new(&format!("{}/${{locale}}.json", place.display())).unwrap();
+    let folder = Arc::new(LocaleFolder::new(pattern, Tag::parse("en").unwrap()));
     let mut settings = Settings::default();
     settings.offer.library = Some(folder.clone());
     let server = service_fn(|_: http::Request<Body>| async {
@@ -133,13 +133,13 @@ async fn no_request_looks_whether_files_changed() {
     assert_eq!(title().await, "de 1");
     fs::write(&german, file("de", 10)).unwrap();
     // Longer than a watcher waits between two looks: it is no matter of time.
-    std::thread::sleep(Watcher::INTERVAL + std::time::Duration::from_millis(100));
+    std::thread::sleep(FileWatcher::INTERVAL + std::time::Duration::from_millis(100));
     for _ in 0..10 {
         assert_eq!(title().await, "de 1", "a request looked at the files");
         // Lets whatever a request might have begun be done.
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
-    let watcher = Watcher::new().follow(folder);
+    let watcher = FileWatcher::new().follow(folder);
     watcher.refresh();
     assert_eq!(title().await, "de 10");
     fs::remove_dir_all(&place).unwrap();
@@ -164,11 +164,11 @@ async fn not_one_of_a_hundred_thousand_answers_is_in_a_wrong_language() -> io::R
         })
     };
     write(0)?;
-    let pattern = Pattern::new(&format!("{}/${{locale}}.json", place.display())).unwrap();
-    let folder = Arc::new(Folder::new(pattern, Tag::parse("en").unwrap()));
+    let pattern = LocaleFilePattern::new(&format!("{}/${{locale}}.json", place.display())).unwrap();
+    let folder = Arc::new(LocaleFolder::new(pattern, Tag::parse("en").unwrap()));
     let mut settings = Settings::default();
     settings.offer.library = Some(folder.clone());
-    let watcher = Watcher::new().follow(folder);
+    let watcher = FileWatcher::new().follow(folder);
     let server = service_fn(|_: http::Request<Body>| async {
         Ok::<_, std::convert::Infallible>(crate::json(LISTED)())
     });

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune_shape::Content;
-use mcp_attune_tower::{Attune, AttuneLayer, Body, Settings, full};
+use mcp_attune_shape::OperatorContent;
+use mcp_attune_tower::{AttuneLayer, AttuneService, Body, Settings, full};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -51,13 +51,13 @@ impl Server {
     fn attuned(
         self,
         mut settings: Settings,
-    ) -> Attune<
+    ) -> AttuneService<
         impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send>
         + Clone
         + Send
         + 'static,
     > {
-        settings.offer.content = Some(Arc::new(Arc::new(Content::default())));
+        settings.offer.content = Some(Arc::new(Arc::new(OperatorContent::default())));
         AttuneLayer::new(settings).layer(service_fn(move |request: Request<Body>| {
             let server = self.clone();
             async move {
@@ -165,7 +165,7 @@ async fn events_behind_one_that_takes_long_stay_behind_it() {
             Ok::<_, Infallible>(answer)
         }
     });
-    settings.offer.content = Some(Arc::new(Arc::new(Content::default())));
+    settings.offer.content = Some(Arc::new(Arc::new(OperatorContent::default())));
     let service = AttuneLayer::new(settings).layer(broken);
     let body = text(service.oneshot(call("large")).await.unwrap()).await;
     let messages = messages(&body);

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune::catalog::{Carried, Catalogs, Library, Locale};
+use mcp_attune::catalog::{CompiledLocale, EmbeddedLocales, LocaleIndex, LocaleStore};
 use mcp_attune::language::Tag;
-use mcp_attune::localize::Translate;
-use mcp_attune::shaping::{Shaper, Supply};
-use mcp_attune_shape::Content;
+use mcp_attune::localize::TranslationScope;
+use mcp_attune::shaping::{Shaper, ShaperSource};
+use mcp_attune_shape::OperatorContent;
 use mcp_attune_tower::{AttuneLayer, Body, Settings, full};
 use mcp_attune_wire::readings::on_this_thread;
 use serde_json::{Value, json};
@@ -21,14 +21,14 @@ const LANGUAGES: [&str; 5] = ["de", "fr", "it", "ja", "ar"];
 
 /// Locale files that change.
 #[derive(Debug)]
-struct Changing(Mutex<Arc<Carried>>);
+struct Changing(Mutex<Arc<EmbeddedLocales>>);
 
 impl Changing {
     fn new() -> Self {
         Self(Mutex::new(Arc::new(files(0))))
     }
 
-    fn now(&self) -> Arc<Carried> {
+    fn now(&self) -> Arc<EmbeddedLocales> {
         self.0.lock().unwrap().clone()
     }
 
@@ -37,21 +37,21 @@ impl Changing {
     }
 }
 
-impl Library for Changing {
-    fn catalogs(&self) -> Arc<Catalogs> {
-        self.now().catalogs()
+impl LocaleStore for Changing {
+    fn locale_index(&self) -> Arc<LocaleIndex> {
+        self.now().locale_index()
     }
 
-    fn at_hand(&self, chosen: &Tag) -> Option<Vec<Arc<Locale>>> {
-        self.now().at_hand(chosen)
+    fn cached(&self, chosen: &Tag) -> Option<Vec<Arc<CompiledLocale>>> {
+        self.now().cached(chosen)
     }
 
-    fn load(&self, chosen: &Tag) -> Vec<Arc<Locale>> {
+    fn load(&self, chosen: &Tag) -> Vec<Arc<CompiledLocale>> {
         self.now().load(chosen)
     }
 }
 
-fn files(edition: usize) -> Carried {
+fn files(edition: usize) -> EmbeddedLocales {
     let file = |language: &str| -> &'static str {
         let title = format!("{language} {edition}");
         let file = json!({
@@ -61,15 +61,15 @@ fn files(edition: usize) -> Carried {
         Box::leak(file.to_string().into_boxed_str())
     };
     let files: Vec<_> = LANGUAGES.iter().map(|language| (*language, file(language))).collect();
-    Carried::new(Tag::parse("en").unwrap(), &files).unwrap()
+    EmbeddedLocales::new(Tag::parse("en").unwrap(), &files).unwrap()
 }
 
 /// What the operator wrote, which changes too.
 #[derive(Debug)]
-struct Announcing(Mutex<Arc<Content>>);
+struct Announcing(Mutex<Arc<OperatorContent>>);
 
-impl Supply for Announcing {
-    fn content(&self) -> Arc<dyn Shaper> {
+impl ShaperSource for Announcing {
+    fn current_shaper(&self) -> Arc<dyn Shaper> {
         self.0.lock().unwrap().clone()
     }
 }
@@ -161,7 +161,7 @@ fn settings() -> (Settings, Arc<Changing>, Arc<Announcing>) {
     let mut settings = Settings::default();
     settings.offer.speaks = false;
     settings.offer.library = Some(files.clone());
-    settings.offer.translate = Translate { model: true, ..Translate::default() };
+    settings.offer.translate = TranslationScope { model: true, ..TranslationScope::default() };
     settings.offer.content = Some(content.clone());
     (settings, files, content)
 }
@@ -178,7 +178,7 @@ async fn a_listing_from_memory_is_what_it_would_have_been_without() {
         }
         if random.below(100) == 0 {
             let announce = random.below(2) == 0;
-            *content.0.lock().unwrap() = Arc::new(Content { announce, ..Content::default() });
+            *content.0.lock().unwrap() = Arc::new(OperatorContent { announce, ..OperatorContent::default() });
         }
         let (headers, body) = request(&mut random);
         let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
@@ -232,7 +232,7 @@ async fn a_thousand_callers_in_five_languages_never_get_anothers_listing() {
 #[tokio::test]
 async fn what_a_server_says_to_one_caller_is_not_said_to_another() {
     let (mut settings, ..) = settings();
-    settings.offer.translate = Translate::default();
+    settings.offer.translate = TranslationScope::default();
     let kept = layered(&settings);
     for round in 0..2_000 {
         let tools = format!("caller-{}", round % 700);

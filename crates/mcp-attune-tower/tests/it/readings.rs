@@ -4,12 +4,12 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use http::{Request, Response};
-use mcp_attune::bind::{Binding, Bindings, Fills, Source};
-use mcp_attune::catalog::Carried;
-use mcp_attune::context::Precision;
+use mcp_attune::bind::{ArgumentFill, Binding, Bindings, BoundContextPart};
+use mcp_attune::catalog::EmbeddedLocales;
+use mcp_attune::context::CoordinatePrecision;
 use mcp_attune::language::Tag;
-use mcp_attune::localize::Translate;
-use mcp_attune_shape::Content;
+use mcp_attune::localize::TranslationScope;
+use mcp_attune_shape::OperatorContent;
 use mcp_attune_tower::{AttuneLayer, Body, Settings, full};
 use mcp_attune_wire::readings::on_this_thread;
 use tower::{Layer, ServiceExt, service_fn};
@@ -23,15 +23,18 @@ const TOOLS: &str = r#"{"jsonrpc":"2.0","id":7,"result":{"tools":[{"name":"t","t
 /// A mount that does all there is to do: languages with files, bindings, and shaping.
 fn everything() -> Settings {
     let mut settings = Settings::default();
-    let files = Carried::new(Tag::parse("en").unwrap(), &[("de", GERMAN)]).unwrap();
-    let timezone = Binding { fills: Fills::Context { from: Source::Timezone, default: None }, hide: true };
+    let files = EmbeddedLocales::new(Tag::parse("en").unwrap(), &[("de", GERMAN)]).unwrap();
+    let timezone = Binding {
+        fills: ArgumentFill::Context { from: BoundContextPart::Timezone, default: None },
+        hide: true,
+    };
     let bindings = [("t".to_owned(), [("tz".to_owned(), timezone)].into())].into();
     let offer = &mut settings.offer;
     offer.speaks = false;
     offer.library = Some(Arc::new(files));
-    offer.translate = Translate { model: true, ..Translate::default() };
-    offer.bindings = Bindings::new(bindings, Precision::default()).into();
-    offer.content = Some(Arc::new(Arc::new(Content::default())));
+    offer.translate = TranslationScope { model: true, ..TranslationScope::default() };
+    offer.bindings = Bindings::new(bindings, CoordinatePrecision::default()).into();
+    offer.content = Some(Arc::new(Arc::new(OperatorContent::default())));
     settings
 }
 

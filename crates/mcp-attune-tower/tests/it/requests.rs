@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use http::Request;
 use http_body_util::BodyExt;
 use mcp_attune::caller::Caller;
-use mcp_attune_tower::guard::Allowed;
-use mcp_attune_tower::{AttuneLayer, Body, ReadMessage, Settings, full};
+use mcp_attune_tower::guard::Allowlist;
+use mcp_attune_tower::{AttachedMessage, AttuneLayer, Body, Settings, full};
 use mcp_attune_wire::agree::Era;
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -164,9 +164,9 @@ async fn attached(attach: bool, body: &str) -> Option<(String, Era)> {
             async move {
                 let (parts, body) = request.into_parts();
                 let body = body.collect().await.unwrap().to_bytes();
-                let read = parts.extensions.get::<ReadMessage>();
+                let read = parts.extensions.get::<AttachedMessage>();
                 *found.lock().unwrap() = read.map(|read| {
-                    let message = read.of(&body).expect("the message is the one that goes on");
+                    let message = read.message_of_body(&body).expect("the message is the one that goes on");
                     (message.id().unwrap().raw().to_owned(), read.era())
                 });
                 Ok::<_, Infallible>(json(OK)())
@@ -248,8 +248,8 @@ async fn what_would_be_taken_away_or_read_otherwise_further_on_is_refused_for_ev
 
 #[tokio::test]
 async fn a_foreign_origin_or_host_is_refused_unless_it_is_listed() {
-    let listed = Allowed::new(["mcp.example"], ["https://app.example"]).unwrap();
-    let with = |guard: Option<Allowed>| {
+    let listed = Allowlist::new(["mcp.example"], ["https://app.example"]).unwrap();
+    let with = |guard: Option<Allowlist>| {
         let mut settings = Settings::default();
         settings.guard = guard;
         settings

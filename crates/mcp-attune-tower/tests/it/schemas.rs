@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune_tower::{Attune, AttuneLayer, Body, Settings, full};
+use mcp_attune_tower::{AttuneLayer, AttuneService, Body, Settings, full};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -81,7 +81,7 @@ type Gate = tower::util::BoxCloneService<Request<Body>, Response<Body>, Infallib
 fn gate(server: &Server, settings: Settings) -> Gate {
     let server = server.clone();
     let inner = service_fn(move |request| server.clone().serve(request));
-    let attune: Attune<_> = AttuneLayer::new(settings).layer(inner);
+    let attune: AttuneService<_> = AttuneLayer::new(settings).layer(inner);
     tower::util::BoxCloneService::new(attune)
 }
 

@@ -5,7 +5,7 @@ use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use mcp_attune::caller::Caller;
-use mcp_attune_tower::{Body, BoxError, Keys, Settings, boxed, full, seal};
+use mcp_attune_tower::{Body, BoxError, SealKeys, Settings, boxed, full, seal};
 use serde_json::{Value, json};
 
 use crate::{english, error, listing, post, send, text};
@@ -18,7 +18,7 @@ fn sealing(keys: &[u8], mount: &str) -> Settings {
     let keys: Vec<[u8; 32]> = keys.iter().map(|byte| [*byte; 32]).collect();
     let mut settings = english();
     settings.offer.speaks = false;
-    settings.seal = Some(seal(Keys::new(&keys[0], &keys[1..]), mount));
+    settings.seal = Some(seal(SealKeys::new(&keys[0], &keys[1..]), mount));
     settings
 }
 

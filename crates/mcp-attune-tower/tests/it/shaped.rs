@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use http::{Request, Response, header};
 use http_body_util::BodyExt;
-use mcp_attune_shape::template::{Hints, Template, Templates};
-use mcp_attune_shape::{Content, Tool};
-use mcp_attune_tower::{Attune, AttuneLayer, Body, Settings, full, random_keys, seal};
+use mcp_attune_shape::template::{Template, TemplateSet, ToolHints};
+use mcp_attune_shape::{OperatorContent, ToolShaping};
+use mcp_attune_tower::{AttuneLayer, AttuneService, Body, Settings, full, random_keys, seal};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -88,20 +88,21 @@ impl Server {
     /// The server behind the layer, as an operator who turned shaping on runs it.
     fn attuned(
         self,
-    ) -> Attune<
+    ) -> AttuneService<
         impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send>
         + Clone
         + Send
         + 'static,
     > {
-        let hints = Hints::compile("{% if temperature_c < 10 %}It is cold{% endif %}").unwrap();
+        let hints = ToolHints::compile("{% if temperature_c < 10 %}It is cold{% endif %}").unwrap();
         let template = Template::compile("compact.md", "{{ city }}: {{ temperature_c }} °C").unwrap();
-        let tool = Tool {
-            templates: Arc::new(Templates::new([template])),
+        let tool = ToolShaping {
+            templates: Arc::new(TemplateSet::new([template])),
             hints: Some(Arc::new(hints)),
             low_priority: Vec::new(),
         };
-        let content = Content { tools: [("weather".to_owned(), tool)].into(), ..Content::default() };
+        let content =
+            OperatorContent { tools: [("weather".to_owned(), tool)].into(), ..OperatorContent::default() };
         let mut settings = Settings::default();
         settings.offer.content = Some(Arc::new(Arc::new(content)));
         settings.seal = Some(seal(random_keys().unwrap(), "mount"));
@@ -253,9 +254,9 @@ async fn a_server_that_negotiates_itself_is_not_shaped() {
 }
 
 /// A session that was begun with these tags: the id that the caller got.
-async fn begin<S>(service: &Attune<S>, tags: &[&str]) -> Option<String>
+async fn begin<S>(service: &AttuneService<S>, tags: &[&str]) -> Option<String>
 where
-    Attune<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
+    AttuneService<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
 {
     let capabilities = json!({"extensions": {EXTENSION: {"version": "1.0", "features": tags}}});
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -354,9 +355,9 @@ const TAGS: [&str; 26] = [
 ];
 
 /// What tags must never change: which tools there are, who may call them, what fails, and what the caller is asked.
-async fn may<S>(service: &Attune<S>, tags: &[&str], credentials: &str) -> Vec<Value>
+async fn may<S>(service: &AttuneService<S>, tags: &[&str], credentials: &str) -> Vec<Value>
 where
-    Attune<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
+    AttuneService<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
 {
     let mut seen = Vec::new();
     let ask = |method: &'static str, tool: Option<&'static str>| {

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune::catalog::Carried;
+use mcp_attune::catalog::EmbeddedLocales;
 use mcp_attune::language::Tag;
-use mcp_attune::localize::Translate;
-use mcp_attune_shape::template::{Template, Templates};
-use mcp_attune_shape::{Content, Tool};
-use mcp_attune_tower::{Attune, AttuneLayer, Body, Keys, Settings, full, random_keys, seal};
+use mcp_attune::localize::TranslationScope;
+use mcp_attune_shape::template::{Template, TemplateSet};
+use mcp_attune_shape::{OperatorContent, ToolShaping};
+use mcp_attune_tower::{AttuneLayer, AttuneService, Body, SealKeys, Settings, full, random_keys, seal};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -90,22 +90,23 @@ fn answer(request: &Value) -> Vec<Value> {
 
 fn attuned(
     seen: &Seen,
-    keys: &Keys,
+    keys: &SealKeys,
     mount: &str,
-) -> Attune<
+) -> AttuneService<
     impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send>
     + Clone
     + Send
     + 'static,
 > {
-    let templates = Arc::new(Templates::new([Template::compile("md", "{{ city }} is cold").unwrap()]));
-    let tool = Tool { templates, ..Tool::default() };
-    let content = Content { tools: [("weather".to_owned(), tool)].into(), ..Content::default() };
+    let templates = Arc::new(TemplateSet::new([Template::compile("md", "{{ city }} is cold").unwrap()]));
+    let tool = ToolShaping { templates, ..ToolShaping::default() };
+    let content =
+        OperatorContent { tools: [("weather".to_owned(), tool)].into(), ..OperatorContent::default() };
     let mut settings = Settings::default();
     settings.offer.content = Some(Arc::new(Arc::new(content)));
-    let files = Carried::new(Tag::parse("en").unwrap(), &[("de", GERMAN)]).unwrap();
+    let files = EmbeddedLocales::new(Tag::parse("en").unwrap(), &[("de", GERMAN)]).unwrap();
     settings.offer.library = Some(Arc::new(files));
-    settings.offer.translate = Translate { logs: true, ..Translate::default() };
+    settings.offer.translate = TranslationScope { logs: true, ..TranslationScope::default() };
     settings.seal = Some(seal(keys.clone(), mount));
     let seen = seen.clone();
     AttuneLayer::new(settings).layer(service_fn(move |request: Request<Body>| {
@@ -147,18 +148,18 @@ fn modern(method: &str, mut params: Value, tags: &[&str]) -> Request<Body> {
 }
 
 /// All messages of an answer.
-async fn ask<S>(service: &Attune<S>, request: Request<Body>) -> Vec<Value>
+async fn ask<S>(service: &AttuneService<S>, request: Request<Body>) -> Vec<Value>
 where
-    Attune<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
+    AttuneService<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
 {
     let body = text(service.clone().oneshot(request).await.unwrap()).await;
     let read = |line: &str| serde_json::from_str(line.strip_prefix("data: ").unwrap_or(line)).ok();
     body.lines().filter_map(read).collect()
 }
 
-async fn one<S>(service: &Attune<S>, request: Request<Body>) -> Value
+async fn one<S>(service: &AttuneService<S>, request: Request<Body>) -> Value
 where
-    Attune<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
+    AttuneService<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
 {
     let all = ask(service, request).await;
     assert_eq!(all.len(), 1, "{all:?}");

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use mcp_attune_shape::Content;
-use mcp_attune_tower::{Attune, AttuneLayer, Body, Settings, full, random_keys, seal};
+use mcp_attune_shape::OperatorContent;
+use mcp_attune_tower::{AttuneLayer, AttuneService, Body, Settings, full, random_keys, seal};
 use serde_json::{Value, json};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
@@ -26,14 +26,14 @@ fn answer(request: &Value) -> Value {
     }
 }
 
-fn attuned() -> Attune<
+fn attuned() -> AttuneService<
     impl Service<Request<Body>, Response = Response<Body>, Error = Infallible, Future: Send>
     + Clone
     + Send
     + 'static,
 > {
     let mut settings = Settings::default();
-    settings.offer.content = Some(Arc::new(Arc::new(Content::default())));
+    settings.offer.content = Some(Arc::new(Arc::new(OperatorContent::default())));
     settings.seal = Some(seal(random_keys().unwrap(), "mount"));
     AttuneLayer::new(settings).layer(service_fn(|request: Request<Body>| async {
         let body = request.into_body().collect().await.unwrap().to_bytes();
@@ -44,9 +44,9 @@ fn attuned() -> Attune<
     }))
 }
 
-async fn ask<S>(service: &Attune<S>, headers: &[(&str, &str)], body: &Value) -> Value
+async fn ask<S>(service: &AttuneService<S>, headers: &[(&str, &str)], body: &Value) -> Value
 where
-    Attune<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
+    AttuneService<S>: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone,
 {
     let response = service.clone().oneshot(post(headers, &body.to_string())).await.unwrap();
     serde_json::from_str::<Value>(&text(response).await).unwrap()["result"].take()

@@ -12,26 +12,26 @@
 //! 8. A request has one context, in whichever of its two places (C1).
 //!
 //! A `tools/call` whose arguments may travel in headers needs the schema that this caller was advertised.
-//! Fetching it is the host's work: [`begin`] then hands back an [`Open`] question, and [`Open::with`]
+//! Fetching it is the host's work: [`begin`] then hands back an [`PendingAgreement`] question, and [`PendingAgreement::finish_with_schema`]
 //! finishes. Nothing here waits, reads a clock or remembers.
 //!
 //! Caveat: a legacy request is not checked against its routing headers. They are marked to be left behind
 //! instead ([`Agreed::drops_routing_headers`]), so that nothing further on routes by them.
 //!
 //! ```
-//! use mcp_attune_wire::agree::{self, Agree, Policy};
-//! use mcp_attune_wire::{header::Headers, message::Message};
+//! use mcp_attune_wire::agree::{self, HeaderAgreement, HeaderPolicy};
+//! use mcp_attune_wire::{header::MirroredHeaders, message::Message};
 //!
 //! let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{
 //!     "io.modelcontextprotocol/protocolVersion":"2026-07-28",
 //!     "io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-//! let headers = Headers::new([
+//! let headers = MirroredHeaders::new([
 //!     ("MCP-Protocol-Version", &b"2026-07-28"[..]),
 //!     ("Mcp-Method", b"tools/call"),
 //! ]);
-//! let refusal = agree::begin(&headers, Message::parse(body)?, &Policy::default()).unwrap_err();
+//! let refusal = agree::begin(&headers, Message::parse(body)?, &HeaderPolicy::default()).unwrap_err();
 //! assert_eq!(refusal.to_string(), "Mcp-Method is not what method says; send the two equal");
-//! # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+//! # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 //! ```
 //!
 //! Rules: C1, H1–H9, H14, H16, H18, H20, L14.
@@ -44,16 +44,16 @@ use alloc::vec::Vec;
 mod refusal;
 mod params;
 
-pub use refusal::{Mismatch, Refusal, Refused, Wrong};
+pub use refusal::{HeaderFault, HeaderMismatch, MessageRefusal, MessageRefusalReason};
 
 use crate::context;
-use crate::header::{self, Headers, Lines};
-use crate::json::{Text, Value};
-use crate::message::{Kind, Message, meta};
+use crate::header::{self, HeaderValues, MirroredHeaders};
+use crate::json::{JsonString, SpannedValue};
+use crate::message::{Message, MessageKind, meta};
 use crate::mirror::name_key;
 use crate::protocol::method;
 use crate::protocol::version;
-use crate::schema::Declared;
+use crate::schema::DeclaredHeaders;
 
 /// Which of the two ways of speaking MCP a request follows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -67,12 +67,12 @@ pub enum Era {
 /// What an operator can choose.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Policy {
+pub struct HeaderPolicy {
     /// Also refuse what is merely careless: `Mcp-Name` where none belongs, unsafe integers, routing headers
     /// on legacy requests.
     pub strict: bool,
     /// What an `Accept-Language` header means.
-    pub language_header: LanguageHeader,
+    pub language_header: LanguageHeaderPolicy,
     /// What a declared argument without its header means.
     pub on_missing_param: OnMissingParam,
     /// The versions spoken behind, where the server behind cannot answer for itself (a stdio child).
@@ -81,7 +81,7 @@ pub struct Policy {
 
 /// What an `Accept-Language` header means. Rules: L14.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum LanguageHeader {
+pub enum LanguageHeaderPolicy {
     /// It must equal the preference in `_meta` where both are there.
     #[default]
     Compare,
@@ -105,11 +105,11 @@ pub enum OnMissingParam {
 
 /// How far a check came.
 #[derive(Debug)]
-pub enum Agree<'a, 'p> {
+pub enum HeaderAgreement<'a, 'p> {
     /// All the way.
     Done(Agreed<'a>),
     /// To the arguments: the tool's schema decides.
-    NeedsSchema(Open<'a, 'p>),
+    NeedsSchema(PendingAgreement<'a, 'p>),
 }
 
 /// A message whose headers say what it says. Only a finished check makes one.
@@ -160,7 +160,7 @@ impl<'a> Agreed<'a> {
     /// header where the policy promotes it. Rules: L2, L14.
     #[must_use]
     pub fn accept_language(&self) -> Option<Cow<'_, str>> {
-        match preference(&self.message) {
+        match language_preference(&self.message) {
             Some(text) => text.decode(),
             None => {
                 self.promoted.as_deref().and_then(|value| core::str::from_utf8(value).ok()).map(Cow::Borrowed)
@@ -171,15 +171,15 @@ impl<'a> Agreed<'a> {
 
 /// A check that waits for the schema of the called tool.
 #[derive(Clone, Debug)]
-pub struct Open<'a, 'p> {
+pub struct PendingAgreement<'a, 'p> {
     agreed: Agreed<'a>,
-    tool: Text<'a>,
+    tool: JsonString<'a>,
     params: Vec<(&'a str, &'a [u8])>,
-    mismatches: Vec<Mismatch>,
-    policy: &'p Policy,
+    mismatches: Vec<HeaderMismatch>,
+    policy: &'p HeaderPolicy,
 }
 
-impl<'a> Open<'a, '_> {
+impl<'a> PendingAgreement<'a, '_> {
     /// The tool whose schema is asked for, as its caller knows it.
     #[must_use]
     pub fn tool(&self) -> Cow<'a, str> {
@@ -194,7 +194,7 @@ impl<'a> Open<'a, '_> {
 
     /// Whether the request has an `Mcp-Param-*` header.
     #[must_use]
-    pub fn has_params(&self) -> bool {
+    pub fn has_param_headers(&self) -> bool {
         !self.params.is_empty()
     }
 
@@ -209,8 +209,11 @@ impl<'a> Open<'a, '_> {
     ///
     /// # Errors
     ///
-    /// [`Refusal`] with every mismatch, those found before included.
-    pub fn with(mut self, declared: Option<&Declared>) -> Result<Agreed<'a>, Refusal> {
+    /// [`MessageRefusal`] with every mismatch, those found before included.
+    pub fn finish_with_schema(
+        mut self,
+        declared: Option<&DeclaredHeaders>,
+    ) -> Result<Agreed<'a>, MessageRefusal> {
         self.agreed.mirrored &= self.check(declared)?;
         Ok(self.agreed)
     }
@@ -220,7 +223,10 @@ impl<'a> Open<'a, '_> {
     /// # Errors
     ///
     /// As above.
-    pub fn try_with(mut self, declared: Option<&Declared>) -> Result<Agreed<'a>, Box<(Refusal, Self)>> {
+    pub fn try_finish_with_schema(
+        mut self,
+        declared: Option<&DeclaredHeaders>,
+    ) -> Result<Agreed<'a>, Box<(MessageRefusal, Self)>> {
         match self.check(declared) {
             Ok(mirrored) => {
                 self.agreed.mirrored &= mirrored;
@@ -231,17 +237,17 @@ impl<'a> Open<'a, '_> {
     }
 
     /// True where the headers of the arguments are what a client would write.
-    fn check(&self, declared: Option<&Declared>) -> Result<bool, Refusal> {
+    fn check(&self, declared: Option<&DeclaredHeaders>) -> Result<bool, MessageRefusal> {
         let mut mismatches = self.mismatches.clone();
         let declared = declared.filter(|declared| !declared.is_empty());
         if let Some(declared) = declared {
             declared.check_case(&self.agreed.message)?;
         }
         let mirrored = declared.is_none_or(|declared| {
-            params::check(declared, &self.agreed.message, &self.params, self.policy, &mut mismatches)
+            params::check_params(declared, &self.agreed.message, &self.params, self.policy, &mut mismatches)
         });
         refuse_underscores(&self.params, declared, &mut mismatches);
-        finish(&self.agreed, mismatches, self.policy)?;
+        finish_checks(&self.agreed, mismatches, self.policy)?;
         Ok(mirrored)
     }
 }
@@ -250,54 +256,59 @@ impl<'a> Open<'a, '_> {
 ///
 /// # Errors
 ///
-/// [`Refusal`] for the first of the steps above that fails.
+/// [`MessageRefusal`] for the first of the steps above that fails.
 pub fn begin<'a, 'p>(
-    headers: &Headers<'a>,
+    headers: &MirroredHeaders<'a>,
     message: Message<'a>,
-    policy: &'p Policy,
-) -> Result<Agree<'a, 'p>, Refusal> {
+    policy: &'p HeaderPolicy,
+) -> Result<HeaderAgreement<'a, 'p>, MessageRefusal> {
     message.check_case()?;
-    let era = era(headers, &message);
-    if era == Era::Modern && !matches!(message.kind(), Kind::Request | Kind::Notification) {
-        return Err(Refusal::new(&message, Refused::NotARequest(message.kind())));
+    let era = request_era(headers, &message);
+    if era == Era::Modern && !matches!(message.kind(), MessageKind::Request | MessageKind::Notification) {
+        return Err(MessageRefusal::new(&message, MessageRefusalReason::NotARequest(message.kind())));
     }
     refuse_repeated(headers, &message, era)?;
-    if era == Era::Modern && message.kind() == Kind::Request {
+    if era == Era::Modern && message.kind() == MessageKind::Request {
         require_envelope(&message)?;
     }
 
     let mut mismatches = Vec::new();
-    let standard = era == Era::Modern && check_standard(headers, &message, policy, &mut mismatches);
-    let drops_routing_headers = headers.routes() && !names_modern_version(headers, &message);
+    let standard = era == Era::Modern && check_standard_headers(headers, &message, policy, &mut mismatches);
+    let drops_routing_headers = headers.has_routing_headers() && !names_modern_version(headers, &message);
     if drops_routing_headers && policy.strict {
-        mismatches.push(Mismatch::new(routing_header(headers), None, Wrong::Unchecked));
+        mismatches.push(HeaderMismatch::new(routing_header(headers), None, HeaderFault::Unchecked));
     }
     let promoted = check_language(headers, &message, policy, &mut mismatches);
 
     let tool = tool_to_check(headers, &message, era);
-    let speechless = headers.accept_language().is_empty() && preference(&message).is_none();
-    let mirrored = standard && speechless && headers.are_bare();
+    let speechless = headers.accept_language().is_empty() && language_preference(&message).is_none();
+    let mirrored = standard && speechless && headers.are_unpadded();
     let agreed = Agreed { message, era, drops_routing_headers, mirrored, promoted };
     match tool {
         Some(tool) => {
             let params = headers.params().to_vec();
-            Ok(Agree::NeedsSchema(Open { agreed, tool, params, mismatches, policy }))
+            Ok(HeaderAgreement::NeedsSchema(PendingAgreement { agreed, tool, params, mismatches, policy }))
         }
         None => {
             if era == Era::Modern {
                 refuse_underscores(headers.params(), None, &mut mismatches);
             }
-            finish(&agreed, mismatches, policy).map(|()| Agree::Done(agreed))
+            finish_checks(&agreed, mismatches, policy).map(|()| HeaderAgreement::Done(agreed))
         }
     }
 }
 
 /// Refuses the header of a parameter that has an underscore in its name and is not declared so: a server that takes `_` for
 /// `-` would take it for one that is.
-fn refuse_underscores(params: &[(&str, &[u8])], declared: Option<&Declared>, mismatches: &mut Vec<Mismatch>) {
-    let is_declared = |token: &str| declared.is_some_and(|declared| declared.find(token).is_some());
+fn refuse_underscores(
+    params: &[(&str, &[u8])],
+    declared: Option<&DeclaredHeaders>,
+    mismatches: &mut Vec<HeaderMismatch>,
+) {
+    let is_declared =
+        |token: &str| declared.is_some_and(|declared| declared.declaration_position(token).is_some());
     if params.iter().any(|(token, _)| token.contains('_') && !is_declared(token)) {
-        mismatches.push(Mismatch::new("Mcp-Param-*", None, Wrong::Underscore));
+        mismatches.push(HeaderMismatch::new("Mcp-Param-*", None, HeaderFault::Underscore));
     }
 }
 
@@ -306,42 +317,50 @@ fn refuse_underscores(params: &[(&str, &[u8])], declared: Option<&Declared>, mis
 ///
 /// # Errors
 ///
-/// [`Refusal`] for the first that fails.
+/// [`MessageRefusal`] for the first that fails.
 ///
 /// Rules: C1, H14, H18, L20.
-pub fn without_headers<'a>(message: Message<'a>, policy: &Policy) -> Result<Agreed<'a>, Refusal> {
+pub fn check_without_headers<'a>(
+    message: Message<'a>,
+    policy: &HeaderPolicy,
+) -> Result<Agreed<'a>, MessageRefusal> {
     message.check_case()?;
-    let era = era(&Headers::default(), &message);
-    if era == Era::Modern && message.kind() == Kind::Request {
+    let era = request_era(&MirroredHeaders::default(), &message);
+    if era == Era::Modern && message.kind() == MessageKind::Request {
         require_envelope(&message)?;
     }
     let agreed = Agreed { message, era, drops_routing_headers: false, mirrored: false, promoted: None };
-    finish(&agreed, Vec::new(), policy)?;
+    finish_checks(&agreed, Vec::new(), policy)?;
     Ok(agreed)
 }
 
 /// The last steps: all mismatches together, then the version, then the context.
-fn finish(agreed: &Agreed<'_>, mismatches: Vec<Mismatch>, policy: &Policy) -> Result<(), Refusal> {
+fn finish_checks(
+    agreed: &Agreed<'_>,
+    mismatches: Vec<HeaderMismatch>,
+    policy: &HeaderPolicy,
+) -> Result<(), MessageRefusal> {
     let message = &agreed.message;
     if !mismatches.is_empty() {
-        return Err(Refusal::new(message, Refused::Mismatch(mismatches)));
+        return Err(MessageRefusal::new(message, MessageRefusalReason::Mismatch(mismatches)));
     }
     if let (Some(supported), Era::Modern) = (&policy.supported_versions, agreed.era)
-        && let Some(version) = body_version(message).and_then(Text::decode)
+        && let Some(version) = body_version(message).and_then(JsonString::decode)
         && !supported.iter().any(|spoken| *spoken == version)
     {
-        let refused = Refused::Version { requested: version.into_owned(), supported: supported.clone() };
-        return Err(Refusal::new(message, refused));
+        let refused =
+            MessageRefusalReason::Version { requested: version.into_owned(), supported: supported.clone() };
+        return Err(MessageRefusal::new(message, refused));
     }
-    if message.kind() == Kind::Request && context::differ(message) {
-        return Err(Refusal::new(message, Refused::TwoContexts));
+    if message.kind() == MessageKind::Request && context::has_conflicting_contexts(message) {
+        return Err(MessageRefusal::new(message, MessageRefusalReason::TwoContexts));
     }
     Ok(())
 }
 
 /// Which era a request belongs to. One sign of the modern one is enough, wherever it stands.
 #[must_use]
-pub fn era(headers: &Headers<'_>, message: &Message<'_>) -> Era {
+pub fn request_era(headers: &MirroredHeaders<'_>, message: &Message<'_>) -> Era {
     let modern = message.meta(meta::PROTOCOL_VERSION).is_some()
         || headers.version().iter().any(|version| !is_legacy(version))
         || message.method().is_some_and(|method| method.is(method::SERVER_DISCOVER));
@@ -352,18 +371,18 @@ fn is_legacy(version: &[u8]) -> bool {
     version::LEGACY.iter().any(|legacy| legacy.as_bytes() == version)
 }
 
-fn body_version<'a>(message: &Message<'a>) -> Option<Text<'a>> {
+fn body_version<'a>(message: &Message<'a>) -> Option<JsonString<'a>> {
     message.meta(meta::PROTOCOL_VERSION)?.text()
 }
 
-fn names_modern_version(headers: &Headers<'_>, message: &Message<'_>) -> bool {
+fn names_modern_version(headers: &MirroredHeaders<'_>, message: &Message<'_>) -> bool {
     let in_body =
         body_version(message).is_some_and(|version| !version::LEGACY.iter().any(|legacy| version.is(legacy)));
     in_body || headers.version().iter().any(|version| !is_legacy(version))
 }
 
 /// One of the routing headers that are there. A parameter's is not named: its name is the caller's own.
-fn routing_header(headers: &Headers<'_>) -> &'static str {
+fn routing_header(headers: &MirroredHeaders<'_>) -> &'static str {
     match (headers.method().is_empty(), headers.name().is_empty()) {
         (false, _) => header::METHOD,
         (true, false) => header::NAME,
@@ -372,7 +391,11 @@ fn routing_header(headers: &Headers<'_>) -> &'static str {
 }
 
 /// Two copies of a routing header are refused, equal or not: two readers could take two different ones.
-fn refuse_repeated(headers: &Headers<'_>, message: &Message<'_>, era: Era) -> Result<(), Refusal> {
+fn refuse_repeated(
+    headers: &MirroredHeaders<'_>,
+    message: &Message<'_>,
+    era: Era,
+) -> Result<(), MessageRefusal> {
     let version = headers.version();
     let differ = version.iter().skip(1).any(|line| Some(line) != version.first());
     let repeated = match era {
@@ -384,51 +407,55 @@ fn refuse_repeated(headers: &Headers<'_>, message: &Message<'_>, era: Era) -> Re
     }
     let names = [header::PROTOCOL_VERSION, header::METHOD, header::NAME];
     let found = names.iter().zip(repeated).filter(|(_, repeated)| *repeated);
-    let mismatches: Vec<_> = found.map(|(name, _)| Mismatch::new(*name, None, Wrong::Repeated)).collect();
-    Err(Refusal::new(message, Refused::Mismatch(mismatches)))
+    let mismatches: Vec<_> =
+        found.map(|(name, _)| HeaderMismatch::new(*name, None, HeaderFault::Repeated)).collect();
+    Err(MessageRefusal::new(message, MessageRefusalReason::Mismatch(mismatches)))
 }
 
-fn require_envelope(message: &Message<'_>) -> Result<(), Refusal> {
+fn require_envelope(message: &Message<'_>) -> Result<(), MessageRefusal> {
     let required = [meta::PROTOCOL_VERSION, meta::CLIENT_CAPABILITIES];
     let is_missing = |key: &&str| message.meta(key).is_none();
     if required.iter().any(is_missing) {
         let missing = required.into_iter().filter(is_missing).collect();
-        return Err(Refusal::new(message, Refused::EnvelopeMissing(missing)));
+        return Err(MessageRefusal::new(message, MessageRefusalReason::EnvelopeMissing(missing)));
     }
     if body_version(message).is_none() {
-        return Err(Refusal::new(message, Refused::VersionNotText));
+        return Err(MessageRefusal::new(message, MessageRefusalReason::VersionNotText));
     }
     Ok(())
 }
 
 /// `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name`. On a notification none is required. True where all three are
 /// there, to the letter as a client would write them.
-fn check_standard(
-    headers: &Headers<'_>,
+fn check_standard_headers(
+    headers: &MirroredHeaders<'_>,
     message: &Message<'_>,
-    policy: &Policy,
-    mismatches: &mut Vec<Mismatch>,
+    policy: &HeaderPolicy,
+    mismatches: &mut Vec<HeaderMismatch>,
 ) -> bool {
-    let required = message.kind() == Kind::Request;
+    let required = message.kind() == MessageKind::Request;
     let mut mirrored = 0;
-    let mut check =
-        |name: &'static str, argument: &'static str, lines: &Lines<'_>, body, compare: Compare| {
-            if plainly(lines, body) {
-                mirrored += 1;
-                return;
-            }
-            let wrong = compare(lines, body);
-            if let Some(wrong) = wrong.filter(|wrong| required || *wrong != Wrong::Missing) {
-                mismatches.push(Mismatch::new(name, Some(argument.into()), wrong));
-            }
-        };
+    let mut check = |name: &'static str,
+                     argument: &'static str,
+                     lines: &HeaderValues<'_>,
+                     body,
+                     compare: HeaderComparison| {
+        if is_plainly_mirrored(lines, body) {
+            mirrored += 1;
+            return;
+        }
+        let wrong = compare(lines, body);
+        if let Some(wrong) = wrong.filter(|wrong| required || *wrong != HeaderFault::Missing) {
+            mismatches.push(HeaderMismatch::new(name, Some(argument.into()), wrong));
+        }
+    };
 
     // A notification may go without `_meta`; its version header then has nothing to agree with.
     if required || message.meta(meta::PROTOCOL_VERSION).is_some() {
         let argument = meta::path::PROTOCOL_VERSION;
-        check(header::PROTOCOL_VERSION, argument, headers.version(), body_version(message), one_spelling);
+        check(header::PROTOCOL_VERSION, argument, headers.version(), body_version(message), compare_exactly);
     }
-    check(header::METHOD, "method", headers.method(), message.method(), one_spelling);
+    check(header::METHOD, "method", headers.method(), message.method(), compare_exactly);
 
     let Some(method) = message.method() else { return false };
     match name_key(method) {
@@ -438,11 +465,11 @@ fn check_standard(
                 "taskId" => "params.taskId",
                 _ => "params.name",
             };
-            let name = message.param(key).and_then(Value::text);
-            check(header::NAME, argument, headers.name(), name, decoded);
+            let name = message.param(key).and_then(SpannedValue::text);
+            check(header::NAME, argument, headers.name(), name, compare_decoded);
         }
         None if policy.strict && !headers.name().is_empty() && has_no_name(method) => {
-            mismatches.push(Mismatch::new(header::NAME, None, Wrong::NotHere));
+            mismatches.push(HeaderMismatch::new(header::NAME, None, HeaderFault::NotHere));
         }
         None => {}
     }
@@ -450,81 +477,85 @@ fn check_standard(
 }
 
 /// How a header is compared with what the body says.
-type Compare = fn(&Lines<'_>, Option<Text<'_>>) -> Option<Wrong>;
+type HeaderComparison = fn(&HeaderValues<'_>, Option<JsonString<'_>>) -> Option<HeaderFault>;
 
 /// Whether a header is there and says what the body says to the letter. False says nothing.
-fn plainly(lines: &Lines<'_>, body: Option<Text<'_>>) -> bool {
-    lines.first().zip(body).is_some_and(|(value, body)| header::plainly(value, body))
+fn is_plainly_mirrored(lines: &HeaderValues<'_>, body: Option<JsonString<'_>>) -> bool {
+    lines.first().zip(body).is_some_and(|(value, body)| header::is_trivially_equal(value, body))
 }
 
-fn has_no_name(method: Text<'_>) -> bool {
+fn has_no_name(method: JsonString<'_>) -> bool {
     method.is(method::SERVER_DISCOVER) || method.decode().is_some_and(|method| method.ends_with("/list"))
 }
 
 /// A header that has one spelling for each value: plain where that is possible. Routers compare these as
 /// text, so an encoded spelling of a plain value would slip past them.
-fn one_spelling(lines: &Lines<'_>, body: Option<Text<'_>>) -> Option<Wrong> {
-    let wrong = decoded(lines, body);
-    let plain = body.and_then(Text::decode).filter(|body| header::travels_plain(body));
+fn compare_exactly(lines: &HeaderValues<'_>, body: Option<JsonString<'_>>) -> Option<HeaderFault> {
+    let wrong = compare_decoded(lines, body);
+    let plain = body.and_then(JsonString::decode).filter(|body| header::needs_no_encoding(body));
     match (wrong, lines.first(), plain) {
-        (None, Some(value), Some(plain)) if value != plain.as_bytes() => Some(Wrong::Different),
+        (None, Some(value), Some(plain)) if value != plain.as_bytes() => Some(HeaderFault::Different),
         (wrong, ..) => wrong,
     }
 }
 
 /// A header that is compared after decoding.
-fn decoded(lines: &Lines<'_>, body: Option<Text<'_>>) -> Option<Wrong> {
+fn compare_decoded(lines: &HeaderValues<'_>, body: Option<JsonString<'_>>) -> Option<HeaderFault> {
     match (lines.first(), body) {
         (None, None) => None,
-        (None, Some(_)) => Some(Wrong::Missing),
-        (Some(_), None) => Some(Wrong::Unexpected),
-        (Some(value), Some(body)) => compare(value, body),
+        (None, Some(_)) => Some(HeaderFault::Missing),
+        (Some(_), None) => Some(HeaderFault::Unexpected),
+        (Some(value), Some(body)) => compare_value(value, body),
     }
 }
 
-fn compare(value: &[u8], body: Text<'_>) -> Option<Wrong> {
-    if header::stands_for(value, body) {
+fn compare_value(value: &[u8], body: JsonString<'_>) -> Option<HeaderFault> {
+    if header::decodes_to(value, body) {
         return None;
     }
-    Some(header::decode(value).err().map_or(Wrong::Different, Wrong::Undecodable))
+    Some(header::decode(value).err().map_or(HeaderFault::Different, HeaderFault::Undecodable))
 }
 
-fn preference<'a>(message: &Message<'a>) -> Option<Text<'a>> {
+fn language_preference<'a>(message: &Message<'a>) -> Option<JsonString<'a>> {
     message.meta(meta::ACCEPT_LANGUAGE)?.text()
 }
 
 /// `Accept-Language` against `_meta`, before any grammar is looked at. Returns a bare header that counts.
 fn check_language<'a>(
-    headers: &Headers<'a>,
+    headers: &MirroredHeaders<'a>,
     message: &Message<'a>,
-    policy: &Policy,
-    mismatches: &mut Vec<Mismatch>,
+    policy: &HeaderPolicy,
+    mismatches: &mut Vec<HeaderMismatch>,
 ) -> Option<Cow<'a, [u8]>> {
-    if policy.language_header == LanguageHeader::Ignore {
+    if policy.language_header == LanguageHeaderPolicy::Ignore {
         return None;
     }
     let header = headers.accept_language().joined()?;
-    if policy.language_header == LanguageHeader::IgnoreWildcard && *header == *b"*" {
+    if policy.language_header == LanguageHeaderPolicy::IgnoreWildcard && *header == *b"*" {
         return None;
     }
-    match preference(message) {
+    match language_preference(message) {
         Some(body) => {
             if body.decode().is_none_or(|body| body.as_bytes() != &*header) {
                 let body = body.decode().unwrap_or(Cow::Borrowed(body.as_written()));
-                mismatches.push(Mismatch::language(&String::from_utf8_lossy(&header), &body));
+                mismatches.push(HeaderMismatch::language(&String::from_utf8_lossy(&header), &body));
             }
             None
         }
-        None => (policy.language_header == LanguageHeader::Promote).then_some(header),
+        None => (policy.language_header == LanguageHeaderPolicy::Promote).then_some(header),
     }
 }
 
 /// The tool whose schema is needed, where a declaration could be violated at all.
-fn tool_to_check<'a>(headers: &Headers<'_>, message: &Message<'a>, era: Era) -> Option<Text<'a>> {
+fn tool_to_check<'a>(
+    headers: &MirroredHeaders<'_>,
+    message: &Message<'a>,
+    era: Era,
+) -> Option<JsonString<'a>> {
     if era == Era::Legacy || !message.method()?.is(method::TOOLS_CALL) {
         return None;
     }
-    let calls = message.kind() == Kind::Request && message.arguments().next().is_some();
+    let calls = message.kind() == MessageKind::Request && message.arguments().next().is_some();
     let tool = message.param("name")?.text()?;
     (calls || !headers.params().is_empty()).then_some(tool)
 }

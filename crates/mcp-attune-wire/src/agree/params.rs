@@ -12,63 +12,73 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Mismatch, OnMissingParam, Policy, Wrong, compare};
+use super::{HeaderFault, HeaderMismatch, HeaderPolicy, OnMissingParam, compare_value};
 use crate::header;
-use crate::json::{Text, Type, Value};
-use crate::message::{Kind, Message};
+use crate::json::{JsonKind, JsonString, SpannedValue};
+use crate::message::{Message, MessageKind};
 use crate::mirror::is_decimal;
-use crate::number::{self, Integer};
-use crate::schema::{Declared, Primitive, shown};
+use crate::number::{self, IntegerClass};
+use crate::schema::{DeclaredHeaders, DeclaredType, display_property_path};
 
 /// What was received for one declaration.
 #[derive(Clone, Copy, Default)]
-struct Received<'a> {
+struct ReceivedParam<'a> {
     first: Option<&'a [u8]>,
     repeated: bool,
 }
 
 /// Adds every mismatch, in the order of the header names. Each header is looked up once, each argument is
 /// met once: the cost does not multiply. True where every header is to the letter what a client would write.
-pub(super) fn check(
-    declared: &Declared,
+pub(super) fn check_params(
+    declared: &DeclaredHeaders,
     message: &Message<'_>,
     params: &[(&str, &[u8])],
-    policy: &Policy,
-    mismatches: &mut Vec<Mismatch>,
+    policy: &HeaderPolicy,
+    mismatches: &mut Vec<HeaderMismatch>,
 ) -> bool {
     let mut mirrored = true;
-    let mut received = alloc::vec![Received::default(); declared.iter().len()];
+    let mut received = alloc::vec![ReceivedParam::default(); declared.iter().len()];
     for (token, value) in params {
         // One that is not declared means nothing (H8).
-        let Some(slot) = declared.find(token).and_then(|index| received.get_mut(index)) else {
+        let Some(slot) = declared.declaration_position(token).and_then(|index| received.get_mut(index))
+        else {
             continue;
         };
         slot.repeated = slot.first.is_some();
         slot.first = slot.first.or(Some(value));
     }
-    let required = message.kind() == Kind::Request && policy.on_missing_param == OnMissingParam::Refuse;
-    for ((declaration, value), received) in declared.iter().zip(declared.values(message)).zip(received) {
+    let required =
+        message.kind() == MessageKind::Request && policy.on_missing_param == OnMissingParam::Refuse;
+    for ((declaration, value), received) in
+        declared.iter().zip(declared.argument_values(message)).zip(received)
+    {
         // Most are, and there is nothing else to ask then.
         if !received.repeated && is_mirrored(declaration.kind(), value, received.first) {
             continue;
         }
         mirrored = false;
         let wrong = match received {
-            Received { repeated: true, .. } => Some(Wrong::Repeated),
-            Received { first, .. } => wrong(declaration.kind(), value, first, required, policy.strict),
+            ReceivedParam { repeated: true, .. } => Some(HeaderFault::Repeated),
+            ReceivedParam { first, .. } => {
+                find_param_fault(declaration.kind(), value, first, required, policy.strict)
+            }
         };
         if let Some(wrong) = wrong {
             let path = ["params", "arguments"].into_iter().chain(declaration.path());
-            mismatches.push(Mismatch::new(String::from(declaration.header()), Some(shown(path)), wrong));
+            mismatches.push(HeaderMismatch::new(
+                String::from(declaration.header()),
+                Some(display_property_path(path)),
+                wrong,
+            ));
         }
     }
     mirrored
 }
 
 /// Whether a header is to the letter what a client writes for an argument, as most are. False says nothing.
-fn is_mirrored(kind: Primitive, value: Option<Value<'_>>, header: Option<&[u8]>) -> bool {
+fn is_mirrored(kind: DeclaredType, value: Option<SpannedValue<'_>>, header: Option<&[u8]>) -> bool {
     /// As many digits as no unsafe integer has.
-    const SAFE: usize = 15;
+    const MAX_SAFE_DIGITS: usize = 15;
     let (value, header) = match (value, header) {
         (None, None) => return true,
         (Some(value), Some(header)) => (value, header),
@@ -76,59 +86,64 @@ fn is_mirrored(kind: Primitive, value: Option<Value<'_>>, header: Option<&[u8]>)
     };
     let raw = value.raw();
     match value.kind() {
-        Type::String => value.text().is_some_and(|text| header::plainly(header, text)),
-        Type::Boolean => header == raw.as_bytes(),
-        Type::Number => {
-            kind == Primitive::Integer && header == raw.as_bytes() && raw.len() <= SAFE && is_decimal(raw)
+        JsonKind::String => value.text().is_some_and(|text| header::is_trivially_equal(header, text)),
+        JsonKind::Boolean => header == raw.as_bytes(),
+        JsonKind::Number => {
+            kind == DeclaredType::Integer
+                && header == raw.as_bytes()
+                && raw.len() <= MAX_SAFE_DIGITS
+                && is_decimal(raw)
         }
-        Type::Null | Type::Object | Type::Array => false,
+        JsonKind::Null | JsonKind::Object | JsonKind::Array => false,
     }
 }
 
-fn wrong(
-    kind: Primitive,
-    value: Option<Value<'_>>,
+fn find_param_fault(
+    kind: DeclaredType,
+    value: Option<SpannedValue<'_>>,
     header: Option<&[u8]>,
     required: bool,
     strict: bool,
-) -> Option<Wrong> {
-    let value = value.filter(|value| value.kind() != Type::Null);
+) -> Option<HeaderFault> {
+    let value = value.filter(|value| value.kind() != JsonKind::Null);
     let Some(value) = value else {
-        return header.map(|_| Wrong::Unexpected);
+        return header.map(|_| HeaderFault::Unexpected);
     };
-    let number = (value.kind() == Type::Number).then(|| number::integer(value.raw()));
-    if strict && number == Some(Integer::Unsafe) {
-        return Some(Wrong::UnsafeInteger);
+    let number = (value.kind() == JsonKind::Number).then(|| number::classify_integer(value.raw()));
+    if strict && number == Some(IntegerClass::Unsafe) {
+        return Some(HeaderFault::UnsafeInteger);
     }
     let has_text = || match value.kind() {
-        Type::Number => number != Some(Integer::Unsafe),
-        Type::String => value.text().is_some_and(|text| text.chars().all(|char| char.is_some())),
-        kind => kind == Type::Boolean,
+        JsonKind::Number => number != Some(IntegerClass::Unsafe),
+        JsonKind::String => value.text().is_some_and(|text| text.chars().all(|char| char.is_some())),
+        kind => kind == JsonKind::Boolean,
     };
     match header {
-        None if required && has_text() => Some(Wrong::Missing),
+        None if required && has_text() => Some(HeaderFault::Missing),
         None => None,
-        Some(header) => differs(kind, value, header),
+        Some(header) => compare_argument(kind, value, header),
     }
 }
 
 /// A header that is there, against an argument that is there.
-fn differs(kind: Primitive, value: Value<'_>, header: &[u8]) -> Option<Wrong> {
+fn compare_argument(kind: DeclaredType, value: SpannedValue<'_>, header: &[u8]) -> Option<HeaderFault> {
     match value.kind() {
-        Type::String => compare(header, value.text()?),
-        Type::Boolean => compare(header, Text::new(value.raw())),
-        Type::Number => {
+        JsonKind::String => compare_value(header, value.text()?),
+        JsonKind::Boolean => compare_value(header, JsonString::new(value.raw())),
+        JsonKind::Number => {
             let text = match header::decode(header) {
                 Ok(text) => text,
-                Err(undecodable) => return Some(Wrong::Undecodable(undecodable)),
+                Err(undecodable) => return Some(HeaderFault::Undecodable(undecodable)),
             };
             let same = match kind {
-                Primitive::Integer => number::says(text.as_bytes(), value.raw()),
+                DeclaredType::Integer => number::header_equals_number(text.as_bytes(), value.raw()),
                 // Not what the schema asks for: the tool will refuse it, and the header must still say it.
-                Primitive::String | Primitive::Boolean => number::spells(text.as_bytes(), value.raw()),
+                DeclaredType::String | DeclaredType::Boolean => {
+                    number::header_spells_number(text.as_bytes(), value.raw())
+                }
             };
-            (!same).then_some(Wrong::Different)
+            (!same).then_some(HeaderFault::Different)
         }
-        Type::Null | Type::Object | Type::Array => Some(Wrong::Unexpected),
+        JsonKind::Null | JsonKind::Object | JsonKind::Array => Some(HeaderFault::Unexpected),
     }
 }

@@ -5,19 +5,19 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::header::{self, Undecodable};
-use crate::message::{Kind, Message, Unreadable};
+use crate::header::{self, HeaderDecodeError};
+use crate::message::{JsonParseError, Message, MessageKind};
 use crate::protocol::{meta, version};
 
 /// One header that does not say what the body says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mismatch {
+pub struct HeaderMismatch {
     /// The header, as the rules spell it.
     pub header: Cow<'static, str>,
     /// The place in the body that it mirrors, where there is one.
     pub argument: Option<String>,
     /// What is wrong.
-    pub wrong: Wrong,
+    pub wrong: HeaderFault,
     /// Both language preferences, shortened: the one case in which values are told (L14).
     values: Option<(String, String)>,
 }
@@ -25,7 +25,7 @@ pub struct Mismatch {
 /// What is wrong with a header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Wrong {
+pub enum HeaderFault {
     /// The body has a value and the header is not there.
     Missing,
     /// The header is there and the body has no value that it could mirror.
@@ -33,7 +33,7 @@ pub enum Wrong {
     /// Both are there and differ.
     Different,
     /// The header says nothing that could be compared.
-    Undecodable(Undecodable),
+    Undecodable(HeaderDecodeError),
     /// The header is there twice.
     Repeated,
     /// The header does not belong to this method (`strict`).
@@ -46,7 +46,7 @@ pub enum Wrong {
     Underscore,
 }
 
-impl Wrong {
+impl HeaderFault {
     /// The rule that asks for it.
     #[must_use]
     pub fn rule(self, header: &str) -> &'static str {
@@ -66,9 +66,13 @@ impl Wrong {
     }
 }
 
-impl Mismatch {
+impl HeaderMismatch {
     #[cold]
-    pub(crate) fn new(header: impl Into<Cow<'static, str>>, argument: Option<String>, wrong: Wrong) -> Self {
+    pub(crate) fn new(
+        header: impl Into<Cow<'static, str>>,
+        argument: Option<String>,
+        wrong: HeaderFault,
+    ) -> Self {
         Self { header: header.into(), argument, wrong, values: None }
     }
 
@@ -77,7 +81,7 @@ impl Mismatch {
         Self {
             header: header::ACCEPT_LANGUAGE.into(),
             argument: Some(meta::path::ACCEPT_LANGUAGE.into()),
-            wrong: Wrong::Different,
+            wrong: HeaderFault::Different,
             values,
         }
     }
@@ -91,10 +95,10 @@ impl Mismatch {
 
 /// Values quoted in messages are escaped and shortened.
 fn shortened(value: &str) -> String {
-    const MOST: usize = 80;
+    const MAX_QUOTED_BYTES: usize = 80;
     let mut shown = String::new();
     for char in value.chars() {
-        if shown.len() >= MOST {
+        if shown.len() >= MAX_QUOTED_BYTES {
             shown.push('…');
             break;
         }
@@ -103,7 +107,7 @@ fn shortened(value: &str) -> String {
     shown
 }
 
-impl fmt::Display for Mismatch {
+impl fmt::Display for HeaderMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let header = &self.header;
         let argument = self.argument.as_deref().unwrap_or("the body");
@@ -115,31 +119,33 @@ impl fmt::Display for Mismatch {
             );
         }
         match self.wrong {
-            Wrong::Missing => write!(f, "{header} is missing; send it with what {argument} says"),
-            Wrong::Unexpected => {
+            HeaderFault::Missing => write!(f, "{header} is missing; send it with what {argument} says"),
+            HeaderFault::Unexpected => {
                 write!(
                     f,
                     "{header} is there, but {argument} has no value that it could mirror; leave the header out"
                 )
             }
-            Wrong::Different => write!(f, "{header} is not what {argument} says; send the two equal"),
-            Wrong::Undecodable(undecodable) => write!(f, "{header} {undecodable}"),
-            Wrong::Repeated => write!(f, "{header} is there more than once; send it once"),
-            Wrong::NotHere => write!(f, "{header} does not belong to this method; leave the header out"),
-            Wrong::UnsafeInteger => {
+            HeaderFault::Different => write!(f, "{header} is not what {argument} says; send the two equal"),
+            HeaderFault::Undecodable(undecodable) => write!(f, "{header} {undecodable}"),
+            HeaderFault::Repeated => write!(f, "{header} is there more than once; send it once"),
+            HeaderFault::NotHere => {
+                write!(f, "{header} does not belong to this method; leave the header out")
+            }
+            HeaderFault::UnsafeInteger => {
                 write!(
                     f,
                     "{argument} is an integer outside ±(2^53−1), which not every reader keeps; send a smaller one"
                 )
             }
-            Wrong::Unchecked => write!(
+            HeaderFault::Unchecked => write!(
                 f,
                 "{header} is there, but the request names no protocol version that has it; \
                  send {}: {} and the same in _meta, or leave the header out",
                 header::PROTOCOL_VERSION,
                 version::MODERN,
             ),
-            Wrong::Underscore => write!(
+            HeaderFault::Underscore => write!(
                 f,
                 "{header} has an underscore in its name that the tool does not declare; write the name as the tool \
                  declares it, or leave the header out"
@@ -150,28 +156,28 @@ impl fmt::Display for Mismatch {
 
 /// A request that is not let through, and the id that its answer carries.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refusal {
+pub struct MessageRefusal {
     /// The request's id as written, where it has one.
     pub id: Option<String>,
     /// Why.
-    pub refused: Refused,
+    pub refused: MessageRefusalReason,
 }
 
 /// Why a request is not let through.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum MessageRefusalReason {
     /// A body with a name that not every reader tells from another (H18). Its answer carries no id, as that of a body
     /// which cannot be read at all.
-    Unreadable(Unreadable),
+    Unreadable(JsonParseError),
     /// A modern body that is neither a request nor a notification (H13).
-    NotARequest(Kind),
+    NotARequest(MessageKind),
     /// A modern request without these keys in its `_meta` (H14).
     EnvelopeMissing(Vec<&'static str>),
     /// A modern request whose version is no string (H14).
     VersionNotText,
     /// Headers that do not agree, all of them, at least one (H1, H2, H4–H7, H16, L14).
-    Mismatch(Vec<Mismatch>),
+    Mismatch(Vec<HeaderMismatch>),
     /// A version that is not spoken here (H14).
     Version {
         /// What the request asked for.
@@ -183,7 +189,7 @@ pub enum Refused {
     TwoContexts,
 }
 
-impl Refused {
+impl MessageRefusalReason {
     /// The rules that the request broke, each once.
     #[must_use]
     pub fn rules(&self) -> Vec<&'static str> {
@@ -194,7 +200,7 @@ impl Refused {
             Self::EnvelopeMissing(_) | Self::VersionNotText | Self::Version { .. } => rules.push("H14"),
             Self::TwoContexts => rules.push("C1"),
             Self::Mismatch(mismatches) => {
-                for rule in mismatches.iter().map(Mismatch::rule) {
+                for rule in mismatches.iter().map(HeaderMismatch::rule) {
                     if !rules.contains(&rule) {
                         rules.push(rule);
                     }
@@ -205,35 +211,35 @@ impl Refused {
     }
 }
 
-impl Refusal {
+impl MessageRefusal {
     #[cold]
-    pub(crate) fn new(message: &Message<'_>, refused: Refused) -> Self {
-        let id = if message.kind() == Kind::Request { message.id() } else { None };
+    pub(crate) fn new(message: &Message<'_>, refused: MessageRefusalReason) -> Self {
+        let id = if message.kind() == MessageKind::Request { message.id() } else { None };
         Self { id: id.map(|id| id.raw().into()), refused }
     }
 }
 
-impl From<Unreadable> for Refusal {
+impl From<JsonParseError> for MessageRefusal {
     #[cold]
-    fn from(unreadable: Unreadable) -> Self {
-        Self { id: None, refused: Refused::Unreadable(unreadable) }
+    fn from(unreadable: JsonParseError) -> Self {
+        Self { id: None, refused: MessageRefusalReason::Unreadable(unreadable) }
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for MessageRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.refused.fmt(f)
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for MessageRefusalReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(unreadable) => unreadable.fmt(f),
             Self::NotARequest(kind) => f.write_str(match kind {
-                Kind::Batch => "a batch is not allowed; send each message in a request of its own",
-                Kind::Answer => "an answer is not allowed here; send requests and notifications",
-                Kind::Request | Kind::Notification | Kind::Other => {
+                MessageKind::Batch => "a batch is not allowed; send each message in a request of its own",
+                MessageKind::Answer => "an answer is not allowed here; send requests and notifications",
+                MessageKind::Request | MessageKind::Notification | MessageKind::Other => {
                     "this is no JSON-RPC 2.0 request or notification; send \"jsonrpc\": \"2.0\" and a \"method\", \
                      and for a request an \"id\" that is a string or a number"
                 }
@@ -272,4 +278,4 @@ impl fmt::Display for Refused {
     }
 }
 
-impl core::error::Error for Refusal {}
+impl core::error::Error for MessageRefusal {}

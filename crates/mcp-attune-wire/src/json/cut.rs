@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::{Span, Text, Value};
+use super::{ByteSpan, JsonString, SpannedValue};
 
-impl<'a> Value<'a> {
+impl<'a> SpannedValue<'a> {
     /// The places that take these members out of an object when they are replaced by nothing, commas and all.
     ///
     /// ```
@@ -18,50 +18,50 @@ impl<'a> Value<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn cut_members(self, mut goes: impl FnMut(Text<'a>) -> bool) -> Vec<Span> {
+    pub fn cut_members(self, mut goes: impl FnMut(JsonString<'a>) -> bool) -> Vec<ByteSpan> {
         let mut members = self.members();
         cuts(core::iter::from_fn(|| {
-            let (at, name, value) = members.entry()?;
-            Some((Span::new(at, value.span().end()), goes(name)))
+            let (at, name, value) = members.next_entry()?;
+            Some((ByteSpan::new(at, value.span().end()), goes(name)))
         }))
     }
 
     /// The same for the values of an array.
     #[must_use]
-    pub fn cut_elements(self, mut goes: impl FnMut(Self) -> bool) -> Vec<Span> {
+    pub fn cut_elements(self, mut goes: impl FnMut(Self) -> bool) -> Vec<ByteSpan> {
         cuts(self.elements().map(|value| (value.span(), goes(value))))
     }
 
     /// Where the name of a member stands, between its quotes.
     #[must_use]
-    pub fn name_span(self, name: &str) -> Option<Span> {
+    pub fn name_span(self, name: &str) -> Option<ByteSpan> {
         let mut members = self.members();
-        let mut entries = core::iter::from_fn(|| members.entry());
+        let mut entries = core::iter::from_fn(|| members.next_entry());
         let (at, found, _) = entries.find(|(_, found, _)| found.is(name))?;
-        Some(Span::new(at + 1, at + 1 + found.as_written().len()))
+        Some(ByteSpan::new(at + 1, at + 1 + found.as_written().len()))
     }
 }
 
 /// The places that take some of these parts out, in their order. A removed part takes the comma before it; if none that
 /// stays precedes it, the following one.
-pub(crate) fn cuts(parts: impl Iterator<Item = (Span, bool)>) -> Vec<Span> {
+pub(crate) fn cuts(parts: impl Iterator<Item = (ByteSpan, bool)>) -> Vec<ByteSpan> {
     let mut cuts = Vec::new();
-    let mut before: Option<Span> = None;
+    let mut before: Option<ByteSpan> = None;
     let mut stays = false;
     let mut open: Option<usize> = None;
     for (part, goes) in parts {
         if let Some(start) = open.take() {
-            cuts.push(Span::new(start, part.start()));
+            cuts.push(ByteSpan::new(start, part.start()));
         }
         match (goes, stays, before) {
-            (true, true, Some(before)) => cuts.push(Span::new(before.end(), part.end())),
+            (true, true, Some(before)) => cuts.push(ByteSpan::new(before.end(), part.end())),
             (true, ..) => open = Some(part.start()),
             (false, ..) => stays = true,
         }
         before = Some(part);
     }
     if let (Some(start), Some(last)) = (open, before) {
-        cuts.push(Span::new(start, last.end()));
+        cuts.push(ByteSpan::new(start, last.end()));
     }
     cuts
 }
@@ -77,7 +77,7 @@ mod tests {
         let body = format!(r#"{{"x":{value}}}"#);
         let message = Message::parse(body.as_bytes()).unwrap();
         let value = message.member("x").unwrap();
-        let goes = |text: Text<'_>| goes.iter().any(|name| text.is(name));
+        let goes = |text: JsonString<'_>| goes.iter().any(|name| text.is(name));
         let mut cuts = value.cut_members(goes);
         cuts.extend(value.cut_elements(|element| element.text().is_some_and(goes)));
         let edits: Vec<_> = cuts.into_iter().map(|cut| (cut, "")).collect();

@@ -14,16 +14,16 @@ mod cut;
 mod walk;
 
 pub(crate) use cut::cuts;
-pub(crate) use skip::{is_printable, is_simple, plain_until};
+pub(crate) use skip::{find_special, is_printable, is_simple};
 use skip::{skip_string, skip_value};
-pub use text::Text;
-pub(crate) use text::push_code;
-pub use walk::Walk;
+pub use text::JsonString;
+pub(crate) use text::push_code_point;
+pub use walk::JsonWalker;
 
 use crate::number;
 
 /// The white space of JSON.
-pub(crate) const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
+pub(crate) const JSON_WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// Where a value stands in a body, in bytes.
 ///
@@ -35,12 +35,12 @@ pub(crate) const WHITE: [char; 4] = [' ', '\t', '\n', '\r'];
 /// assert_eq!(&body[id.range()], b"7");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Span {
+pub struct ByteSpan {
     start: u32,
     end: u32,
 }
 
-impl Span {
+impl ByteSpan {
     /// `end` comes from a scanner that refuses texts over 2 GiB, so both fit.
     pub(crate) fn new(start: usize, end: usize) -> Self {
         Self { start: clamp(start), end: clamp(end) }
@@ -64,7 +64,7 @@ impl Span {
         self.start()..self.end()
     }
 
-    pub(crate) fn of(self, text: &str) -> &str {
+    pub(crate) fn slice(self, text: &str) -> &str {
         text.get(self.range()).unwrap_or_default()
     }
 }
@@ -74,15 +74,15 @@ pub(crate) fn clamp(offset: usize) -> u32 {
 }
 
 /// The text with the values at these spans replaced and every other byte as it was.
-pub(crate) fn splice(text: &str, edits: &[(Span, &str)]) -> Result<String, Overlap> {
+pub(crate) fn splice(text: &str, edits: &[(ByteSpan, &str)]) -> Result<String, SpliceError> {
     let mut edits = edits.to_vec();
     edits.sort_by_key(|(span, _)| *span);
     let added: usize = edits.iter().map(|(_, text)| text.len()).sum();
     let mut out = String::with_capacity(text.len() + added);
     let mut done = 0;
     for (span, replacement) in edits {
-        let kept = text.get(done..span.start()).ok_or(Overlap { at: span })?;
-        text.get(span.range()).ok_or(Overlap { at: span })?;
+        let kept = text.get(done..span.start()).ok_or(SpliceError { at: span })?;
+        text.get(span.range()).ok_or(SpliceError { at: span })?;
         out.push_str(kept);
         out.push_str(replacement);
         done = span.end();
@@ -93,23 +93,23 @@ pub(crate) fn splice(text: &str, edits: &[(Span, &str)]) -> Result<String, Overl
 
 /// Two edits of one place: see [`Document::splice`](crate::document::Document::splice).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Overlap {
+pub struct SpliceError {
     /// The edit that could not be made.
-    pub at: Span,
+    pub at: ByteSpan,
 }
 
-impl fmt::Display for Overlap {
+impl fmt::Display for SpliceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (start, end) = (self.at.start(), self.at.end());
         write!(f, "an edit of bytes {start} to {end} overlaps another or lies outside the body")
     }
 }
 
-impl core::error::Error for Overlap {}
+impl core::error::Error for SpliceError {}
 
 /// What a JSON value is, told from its first byte.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Type {
+pub enum JsonKind {
     /// `{…}`
     Object,
     /// `[…]`
@@ -124,33 +124,33 @@ pub enum Type {
     Null,
 }
 
-fn kind(first: Option<&u8>) -> Type {
+fn kind_of_first_byte(first: Option<&u8>) -> JsonKind {
     match first {
-        Some(b'{') => Type::Object,
-        Some(b'[') => Type::Array,
-        Some(b'"') => Type::String,
-        Some(b't' | b'f') => Type::Boolean,
-        Some(b'n') | None => Type::Null,
-        Some(_) => Type::Number,
+        Some(b'{') => JsonKind::Object,
+        Some(b'[') => JsonKind::Array,
+        Some(b'"') => JsonKind::String,
+        Some(b't' | b'f') => JsonKind::Boolean,
+        Some(b'n') | None => JsonKind::Null,
+        Some(_) => JsonKind::Number,
     }
 }
 
 /// One JSON value as it stands in the body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Value<'a> {
+pub struct SpannedValue<'a> {
     raw: &'a str,
-    span: Span,
+    span: ByteSpan,
 }
 
-impl<'a> Value<'a> {
-    pub(crate) fn new(text: &'a str, span: Span) -> Self {
-        Self { raw: span.of(text), span }
+impl<'a> SpannedValue<'a> {
+    pub(crate) fn new(text: &'a str, span: ByteSpan) -> Self {
+        Self { raw: span.slice(text), span }
     }
 
     /// The value that a text is, which was read before, without the white space around it.
-    pub(crate) fn within(text: &'a str) -> Self {
-        let start = text.len() - text.trim_start_matches(WHITE).len();
-        Self::new(text, Span::new(start, text.trim_end_matches(WHITE).len()))
+    pub(crate) fn from_checked_text(text: &'a str) -> Self {
+        let start = text.len() - text.trim_start_matches(JSON_WHITESPACE).len();
+        Self::new(text, ByteSpan::new(start, text.trim_end_matches(JSON_WHITESPACE).len()))
     }
 
     /// The value's own text, byte for byte.
@@ -161,21 +161,21 @@ impl<'a> Value<'a> {
 
     /// Where it stands in the body.
     #[must_use]
-    pub fn span(self) -> Span {
+    pub fn span(self) -> ByteSpan {
         self.span
     }
 
     /// What kind of value it is.
     #[must_use]
-    pub fn kind(self) -> Type {
-        kind(self.raw.as_bytes().first())
+    pub fn kind(self) -> JsonKind {
+        kind_of_first_byte(self.raw.as_bytes().first())
     }
 
     /// The string in it, if it is one.
     #[must_use]
-    pub fn text(self) -> Option<Text<'a>> {
+    pub fn text(self) -> Option<JsonString<'a>> {
         let inner = self.raw.strip_prefix('"')?.strip_suffix('"')?;
-        Some(Text::new(inner))
+        Some(JsonString::new(inner))
     }
 
     /// The integer that a number is, in any spelling (`7`, `7.0`, `7e0`), within ±(2^53 − 1).
@@ -188,36 +188,36 @@ impl<'a> Value<'a> {
     /// ```
     #[must_use]
     pub fn integer(self) -> Option<i64> {
-        match number::integer(self.raw) {
-            number::Integer::Safe(integer) if self.kind() == Type::Number => Some(integer),
+        match number::classify_integer(self.raw) {
+            number::IntegerClass::Safe(integer) if self.kind() == JsonKind::Number => Some(integer),
             _ => None,
         }
     }
 
     /// The place right inside the opening bracket or quote, no byte wide: where a first member can be put.
     #[must_use]
-    pub fn opening(self) -> Span {
+    pub fn opening(self) -> ByteSpan {
         let inside = self.span.start() + usize::from(!self.raw.is_empty());
-        Span::new(inside, inside)
+        ByteSpan::new(inside, inside)
     }
 
     /// The place right inside the closing bracket or quote: where a last member can be put.
     #[must_use]
-    pub fn closing(self) -> Span {
+    pub fn closing(self) -> ByteSpan {
         let inside = self.span.end() - usize::from(!self.raw.is_empty());
-        Span::new(inside, inside)
+        ByteSpan::new(inside, inside)
     }
 
     /// The place right behind it.
     #[must_use]
-    pub fn behind(self) -> Span {
-        Span::new(self.span.end(), self.span.end())
+    pub fn after_end(self) -> ByteSpan {
+        ByteSpan::new(self.span.end(), self.span.end())
     }
 
     /// A walk over the value that goes over every byte once, however deep it looks.
     #[must_use]
-    pub fn walk(self) -> Walk<'a> {
-        Walk::new(self)
+    pub fn walk(self) -> JsonWalker<'a> {
+        JsonWalker::new(self)
     }
 
     /// The member of an object with this name.
@@ -230,69 +230,69 @@ impl<'a> Value<'a> {
     ///
     /// Goes as deep as the values do, which the scanner has bounded.
     #[must_use]
-    pub fn same(self, other: Self) -> bool {
+    pub fn json_eq(self, other: Self) -> bool {
         if self.raw == other.raw {
             return true;
         }
         match (self.kind(), other.kind()) {
-            (Type::Object, Type::Object) => {
-                let (ours, theirs) = (self.sorted(), other.sorted());
+            (JsonKind::Object, JsonKind::Object) => {
+                let (ours, theirs) = (self.sorted_members(), other.sorted_members());
                 let pairs = || ours.iter().zip(&theirs);
                 ours.len() == theirs.len()
-                    && pairs().all(|((one, _), (two, _))| one.same(*two))
-                    && pairs().all(|((_, one), (_, two))| one.same(*two))
+                    && pairs().all(|((one, _), (two, _))| one.decoded_eq(*two))
+                    && pairs().all(|((_, one), (_, two))| one.json_eq(*two))
             }
-            (Type::Array, Type::Array) => {
+            (JsonKind::Array, JsonKind::Array) => {
                 let (mut ours, mut theirs) = (self.elements(), other.elements());
                 loop {
                     match (ours.next(), theirs.next()) {
                         (None, None) => return true,
-                        (Some(one), Some(two)) if one.same(two) => {}
+                        (Some(one), Some(two)) if one.json_eq(two) => {}
                         _ => return false,
                     }
                 }
             }
-            (Type::String, Type::String) => {
-                self.text().zip(other.text()).is_some_and(|(one, two)| one.same(two))
+            (JsonKind::String, JsonKind::String) => {
+                self.text().zip(other.text()).is_some_and(|(one, two)| one.decoded_eq(two))
             }
-            (Type::Number, Type::Number) => number::same(self.raw, other.raw),
+            (JsonKind::Number, JsonKind::Number) => number::numbers_equal(self.raw, other.raw),
             _ => false,
         }
     }
 
     /// The members of an object by their decoded names.
-    fn sorted(self) -> Vec<(Text<'a>, Self)> {
+    fn sorted_members(self) -> Vec<(JsonString<'a>, Self)> {
         let mut members: Vec<_> = self.members().collect();
-        members.sort_unstable_by(|(one, _), (two, _)| one.codes().cmp(two.codes()));
+        members.sort_unstable_by(|(one, _), (two, _)| one.code_points().cmp(two.code_points()));
         members
     }
 
     /// The values of an array, in the order they stand in; nothing for any other value.
     #[must_use]
-    pub fn elements(self) -> Elements<'a> {
-        let open = self.kind() == Type::Array;
-        Elements { text: self.raw, at: if open { 1 } else { self.raw.len() }, base: self.span.start() }
+    pub fn elements(self) -> SpannedElements<'a> {
+        let open = self.kind() == JsonKind::Array;
+        SpannedElements { text: self.raw, at: if open { 1 } else { self.raw.len() }, base: self.span.start() }
     }
 
     /// The members of an object, in the order they stand in; nothing for any other value.
     #[must_use]
-    pub fn members(self) -> Members<'a> {
-        let open = self.kind() == Type::Object;
-        Members { text: self.raw, at: if open { 1 } else { self.raw.len() }, base: self.span.start() }
+    pub fn members(self) -> SpannedMembers<'a> {
+        let open = self.kind() == JsonKind::Object;
+        SpannedMembers { text: self.raw, at: if open { 1 } else { self.raw.len() }, base: self.span.start() }
     }
 }
 
-/// The values of an array that was read before: see [`Value::elements`].
-pub struct Elements<'a> {
+/// The values of an array that was read before: see [`SpannedValue::elements`].
+pub struct SpannedElements<'a> {
     text: &'a str,
     at: usize,
     base: usize,
 }
 
-impl<'a> Iterator for Elements<'a> {
-    type Item = Value<'a>;
+impl<'a> Iterator for SpannedElements<'a> {
+    type Item = SpannedValue<'a>;
 
-    fn next(&mut self) -> Option<Value<'a>> {
+    fn next(&mut self) -> Option<SpannedValue<'a>> {
         let bytes = self.text.as_bytes();
         let skipped = |byte: &u8| byte.is_ascii_whitespace() || *byte == b',';
         let from = self.at + bytes.get(self.at..)?.iter().position(|byte| !skipped(byte))?;
@@ -301,60 +301,65 @@ impl<'a> Iterator for Elements<'a> {
         }
         let to = skip_value(bytes, from);
         self.at = to.max(from + 1);
-        Some(Value { raw: self.text.get(from..to)?, span: Span::new(self.base + from, self.base + to) })
+        Some(SpannedValue {
+            raw: self.text.get(from..to)?,
+            span: ByteSpan::new(self.base + from, self.base + to),
+        })
     }
 }
 
-/// The members of an object that was read before: see [`Value::members`].
-pub struct Members<'a> {
+/// The members of an object that was read before: see [`SpannedValue::members`].
+pub struct SpannedMembers<'a> {
     text: &'a str,
     at: usize,
     base: usize,
 }
 
-impl<'a> Members<'a> {
+impl<'a> SpannedMembers<'a> {
     /// The next member, and where its name's opening quote stands.
-    pub(crate) fn entry(&mut self) -> Option<(usize, Text<'a>, Value<'a>)> {
+    pub(crate) fn next_entry(&mut self) -> Option<(usize, JsonString<'a>, SpannedValue<'a>)> {
         let bytes = self.text.as_bytes();
         let start = self.at + bytes.get(self.at..)?.iter().position(|byte| *byte == b'"')? + 1;
         let end = skip_string(bytes, start);
-        let name = Text::new(self.text.get(start..end.saturating_sub(1))?);
+        let name = JsonString::new(self.text.get(start..end.saturating_sub(1))?);
         let colon = end + bytes.get(end..)?.iter().position(|byte| *byte == b':')? + 1;
         let from = colon + bytes.get(colon..)?.iter().position(|byte| !byte.is_ascii_whitespace())?;
         let to = skip_value(bytes, from);
         self.at = to;
-        let value =
-            Value { raw: self.text.get(from..to)?, span: Span::new(self.base + from, self.base + to) };
+        let value = SpannedValue {
+            raw: self.text.get(from..to)?,
+            span: ByteSpan::new(self.base + from, self.base + to),
+        };
         Some((self.base + start - 1, name, value))
     }
 }
 
-impl<'a> Iterator for Members<'a> {
-    type Item = (Text<'a>, Value<'a>);
+impl<'a> Iterator for SpannedMembers<'a> {
+    type Item = (JsonString<'a>, SpannedValue<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.entry().map(|(_, name, value)| (name, value))
+        self.next_entry().map(|(_, name, value)| (name, value))
     }
 }
 
 /// Writes text as a JSON string, quotes included.
 ///
 /// ```
-/// use mcp_attune_wire::json::Quoted;
+/// use mcp_attune_wire::json::JsonQuoted;
 ///
-/// assert_eq!(Quoted("Genf \"GE\"").to_string(), r#""Genf \"GE\"""#);
+/// assert_eq!(JsonQuoted("Genf \"GE\"").to_string(), r#""Genf \"GE\"""#);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Quoted<'a>(pub &'a str);
+pub struct JsonQuoted<'a>(pub &'a str);
 
-impl fmt::Display for Quoted<'_> {
+impl fmt::Display for JsonQuoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use fmt::Write;
         f.write_char('"')?;
         let mut at = 0;
         loop {
             // What has to be escaped is ASCII, so the text between is whole characters.
-            let next = plain_until(self.0.as_bytes(), at);
+            let next = find_special(self.0.as_bytes(), at);
             f.write_str(self.0.get(at..next).unwrap_or_default())?;
             match self.0.as_bytes().get(next) {
                 None => return f.write_char('"'),
@@ -375,8 +380,8 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    fn value(text: &str) -> Value<'_> {
-        Value::new(text, Span::new(0, text.len()))
+    fn value(text: &str) -> SpannedValue<'_> {
+        SpannedValue::new(text, ByteSpan::new(0, text.len()))
     }
 
     #[test]
@@ -393,7 +398,7 @@ mod tests {
     #[test]
     fn walks_elements_of_odd_but_legal_arrays() {
         let text = "[ 1 ,[2,\"]\"],\n{\"a\":[3]} ,\"x,y\", null]";
-        let elements: Vec<_> = value(text).elements().map(Value::raw).collect();
+        let elements: Vec<_> = value(text).elements().map(SpannedValue::raw).collect();
         assert_eq!(elements, ["1", "[2,\"]\"]", "{\"a\":[3]}", "\"x,y\"", "null"]);
         for text in ["[]", "[ ]", "{}", "7", "["] {
             assert_eq!(value(text).elements().count(), 0, "{text}");

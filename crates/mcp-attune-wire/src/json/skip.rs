@@ -3,7 +3,7 @@
 /// The offset after the closing quote of a string whose inside begins at `at`, in checked text.
 pub(super) fn skip_string(bytes: &[u8], mut at: usize) -> usize {
     loop {
-        at = plain_until(bytes, at);
+        at = find_special(bytes, at);
         match bytes.get(at) {
             Some(b'\\') => at += 2,
             Some(b'"') => return at + 1,
@@ -45,24 +45,24 @@ pub(super) fn skip_value(bytes: &[u8], mut at: usize) -> usize {
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;
-const TOPS: u64 = 0x8080_8080_8080_8080;
+const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
 
 /// The first offset from `at` on whose byte is a quote, a backslash or a control character.
 ///
 /// Eight bytes at a time for names and short values, then 32 at a time in a shape that compilers
 /// turn into vector instructions.
 #[inline]
-pub(crate) fn plain_until(bytes: &[u8], at: usize) -> usize {
+pub(crate) fn find_special(bytes: &[u8], at: usize) -> usize {
     match special_in_word(bytes, at) {
         Some(found) if found < 8 => at + found,
-        Some(_) => plain_until_far(bytes, at + 8),
-        None => by_byte(bytes, at),
+        Some(_) => find_special_far(bytes, at + 8),
+        None => find_special_by_byte(bytes, at),
     }
 }
 
-fn plain_until_far(bytes: &[u8], mut at: usize) -> usize {
+fn find_special_far(bytes: &[u8], mut at: usize) -> usize {
     for _ in 0..7 {
-        let Some(found) = special_in_word(bytes, at) else { return by_byte(bytes, at) };
+        let Some(found) = special_in_word(bytes, at) else { return find_special_by_byte(bytes, at) };
         if found < 8 {
             return at + found;
         }
@@ -84,63 +84,65 @@ fn plain_until_far(bytes: &[u8], mut at: usize) -> usize {
         }
         at += 8;
     }
-    by_byte(bytes, at)
+    find_special_by_byte(bytes, at)
 }
 
 #[inline]
 fn special_in_word(bytes: &[u8], at: usize) -> Option<usize> {
     let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk::<8>()?);
-    let found = (equal(word, b'"') | equal(word, b'\\') | control(word)) & TOPS;
+    let found = (mark_equal(word, b'"') | mark_equal(word, b'\\') | mark_control(word)) & HIGH_BITS;
     Some(found.trailing_zeros() as usize / 8)
 }
 
 /// Marks, among others, the lowest byte of a word that is this one, in its highest bit.
 #[inline]
-fn equal(word: u64, byte: u8) -> u64 {
+fn mark_equal(word: u64, byte: u8) -> u64 {
     let other = word ^ (ONES * u64::from(byte));
     other.wrapping_sub(ONES) & !other
 }
 
 /// The same for a control character below the space.
 #[inline]
-fn control(word: u64) -> u64 {
+fn mark_control(word: u64) -> u64 {
     word.wrapping_sub(ONES * 0x20) & !word
 }
 
 /// The same for what is not printable ASCII.
 #[inline]
-fn unprintable(word: u64) -> u64 {
-    word | word.wrapping_add(ONES) | control(word)
+fn mark_unprintable(word: u64) -> u64 {
+    word | word.wrapping_add(ONES) | mark_control(word)
 }
 
 /// Whether a byte is among them, eight at a time: `special` marks a word's special bytes in their highest bits, and
 /// does not mark an `a`.
 #[inline]
-fn any(bytes: &[u8], special: impl Fn(u64) -> u64) -> bool {
+fn any_marked(bytes: &[u8], special: impl Fn(u64) -> u64) -> bool {
     let Some(last) = bytes.last_chunk::<8>() else {
         let word = bytes.iter().fold(ONES * u64::from(b'a'), |word, byte| (word << 8) | u64::from(*byte));
-        return special(word) & TOPS != 0;
+        return special(word) & HIGH_BITS != 0;
     };
     let (words, _) = bytes.as_chunks::<8>();
-    words.iter().chain([last]).any(|word| special(u64::from_le_bytes(*word)) & TOPS != 0)
+    words.iter().chain([last]).any(|word| special(u64::from_le_bytes(*word)) & HIGH_BITS != 0)
 }
 
 /// Whether a backslash is among them.
 pub(super) fn has_escapes(bytes: &[u8]) -> bool {
-    any(bytes, |word| equal(word, b'\\'))
+    any_marked(bytes, |word| mark_equal(word, b'\\'))
 }
 
 /// Whether all of them are printable ASCII, the space included.
 pub(crate) fn is_printable(bytes: &[u8]) -> bool {
-    !any(bytes, unprintable)
+    !any_marked(bytes, mark_unprintable)
 }
 
 /// The same without spaces, backslashes and `=`.
 pub(crate) fn is_simple(bytes: &[u8]) -> bool {
-    !any(bytes, |word| unprintable(word) | equal(word, b' ') | equal(word, b'\\') | equal(word, b'='))
+    !any_marked(bytes, |word| {
+        mark_unprintable(word) | mark_equal(word, b' ') | mark_equal(word, b'\\') | mark_equal(word, b'=')
+    })
 }
 
-fn by_byte(bytes: &[u8], mut at: usize) -> usize {
+fn find_special_by_byte(bytes: &[u8], mut at: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         if matches!(byte, b'"' | b'\\' | 0..=0x1F) {
             break;
@@ -180,9 +182,9 @@ mod tests {
                 for special in [b'"', b'\\', 0x1f, 0] {
                     let mut bytes = alloc::vec![b'a'; length];
                     bytes[at] = special;
-                    assert_eq!(plain_until(&bytes, 0), at);
+                    assert_eq!(find_special(&bytes, 0), at);
                     bytes[at] = 0xC3;
-                    assert_eq!(plain_until(&bytes, 0), length);
+                    assert_eq!(find_special(&bytes, 0), length);
                 }
             }
         }

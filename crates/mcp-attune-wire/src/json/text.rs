@@ -9,11 +9,11 @@ use super::skip::has_escapes;
 
 /// The inside of a JSON string as written, its escapes not yet decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Text<'a> {
+pub struct JsonString<'a> {
     raw: &'a str,
 }
 
-impl<'a> Text<'a> {
+impl<'a> JsonString<'a> {
     pub(crate) fn new(raw: &'a str) -> Self {
         Self { raw }
     }
@@ -27,7 +27,7 @@ impl<'a> Text<'a> {
     /// The text itself, without copying, when it was written without escapes.
     #[must_use]
     #[inline]
-    pub fn plain(self) -> Option<&'a str> {
+    pub fn as_plain_str(self) -> Option<&'a str> {
         (!has_escapes(self.raw.as_bytes())).then_some(self.raw)
     }
 
@@ -43,7 +43,7 @@ impl<'a> Text<'a> {
     #[must_use]
     #[inline]
     pub fn decode(self) -> Option<Cow<'a, str>> {
-        match self.plain() {
+        match self.as_plain_str() {
             Some(plain) => Some(Cow::Borrowed(plain)),
             None => self.chars().collect::<Option<String>>().map(Cow::Owned),
         }
@@ -55,35 +55,35 @@ impl<'a> Text<'a> {
         // An escape is longer than what it stands for, so only a longer text can hold one.
         match self.raw.len().cmp(&other.len()) {
             Ordering::Less => false,
-            Ordering::Equal => self.raw == other && self.plain().is_some(),
-            Ordering::Greater => self.plain().is_none() && self.chars().eq(other.chars().map(Some)),
+            Ordering::Equal => self.raw == other && self.as_plain_str().is_some(),
+            Ordering::Greater => self.as_plain_str().is_none() && self.chars().eq(other.chars().map(Some)),
         }
     }
 
     /// Whether two texts are one when decoded, halves of surrogate pairs included.
-    pub(crate) fn same(self, other: Self) -> bool {
-        self.raw == other.raw || self.codes().eq(other.codes())
+    pub(crate) fn decoded_eq(self, other: Self) -> bool {
+        self.raw == other.raw || self.code_points().eq(other.code_points())
     }
 
     /// The decoded characters, `None` for half a surrogate pair.
     pub fn chars(self) -> impl Iterator<Item = Option<char>> + use<'a> {
-        self.codes().map(char::from_u32)
+        self.code_points().map(char::from_u32)
     }
 
     /// The decoded code points, half a surrogate pair as its own number, so that two texts are equal
     /// exactly when these are.
-    pub(crate) fn codes(self) -> Codes<'a> {
-        Codes { units: Units { rest: self.raw.chars() }, held: None }
+    pub(crate) fn code_points(self) -> JsonCodePoints<'a> {
+        JsonCodePoints { units: JsonStringUnits { rest: self.raw.chars() }, held: None }
     }
 
     /// Appends the decoded text as UTF-8, half a surrogate pair in the three bytes that WTF-8 gives it.
     pub(crate) fn decode_into(self, out: &mut Vec<u8>) {
-        self.codes().for_each(|code| push_code(code, out));
+        self.code_points().for_each(|code| push_code_point(code, out));
     }
 }
 
 /// Appends one code point as UTF-8, half a surrogate pair in the three bytes that WTF-8 gives it.
-pub(crate) fn push_code(code: u32, out: &mut Vec<u8>) {
+pub(crate) fn push_code_point(code: u32, out: &mut Vec<u8>) {
     match char::from_u32(code) {
         Some(char) => out.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
         None => out.extend_from_slice(&[
@@ -98,35 +98,35 @@ fn low_bits(code: u32, mask: u8) -> u8 {
     (code & u32::from(mask)) as u8
 }
 
-fn join(high: u16, low: u16) -> u32 {
+fn join_surrogates(high: u16, low: u16) -> u32 {
     0x1_0000 + ((u32::from(high) & 0x3FF) << 10) + (u32::from(low) & 0x3FF)
 }
 
 /// One escape or one plain character.
-enum Unit {
+enum JsonStringUnit {
     Char(char),
     High(u16),
     Low(u16),
 }
 
-struct Units<'a> {
+struct JsonStringUnits<'a> {
     rest: core::str::Chars<'a>,
 }
 
-impl Iterator for Units<'_> {
-    type Item = Unit;
+impl Iterator for JsonStringUnits<'_> {
+    type Item = JsonStringUnit;
 
-    fn next(&mut self) -> Option<Unit> {
+    fn next(&mut self) -> Option<JsonStringUnit> {
         let first = self.rest.next()?;
         if first != '\\' {
-            return Some(Unit::Char(first));
+            return Some(JsonStringUnit::Char(first));
         }
         Some(match self.rest.next()? {
-            'b' => Unit::Char('\u{8}'),
-            'f' => Unit::Char('\u{c}'),
-            'n' => Unit::Char('\n'),
-            'r' => Unit::Char('\r'),
-            't' => Unit::Char('\t'),
+            'b' => JsonStringUnit::Char('\u{8}'),
+            'f' => JsonStringUnit::Char('\u{c}'),
+            'n' => JsonStringUnit::Char('\n'),
+            'r' => JsonStringUnit::Char('\r'),
+            't' => JsonStringUnit::Char('\t'),
             'u' => {
                 let mut code = 0u16;
                 for _ in 0..4 {
@@ -134,31 +134,31 @@ impl Iterator for Units<'_> {
                     code = (code << 4) | (digit as u16 & 0xF);
                 }
                 match code {
-                    0xD800..=0xDBFF => Unit::High(code),
-                    0xDC00..=0xDFFF => Unit::Low(code),
-                    _ => Unit::Char(char::from_u32(u32::from(code)).unwrap_or_default()),
+                    0xD800..=0xDBFF => JsonStringUnit::High(code),
+                    0xDC00..=0xDFFF => JsonStringUnit::Low(code),
+                    _ => JsonStringUnit::Char(char::from_u32(u32::from(code)).unwrap_or_default()),
                 }
             }
-            same => Unit::Char(same),
+            same => JsonStringUnit::Char(same),
         })
     }
 }
 
-/// The decoded code points of a [`Text`].
-pub(crate) struct Codes<'a> {
-    units: Units<'a>,
-    held: Option<Unit>,
+/// The decoded code points of a [`JsonString`].
+pub(crate) struct JsonCodePoints<'a> {
+    units: JsonStringUnits<'a>,
+    held: Option<JsonStringUnit>,
 }
 
-impl Iterator for Codes<'_> {
+impl Iterator for JsonCodePoints<'_> {
     type Item = u32;
 
     fn next(&mut self) -> Option<u32> {
         Some(match self.held.take().or_else(|| self.units.next())? {
-            Unit::Char(char) => u32::from(char),
-            Unit::Low(low) => u32::from(low),
-            Unit::High(high) => match self.units.next() {
-                Some(Unit::Low(low)) => join(high, low),
+            JsonStringUnit::Char(char) => u32::from(char),
+            JsonStringUnit::Low(low) => u32::from(low),
+            JsonStringUnit::High(high) => match self.units.next() {
+                Some(JsonStringUnit::Low(low)) => join_surrogates(high, low),
                 next => {
                     self.held = next;
                     u32::from(high)
@@ -184,7 +184,7 @@ mod tests {
             (r"\ud83d\ud83d\ude00", None),
             (r"\ud83dx", None),
         ] {
-            let text = Text::new(written);
+            let text = JsonString::new(written);
             assert_eq!(text.decode().as_deref(), decoded, "{written}");
             if let Some(decoded) = decoded {
                 assert!(text.is(decoded), "{written}");
@@ -199,7 +199,7 @@ mod tests {
     fn tells_halves_of_pairs_apart() {
         let bytes = |written| {
             let mut bytes = Vec::new();
-            Text::new(written).decode_into(&mut bytes);
+            JsonString::new(written).decode_into(&mut bytes);
             bytes
         };
         assert_eq!(bytes(r"\ud83d"), bytes(r"\uD83D"));

@@ -1,11 +1,11 @@
 //! Values gone over once, however deep one looks into them.
 //!
 //! [`Value::members`](super::Value::members) finds the end of every value before it hands it out, so looking into
-//! nested values goes over their bytes once a level. A [`Walk`] stands at the beginning of a value, and what is
+//! nested values goes over their bytes once a level. A [`JsonWalker`] stands at the beginning of a value, and what is
 //! looked into is not skipped first.
 
 use super::skip::{skip_string, skip_value};
-use super::{Span, Text, Type, Value, kind};
+use super::{ByteSpan, JsonKind, JsonString, SpannedValue, kind_of_first_byte};
 
 /// A place in text that was checked before: the beginning of a value, which is looked into or passed over.
 ///
@@ -21,55 +21,55 @@ use super::{Span, Text, Type, Value, kind};
 ///     }
 /// });
 /// assert_eq!(names, ["\"a\"", "\"b\""]);
-/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 /// ```
-pub struct Walk<'a> {
+pub struct JsonWalker<'a> {
     text: &'a str,
     at: usize,
     base: usize,
 }
 
-impl<'a> Walk<'a> {
-    pub(super) fn new(value: Value<'a>) -> Self {
+impl<'a> JsonWalker<'a> {
+    pub(super) fn new(value: SpannedValue<'a>) -> Self {
         Self { text: value.raw, at: 0, base: value.span.start() }
     }
 
     /// What kind of value begins here.
     #[must_use]
-    pub fn kind(&self) -> Type {
-        kind(self.text.as_bytes().get(self.at))
+    pub fn kind(&self) -> JsonKind {
+        kind_of_first_byte(self.text.as_bytes().get(self.at))
     }
 
-    /// The place right inside the bracket that opens here: see [`Value::opening`](super::Value::opening).
+    /// The place right inside the bracket that opens here: see [`Value::opening`](super::SpannedValue::opening).
     #[must_use]
-    pub fn opening(&self) -> Span {
-        Span::new(self.base + self.at + 1, self.base + self.at + 1)
+    pub fn opening(&self) -> ByteSpan {
+        ByteSpan::new(self.base + self.at + 1, self.base + self.at + 1)
     }
 
     /// The value that begins here, which is passed over.
     #[inline]
-    pub fn value(&mut self) -> Value<'a> {
+    pub fn value(&mut self) -> SpannedValue<'a> {
         let from = self.at;
         self.at = skip_value(self.text.as_bytes(), from);
         let raw = self.text.get(from..self.at).unwrap_or_default();
-        Value { raw, span: Span::new(self.base + from, self.base + self.at) }
+        SpannedValue { raw, span: ByteSpan::new(self.base + from, self.base + self.at) }
     }
 
     /// Goes over the members of an object; any other value is passed over. A value that is left alone is too.
-    pub fn members(&mut self, mut each: impl FnMut(Text<'a>, &mut Self)) {
-        if self.kind() != Type::Object {
+    pub fn members(&mut self, mut each: impl FnMut(JsonString<'a>, &mut Self)) {
+        if self.kind() != JsonKind::Object {
             self.value();
             return;
         }
         self.at += 1;
-        while let Some(b'"') = self.next() {
+        while let Some(b'"') = self.next_significant_byte() {
             let start = self.at + 1;
             let end = skip_string(self.text.as_bytes(), start);
-            let name = Text::new(self.text.get(start..end.saturating_sub(1)).unwrap_or_default());
+            let name = JsonString::new(self.text.get(start..end.saturating_sub(1)).unwrap_or_default());
             self.at = end;
-            self.next();
+            self.next_significant_byte();
             self.at += 1;
-            self.next();
+            self.next_significant_byte();
             self.step(|walk| each(name, walk));
         }
         self.at += 1;
@@ -77,12 +77,12 @@ impl<'a> Walk<'a> {
 
     /// Goes over the values of an array; any other value is passed over. A value that is left alone is too.
     pub fn elements(&mut self, mut each: impl FnMut(&mut Self)) {
-        if self.kind() != Type::Array {
+        if self.kind() != JsonKind::Array {
             self.value();
             return;
         }
         self.at += 1;
-        while self.next().is_some_and(|byte| byte != b']') {
+        while self.next_significant_byte().is_some_and(|byte| byte != b']') {
             self.step(&mut each);
         }
         self.at += 1;
@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The next byte that is neither white space nor a comma.
-    fn next(&mut self) -> Option<u8> {
+    fn next_significant_byte(&mut self) -> Option<u8> {
         let rest = self.text.as_bytes().get(self.at..)?;
         let skipped = |byte: &u8| matches!(byte, b',' | b' ' | b'\t' | b'\n' | b'\r');
         let found = rest.iter().position(|byte| !skipped(byte))?;
@@ -115,13 +115,13 @@ mod tests {
     use core::fmt::Write as _;
 
     /// Everything that a walk finds, in one line.
-    fn all(walk: &mut Walk<'_>, out: &mut String) {
+    fn all(walk: &mut JsonWalker<'_>, out: &mut String) {
         match walk.kind() {
-            Type::Object => walk.members(|name, walk| {
+            JsonKind::Object => walk.members(|name, walk| {
                 let _ = write!(out, "{}:", name.as_written());
                 all(walk, out);
             }),
-            Type::Array => walk.elements(|walk| all(walk, out)),
+            JsonKind::Array => walk.elements(|walk| all(walk, out)),
             _ => {
                 let _ = write!(out, "{};", walk.value().raw());
             }
@@ -134,8 +134,8 @@ mod tests {
         out
     }
 
-    fn value(text: &str) -> Value<'_> {
-        Value::new(text, Span::new(0, text.len()))
+    fn value(text: &str) -> SpannedValue<'_> {
+        SpannedValue::new(text, ByteSpan::new(0, text.len()))
     }
 
     #[test]

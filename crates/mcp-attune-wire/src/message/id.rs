@@ -5,7 +5,7 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use crate::document::Document;
-use crate::json::{Type, Value};
+use crate::json::{JsonKind, SpannedValue};
 use crate::number;
 
 /// The longest id that is kept, in bytes as written, quotes included.
@@ -37,8 +37,8 @@ pub struct Id {
 impl Id {
     /// Reads an id where it stands. Returns `None` for what is neither a number nor a string, and for what is too long.
     #[must_use]
-    pub fn read(value: Value<'_>) -> Option<Self> {
-        let is_id = matches!(value.kind(), Type::Number | Type::String);
+    pub fn read(value: SpannedValue<'_>) -> Option<Self> {
+        let is_id = matches!(value.kind(), JsonKind::Number | JsonKind::String);
         let written = Some(value.raw()).filter(|raw| is_id && raw.len() <= MAX_ID_BYTES)?;
         Some(Self { written: written.into() })
     }
@@ -55,14 +55,14 @@ impl Id {
         &self.written
     }
 
-    fn value(&self) -> Value<'_> {
-        Value::within(&self.written)
+    fn value(&self) -> SpannedValue<'_> {
+        SpannedValue::from_checked_text(&self.written)
     }
 }
 
 impl PartialEq for Id {
     fn eq(&self, other: &Self) -> bool {
-        self.value().same(other.value())
+        self.value().json_eq(other.value())
     }
 }
 
@@ -71,7 +71,7 @@ impl Eq for Id {}
 impl Hash for Id {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self.value().text() {
-            Some(text) => text.codes().for_each(|code| state.write_u32(code)),
+            Some(text) => text.code_points().for_each(|code| state.write_u32(code)),
             None => number::hash(&self.written, state),
         }
         // So that no id is the beginning of another.

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::{Kind, Known, Member, Message, Within};
-use crate::json::Span;
+use super::{JsonRpcMembers, MemberRanges, Message, MessageKind, MessageMember};
+use crate::json::ByteSpan;
 
 /// A message with its bytes, to be passed on to whoever would read it again.
 ///
@@ -13,16 +13,16 @@ use crate::json::Span;
 /// let body = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 /// let owned = OwnedMessage::new(Message::parse(body)?, body).unwrap();
 /// assert!(owned.message().unwrap().method().unwrap().is("ping"));
-/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct OwnedMessage<B> {
     body: B,
-    kind: Kind,
-    members: Vec<Member>,
-    within: Within,
-    content: Vec<Span>,
-    known: Known,
+    kind: MessageKind,
+    members: Vec<MessageMember>,
+    within: MemberRanges,
+    content: Vec<ByteSpan>,
+    known: JsonRpcMembers,
 }
 
 impl<B: AsRef<[u8]>> OwnedMessage<B> {
@@ -48,7 +48,7 @@ impl<B: AsRef<[u8]>> OwnedMessage<B> {
 
     /// Whether the message was read from these bytes, and not from equal ones at another place.
     #[must_use]
-    pub fn is_of(&self, body: &[u8]) -> bool {
+    pub fn was_read_from(&self, body: &[u8]) -> bool {
         core::ptr::eq(self.body.as_ref(), body)
     }
 }
@@ -65,7 +65,7 @@ mod tests {
         let read = Message::parse(BODY).unwrap();
         let owned = OwnedMessage::new(read.clone(), BODY).unwrap();
         let passed = owned.message().unwrap();
-        assert_eq!((passed.text(), passed.kind()), (read.text(), Kind::Request));
+        assert_eq!((passed.text(), passed.kind()), (read.text(), MessageKind::Request));
         assert_eq!(passed.id().unwrap().raw(), "\"7\"");
         assert_eq!(passed.known_method(), Some("tools/call"));
         assert!(passed.param("name").unwrap().text().unwrap().is("a"));
@@ -82,6 +82,6 @@ mod tests {
         assert!(OwnedMessage::new(read.clone(), &copy).is_none());
         assert!(OwnedMessage::new(read.clone(), &BODY[..BODY.len() - 1]).is_none());
         let owned = OwnedMessage::new(read, BODY).unwrap();
-        assert!(owned.is_of(BODY) && !owned.is_of(&copy));
+        assert!(owned.was_read_from(BODY) && !owned.was_read_from(&copy));
     }
 }

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::json::{Span, Text, Type, Value, cuts};
+use crate::json::{ByteSpan, JsonKind, JsonString, SpannedValue, cuts};
 
 /// The members of a result and the blocks of its `content`. Looking into them does not go over the result again.
 ///
@@ -14,33 +14,37 @@ use crate::json::{Span, Text, Type, Value, cuts};
 /// let parts = message.result_parts().unwrap();
 /// assert_eq!(parts.member("isError").unwrap().raw(), "false");
 /// assert_eq!(parts.content().len(), 1);
-/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ResultParts<'a> {
-    result: Value<'a>,
+    result: SpannedValue<'a>,
     members: Vec<ResultMember<'a>>,
-    content: Vec<Value<'a>>,
+    content: Vec<SpannedValue<'a>>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct ResultMember<'a> {
     /// The offset of its name, after the quote.
     pub(super) start: usize,
-    pub(super) name: Text<'a>,
-    pub(super) value: Value<'a>,
+    pub(super) name: JsonString<'a>,
+    pub(super) value: SpannedValue<'a>,
 }
 
 impl<'a> ResultParts<'a> {
-    pub(super) fn new(result: Value<'a>, members: Vec<ResultMember<'a>>, content: Vec<Value<'a>>) -> Self {
+    pub(super) fn new(
+        result: SpannedValue<'a>,
+        members: Vec<ResultMember<'a>>,
+        content: Vec<SpannedValue<'a>>,
+    ) -> Self {
         Self { result, members, content }
     }
 
     /// Takes a result apart that stands inside of something else, such as a task. What is no object has no parts.
     #[must_use]
-    pub fn of(result: Value<'a>) -> Self {
+    pub fn from_value(result: SpannedValue<'a>) -> Self {
         let mut entries = result.members();
-        let members = core::iter::from_fn(|| entries.entry());
+        let members = core::iter::from_fn(|| entries.next_entry());
         let members: Vec<_> =
             members.map(|(at, name, value)| ResultMember { start: at + 1, name, value }).collect();
         let content = members.iter().find(|member| member.name.is("content"));
@@ -50,51 +54,51 @@ impl<'a> ResultParts<'a> {
 
     /// The result as a whole.
     #[must_use]
-    pub fn result(&self) -> Value<'a> {
+    pub fn result(&self) -> SpannedValue<'a> {
         self.result
     }
 
     /// Whether it is an object.
     #[must_use]
     pub fn is_object(&self) -> bool {
-        self.result.kind() == Type::Object
+        self.result.kind() == JsonKind::Object
     }
 
     /// The members, in the order they stand in.
-    pub fn members(&self) -> impl Iterator<Item = (Text<'a>, Value<'a>)> {
+    pub fn members(&self) -> impl Iterator<Item = (JsonString<'a>, SpannedValue<'a>)> {
         self.members.iter().map(|member| (member.name, member.value))
     }
 
     /// A member by its name.
     #[must_use]
-    pub fn member(&self, name: &str) -> Option<Value<'a>> {
+    pub fn member(&self, name: &str) -> Option<SpannedValue<'a>> {
         self.members.iter().find(|member| member.name.is(name)).map(|member| member.value)
     }
 
     /// The elements of `content`; none where it is no array.
     #[must_use]
-    pub fn content(&self) -> &[Value<'a>] {
+    pub fn content(&self) -> &[SpannedValue<'a>] {
         &self.content
     }
 
-    /// The places that take these members out: see [`Value::cut_members`].
+    /// The places that take these members out: see [`SpannedValue::cut_members`].
     #[must_use]
-    pub fn cut_members(&self, mut goes: impl FnMut(Text<'a>) -> bool) -> Vec<Span> {
-        let whole = |member: &ResultMember<'a>| Span::new(member.start - 1, member.value.span().end());
+    pub fn cut_members(&self, mut goes: impl FnMut(JsonString<'a>) -> bool) -> Vec<ByteSpan> {
+        let whole = |member: &ResultMember<'a>| ByteSpan::new(member.start - 1, member.value.span().end());
         cuts(self.members.iter().map(|member| (whole(member), goes(member.name))))
     }
 
-    /// The places that take these elements of `content` out: see [`Value::cut_elements`].
+    /// The places that take these elements of `content` out: see [`SpannedValue::cut_elements`].
     #[must_use]
-    pub fn cut_content(&self, mut goes: impl FnMut(Value<'a>) -> bool) -> Vec<Span> {
+    pub fn cut_content(&self, mut goes: impl FnMut(SpannedValue<'a>) -> bool) -> Vec<ByteSpan> {
         cuts(self.content.iter().map(|block| (block.span(), goes(*block))))
     }
 
     /// Where the name of a member stands, between its quotes.
     #[must_use]
-    pub fn name_span(&self, name: &str) -> Option<Span> {
+    pub fn name_span(&self, name: &str) -> Option<ByteSpan> {
         let member = self.members.iter().find(|member| member.name.is(name))?;
-        Some(Span::new(member.start, member.start + member.name.as_written().len()))
+        Some(ByteSpan::new(member.start, member.start + member.name.as_written().len()))
     }
 }
 
@@ -120,7 +124,7 @@ mod tests {
             let body = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
             let message = Message::parse(body.as_bytes()).unwrap();
             let (read, again) =
-                (message.result_parts().unwrap(), ResultParts::of(message.member("result").unwrap()));
+                (message.result_parts().unwrap(), ResultParts::from_value(message.member("result").unwrap()));
             assert_eq!(format!("{read:?}"), format!("{again:?}"));
             let found: Vec<_> =
                 message.result_members().map(|(name, value)| (name.as_written(), value.raw())).collect();

@@ -20,9 +20,9 @@ pub fn vary_with<'v>(lines: impl IntoIterator<Item = &'v str>, field: &str) -> O
         if member == "*" || member.eq_ignore_ascii_case(field) {
             return None;
         }
-        push(&mut value, member);
+        push_list_member(&mut value, member);
     }
-    push(&mut value, field);
+    push_list_member(&mut value, field);
     Some(value)
 }
 
@@ -30,33 +30,33 @@ pub fn vary_with<'v>(lines: impl IntoIterator<Item = &'v str>, field: &str) -> O
 /// as it was. `no-store` and `private` are strict enough as they are.
 ///
 /// ```
-/// use mcp_attune_wire::reply::private;
+/// use mcp_attune_wire::reply::private_cache_control;
 ///
-/// assert_eq!(private(["public, max-age=60, s-maxage=600"]), "max-age=60, private");
-/// assert_eq!(private([]), "private");
-/// assert_eq!(private(["no-store"]), "no-store");
+/// assert_eq!(private_cache_control(["public, max-age=60, s-maxage=600"]), "max-age=60, private");
+/// assert_eq!(private_cache_control([]), "private");
+/// assert_eq!(private_cache_control(["no-store"]), "no-store");
 /// ```
 #[must_use]
-pub fn private<'v>(lines: impl IntoIterator<Item = &'v str>) -> String {
+pub fn private_cache_control<'v>(lines: impl IntoIterator<Item = &'v str>) -> String {
     let mut value = String::new();
     let mut strict = false;
-    for directive in lines.into_iter().flat_map(split).map(str::trim) {
+    for directive in lines.into_iter().flat_map(split_directives).map(str::trim) {
         let name = directive.split('=').next().unwrap_or_default().trim();
         if name.eq_ignore_ascii_case("public") || name.eq_ignore_ascii_case("s-maxage") {
             continue;
         }
         // `private="Set-Cookie"` speaks of that field alone.
         strict |= directive.eq_ignore_ascii_case("private") || name.eq_ignore_ascii_case("no-store");
-        push(&mut value, directive);
+        push_list_member(&mut value, directive);
     }
     if !strict {
-        push(&mut value, "private");
+        push_list_member(&mut value, "private");
     }
     value
 }
 
 /// The members of a list in which commas may stand inside quotes.
-fn split(line: &str) -> impl Iterator<Item = &str> {
+fn split_directives(line: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     line.split(move |char| {
         quoted ^= char == '"';
@@ -64,7 +64,7 @@ fn split(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-pub(super) fn push(value: &mut String, member: &str) {
+pub(super) fn push_list_member(value: &mut String, member: &str) {
     if member.is_empty() {
         return;
     }
@@ -101,7 +101,7 @@ mod tests {
             (&["no-store, public"], "no-store"),
             (&["private=\"a, b\", public"], "private=\"a, b\", private"),
         ] {
-            assert_eq!(private(lines.iter().copied()), expected, "{lines:?}");
+            assert_eq!(private_cache_control(lines.iter().copied()), expected, "{lines:?}");
         }
     }
 }

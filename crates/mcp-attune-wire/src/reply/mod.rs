@@ -32,12 +32,12 @@ use core::fmt::{self, Write};
 mod cache;
 mod stale;
 
-pub use cache::{private, vary_with};
+pub use cache::{private_cache_control, vary_with};
 pub use stale::{is_stale_after_edit, trailer_after_edit};
 
-use crate::agree::{Mismatch, Refusal, Refused};
-use crate::json::Quoted;
-use crate::message::{Message, Unreadable};
+use crate::agree::{HeaderMismatch, MessageRefusal, MessageRefusalReason};
+use crate::json::JsonQuoted;
+use crate::message::{JsonParseError, Message};
 use crate::protocol::code::{
     HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR,
     UNSUPPORTED_PROTOCOL_VERSION, http_status,
@@ -85,14 +85,14 @@ impl Reply {
     /// Rules: G4, G10, H15.
     #[must_use]
     #[cold]
-    pub fn not_taken(status: u16, rule: &'static str, message: &dyn fmt::Display) -> Self {
+    pub fn not_accepted(status: u16, rule: &'static str, message: &dyn fmt::Display) -> Self {
         Self { status, rules: vec![rule], ..Self::error(INVALID_REQUEST, None, message, &"") }
     }
 
     /// A request that can be read, and is none that the server knows what to do with. `id` is the request's, as written.
     #[must_use]
     #[cold]
-    pub fn invalid(id: &str, message: &dyn fmt::Display) -> Self {
+    pub fn invalid_request(id: &str, message: &dyn fmt::Display) -> Self {
         Self::error(INVALID_REQUEST, Some(id), message, &"")
     }
 
@@ -138,7 +138,7 @@ impl Reply {
         if let Some(id) = id {
             let _ = write!(body, ",\"id\":{id}");
         }
-        let content = Quoted(&text);
+        let content = JsonQuoted(&text);
         let _ = write!(
             body,
             ",\"result\":{{{kind}\"content\":[{{\"type\":\"text\",\"text\":{content}}}],\"isError\":true}}}}"
@@ -155,88 +155,90 @@ impl Reply {
         if let Some(id) = id {
             let _ = write!(body, ",\"id\":{id}");
         }
-        let _ = write!(body, ",\"error\":{{\"code\":{code},\"message\":{}{data}}}}}", Quoted(&text));
+        let _ = write!(body, ",\"error\":{{\"code\":{code},\"message\":{}{data}}}}}", JsonQuoted(&text));
         let (faults, rules) = (String::new(), Vec::new());
         Self { status: http_status(code), code, content_type: "application/json", body, faults, rules }
     }
 }
 
-impl From<&Unreadable> for Reply {
-    fn from(unreadable: &Unreadable) -> Self {
+impl From<&JsonParseError> for Reply {
+    fn from(unreadable: &JsonParseError) -> Self {
         Self { rules: vec![unreadable.fault.rule()], ..Self::error(PARSE_ERROR, None, unreadable, &"") }
     }
 }
 
-impl From<&Refusal> for Reply {
-    fn from(refusal: &Refusal) -> Self {
+impl From<&MessageRefusal> for Reply {
+    fn from(refusal: &MessageRefusal) -> Self {
         let code = match &refusal.refused {
-            Refused::Unreadable(_) => PARSE_ERROR,
-            Refused::NotARequest(_) => INVALID_REQUEST,
-            Refused::EnvelopeMissing(_) | Refused::VersionNotText | Refused::TwoContexts => INVALID_PARAMS,
-            Refused::Mismatch(_) => HEADER_MISMATCH,
-            Refused::Version { .. } => UNSUPPORTED_PROTOCOL_VERSION,
+            MessageRefusalReason::Unreadable(_) => PARSE_ERROR,
+            MessageRefusalReason::NotARequest(_) => INVALID_REQUEST,
+            MessageRefusalReason::EnvelopeMissing(_)
+            | MessageRefusalReason::VersionNotText
+            | MessageRefusalReason::TwoContexts => INVALID_PARAMS,
+            MessageRefusalReason::Mismatch(_) => HEADER_MISMATCH,
+            MessageRefusalReason::Version { .. } => UNSUPPORTED_PROTOCOL_VERSION,
         };
-        let reply = Self::error(code, refusal.id.as_deref(), refusal, &Data(&refusal.refused));
-        Self { faults: faults(&refusal.refused), rules: refusal.refused.rules(), ..reply }
+        let reply = Self::error(code, refusal.id.as_deref(), refusal, &ErrorDataMember(&refusal.refused));
+        Self { faults: summarize_mismatches(&refusal.refused), rules: refusal.refused.rules(), ..reply }
     }
 }
 
 /// The first few mismatches by name: `Mcp-Name (H1), Mcp-Param-Region (H6)`.
-fn faults(refused: &Refused) -> String {
-    const MOST: usize = 8;
-    let Refused::Mismatch(mismatches) = refused else { return String::new() };
+fn summarize_mismatches(refused: &MessageRefusalReason) -> String {
+    const MAX_NAMED_MISMATCHES: usize = 8;
+    let MessageRefusalReason::Mismatch(mismatches) = refused else { return String::new() };
     let mut faults = String::new();
-    for mismatch in mismatches.iter().take(MOST) {
+    for mismatch in mismatches.iter().take(MAX_NAMED_MISMATCHES) {
         let comma = if faults.is_empty() { "" } else { ", " };
         // Writing into a String does not fail.
         let _ = write!(faults, "{comma}{} ({})", mismatch.header, mismatch.rule());
     }
-    if mismatches.len() > MOST {
+    if mismatches.len() > MAX_NAMED_MISMATCHES {
         faults.push_str(", …");
     }
     faults
 }
 
 /// `error.data`, with the comma before it; nothing where there is nothing to add.
-struct Data<'a>(&'a Refused);
+struct ErrorDataMember<'a>(&'a MessageRefusalReason);
 
-impl fmt::Display for Data<'_> {
+impl fmt::Display for ErrorDataMember<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Refused::Mismatch(mismatches) => {
+            MessageRefusalReason::Mismatch(mismatches) => {
                 f.write_str(",\"data\":{\"mismatches\":[")?;
-                list(f, mismatches, entry)?;
+                write_list(f, mismatches, write_mismatch)?;
                 f.write_str("]}")
             }
-            Refused::EnvelopeMissing(keys) => {
+            MessageRefusalReason::EnvelopeMissing(keys) => {
                 f.write_str(",\"data\":{\"missing\":[")?;
-                list(f, keys, |f, key| Quoted(key).fmt(f))?;
+                write_list(f, keys, |f, key| JsonQuoted(key).fmt(f))?;
                 f.write_str("]}")
             }
-            Refused::Version { requested, supported } => {
-                write!(f, ",\"data\":{{\"requested\":{},\"supported\":[", Quoted(requested))?;
-                list(f, supported, |f, version| Quoted(version).fmt(f))?;
+            MessageRefusalReason::Version { requested, supported } => {
+                write!(f, ",\"data\":{{\"requested\":{},\"supported\":[", JsonQuoted(requested))?;
+                write_list(f, supported, |f, version| JsonQuoted(version).fmt(f))?;
                 f.write_str("]}")
             }
-            Refused::Unreadable(_)
-            | Refused::NotARequest(_)
-            | Refused::VersionNotText
-            | Refused::TwoContexts => Ok(()),
+            MessageRefusalReason::Unreadable(_)
+            | MessageRefusalReason::NotARequest(_)
+            | MessageRefusalReason::VersionNotText
+            | MessageRefusalReason::TwoContexts => Ok(()),
         }
     }
 }
 
-fn entry(f: &mut fmt::Formatter<'_>, mismatch: &Mismatch) -> fmt::Result {
-    write!(f, "{{\"header\":{}", Quoted(&mismatch.header))?;
+fn write_mismatch(f: &mut fmt::Formatter<'_>, mismatch: &HeaderMismatch) -> fmt::Result {
+    write!(f, "{{\"header\":{}", JsonQuoted(&mismatch.header))?;
     if let Some(argument) = &mismatch.argument {
-        write!(f, ",\"argument\":{}", Quoted(argument))?;
+        write!(f, ",\"argument\":{}", JsonQuoted(argument))?;
     }
     let mut wrong = String::new();
     write!(wrong, "{mismatch}")?;
-    write!(f, ",\"rule\":{},\"wrong\":{}}}", Quoted(mismatch.rule()), Quoted(&wrong))
+    write!(f, ",\"rule\":{},\"wrong\":{}}}", JsonQuoted(mismatch.rule()), JsonQuoted(&wrong))
 }
 
-fn list<T>(
+fn write_list<T>(
     f: &mut fmt::Formatter<'_>,
     items: &[T],
     each: impl Fn(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
@@ -253,10 +255,10 @@ fn list<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agree::{self, Agree, Policy};
-    use crate::header::Headers;
+    use crate::agree::{self, HeaderAgreement, HeaderPolicy};
+    use crate::header::MirroredHeaders;
     use crate::message::Message;
-    use crate::schema::Declared;
+    use crate::schema::DeclaredHeaders;
     use alloc::format;
     use serde_json::Value;
 
@@ -268,11 +270,13 @@ mod tests {
             "io.modelcontextprotocol/acceptLanguage":"de-CH"}}}}}}"#
         );
         let schema = br#"{"properties":{"key":{"type":"string","x-mcp-header":"Key"}}}"#;
-        let headers = Headers::new(lines.iter().map(|(name, value)| (*name, value.as_bytes())));
-        let policy = Policy::default();
+        let headers = MirroredHeaders::new(lines.iter().map(|(name, value)| (*name, value.as_bytes())));
+        let policy = HeaderPolicy::default();
         let refusal = match agree::begin(&headers, Message::parse(body.as_bytes()).unwrap(), &policy) {
-            Ok(Agree::NeedsSchema(open)) => open.with(Some(&Declared::read(schema).unwrap())).unwrap_err(),
-            Ok(Agree::Done(agreed)) => panic!("{agreed:?}"),
+            Ok(HeaderAgreement::NeedsSchema(open)) => {
+                open.finish_with_schema(Some(&DeclaredHeaders::read(schema).unwrap())).unwrap_err()
+            }
+            Ok(HeaderAgreement::Done(agreed)) => panic!("{agreed:?}"),
             Err(refusal) => refusal,
         };
         let reply = Reply::from(&refusal);
@@ -332,8 +336,8 @@ mod tests {
     fn says_nothing_of_the_caller_in_what_is_logged() {
         let body = br#"{"jsonrpc":"2.0","id":"mine","method":"ping","params":{"_meta":{
             "io.modelcontextprotocol/acceptLanguage":"de-CH"}}}"#;
-        let headers = Headers::new([("Accept-Language", &b"fr"[..]), ("Mcp-Param-Mine", b"x")]);
-        let policy = Policy { strict: true, ..Policy::default() };
+        let headers = MirroredHeaders::new([("Accept-Language", &b"fr"[..]), ("Mcp-Param-Mine", b"x")]);
+        let policy = HeaderPolicy { strict: true, ..HeaderPolicy::default() };
         let refusal = agree::begin(&headers, Message::parse(body).unwrap(), &policy).unwrap_err();
         let reply = Reply::from(&refusal);
         assert_eq!(reply.faults, "Mcp-Param-* (H16), Accept-Language (L14)");

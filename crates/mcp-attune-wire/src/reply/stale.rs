@@ -12,7 +12,7 @@
 
 use alloc::string::String;
 
-use super::cache::push;
+use super::cache::push_list_member;
 
 /// The headers, in lower case.
 const STALE: [&str; 7] =
@@ -44,7 +44,7 @@ pub fn trailer_after_edit<'v>(lines: impl IntoIterator<Item = &'v str>) -> Optio
     let mut value = String::new();
     let names = lines.into_iter().flat_map(|line| line.split(',')).map(str::trim);
     for name in names.filter(|name| !is_stale_after_edit(name)) {
-        push(&mut value, name);
+        push_list_member(&mut value, name);
     }
     (!value.is_empty()).then_some(value)
 }

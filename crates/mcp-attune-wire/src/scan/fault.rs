@@ -7,15 +7,15 @@ use super::MAX_DEPTH;
 /// Why bytes are not one JSON value that can be read in one way.
 ///
 /// ```
-/// use mcp_attune_wire::message::{Fault, Message};
+/// use mcp_attune_wire::message::{JsonFault, Message};
 ///
 /// let twice = Message::parse(br#"{"method":"ping","m\u0065thod":"tools/call"}"#).unwrap_err();
-/// assert_eq!(twice.fault, Fault::RepeatedName);
+/// assert_eq!(twice.fault, JsonFault::RepeatedName);
 /// assert_eq!(twice.at, 17);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum JsonFault {
     /// Nothing but white space: `""`.
     Empty,
     /// Not JSON at this place: `{"a":}`.
@@ -37,7 +37,7 @@ pub enum Fault {
     TooLong,
 }
 
-impl Fault {
+impl JsonFault {
     /// The rule that a body with it breaks.
     #[must_use]
     pub fn rule(self) -> &'static str {
@@ -45,40 +45,40 @@ impl Fault {
     }
 }
 
-/// A [`Fault`] and the byte where it was met.
+/// A [`JsonFault`] and the byte where it was met.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Unreadable {
+pub struct JsonParseError {
     /// What is wrong.
-    pub fault: Fault,
+    pub fault: JsonFault,
     /// The offset of the byte where it was met.
     pub at: usize,
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for JsonParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = self.at;
         match self.fault {
-            Fault::Empty => f.write_str("the body is empty; send one JSON-RPC message"),
-            Fault::Syntax => write!(f, "the body is not JSON at byte {at}"),
-            Fault::Cut => write!(f, "the body ends inside a value, at byte {at}"),
-            Fault::Utf8 => write!(f, "the body is not UTF-8 at byte {at}"),
-            Fault::TooDeep => write!(f, "more than {MAX_DEPTH} brackets are open at byte {at}"),
-            Fault::RepeatedName => write!(
+            JsonFault::Empty => f.write_str("the body is empty; send one JSON-RPC message"),
+            JsonFault::Syntax => write!(f, "the body is not JSON at byte {at}"),
+            JsonFault::Cut => write!(f, "the body ends inside a value, at byte {at}"),
+            JsonFault::Utf8 => write!(f, "the body is not UTF-8 at byte {at}"),
+            JsonFault::TooDeep => write!(f, "more than {MAX_DEPTH} brackets are open at byte {at}"),
+            JsonFault::RepeatedName => write!(
                 f,
                 "a member name stands twice in one object, the second time at byte {at}; each name may stand once"
             ),
-            Fault::NameDiffersInCase => write!(
+            JsonFault::NameDiffersInCase => write!(
                 f,
                 "the member name at byte {at} differs only in case from another one, or from one that has a meaning here; \
                  readers that ignore case would read another message, so write each name once and exactly as MCP and the \
                  tool's schema spell it"
             ),
-            Fault::Trailing => {
+            JsonFault::Trailing => {
                 write!(f, "something follows the message at byte {at}; send one message and nothing after it")
             }
-            Fault::TooLong => f.write_str("the body is over 2 GiB"),
+            JsonFault::TooLong => f.write_str("the body is over 2 GiB"),
         }
     }
 }
 
-impl core::error::Error for Unreadable {}
+impl core::error::Error for JsonParseError {}

@@ -4,7 +4,7 @@
 //! 2. At most 127 brackets are open at once.
 //! 3. No object has a member name twice, escapes decoded.
 //!
-//! Small objects compare names as they come; an object of more than [`FEW`] names is sorted once, at its
+//! Small objects compare names as they come; an object of more than [`MAX_LINEAR_NAMES`] names is sorted once, at its
 //! end: no hashing, so nothing to flood, and never quadratic.
 //!
 //! Rules: H13.
@@ -13,54 +13,55 @@ use alloc::vec::Vec;
 
 mod fault;
 mod name;
-pub(crate) mod fold;
+pub(crate) mod case_fold;
 
-pub use fault::{Fault, Unreadable};
-pub(crate) use name::{Name, Wanted};
+pub use fault::{JsonFault, JsonParseError};
+pub(crate) use name::{ScannedName, WantedName};
 
-use crate::json::{Span, clamp, plain_until};
+use crate::json::{ByteSpan, clamp, find_special};
 
 /// How many brackets may be open at once.
 pub const MAX_DEPTH: usize = 127;
 
 /// Up to this many names in one object are compared one by one.
-const FEW: usize = 16;
+const MAX_LINEAR_NAMES: usize = 16;
 
 /// The longest text that is read at all: offsets are kept in 32 bits.
-const MAX_LENGTH: usize = i32::MAX as usize;
+const MAX_JSON_BYTES: usize = i32::MAX as usize;
 
-/// What an open bracket waits for: an array's next value, or an object's next member, with the count of
-/// names that were open before the object's own.
-const ARRAY: u32 = u32::MAX;
+/// Stands in [`Scanner::open`] for a bracket that opened an array.
+const OPEN_ARRAY: u32 = u32::MAX;
 
 pub(crate) struct Scanner<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// What each open bracket waits for: an array's next value ([`OPEN_ARRAY`]), or an object's next member, with the
+    /// count of names that were open before the object's own.
     open: [u32; MAX_DEPTH],
     /// The names of all open objects, innermost last.
-    names: Vec<Name>,
+    names: Vec<ScannedName>,
     /// Where an escaped name is decoded, to be marked.
     scratch: Vec<u8>,
 }
 
-type Scan<T = ()> = Result<T, Unreadable>;
+type ScanResult<T = ()> = Result<T, JsonParseError>;
 
 impl<'a> Scanner<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Scan<Self> {
-        if bytes.len() > MAX_LENGTH {
-            return Err(Unreadable { fault: Fault::TooLong, at: MAX_LENGTH });
+    pub(crate) fn new(bytes: &'a [u8]) -> ScanResult<Self> {
+        if bytes.len() > MAX_JSON_BYTES {
+            return Err(JsonParseError { fault: JsonFault::TooLong, at: MAX_JSON_BYTES });
         }
         match core::str::from_utf8(bytes) {
             Ok(text) => Ok(Self {
                 text,
                 at: 0,
                 depth: 0,
-                open: [ARRAY; MAX_DEPTH],
+                open: [OPEN_ARRAY; MAX_DEPTH],
                 names: Vec::with_capacity(32),
                 scratch: Vec::new(),
             }),
-            Err(error) => Err(Unreadable { fault: Fault::Utf8, at: error.valid_up_to() }),
+            Err(error) => Err(JsonParseError { fault: JsonFault::Utf8, at: error.valid_up_to() }),
         }
     }
 
@@ -69,30 +70,33 @@ impl<'a> Scanner<'a> {
     }
 
     /// The first byte of the next value.
-    pub(crate) fn peek(&mut self) -> Scan<u8> {
-        self.space();
-        self.byte().ok_or_else(|| {
+    pub(crate) fn peek(&mut self) -> ScanResult<u8> {
+        self.skip_whitespace();
+        self.current_byte().ok_or_else(|| {
             let empty = self.text.trim_ascii().is_empty();
-            self.fault(if empty { Fault::Empty } else { Fault::Cut })
+            self.error_here(if empty { JsonFault::Empty } else { JsonFault::Cut })
         })
     }
 
     /// Nothing but white space may be left.
-    pub(crate) fn finish(&mut self) -> Scan {
-        self.space();
-        match self.byte() {
+    pub(crate) fn expect_end(&mut self) -> ScanResult {
+        self.skip_whitespace();
+        match self.current_byte() {
             None => Ok(()),
-            Some(_) => Err(self.fault(Fault::Trailing)),
+            Some(_) => Err(self.error_here(JsonFault::Trailing)),
         }
     }
 
     /// Reads an object, handing each member to `member`, which must read exactly its value. One function for all kinds of
     /// members: the code of three takes longer to fetch than to run.
-    pub(crate) fn object(&mut self, member: &mut dyn FnMut(&mut Self, Name) -> Scan) -> Scan<Span> {
+    pub(crate) fn read_object(
+        &mut self,
+        member: &mut dyn FnMut(&mut Self, ScannedName) -> ScanResult,
+    ) -> ScanResult<ByteSpan> {
         let start = self.at;
         self.push_object()?;
-        if self.close_at_once(b'}') {
-            return Ok(Span::new(start, self.at));
+        if self.close_if_empty(b'}') {
+            return Ok(ByteSpan::new(start, self.at));
         }
         loop {
             let name = self.member_name()?;
@@ -100,23 +104,26 @@ impl<'a> Scanner<'a> {
             match self.peek()? {
                 b',' => {
                     self.at += 1;
-                    self.space();
+                    self.skip_whitespace();
                 }
                 b'}' => {
                     self.close_object()?;
-                    return Ok(Span::new(start, self.at));
+                    return Ok(ByteSpan::new(start, self.at));
                 }
-                _ => return Err(self.fault(Fault::Syntax)),
+                _ => return Err(self.error_here(JsonFault::Syntax)),
             }
         }
     }
 
     /// Reads an array, calling `element` at each value, which it must read.
-    pub(crate) fn array(&mut self, mut element: impl FnMut(&mut Self) -> Scan) -> Scan<Span> {
+    pub(crate) fn read_array(
+        &mut self,
+        mut element: impl FnMut(&mut Self) -> ScanResult,
+    ) -> ScanResult<ByteSpan> {
         let start = self.at;
-        self.push(ARRAY)?;
-        if self.close_at_once(b']') {
-            return Ok(Span::new(start, self.at));
+        self.push(OPEN_ARRAY)?;
+        if self.close_if_empty(b']') {
+            return Ok(ByteSpan::new(start, self.at));
         }
         loop {
             element(self)?;
@@ -125,57 +132,57 @@ impl<'a> Scanner<'a> {
                 b']' => {
                     self.at += 1;
                     self.depth -= 1;
-                    return Ok(Span::new(start, self.at));
+                    return Ok(ByteSpan::new(start, self.at));
                 }
-                _ => return Err(self.fault(Fault::Syntax)),
+                _ => return Err(self.error_here(JsonFault::Syntax)),
             }
         }
     }
 
     /// Reads any value and says where it stands. No recursion: what is open is on a list of our own.
-    pub(crate) fn value(&mut self) -> Scan<Span> {
-        self.space();
+    pub(crate) fn read_value(&mut self) -> ScanResult<ByteSpan> {
+        self.skip_whitespace();
         let start = self.at;
         let floor = self.depth;
         loop {
-            self.space();
-            match self.byte() {
+            self.skip_whitespace();
+            match self.current_byte() {
                 Some(b'"') => {
-                    self.string()?;
+                    self.read_string()?;
                 }
                 Some(b'{') => {
                     self.push_object()?;
-                    if !self.close_at_once(b'}') {
+                    if !self.close_if_empty(b'}') {
                         self.member_name()?;
                         continue;
                     }
                 }
                 Some(b'[') => {
-                    self.push(ARRAY)?;
-                    if !self.close_at_once(b']') {
+                    self.push(OPEN_ARRAY)?;
+                    if !self.close_if_empty(b']') {
                         continue;
                     }
                 }
-                Some(b'-' | b'0'..=b'9') => self.number()?,
-                Some(b't') => self.word("true")?,
-                Some(b'f') => self.word("false")?,
-                Some(b'n') => self.word("null")?,
-                Some(_) => return Err(self.fault(Fault::Syntax)),
-                None => return Err(self.fault(Fault::Cut)),
+                Some(b'-' | b'0'..=b'9') => self.read_number()?,
+                Some(b't') => self.read_literal("true")?,
+                Some(b'f') => self.read_literal("false")?,
+                Some(b'n') => self.read_literal("null")?,
+                Some(_) => return Err(self.error_here(JsonFault::Syntax)),
+                None => return Err(self.error_here(JsonFault::Cut)),
             }
             if !self.after_value(floor)? {
-                return Ok(Span::new(start, self.at));
+                return Ok(ByteSpan::new(start, self.at));
             }
         }
     }
 
     /// Closes what ends here; true where another value must follow.
     #[inline]
-    fn after_value(&mut self, floor: usize) -> Scan<bool> {
+    fn after_value(&mut self, floor: usize) -> ScanResult<bool> {
         while self.depth > floor {
-            self.space();
-            let byte = self.byte().ok_or_else(|| self.fault(Fault::Cut))?;
-            let array = self.open.get(self.depth - 1) == Some(&ARRAY);
+            self.skip_whitespace();
+            let byte = self.current_byte().ok_or_else(|| self.error_here(JsonFault::Cut))?;
+            let array = self.open.get(self.depth - 1) == Some(&OPEN_ARRAY);
             match (array, byte) {
                 (true, b',') => {
                     self.at += 1;
@@ -187,25 +194,25 @@ impl<'a> Scanner<'a> {
                 }
                 (false, b',') => {
                     self.at += 1;
-                    self.space();
+                    self.skip_whitespace();
                     self.member_name()?;
                     return Ok(true);
                 }
                 (false, b'}') => self.close_object()?,
-                _ => return Err(self.fault(Fault::Syntax)),
+                _ => return Err(self.error_here(JsonFault::Syntax)),
             }
         }
         Ok(false)
     }
 
-    fn push_object(&mut self) -> Scan {
+    fn push_object(&mut self) -> ScanResult {
         self.push(clamp(self.names.len()))
     }
 
-    fn push(&mut self, open: u32) -> Scan {
+    fn push(&mut self, open: u32) -> ScanResult {
         match self.open.get_mut(self.depth) {
             Some(slot) => *slot = open,
-            None => return Err(self.fault(Fault::TooDeep)),
+            None => return Err(self.error_here(JsonFault::TooDeep)),
         }
         self.depth += 1;
         self.at += 1;
@@ -213,9 +220,9 @@ impl<'a> Scanner<'a> {
     }
 
     /// An empty object or array, right after its opening bracket.
-    fn close_at_once(&mut self, close: u8) -> bool {
-        self.space();
-        let closes = self.byte() == Some(close);
+    fn close_if_empty(&mut self, close: u8) -> bool {
+        self.skip_whitespace();
+        let closes = self.current_byte() == Some(close);
         if closes {
             self.at += 1;
             self.depth -= 1;
@@ -223,7 +230,7 @@ impl<'a> Scanner<'a> {
         closes
     }
 
-    fn names_from(&self) -> usize {
+    fn first_name_of_object(&self) -> usize {
         match self.depth.checked_sub(1).and_then(|top| self.open.get(top)) {
             Some(from) => *from as usize,
             None => self.names.len(),
@@ -232,29 +239,37 @@ impl<'a> Scanner<'a> {
 
     /// Reads `"name" :` and compares the name with those before it in the same object.
     #[inline]
-    fn member_name(&mut self) -> Scan<Name> {
-        if self.byte() != Some(b'"') {
-            return Err(self.fault(if self.byte().is_some() { Fault::Syntax } else { Fault::Cut }));
+    fn member_name(&mut self) -> ScanResult<ScannedName> {
+        if self.current_byte() != Some(b'"') {
+            return Err(self.error_here(if self.current_byte().is_some() {
+                JsonFault::Syntax
+            } else {
+                JsonFault::Cut
+            }));
         }
         let start = self.at + 1;
-        let escaped = self.string()?;
+        let escaped = self.read_string()?;
         let end = self.at - 1;
         let name = if escaped {
-            Name::escaped(self.text, start, end, &mut self.scratch)
+            ScannedName::from_escaped(self.text, start, end, &mut self.scratch)
         } else {
-            Name::plain(self.text, start, end)
+            ScannedName::from_plain(self.text, start, end)
         };
-        self.space();
-        if self.byte() != Some(b':') {
-            return Err(self.fault(if self.byte().is_some() { Fault::Syntax } else { Fault::Cut }));
+        self.skip_whitespace();
+        if self.current_byte() != Some(b':') {
+            return Err(self.error_here(if self.current_byte().is_some() {
+                JsonFault::Syntax
+            } else {
+                JsonFault::Cut
+            }));
         }
         self.at += 1;
 
-        let before = self.names.get(self.names_from()..).unwrap_or_default();
-        if before.len() < FEW {
+        let before = self.names.get(self.first_name_of_object()..).unwrap_or_default();
+        if before.len() < MAX_LINEAR_NAMES {
             for other in before {
                 if other.mark == name.mark && other.order(&name, self.text).is_eq() {
-                    return Err(Unreadable { fault: Fault::RepeatedName, at: start - 1 });
+                    return Err(JsonParseError { fault: JsonFault::RepeatedName, at: start - 1 });
                 }
             }
         }
@@ -263,9 +278,9 @@ impl<'a> Scanner<'a> {
     }
 
     #[inline]
-    fn close_object(&mut self) -> Scan {
-        let from = self.names_from();
-        if self.names.len() - from > FEW {
+    fn close_object(&mut self) -> ScanResult {
+        let from = self.first_name_of_object();
+        if self.names.len() - from > MAX_LINEAR_NAMES {
             self.refuse_repeated(from)?;
         }
         self.names.truncate(from);
@@ -275,29 +290,31 @@ impl<'a> Scanner<'a> {
     }
 
     #[cold]
-    fn refuse_repeated(&mut self, from: usize) -> Scan {
+    fn refuse_repeated(&mut self, from: usize) -> ScanResult {
         let text = self.text;
-        let order = |one: &Name, other: &Name| one.mark.cmp(&other.mark).then_with(|| one.order(other, text));
+        let order = |one: &ScannedName, other: &ScannedName| {
+            one.mark.cmp(&other.mark).then_with(|| one.order(other, text))
+        };
         let names = self.names.get_mut(from..).unwrap_or_default();
         names.sort_unstable_by(|one, other| order(one, other).then(one.start.cmp(&other.start)));
-        let second = |pair: &[Name]| match pair {
+        let second = |pair: &[ScannedName]| match pair {
             [one, other] if order(one, other).is_eq() => Some(other.start),
             _ => None,
         };
         match names.windows(2).filter_map(second).min() {
-            Some(start) => Err(Unreadable { fault: Fault::RepeatedName, at: start as usize - 1 }),
+            Some(start) => Err(JsonParseError { fault: JsonFault::RepeatedName, at: start as usize - 1 }),
             None => Ok(()),
         }
     }
 
     /// Reads a string; true where it was written with escapes.
     #[inline]
-    fn string(&mut self) -> Scan<bool> {
+    fn read_string(&mut self) -> ScanResult<bool> {
         let bytes = self.text.as_bytes();
         let mut at = self.at + 1;
         let mut escaped = false;
         loop {
-            at = plain_until(bytes, at);
+            at = find_special(bytes, at);
             match bytes.get(at) {
                 Some(b'"') => {
                     self.at = at + 1;
@@ -305,20 +322,20 @@ impl<'a> Scanner<'a> {
                 }
                 Some(b'\\') => {
                     escaped = true;
-                    at = self.escape(at)?;
+                    at = self.skip_escape(at)?;
                 }
                 Some(_) => {
-                    return Err(Unreadable { fault: Fault::Syntax, at });
+                    return Err(JsonParseError { fault: JsonFault::Syntax, at });
                 }
                 None => {
-                    return Err(Unreadable { fault: Fault::Cut, at: bytes.len() });
+                    return Err(JsonParseError { fault: JsonFault::Cut, at: bytes.len() });
                 }
             }
         }
     }
 
     /// The offset after the escape that begins at `at`.
-    fn escape(&self, at: usize) -> Scan<usize> {
+    fn skip_escape(&self, at: usize) -> ScanResult<usize> {
         let bytes = self.text.as_bytes();
         match bytes.get(at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
@@ -327,82 +344,82 @@ impl<'a> Scanner<'a> {
                     match bytes.get(offset) {
                         Some(byte) if byte.is_ascii_hexdigit() => {}
                         Some(_) => {
-                            return Err(Unreadable { fault: Fault::Syntax, at: offset });
+                            return Err(JsonParseError { fault: JsonFault::Syntax, at: offset });
                         }
                         None => {
-                            return Err(Unreadable { fault: Fault::Cut, at: offset });
+                            return Err(JsonParseError { fault: JsonFault::Cut, at: offset });
                         }
                     }
                 }
                 Ok(at + 6)
             }
-            Some(_) => Err(Unreadable { fault: Fault::Syntax, at: at + 1 }),
-            None => Err(Unreadable { fault: Fault::Cut, at: at + 1 }),
+            Some(_) => Err(JsonParseError { fault: JsonFault::Syntax, at: at + 1 }),
+            None => Err(JsonParseError { fault: JsonFault::Cut, at: at + 1 }),
         }
     }
 
-    fn number(&mut self) -> Scan {
-        if self.byte() == Some(b'-') {
+    fn read_number(&mut self) -> ScanResult {
+        if self.current_byte() == Some(b'-') {
             self.at += 1;
         }
-        if self.byte() == Some(b'0') {
+        if self.current_byte() == Some(b'0') {
             self.at += 1;
         } else {
-            self.digits()?;
+            self.read_digits()?;
         }
-        if self.byte() == Some(b'.') {
+        if self.current_byte() == Some(b'.') {
             self.at += 1;
-            self.digits()?;
+            self.read_digits()?;
         }
-        if let Some(b'e' | b'E') = self.byte() {
+        if let Some(b'e' | b'E') = self.current_byte() {
             self.at += 1;
-            if let Some(b'+' | b'-') = self.byte() {
+            if let Some(b'+' | b'-') = self.current_byte() {
                 self.at += 1;
             }
-            self.digits()?;
+            self.read_digits()?;
         }
         Ok(())
     }
 
     /// One digit at least.
     #[inline]
-    fn digits(&mut self) -> Scan {
+    fn read_digits(&mut self) -> ScanResult {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if count == 0 {
-            return Err(self.fault(if rest.is_empty() { Fault::Cut } else { Fault::Syntax }));
+            return Err(self.error_here(if rest.is_empty() { JsonFault::Cut } else { JsonFault::Syntax }));
         }
         self.at += count;
         Ok(())
     }
 
-    fn word(&mut self, word: &str) -> Scan {
+    fn read_literal(&mut self, word: &str) -> ScanResult {
         let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
         if rest.starts_with(word.as_bytes()) {
             self.at += word.len();
             Ok(())
         } else if word.as_bytes().starts_with(rest) {
-            Err(Unreadable { fault: Fault::Cut, at: self.text.len() })
+            Err(JsonParseError { fault: JsonFault::Cut, at: self.text.len() })
         } else {
-            Err(self.fault(Fault::Syntax))
+            Err(self.error_here(JsonFault::Syntax))
         }
     }
 
     #[inline]
-    fn byte(&self) -> Option<u8> {
+    fn current_byte(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
     #[inline]
-    fn space(&mut self) {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.byte() {
+    fn skip_whitespace(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.current_byte() {
             self.at += 1;
         }
     }
 
     #[cold]
-    fn fault(&self, fault: Fault) -> Unreadable {
-        Unreadable { fault, at: self.at }
+    fn error_here(&self, fault: JsonFault) -> JsonParseError {
+        JsonParseError { fault, at: self.at }
     }
 }
 
@@ -413,11 +430,11 @@ mod tests {
     use alloc::string::String;
     use serde_json::value::RawValue;
 
-    fn read(bytes: &[u8]) -> Result<(), Fault> {
+    fn read(bytes: &[u8]) -> Result<(), JsonFault> {
         let mut scanner = Scanner::new(bytes).map_err(|error| error.fault)?;
         scanner.peek().map_err(|error| error.fault)?;
-        scanner.value().map_err(|error| error.fault)?;
-        scanner.finish().map_err(|error| error.fault)
+        scanner.read_value().map_err(|error| error.fault)?;
+        scanner.expect_end().map_err(|error| error.fault)
     }
 
     #[test]
@@ -435,7 +452,7 @@ mod tests {
                 .collect();
             for text in &longer {
                 let ours = read(text.as_bytes());
-                if ours != Err(Fault::RepeatedName) {
+                if ours != Err(JsonFault::RepeatedName) {
                     assert_eq!(ours.is_ok(), serde_json::from_str::<&RawValue>(text).is_ok(), "{text}");
                 }
             }
@@ -457,7 +474,7 @@ mod tests {
             r#"{"\ud83d":1,"\uD83D":2}"#,
             r#"{"a long name that does not fit a word":1,"b":2,"a long name that does not fit a word":3}"#,
         ] {
-            assert_eq!(read(text.as_bytes()), Err(Fault::RepeatedName), "{text}");
+            assert_eq!(read(text.as_bytes()), Err(JsonFault::RepeatedName), "{text}");
         }
     }
 
@@ -487,7 +504,7 @@ mod tests {
                 let at = text.len();
                 text += &format!("\"k{twice}\":2}}");
                 let mut scanner = Scanner::new(text.as_bytes()).unwrap();
-                assert_eq!(scanner.value(), Err(Unreadable { fault: Fault::RepeatedName, at }));
+                assert_eq!(scanner.read_value(), Err(JsonParseError { fault: JsonFault::RepeatedName, at }));
             }
         }
     }
@@ -497,7 +514,7 @@ mod tests {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let nest = |depth| format!("{}1{}", open.repeat(depth), close.repeat(depth));
             assert_eq!(read(nest(127).as_bytes()), Ok(()));
-            assert_eq!(read(nest(128).as_bytes()), Err(Fault::TooDeep));
+            assert_eq!(read(nest(128).as_bytes()), Err(JsonFault::TooDeep));
             assert!(serde_json::from_str::<serde_json::Value>(&nest(127)).is_ok());
             assert!(serde_json::from_str::<serde_json::Value>(&nest(128)).is_err());
         }
@@ -507,31 +524,31 @@ mod tests {
     #[test]
     fn says_what_is_wrong_and_where() {
         for (text, fault, at) in [
-            (&b""[..], Fault::Empty, 0),
-            (b" \n", Fault::Empty, 2),
-            (b"{\"a\":1", Fault::Cut, 6),
-            (b"{\"a\"", Fault::Cut, 4),
-            (b"\"ab", Fault::Cut, 3),
-            (b"{\"a\":}", Fault::Syntax, 5),
-            (b"{\"a\":1,}", Fault::Syntax, 7),
-            (b"[1,]", Fault::Syntax, 3),
-            (b"{} {}", Fault::Trailing, 3),
-            (b"1 x", Fault::Trailing, 2),
-            (b"\"\xff\"", Fault::Utf8, 1),
-            (b"\"\xed\xa0\x80\"", Fault::Utf8, 1),
-            (b"\"a\nb\"", Fault::Syntax, 2),
-            (b"01", Fault::Trailing, 1),
-            (b"tru", Fault::Cut, 3),
-            (b"trux", Fault::Syntax, 0),
-            (b"\xef\xbb\xbf{}", Fault::Syntax, 0),
+            (&b""[..], JsonFault::Empty, 0),
+            (b" \n", JsonFault::Empty, 2),
+            (b"{\"a\":1", JsonFault::Cut, 6),
+            (b"{\"a\"", JsonFault::Cut, 4),
+            (b"\"ab", JsonFault::Cut, 3),
+            (b"{\"a\":}", JsonFault::Syntax, 5),
+            (b"{\"a\":1,}", JsonFault::Syntax, 7),
+            (b"[1,]", JsonFault::Syntax, 3),
+            (b"{} {}", JsonFault::Trailing, 3),
+            (b"1 x", JsonFault::Trailing, 2),
+            (b"\"\xff\"", JsonFault::Utf8, 1),
+            (b"\"\xed\xa0\x80\"", JsonFault::Utf8, 1),
+            (b"\"a\nb\"", JsonFault::Syntax, 2),
+            (b"01", JsonFault::Trailing, 1),
+            (b"tru", JsonFault::Cut, 3),
+            (b"trux", JsonFault::Syntax, 0),
+            (b"\xef\xbb\xbf{}", JsonFault::Syntax, 0),
         ] {
             let read = |text| {
                 let mut scanner = Scanner::new(text)?;
                 scanner.peek()?;
-                scanner.value()?;
-                scanner.finish()
+                scanner.read_value()?;
+                scanner.expect_end()
             };
-            assert_eq!(read(text), Err(Unreadable { fault, at }), "{}", String::from_utf8_lossy(text));
+            assert_eq!(read(text), Err(JsonParseError { fault, at }), "{}", String::from_utf8_lossy(text));
         }
     }
 }

@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
-use crate::json::{Text, clamp};
+use crate::json::{JsonString, clamp};
 
 /// A member name of an object that is being read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Name {
+pub(crate) struct ScannedName {
     /// Equal names have equal marks; most different ones differ here already.
     pub(super) mark: u64,
     pub(super) start: u32,
@@ -17,7 +17,7 @@ pub(crate) struct Name {
 
 const ESCAPED: u32 = 1 << 31;
 
-impl Name {
+impl ScannedName {
     /// The offset of its first byte, after the quote.
     pub(crate) fn start(self) -> usize {
         self.start as usize
@@ -25,15 +25,15 @@ impl Name {
 
     /// The name between `start` and `end`, which was written without escapes.
     #[inline]
-    pub(super) fn plain(text: &str, start: usize, end: usize) -> Self {
+    pub(super) fn from_plain(text: &str, start: usize, end: usize) -> Self {
         Self { mark: mark(text.as_bytes(), start, end), start: clamp(start), len: clamp(end - start) }
     }
 
     /// The name between `start` and `end`, written with escapes; `scratch` is where it is decoded.
     #[cold]
-    pub(super) fn escaped(text: &str, start: usize, end: usize, scratch: &mut Vec<u8>) -> Self {
+    pub(super) fn from_escaped(text: &str, start: usize, end: usize, scratch: &mut Vec<u8>) -> Self {
         scratch.clear();
-        Text::new(text.get(start..end).unwrap_or_default()).decode_into(scratch);
+        JsonString::new(text.get(start..end).unwrap_or_default()).decode_into(scratch);
         let mark = mark(scratch, 0, scratch.len());
         Self { mark, start: clamp(start), len: clamp(end - start) | ESCAPED }
     }
@@ -45,19 +45,19 @@ impl Name {
 
     /// Whether it was written without escapes, in so many bytes.
     #[inline]
-    pub(super) fn is_plain_of(self, len: usize) -> bool {
+    pub(super) fn is_plain_with_len(self, len: usize) -> bool {
         self.len as usize == len
     }
 
-    pub(crate) fn text<'t>(&self, text: &'t str) -> Text<'t> {
+    pub(crate) fn text<'t>(&self, text: &'t str) -> JsonString<'t> {
         let start = self.start as usize;
         let end = start + (self.len & !ESCAPED) as usize;
-        Text::new(text.get(start..end).unwrap_or_default())
+        JsonString::new(text.get(start..end).unwrap_or_default())
     }
 
     /// Whether the name, its escapes decoded, is `wanted`.
     #[inline]
-    pub(crate) fn is(&self, wanted: &Wanted<'_>, text: &str) -> bool {
+    pub(crate) fn is(&self, wanted: &WantedName<'_>, text: &str) -> bool {
         if self.mark != wanted.mark {
             return false;
         }
@@ -72,18 +72,18 @@ impl Name {
         if (self.len | other.len) & ESCAPED == 0 {
             one.as_written().cmp(two.as_written())
         } else {
-            one.codes().cmp(two.codes())
+            one.code_points().cmp(two.code_points())
         }
     }
 }
 
 /// A name to look for, made ready once.
-pub(crate) struct Wanted<'n> {
+pub(crate) struct WantedName<'n> {
     mark: u64,
     name: &'n str,
 }
 
-impl<'n> Wanted<'n> {
+impl<'n> WantedName<'n> {
     #[inline]
     pub(crate) fn new(name: &'n str) -> Self {
         Self { mark: mark(name.as_bytes(), 0, name.len()), name }

@@ -1,16 +1,16 @@
 //! What is not allocated.
 
 use allocation_counter::measure;
-use mcp_attune_wire::agree::{self, Agree, Policy};
-use mcp_attune_wire::header::Headers;
+use mcp_attune_wire::agree::{self, HeaderAgreement, HeaderPolicy};
+use mcp_attune_wire::header::MirroredHeaders;
 use mcp_attune_wire::message::Message;
-use mcp_attune_wire::schema::Declared;
+use mcp_attune_wire::schema::DeclaredHeaders;
 
 /// How often memory is asked for while `count` declared arguments are checked against their headers.
 fn allocations(count: usize, argument: &str, header: &str) -> u64 {
     let each = |text: &dyn Fn(usize) -> String| (0..count).map(text).collect::<Vec<_>>().join(",");
     let properties = each(&|index| format!(r#""p{index}":{{"type":"string","x-mcp-header":"P{index}"}}"#));
-    let declared = Declared::read(format!(r#"{{"properties":{{{properties}}}}}"#).as_bytes()).unwrap();
+    let declared = DeclaredHeaders::read(format!(r#"{{"properties":{{{properties}}}}}"#).as_bytes()).unwrap();
     let arguments = each(&|index| format!(r#""p{index}":{argument}"#));
     let body = format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"t","arguments":{{{arguments}}},"_meta":{{
@@ -20,13 +20,13 @@ fn allocations(count: usize, argument: &str, header: &str) -> u64 {
     let standard =
         [("MCP-Protocol-Version", &b"2026-07-28"[..]), ("Mcp-Method", b"tools/call"), ("Mcp-Name", b"t")];
     let params = names.iter().map(|name| (name.as_str(), header.as_bytes()));
-    let headers = Headers::new(standard.into_iter().chain(params));
+    let headers = MirroredHeaders::new(standard.into_iter().chain(params));
     let message = Message::parse(body.as_bytes()).unwrap();
-    let policy = Policy::default();
+    let policy = HeaderPolicy::default();
     let mut agreed = false;
     let counted = measure(|| {
-        let Ok(Agree::NeedsSchema(open)) = agree::begin(&headers, message, &policy) else { return };
-        agreed = open.with(Some(&declared)).is_ok();
+        let Ok(HeaderAgreement::NeedsSchema(open)) = agree::begin(&headers, message, &policy) else { return };
+        agreed = open.finish_with_schema(Some(&declared)).is_ok();
     });
     assert!(agreed);
     counted.count_total

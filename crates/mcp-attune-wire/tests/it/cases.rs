@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use mcp_attune_wire::agree::{self, Agree, Agreed, LanguageHeader, OnMissingParam, Policy, Refusal};
-use mcp_attune_wire::header::{self, Headers, Undecodable};
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::agree::{
+    self, Agreed, HeaderAgreement, HeaderPolicy, LanguageHeaderPolicy, MessageRefusal, OnMissingParam,
+};
+use mcp_attune_wire::header::{self, HeaderDecodeError, MirroredHeaders};
+use mcp_attune_wire::message::{Message, MessageKind};
 use mcp_attune_wire::mirror;
 use mcp_attune_wire::reply::Reply;
-use mcp_attune_wire::schema::{Declared, Primitive, Why};
+use mcp_attune_wire::schema::{DeclaredHeaders, DeclaredType, HeaderDeclarationFault};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -42,12 +44,12 @@ impl Case<'_> {
         self.input.get(key).map(|raw| raw.get())
     }
 
-    fn declared(&self) -> Option<Declared> {
-        self.raw("schema").map(|schema| Declared::read(schema.as_bytes()).unwrap())
+    fn declared(&self) -> Option<DeclaredHeaders> {
+        self.raw("schema").map(|schema| DeclaredHeaders::read(schema.as_bytes()).unwrap())
     }
 
-    fn policy(&self) -> Policy {
-        let mut policy = Policy::default();
+    fn policy(&self) -> HeaderPolicy {
+        let mut policy = HeaderPolicy::default();
         let settings: BTreeMap<String, Value> =
             self.raw("policy").map(|raw| serde_json::from_str(raw).unwrap()).unwrap_or_default();
         for (key, value) in settings {
@@ -55,10 +57,10 @@ impl Case<'_> {
                 ("strict", _) => policy.strict = value == true,
                 ("on_missing_param", "pass") => policy.on_missing_param = OnMissingParam::Pass,
                 ("language_header", "ignore-wildcard") => {
-                    policy.language_header = LanguageHeader::IgnoreWildcard;
+                    policy.language_header = LanguageHeaderPolicy::IgnoreWildcard;
                 }
-                ("language_header", "ignore") => policy.language_header = LanguageHeader::Ignore,
-                ("language_header", "promote") => policy.language_header = LanguageHeader::Promote,
+                ("language_header", "ignore") => policy.language_header = LanguageHeaderPolicy::Ignore,
+                ("language_header", "promote") => policy.language_header = LanguageHeaderPolicy::Promote,
                 ("supported_versions", _) => {
                     policy.supported_versions = Some(serde_json::from_value(value).unwrap());
                 }
@@ -89,11 +91,11 @@ fn message() {
         let body = case.bytes("body").unwrap();
         match Message::parse(&body).and_then(|message| message.check_case().map(|()| message)) {
             Ok(message) => json!({"kind": match message.kind() {
-                Kind::Request => "request",
-                Kind::Notification => "notification",
-                Kind::Answer => "answer",
-                Kind::Batch => "batch",
-                Kind::Other => "other",
+                MessageKind::Request => "request",
+                MessageKind::Notification => "notification",
+                MessageKind::Answer => "answer",
+                MessageKind::Batch => "batch",
+                MessageKind::Other => "other",
             }}),
             Err(unreadable) => {
                 let reply = Reply::from(&unreadable);
@@ -108,9 +110,9 @@ fn message() {
 #[test]
 fn header_value() {
     let undecodable = |why| match why {
-        Undecodable::Byte => "byte",
-        Undecodable::Base64 => "base64",
-        Undecodable::Utf8 => "utf8",
+        HeaderDecodeError::Byte => "byte",
+        HeaderDecodeError::Base64 => "base64",
+        HeaderDecodeError::Utf8 => "utf8",
         _ => "other",
     };
     check(include_str!("../../../../spec/cases/header_value.json"), 35, |case| match case.text("text") {
@@ -129,15 +131,15 @@ fn header_value() {
 #[test]
 fn schema() {
     check(include_str!("../../../../spec/cases/schema.json"), 50, |case| {
-        match Declared::read(case.raw("schema").unwrap().as_bytes()) {
+        match DeclaredHeaders::read(case.raw("schema").unwrap().as_bytes()) {
             Ok(declared) => {
                 let headers: Vec<_> = declared
                     .iter()
                     .map(|one| {
                         let kind = match one.kind() {
-                            Primitive::String => "string",
-                            Primitive::Integer => "integer",
-                            Primitive::Boolean => "boolean",
+                            DeclaredType::String => "string",
+                            DeclaredType::Integer => "integer",
+                            DeclaredType::Boolean => "boolean",
                         };
                         json!({"header": one.header(), "path": one.path().collect::<Vec<_>>(), "type": kind})
                     })
@@ -146,7 +148,7 @@ fn schema() {
             }
             Err(invalid) => {
                 let why = match invalid.why {
-                    Why::Unreadable(_) => "unreadable",
+                    HeaderDeclarationFault::Unreadable(_) => "unreadable",
                     why => return json!({"invalid": kebab(why), "at": invalid.at}),
                 };
                 json!({"invalid": why})
@@ -160,7 +162,7 @@ fn param() {
     check(include_str!("../../../../spec/cases/param.json"), 60, |case| {
         let kind = case.text("type").unwrap();
         let schema = format!(r#"{{"properties":{{"p":{{"type":"{kind}","x-mcp-header":"P"}}}}}}"#);
-        let declared = Declared::read(schema.as_bytes()).unwrap();
+        let declared = DeclaredHeaders::read(schema.as_bytes()).unwrap();
         let arguments = match case.text("argument_text") {
             Some(argument) => format!(r#"{{"p":{argument}}}"#),
             None => String::from(r#"{"q":1}"#),
@@ -168,7 +170,7 @@ fn param() {
         let body = call(&arguments);
         let header = case.text("header");
         let param = header.iter().map(|value| ("Mcp-Param-P", value.as_bytes()));
-        let headers = Headers::new(STANDARD.into_iter().chain(param));
+        let headers = MirroredHeaders::new(STANDARD.into_iter().chain(param));
         let policy = case.policy();
         match judge(&headers, &body, Some(&declared), &policy) {
             Ok(_) => json!({"wrong": null}),
@@ -187,11 +189,11 @@ fn call(arguments: &str) -> String {
     )
 }
 
-fn wrong(refusal: &Refusal) -> String {
-    let agree::Refused::Mismatch(mismatches) = &refusal.refused else { panic!("{refusal:?}") };
+fn wrong(refusal: &MessageRefusal) -> String {
+    let agree::MessageRefusalReason::Mismatch(mismatches) = &refusal.refused else { panic!("{refusal:?}") };
     assert_eq!(mismatches.len(), 1, "{refusal:?}");
     match mismatches[0].wrong {
-        agree::Wrong::Undecodable(_) => "undecodable".into(),
+        agree::HeaderFault::Undecodable(_) => "undecodable".into(),
         wrong => kebab(wrong),
     }
 }
@@ -209,14 +211,14 @@ fn kebab(value: impl std::fmt::Debug) -> String {
 }
 
 fn judge<'a>(
-    headers: &Headers<'a>,
+    headers: &MirroredHeaders<'a>,
     body: &'a str,
-    declared: Option<&Declared>,
-    policy: &Policy,
-) -> Result<Agreed<'a>, Refusal> {
+    declared: Option<&DeclaredHeaders>,
+    policy: &HeaderPolicy,
+) -> Result<Agreed<'a>, MessageRefusal> {
     match agree::begin(headers, Message::parse(body.as_bytes()).unwrap(), policy)? {
-        Agree::Done(agreed) => Ok(agreed),
-        Agree::NeedsSchema(open) => open.with(declared),
+        HeaderAgreement::Done(agreed) => Ok(agreed),
+        HeaderAgreement::NeedsSchema(open) => open.finish_with_schema(declared),
     }
 }
 
@@ -224,7 +226,8 @@ fn judge<'a>(
 fn agree() {
     check(include_str!("../../../../spec/cases/agree.json"), 100, |case| {
         let lines: Vec<(String, String)> = serde_json::from_str(case.raw("headers").unwrap()).unwrap();
-        let headers = Headers::new(lines.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
+        let headers =
+            MirroredHeaders::new(lines.iter().map(|(name, value)| (name.as_str(), value.as_bytes())));
         let policy = case.policy();
         match judge(&headers, case.raw("body").unwrap(), case.declared().as_ref(), &policy) {
             Ok(agreed) => json!({
@@ -238,7 +241,7 @@ fn agree() {
 }
 
 /// The refusal as it goes on the wire, with as much of its data as the case asks for.
-fn refused(refusal: &Refusal, expected: &Value) -> Value {
+fn refused(refusal: &MessageRefusal, expected: &Value) -> Value {
     let reply = Reply::from(refusal);
     assert_eq!(reply.content_type, "application/json");
     let body: Value = serde_json::from_str(&reply.body).unwrap();
@@ -264,7 +267,7 @@ fn mirror() {
         let declared = case.declared();
         let headers = mirror::headers(&Message::parse(body.as_bytes()).unwrap(), declared.as_ref());
         let lines = headers.iter().map(|(name, value)| (*name, value.as_bytes()));
-        judge(&Headers::new(lines), body, declared.as_ref(), &Policy::default()).unwrap();
+        judge(&MirroredHeaders::new(lines), body, declared.as_ref(), &HeaderPolicy::default()).unwrap();
         json!({"headers": headers})
     });
 }

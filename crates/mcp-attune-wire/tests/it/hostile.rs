@@ -1,23 +1,23 @@
 //! Bad input is normal input: bounded work, a clear refusal, never a panic.
 
-use mcp_attune_wire::agree::{self, Agree, Policy, Refused};
+use mcp_attune_wire::agree::{self, HeaderAgreement, HeaderPolicy, MessageRefusalReason};
 use mcp_attune_wire::context;
-use mcp_attune_wire::header::Headers;
-use mcp_attune_wire::message::{Fault, Message, Unreadable};
+use mcp_attune_wire::header::MirroredHeaders;
+use mcp_attune_wire::message::{JsonFault, JsonParseError, Message};
 use mcp_attune_wire::reply::Reply;
-use mcp_attune_wire::schema::{Declared, MAX_DECLARED, Why};
+use mcp_attune_wire::schema::{DeclaredHeaders, HeaderDeclarationFault, MAX_DECLARED};
 
-fn fault(body: &str) -> Fault {
+fn fault(body: &str) -> JsonFault {
     Message::parse(body.as_bytes()).unwrap_err().fault
 }
 
 #[test]
 fn refuses_100_000_nested_brackets() {
     for open in ["[", "{\"a\":", "[{\"a\":"] {
-        assert_eq!(fault(&open.repeat(100_000)), Fault::TooDeep);
+        assert_eq!(fault(&open.repeat(100_000)), JsonFault::TooDeep);
         let inside =
             format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta":{}"#, open.repeat(100_000));
-        assert_eq!(fault(&inside), Fault::TooDeep);
+        assert_eq!(fault(&inside), JsonFault::TooDeep);
     }
 }
 
@@ -40,7 +40,7 @@ fn reads_megabytes_of_names_without_comparing_each_with_each() {
             assert!(Message::parse(fine.as_bytes()).is_ok());
             let first = &names[..names.find(':').unwrap()];
             let twice = place.replace("NAMES", &format!("{names}{first}:0"));
-            assert_eq!(fault(&twice), Fault::RepeatedName);
+            assert_eq!(fault(&twice), JsonFault::RepeatedName);
         }
     }
 }
@@ -66,7 +66,7 @@ fn folds_megabytes_of_names_without_comparing_each_with_each() {
                 };
                 let checked = Message::parse(other.as_bytes()).unwrap().check_case();
                 let at = other.rfind(&format!("\"{last}\"")).unwrap();
-                let expected = Unreadable { fault: Fault::NameDiffersInCase, at };
+                let expected = JsonParseError { fault: JsonFault::NameDiffersInCase, at };
                 assert_eq!(checked.err(), known.then_some(expected), "{last} in {place}");
             }
         }
@@ -96,15 +96,17 @@ fn call(arguments: &str) -> String {
     )
 }
 
-fn mismatches(headers: &Headers<'_>, body: &str, declared: &Declared) -> usize {
-    let policy = Policy::default();
+fn mismatches(headers: &MirroredHeaders<'_>, body: &str, declared: &DeclaredHeaders) -> usize {
+    let policy = HeaderPolicy::default();
     let message = Message::parse(body.as_bytes()).unwrap();
-    let Agree::NeedsSchema(open) = agree::begin(headers, message, &policy).unwrap() else { panic!() };
-    match open.with(Some(declared)) {
+    let HeaderAgreement::NeedsSchema(open) = agree::begin(headers, message, &policy).unwrap() else {
+        panic!()
+    };
+    match open.finish_with_schema(Some(declared)) {
         Ok(_) => 0,
         Err(refusal) => {
             assert!(Reply::from(&refusal).body.len() < 1_000_000);
-            let Refused::Mismatch(mismatches) = refusal.refused else { panic!() };
+            let MessageRefusalReason::Mismatch(mismatches) = refusal.refused else { panic!() };
             mismatches.len()
         }
     }
@@ -115,45 +117,53 @@ fn checks_10_000_headers_against_many_declarations_and_arguments() {
     let annotate = |index: usize| format!(r#""p{index}":{{"type":"integer","x-mcp-header":"P{index}"}}"#);
     let properties: Vec<_> = (0..MAX_DECLARED).map(annotate).collect();
     let declared =
-        Declared::read(format!(r#"{{"properties":{{{}}}}}"#, properties.join(",")).as_bytes()).unwrap();
+        DeclaredHeaders::read(format!(r#"{{"properties":{{{}}}}}"#, properties.join(",")).as_bytes())
+            .unwrap();
     let arguments: Vec<_> = (0..100_000).map(|index| format!("\"p{index}\":{index}")).collect();
     let body = call(&format!("{{{}}}", arguments.join(",")));
     let lines: Vec<_> = (0..10_000).map(|index| (format!("mcp-param-p{index}"), index.to_string())).collect();
     let lines = lines.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-    assert_eq!(mismatches(&Headers::new(ROUTED.into_iter().chain(lines.clone())), &body, &declared), 0);
-    assert_eq!(mismatches(&Headers::new(ROUTED), &body, &declared), MAX_DECLARED);
+    assert_eq!(
+        mismatches(&MirroredHeaders::new(ROUTED.into_iter().chain(lines.clone())), &body, &declared),
+        0
+    );
+    assert_eq!(mismatches(&MirroredHeaders::new(ROUTED), &body, &declared), MAX_DECLARED);
     let twice = ROUTED.into_iter().chain(lines.clone()).chain(lines);
-    assert_eq!(mismatches(&Headers::new(twice), &body, &declared), MAX_DECLARED);
+    assert_eq!(mismatches(&MirroredHeaders::new(twice), &body, &declared), MAX_DECLARED);
     // One of them in another case, among all the others.
     let body = body.replacen("\"p99999\"", "\"P77\"", 1);
-    let policy = Policy::default();
+    let policy = HeaderPolicy::default();
     let message = Message::parse(body.as_bytes()).unwrap();
-    let Ok(Agree::NeedsSchema(open)) = agree::begin(&Headers::new(ROUTED), message, &policy) else {
+    let Ok(HeaderAgreement::NeedsSchema(open)) =
+        agree::begin(&MirroredHeaders::new(ROUTED), message, &policy)
+    else {
         panic!()
     };
-    assert_eq!(open.with(Some(&declared)).unwrap_err().refused.rules(), ["H18"]);
+    assert_eq!(open.finish_with_schema(Some(&declared)).unwrap_err().refused.rules(), ["H18"]);
 }
 
 #[test]
 fn takes_10_000_lines_of_one_header() {
     let lines = std::iter::repeat_n(("Accept-Language", &b"de"[..]), 10_000);
-    let headers = Headers::new(ROUTED.into_iter().chain(lines));
+    let headers = MirroredHeaders::new(ROUTED.into_iter().chain(lines));
     assert_eq!(headers.accept_language().joined().unwrap().len(), 10_000 * 4 - 2);
     let twice = std::iter::repeat_n(("Mcp-Name", &b"t"[..]), 10_000);
-    let headers = Headers::new(ROUTED.into_iter().chain(twice));
-    let refusal = agree::begin(&headers, Message::parse(call("{}").as_bytes()).unwrap(), &Policy::default())
-        .unwrap_err();
+    let headers = MirroredHeaders::new(ROUTED.into_iter().chain(twice));
+    let refusal =
+        agree::begin(&headers, Message::parse(call("{}").as_bytes()).unwrap(), &HeaderPolicy::default())
+            .unwrap_err();
     assert!(Reply::from(&refusal).body.len() < 1_000);
 }
 
 #[test]
 fn refuses_a_schema_10_000_levels_deep() {
     for step in [r#"{"properties":{"a":"#, r#"{"items":"#, r#"{"allOf":["#] {
-        let Why::Unreadable(unreadable) = Declared::read(step.repeat(10_000).as_bytes()).unwrap_err().why
+        let HeaderDeclarationFault::Unreadable(unreadable) =
+            DeclaredHeaders::read(step.repeat(10_000).as_bytes()).unwrap_err().why
         else {
             panic!()
         };
-        assert_eq!(unreadable.fault, Fault::TooDeep);
+        assert_eq!(unreadable.fault, JsonFault::TooDeep);
     }
 }
 
@@ -162,7 +172,7 @@ fn refuses_10_000_annotations() {
     let annotate = |index: usize| format!(r#""p{index}":{{"type":"string","x-mcp-header":"P{index}"}}"#);
     let properties: Vec<_> = (0..10_000).map(annotate).collect();
     let schema = format!(r#"{{"properties":{{{}}}}}"#, properties.join(","));
-    assert_eq!(Declared::read(schema.as_bytes()).unwrap_err().why, Why::TooMany);
+    assert_eq!(DeclaredHeaders::read(schema.as_bytes()).unwrap_err().why, HeaderDeclarationFault::TooMany);
 }
 
 #[test]
@@ -172,10 +182,10 @@ fn reads_a_schema_as_deep_as_a_message_may_be() {
         r#"{"properties":{"a":"#.repeat(63),
         "}}".repeat(63)
     );
-    let declared = Declared::read(deep.as_bytes()).unwrap();
+    let declared = DeclaredHeaders::read(deep.as_bytes()).unwrap();
     assert_eq!(declared.iter().next().unwrap().path().count(), 63);
     let arguments = format!("{}\"x\"{}", "{\"a\":".repeat(63), "}".repeat(63));
-    assert_eq!(mismatches(&Headers::new(ROUTED), &call(&arguments), &declared), 1);
+    assert_eq!(mismatches(&MirroredHeaders::new(ROUTED), &call(&arguments), &declared), 1);
 }
 
 #[test]
@@ -184,13 +194,13 @@ fn shortens_what_it_quotes() {
     let meta = META.replace("{}", &format!(r#"{{}},"io.modelcontextprotocol/acceptLanguage":"{long}""#));
     let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{{meta}}}}}"#);
     let header = "y\u{7}".repeat(100_000);
-    let headers = Headers::new([
+    let headers = MirroredHeaders::new([
         ("MCP-Protocol-Version", &b"2026-07-28"[..]),
         ("Mcp-Method", b"ping"),
         ("Accept-Language", header.as_bytes()),
     ]);
-    let refusal =
-        agree::begin(&headers, Message::parse(body.as_bytes()).unwrap(), &Policy::default()).unwrap_err();
+    let refusal = agree::begin(&headers, Message::parse(body.as_bytes()).unwrap(), &HeaderPolicy::default())
+        .unwrap_err();
     let reply = Reply::from(&refusal);
     assert!(reply.body.len() < 1_500, "{}", reply.body.len());
     serde_json::from_str::<serde_json::Value>(&reply.body).unwrap();
@@ -204,7 +214,7 @@ fn compares_two_deep_contexts_with_their_members_turned_round() {
         let body = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"ping","clientContext":{one},"params":{{"_meta":{{"io.modelcontextprotocol/clientContext":{other}}}}}}}"#
         );
-        assert_eq!(context::differ(&Message::parse(body.as_bytes()).unwrap()), differ);
+        assert_eq!(context::has_conflicting_contexts(&Message::parse(body.as_bytes()).unwrap()), differ);
     }
     // Thousands of members: sorted, not each compared with each.
     let many =
@@ -214,5 +224,7 @@ fn compares_two_deep_contexts_with_their_members_turned_round() {
         many(0),
         many(7999),
     );
-    assert!(body.len() > 120_000 && !context::differ(&Message::parse(body.as_bytes()).unwrap()));
+    assert!(
+        body.len() > 120_000 && !context::has_conflicting_contexts(&Message::parse(body.as_bytes()).unwrap())
+    );
 }

@@ -1,10 +1,12 @@
 //! When the headers of a request need not be written anew.
 
-use mcp_attune_wire::agree::{self, Agree, Agreed, LanguageHeader, OnMissingParam, Policy};
-use mcp_attune_wire::header::Headers;
+use mcp_attune_wire::agree::{
+    self, Agreed, HeaderAgreement, HeaderPolicy, LanguageHeaderPolicy, OnMissingParam,
+};
+use mcp_attune_wire::header::MirroredHeaders;
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::mirror;
-use mcp_attune_wire::schema::Declared;
+use mcp_attune_wire::schema::DeclaredHeaders;
 
 const SCHEMA: &[u8] = br#"{"properties":{"a":{"type":"string","x-mcp-header":"A"},
     "b":{"type":"integer","x-mcp-header":"B"},"c":{"type":"boolean","x-mcp-header":"C"}}}"#;
@@ -17,20 +19,20 @@ fn body(method: &str, arguments: &str, meta: &str) -> String {
     )
 }
 
-fn agreed<'a>(body: &'a str, headers: &[(&'a str, &'a str)], declared: &Declared) -> Agreed<'a> {
-    let mut policy = Policy::default();
+fn agreed<'a>(body: &'a str, headers: &[(&'a str, &'a str)], declared: &DeclaredHeaders) -> Agreed<'a> {
+    let mut policy = HeaderPolicy::default();
     policy.on_missing_param = OnMissingParam::Pass;
-    policy.language_header = LanguageHeader::Ignore;
-    let headers = Headers::new(headers.iter().map(|(name, value)| (*name, value.as_bytes())));
+    policy.language_header = LanguageHeaderPolicy::Ignore;
+    let headers = MirroredHeaders::new(headers.iter().map(|(name, value)| (*name, value.as_bytes())));
     match agree::begin(&headers, Message::parse(body.as_bytes()).unwrap(), &policy).unwrap() {
-        Agree::Done(agreed) => agreed,
-        Agree::NeedsSchema(open) => open.with(Some(declared)).unwrap(),
+        HeaderAgreement::Done(agreed) => agreed,
+        HeaderAgreement::NeedsSchema(open) => open.finish_with_schema(Some(declared)).unwrap(),
     }
 }
 
 #[track_caller]
 fn check(body: &str, headers: &[(&str, &str)], expected: bool) {
-    let declared = Declared::read(SCHEMA).unwrap();
+    let declared = DeclaredHeaders::read(SCHEMA).unwrap();
     let agreed = agreed(body, headers, &declared);
     assert_eq!(agreed.is_mirrored(), expected, "{body} {headers:?}");
     if expected {

@@ -1,10 +1,10 @@
 //! What holds for every input.
 
-use mcp_attune_wire::agree::{self, Agree, Policy};
-use mcp_attune_wire::header::{self, Headers};
-use mcp_attune_wire::message::{Fault, Message};
+use mcp_attune_wire::agree::{self, HeaderAgreement, HeaderPolicy};
+use mcp_attune_wire::header::{self, MirroredHeaders};
+use mcp_attune_wire::message::{JsonFault, Message};
 use mcp_attune_wire::mirror;
-use mcp_attune_wire::schema::Declared;
+use mcp_attune_wire::schema::DeclaredHeaders;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json, value::RawValue};
@@ -79,7 +79,7 @@ fn in_another_case(name: &str, which: u64) -> String {
 }
 
 fn differs_in_case(body: &str) -> bool {
-    match agree::without_headers(Message::parse(body.as_bytes()).unwrap(), &Policy::default()) {
+    match agree::check_without_headers(Message::parse(body.as_bytes()).unwrap(), &HeaderPolicy::default()) {
         Ok(_) => false,
         Err(refusal) => {
             assert_eq!(refusal.refused.rules(), ["H18"], "{body}");
@@ -111,29 +111,29 @@ proptest! {
 
     #[test]
     fn accepts_what_it_sends((body, schema) in call()) {
-        let declared = Declared::read(schema.to_string().as_bytes()).unwrap();
+        let declared = DeclaredHeaders::read(schema.to_string().as_bytes()).unwrap();
         let sent = mirror::headers(&Message::parse(body.as_bytes()).unwrap(), Some(&declared));
-        let headers = Headers::new(sent.iter().map(|(name, value)| (*name, value.as_bytes())));
-        let policy = Policy::default();
+        let headers = MirroredHeaders::new(sent.iter().map(|(name, value)| (*name, value.as_bytes())));
+        let policy = HeaderPolicy::default();
         let agreed = match agree::begin(&headers, Message::parse(body.as_bytes()).unwrap(), &policy).unwrap() {
-            Agree::Done(agreed) => Ok(agreed),
-            Agree::NeedsSchema(open) => open.with(Some(&declared)),
+            HeaderAgreement::Done(agreed) => Ok(agreed),
+            HeaderAgreement::NeedsSchema(open) => open.finish_with_schema(Some(&declared)),
         };
         prop_assert!(agreed.is_ok(), "{:?}", agreed.unwrap_err());
     }
 
     #[test]
     fn refuses_any_other_value_than_it_sends((body, schema) in call(), at in any::<prop::sample::Index>(), byte in b'!'..b'~') {
-        let declared = Declared::read(schema.to_string().as_bytes()).unwrap();
+        let declared = DeclaredHeaders::read(schema.to_string().as_bytes()).unwrap();
         let mut sent = mirror::headers(&Message::parse(body.as_bytes()).unwrap(), Some(&declared));
         let changed = at.index(sent.len());
         // Letters at the end: no number keeps its value and no base64 its padding.
         sent[changed].1.to_mut().extend([char::from(byte), 'x']);
-        let headers = Headers::new(sent.iter().map(|(name, value)| (*name, value.as_bytes())));
-        let policy = Policy::default();
+        let headers = MirroredHeaders::new(sent.iter().map(|(name, value)| (*name, value.as_bytes())));
+        let policy = HeaderPolicy::default();
         let agreed = match agree::begin(&headers, Message::parse(body.as_bytes()).unwrap(), &policy) {
-            Ok(Agree::Done(agreed)) => Ok(agreed),
-            Ok(Agree::NeedsSchema(open)) => open.with(Some(&declared)),
+            Ok(HeaderAgreement::Done(agreed)) => Ok(agreed),
+            Ok(HeaderAgreement::NeedsSchema(open)) => open.finish_with_schema(Some(&declared)),
             Err(refusal) => Err(refusal),
         };
         prop_assert!(agreed.is_err(), "{:?}", sent[changed]);
@@ -148,7 +148,7 @@ proptest! {
     #[test]
     fn gives_the_verdict_of_serde_json(text in r#"[\[\]{}:,"\\a-bu0-9.eE+\- tn]{0,24}"#) {
         let ours = Message::parse(text.as_bytes());
-        if !matches!(&ours, Err(error) if error.fault == Fault::RepeatedName) {
+        if !matches!(&ours, Err(error) if error.fault == JsonFault::RepeatedName) {
             prop_assert_eq!(ours.is_ok(), serde_json::from_str::<&RawValue>(&text).is_ok());
         }
     }
@@ -169,7 +169,7 @@ proptest! {
     fn members_are_those_that_serde_json_sees(map in prop::collection::btree_map(".{0,6}", value(), 0..30)) {
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "m", "params": {"arguments": map}}).to_string();
         let message = Message::parse(body.as_bytes()).unwrap();
-        let read = |name: mcp_attune_wire::json::Text<'_>, value: mcp_attune_wire::json::Value<'_>| {
+        let read = |name: mcp_attune_wire::json::JsonString<'_>, value: mcp_attune_wire::json::SpannedValue<'_>| {
             (name.decode().unwrap().into_owned(), serde_json::from_str::<Value>(value.raw()).unwrap())
         };
         let ours: Vec<_> = message.arguments().map(|(name, value)| read(name, value)).collect();
@@ -223,15 +223,15 @@ proptest! {
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
                 "io.modelcontextprotocol/clientCapabilities": {},
             }}}).to_string();
-        let declared = Declared::read(schema.to_string().as_bytes()).unwrap();
-        let headers = Headers::new([
+        let declared = DeclaredHeaders::read(schema.to_string().as_bytes()).unwrap();
+        let headers = MirroredHeaders::new([
             ("MCP-Protocol-Version", &b"2026-07-28"[..]), ("Mcp-Method", b"tools/call"), ("Mcp-Name", b"t"),
         ]);
-        let policy = Policy::default();
-        let Ok(Agree::NeedsSchema(open)) = agree::begin(&headers, Message::parse(body.as_bytes()).unwrap(), &policy) else {
+        let policy = HeaderPolicy::default();
+        let Ok(HeaderAgreement::NeedsSchema(open)) = agree::begin(&headers, Message::parse(body.as_bytes()).unwrap(), &policy) else {
             return Err(TestCaseError::fail(body));
         };
-        let refusal = open.with(Some(&declared)).unwrap_err();
+        let refusal = open.finish_with_schema(Some(&declared)).unwrap_err();
         prop_assert_eq!(refusal.refused.rules(), ["H18"]);
     }
 }

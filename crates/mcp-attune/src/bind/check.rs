@@ -3,31 +3,31 @@
 use core::fmt;
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{JsonKind, JsonString, SpannedValue};
 use mcp_attune_wire::message::Message;
 
-use super::show::listed;
-use super::{Binding, Bindings, Fills, Source, Tool, Written};
-use crate::near::{nearest, shown};
+use super::show::listed_tools;
+use super::{ArgumentFill, Binding, Bindings, BoundContextPart, BoundTool, InstantNotation};
+use crate::suggestion::{nearest, quote_name};
 
 /// Something in the bindings that does not fit the server.
 ///
 /// Rules: C9.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct BindingFinding {
     /// The tool, as the bindings name it.
     pub tool: String,
     /// The argument, as the bindings name it; empty for the tool as a whole.
     pub argument: String,
     /// What is wrong.
-    pub wrong: Wrong,
+    pub wrong: BindingProblem,
 }
 
 /// What can be wrong with a binding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Wrong {
+pub enum BindingProblem {
     /// The server lists no such tool; it may be this one that was meant.
     NoTool(Option<String>),
     /// The tool has no such argument.
@@ -63,7 +63,7 @@ pub enum Wrong {
 }
 
 /// Says what is wrong, where, and what to do.
-impl fmt::Display for Finding {
+impl fmt::Display for BindingFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tool, argument, wrong } = self;
         let dot = if argument.is_empty() { "" } else { "." };
@@ -73,34 +73,34 @@ impl fmt::Display for Finding {
             None => f.write_str(other),
         };
         match wrong {
-            Wrong::NoTool(name) => {
+            BindingProblem::NoTool(name) => {
                 write!(f, "the server lists no tool `{tool}`")?;
                 meant(f, name, "; take the binding out, or see what `tools/list` says")
             }
-            Wrong::NoArgument { meant: name, has } => {
+            BindingProblem::NoArgument { meant: name, has } => {
                 write!(f, "the tool has no argument `{argument}`")?;
                 let has = has.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
                 let other = if has.is_empty() { "; take the binding out".to_owned() } else { format!("; it has {has}") };
                 meant(f, name, &other)
             }
-            Wrong::Type { writes, takes } => {
+            BindingProblem::Type { writes, takes } => {
                 let hint = if *writes == "string" && takes.contains("integer") { "; with `as = \"unix\"` an instant is one" } else { "; bind it to something else" };
                 write!(f, "a {writes} is written, and the argument takes {takes}{hint}")
             }
-            Wrong::Format { writes, takes } => {
+            BindingProblem::Format { writes, takes } => {
                 write!(f, "a {writes} is written, and the argument takes a {takes}; ")?;
                 match takes.as_str() {
                     "date" | "date-time" if *writes != "text" => write!(f, "set `as = \"{takes}\"`"),
                     _ => f.write_str("bind it to something else"),
                 }
             }
-            Wrong::Default { takes } => {
+            BindingProblem::Default { takes } => {
                 write!(f, "the default is none of what the argument takes, {takes}; write another")
             }
-            Wrong::Taken => {
+            BindingProblem::Taken => {
                 f.write_str("the tool has this argument itself; name the interval differently")
             }
-            Wrong::MayLack => f.write_str(
+            BindingProblem::MayLack => f.write_str(
                 "the server wants the argument, callers do not see it, and not every caller says it; give it a `default`",
             ),
         }
@@ -119,23 +119,28 @@ impl Bindings {
     ///
     /// let answer = Message::parse(br#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#)?;
     /// assert!(Bindings::default().check(&[answer], true).is_empty());
-    /// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+    /// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
     /// ```
     #[must_use]
-    pub fn check(&self, answers: &[Message<'_>], whole: bool) -> Vec<Finding> {
-        let tools: Vec<_> = answers.iter().flat_map(listed).collect();
-        let name = |tool: Value<'_>| tool.member("name")?.text()?.decode().map(Cow::into_owned);
+    pub fn check(&self, answers: &[Message<'_>], whole: bool) -> Vec<BindingFinding> {
+        let tools: Vec<_> = answers.iter().flat_map(listed_tools).collect();
+        let name = |tool: SpannedValue<'_>| tool.member("name")?.text()?.decode().map(Cow::into_owned);
         let names: Vec<String> = tools.iter().filter_map(|tool| name(*tool)).collect();
         let mut findings = Vec::new();
         for bound in &self.tools {
-            let called = |tool: &&Value<'_>| {
-                tool.member("name").and_then(Value::text).is_some_and(|name| name.is(&bound.name))
+            let called = |tool: &&SpannedValue<'_>| {
+                tool.member("name").and_then(SpannedValue::text).is_some_and(|name| name.is(&bound.name))
             };
             match tools.iter().find(called) {
                 Some(tool) => bound.check(*tool, &mut findings),
                 None if whole => {
-                    let wrong = Wrong::NoTool(nearest(&bound.name, names.iter().map(String::as_str)));
-                    findings.push(Finding { tool: bound.name.clone(), argument: String::new(), wrong });
+                    let wrong =
+                        BindingProblem::NoTool(nearest(&bound.name, names.iter().map(String::as_str)));
+                    findings.push(BindingFinding {
+                        tool: bound.name.clone(),
+                        argument: String::new(),
+                        wrong,
+                    });
                 }
                 None => {}
             }
@@ -144,91 +149,98 @@ impl Bindings {
     }
 }
 
-impl Tool {
-    fn binds(&self, argument: &str) -> bool {
+impl BoundTool {
+    fn binds_argument(&self, argument: &str) -> bool {
         self.arguments.iter().any(|(bound, _)| bound == argument)
     }
 
-    fn check(&self, tool: Value<'_>, findings: &mut Vec<Finding>) {
+    fn check(&self, tool: SpannedValue<'_>, findings: &mut Vec<BindingFinding>) {
         let schema = tool.member("inputSchema");
         let properties = schema.and_then(|schema| schema.member("properties"));
-        let names: Vec<_> =
-            properties.into_iter().flat_map(Value::members).filter_map(|(name, _)| name.decode()).collect();
+        let names: Vec<_> = properties
+            .into_iter()
+            .flat_map(SpannedValue::members)
+            .filter_map(|(name, _)| name.decode())
+            .collect();
         let required = |argument: &str| {
             let required = schema.and_then(|schema| schema.member("required"));
-            let mut names = required.into_iter().flat_map(Value::elements).filter_map(Value::text);
+            let mut names =
+                required.into_iter().flat_map(SpannedValue::elements).filter_map(SpannedValue::text);
             names.any(|name| name.is(argument))
         };
-        let mut found = |argument: &str, wrong: Wrong| {
-            findings.push(Finding { tool: self.name.clone(), argument: argument.to_owned(), wrong });
+        let mut found = |argument: &str, wrong: BindingProblem| {
+            findings.push(BindingFinding { tool: self.name.clone(), argument: argument.to_owned(), wrong });
         };
         for interval in &self.intervals {
             if names.iter().any(|name| name == interval) {
-                found(interval, Wrong::Taken);
+                found(interval, BindingProblem::Taken);
             }
         }
         for (argument, binding) in &self.arguments {
             match properties.and_then(|properties| properties.member(argument)) {
                 Some(property) => {
-                    if let Some(wrong) = fits(binding, property) {
+                    if let Some(wrong) = find_misfit(binding, property) {
                         found(argument, wrong);
                     }
                 }
                 None => {
-                    let others = names.iter().map(|name| &**name).filter(|name| !self.binds(name));
-                    let has = others.clone().take(MOST).map(shown).collect();
-                    found(argument, Wrong::NoArgument { meant: nearest(argument, others), has });
+                    let others = names.iter().map(|name| &**name).filter(|name| !self.binds_argument(name));
+                    let has = others.clone().take(MAX_ARGUMENT_NAMES).map(quote_name).collect();
+                    found(argument, BindingProblem::NoArgument { meant: nearest(argument, others), has });
                 }
             }
-            let by_context = matches!(binding.fills, Fills::Context { .. });
-            if by_context && binding.hide && !binding.is_sure() && required(argument) {
-                found(argument, Wrong::MayLack);
+            let by_context = matches!(binding.fills, ArgumentFill::Context { .. });
+            if by_context && binding.hide && !binding.always_has_value() && required(argument) {
+                found(argument, BindingProblem::MayLack);
             }
         }
     }
 }
 
 /// What a binding writes: its type, and its format where it is a time.
-fn writes(fills: &Fills) -> (&'static str, &'static str) {
-    let time = |written: &Written| match written {
-        Written::DateTime | Written::Utc => ("string", "date-time"),
-        Written::Date => ("string", "date"),
-        Written::Unix | Written::UnixMillis => ("integer", ""),
+fn written_type(fills: &ArgumentFill) -> (&'static str, &'static str) {
+    let time = |written: &InstantNotation| match written {
+        InstantNotation::DateTime | InstantNotation::Utc => ("string", "date-time"),
+        InstantNotation::Date => ("string", "date"),
+        InstantNotation::Unix | InstantNotation::UnixMillis => ("integer", ""),
     };
     match fills {
-        Fills::Context { from: Source::Now(written), .. } | Fills::Interval { written, .. } => time(written),
-        Fills::Context { from: Source::Latitude | Source::Longitude, .. } => ("number", ""),
-        Fills::Context { .. } => ("string", "text"),
+        ArgumentFill::Context { from: BoundContextPart::Now(written), .. }
+        | ArgumentFill::Interval { written, .. } => time(written),
+        ArgumentFill::Context { from: BoundContextPart::Latitude | BoundContextPart::Longitude, .. } => {
+            ("number", "")
+        }
+        ArgumentFill::Context { .. } => ("string", "text"),
     }
 }
 
 /// What is wrong with writing this into an argument with that schema.
-fn fits(binding: &Binding, property: Value<'_>) -> Option<Wrong> {
-    let (kind, format) = writes(&binding.fills);
-    let taken = types(property);
+fn find_misfit(binding: &Binding, property: SpannedValue<'_>) -> Option<BindingProblem> {
+    let (kind, format) = written_type(&binding.fills);
+    let taken = accepted_types(property);
     let takes =
         |kind: &str| taken.iter().any(|taken| taken == kind || (kind == "integer" && taken == "number"));
     if !taken.is_empty() && !takes(kind) {
-        return Some(Wrong::Type { writes: kind, takes: taken.join(" or ") });
+        return Some(BindingProblem::Type { writes: kind, takes: taken.join(" or ") });
     }
-    if let Fills::Context { default: Some(default), .. } = &binding.fills
+    if let ArgumentFill::Context { default: Some(default), .. } = &binding.fills
         && !taken.is_empty()
-        && !takes(kind_of(default))
+        && !takes(json_type(default))
     {
-        return Some(Wrong::Default { takes: taken.join(" or ") });
+        return Some(BindingProblem::Default { takes: taken.join(" or ") });
     }
     let formats = alternatives(property).filter_map(|one| one.member("format")?.text()?.decode());
     let times: Vec<_> = formats.filter(|format| matches!(&**format, "date" | "date-time" | "time")).collect();
     match times.first() {
         Some(takes) if kind == "string" && !times.iter().any(|time| time == format) => {
-            Some(Wrong::Format { writes: format, takes: takes.clone().into_owned() })
+            Some(BindingProblem::Format { writes: format, takes: takes.clone().into_owned() })
         }
         _ => None,
     }
 }
 
 /// The type of a JSON value, as schemas call it.
-fn kind_of(json: &str) -> &'static str {
+fn json_type(json: &str) -> &'static str {
     match json.as_bytes().first() {
         Some(b'"') => "string",
         Some(b't' | b'f') => "boolean",
@@ -238,22 +250,24 @@ fn kind_of(json: &str) -> &'static str {
 }
 
 /// A schema, and those of which one has to hold.
-fn alternatives<'a>(schema: Value<'a>) -> impl Iterator<Item = Value<'a>> {
+fn alternatives<'a>(schema: SpannedValue<'a>) -> impl Iterator<Item = SpannedValue<'a>> {
     let branches = ["anyOf", "oneOf"].into_iter().filter_map(move |keyword| schema.member(keyword));
-    core::iter::once(schema).chain(branches.flat_map(Value::elements))
+    core::iter::once(schema).chain(branches.flat_map(SpannedValue::elements))
 }
 
 /// The types that a schema takes; none where it does not say.
-fn types(schema: Value<'_>) -> Vec<String> {
+fn accepted_types(schema: SpannedValue<'_>) -> Vec<String> {
     let mut types = Vec::new();
     for one in alternatives(schema) {
         let Some(kind) = one.member("type") else { continue };
-        let names = core::iter::once(kind).filter(|kind| kind.kind() == Type::String).chain(kind.elements());
-        types.extend(names.filter_map(Value::text).filter_map(Text::decode).map(Cow::into_owned));
+        let names =
+            core::iter::once(kind).filter(|kind| kind.kind() == JsonKind::String).chain(kind.elements());
+        types
+            .extend(names.filter_map(SpannedValue::text).filter_map(JsonString::decode).map(Cow::into_owned));
     }
     types.retain(|name| name != "null");
     types
 }
 
 /// How many names are told.
-const MOST: usize = 8;
+const MAX_ARGUMENT_NAMES: usize = 8;

@@ -3,28 +3,28 @@
 use core::fmt::{self, Write as _};
 
 use jiff::Timestamp;
-use mcp_attune_wire::json::{Quoted, Span, Text, Type, Value};
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::json::{ByteSpan, JsonKind, JsonQuoted, JsonString, SpannedValue};
+use mcp_attune_wire::message::{Message, MessageKind};
 use mcp_attune_wire::protocol::method;
 
-use super::value::{Asker, end};
-use super::{Bindings, Fills, Tool};
+use super::value::{BindingCaller, write_interval_edge};
+use super::{ArgumentFill, Bindings, BoundTool};
 use crate::caller::Caller;
-use crate::when::{Interval, Now, Unreadable, Unresolvable, When};
+use crate::when::{Interval, ReferenceTime, TimeExpressionError, TimeResolutionError, When};
 
 /// What changes in a call. The default is nothing. `Debug` names the arguments and shows none.
 ///
 /// Rules: C8, C9.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Filled {
-    edits: Vec<(Span, String)>,
+pub struct FilledArguments {
+    edits: Vec<(ByteSpan, String)>,
     names: Vec<String>,
 }
 
-impl Filled {
+impl FilledArguments {
     /// The edits that make the call as the server gets it, for [`Message::splice`].
     #[must_use]
-    pub fn edits(&self) -> Vec<(Span, &str)> {
+    pub fn edits(&self) -> Vec<(ByteSpan, &str)> {
         self.edits.iter().map(|(place, text)| (*place, text.as_str())).collect()
     }
 
@@ -40,9 +40,9 @@ impl Filled {
     }
 }
 
-impl fmt::Debug for Filled {
+impl fmt::Debug for FilledArguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Filled").field("names", &self.names).finish_non_exhaustive()
+        f.debug_struct("FilledArguments").field("names", &self.names).finish_non_exhaustive()
     }
 }
 
@@ -50,40 +50,40 @@ impl fmt::Debug for Filled {
 ///
 /// Rules: C9.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unfillable {
+pub struct ArgumentFillError {
     /// The argument.
     pub argument: String,
     /// What is wrong with it.
-    pub why: Why,
+    pub why: ArgumentFillReason,
 }
 
 /// What is wrong with an argument that names an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Why {
+pub enum ArgumentFillReason {
     /// Not a string.
     NotText,
     /// Not an expression that can be read.
-    Unreadable(Unreadable),
+    Unreadable(TimeExpressionError),
     /// An expression that names no interval for this caller.
-    Unresolvable(Unresolvable),
+    Unresolvable(TimeResolutionError),
 }
 
 /// Says what is wrong and what to write.
-impl fmt::Display for Unfillable {
+impl fmt::Display for ArgumentFillError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { argument, why } = self;
         match why {
-            Why::NotText => {
+            ArgumentFillReason::NotText => {
                 write!(f, "`{argument}` is not a string; write an expression such as \"last week\"")
             }
-            Why::Unreadable(unreadable) => write!(f, "`{argument}` is {unreadable}"),
-            Why::Unresolvable(unresolvable) => write!(f, "`{argument}` is {unresolvable}"),
+            ArgumentFillReason::Unreadable(unreadable) => write!(f, "`{argument}` is {unreadable}"),
+            ArgumentFillReason::Unresolvable(unresolvable) => write!(f, "`{argument}` is {unresolvable}"),
         }
     }
 }
 
-impl core::error::Error for Unfillable {}
+impl core::error::Error for ArgumentFillError {}
 
 impl Bindings {
     /// What changes in a call of a bound tool; nothing in any other message. `clock` is what the server's clock says.
@@ -92,74 +92,90 @@ impl Bindings {
     ///
     /// # Errors
     ///
-    /// [`Unfillable`] where an interval is named in words that cannot be read.
+    /// [`ArgumentFillError`] where an interval is named in words that cannot be read.
     pub fn fill(
         &self,
         message: &Message<'_>,
         caller: &Caller,
         clock: Timestamp,
-    ) -> Result<Filled, Unfillable> {
-        match self.called(message) {
-            Some(tool) => tool.fill(message, &Asker::new(caller, self.precision, clock)),
-            None => Ok(Filled::default()),
+    ) -> Result<FilledArguments, ArgumentFillError> {
+        match self.find_called(message) {
+            Some(tool) => tool.fill(message, &BindingCaller::new(caller, self.precision, clock)),
+            None => Ok(FilledArguments::default()),
         }
     }
 
     /// Whether a message calls a bound tool.
     #[must_use]
-    pub fn concern(&self, message: &Message<'_>) -> bool {
-        self.called(message).is_some()
+    pub fn is_bound_call(&self, message: &Message<'_>) -> bool {
+        self.find_called(message).is_some()
     }
 
-    fn called(&self, message: &Message<'_>) -> Option<&Tool> {
-        if self.is_empty() || message.kind() != Kind::Request || !message.method()?.is(method::TOOLS_CALL) {
+    fn find_called(&self, message: &Message<'_>) -> Option<&BoundTool> {
+        if self.is_empty()
+            || message.kind() != MessageKind::Request
+            || !message.method()?.is(method::TOOLS_CALL)
+        {
             return None;
         }
         self.tool(&message.param("name")?.text()?.decode()?)
     }
 }
 
-impl Tool {
-    fn fill(&self, message: &Message<'_>, asker: &Asker<'_>) -> Result<Filled, Unfillable> {
+impl BoundTool {
+    fn fill(
+        &self,
+        message: &Message<'_>,
+        asker: &BindingCaller<'_>,
+    ) -> Result<FilledArguments, ArgumentFillError> {
         let held = message.param("arguments");
-        if held.is_some_and(|held| !matches!(held.kind(), Type::Object | Type::Null)) {
+        if held.is_some_and(|held| !matches!(held.kind(), JsonKind::Object | JsonKind::Null)) {
             // The server's to refuse.
-            return Ok(Filled::default());
+            return Ok(FilledArguments::default());
         }
         let mut named = Vec::with_capacity(self.intervals.len());
         for interval in &self.intervals {
-            named.push((interval.as_str(), resolve(message, interval, asker)?));
+            named.push((interval.as_str(), resolve_interval_argument(message, interval, asker)?));
         }
-        let mut filled = Filled::default();
+        let mut filled = FilledArguments::default();
         let mut entries = String::new();
         for (argument, binding) in &self.arguments {
-            if given(message, argument).is_some() {
+            if given_argument(message, argument).is_some() {
                 continue;
             }
             let value = match &binding.fills {
-                Fills::Context { from, default } => {
-                    asker.told(*from).or_else(|| default.clone()).or_else(|| asker.assumed(*from))
-                }
-                Fills::Interval { named: interval, part, written } => {
+                ArgumentFill::Context { from, default } => asker
+                    .context_value(*from)
+                    .or_else(|| default.clone())
+                    .or_else(|| asker.assumed_value(*from)),
+                ArgumentFill::Interval { named: interval, part, written } => {
                     let found = named.iter().find(|(name, _)| name == interval);
-                    found.and_then(|(_, found)| end((*found)?, *part, &asker.now().zone, *written))
+                    found.and_then(|(_, found)| {
+                        write_interval_edge((*found)?, *part, &asker.now().zone, *written)
+                    })
                 }
             };
             if let Some(value) = value {
                 let comma = if entries.is_empty() { "" } else { "," };
                 // Writing into a String does not fail.
-                let _ = write!(entries, "{comma}{}:{value}", Quoted(argument));
+                let _ = write!(entries, "{comma}{}:{value}", JsonQuoted(argument));
                 filled.names.push(argument.clone());
             }
         }
-        self.put(message, held, entries, &mut filled);
+        self.insert_arguments(message, held, entries, &mut filled);
         Ok(filled)
     }
 
     /// Puts what was filled first among the arguments, and takes out what named an interval.
-    fn put(&self, message: &Message<'_>, held: Option<Value<'_>>, mut entries: String, filled: &mut Filled) {
-        let named = |name: Text<'_>| self.intervals.iter().any(|interval| name.is(interval));
-        match held.filter(|held| held.kind() == Type::Object) {
+    fn insert_arguments(
+        &self,
+        message: &Message<'_>,
+        held: Option<SpannedValue<'_>>,
+        mut entries: String,
+        filled: &mut FilledArguments,
+    ) {
+        let named = |name: JsonString<'_>| self.intervals.iter().any(|interval| name.is(interval));
+        match held.filter(|held| held.kind() == JsonKind::Object) {
             Some(held) => {
                 let cuts = if self.intervals.is_empty() { Vec::new() } else { held.cut_members(named) };
                 if !entries.is_empty() {
@@ -183,19 +199,24 @@ impl Tool {
     }
 }
 
-fn given<'a>(message: &Message<'a>, argument: &str) -> Option<Value<'a>> {
+fn given_argument<'a>(message: &Message<'a>, argument: &str) -> Option<SpannedValue<'a>> {
     message.arguments().find(|(name, _)| name.is(argument)).map(|(_, value)| value)
 }
 
 /// The interval that an argument names, if it names one.
-fn resolve(message: &Message<'_>, argument: &str, asker: &Asker<'_>) -> Result<Option<Interval>, Unfillable> {
-    let Some(value) = given(message, argument).filter(|value| value.kind() != Type::Null) else {
+fn resolve_interval_argument(
+    message: &Message<'_>,
+    argument: &str,
+    asker: &BindingCaller<'_>,
+) -> Result<Option<Interval>, ArgumentFillError> {
+    let Some(value) = given_argument(message, argument).filter(|value| value.kind() != JsonKind::Null) else {
         return Ok(None);
     };
-    let wrong = |why| Unfillable { argument: argument.to_owned(), why };
-    let text = value.text().and_then(Text::decode).ok_or_else(|| wrong(Why::NotText))?;
-    let when = When::parse(&text, asker.tongue()).and_then(|when| when.with_past(asker.caller.past()));
-    let when = when.map_err(|why| wrong(Why::Unreadable(why)))?;
-    let now = Now::of(asker.now().clone(), asker.caller.context().locale());
-    when.resolve(&now).map(Some).map_err(|why| wrong(Why::Unresolvable(why)))
+    let wrong = |why| ArgumentFillError { argument: argument.to_owned(), why };
+    let text = value.text().and_then(JsonString::decode).ok_or_else(|| wrong(ArgumentFillReason::NotText))?;
+    let when = When::parse(&text, asker.interval_language())
+        .and_then(|when| when.with_past_policy(asker.caller.past()));
+    let when = when.map_err(|why| wrong(ArgumentFillReason::Unreadable(why)))?;
+    let now = ReferenceTime::of(asker.now().clone(), asker.caller.context().locale());
+    when.resolve(&now).map(Some).map_err(|why| wrong(ArgumentFillReason::Unresolvable(why)))
 }

@@ -16,19 +16,19 @@
 //!
 //! ```
 //! use std::collections::BTreeMap;
-//! use mcp_attune::bind::{Binding, Bindings, Fills, Source};
+//! use mcp_attune::bind::{Binding, Bindings, ArgumentFill, BoundContextPart};
 //! use mcp_attune::caller::Caller;
-//! use mcp_attune::context::Precision;
-//! use mcp_attune_wire::agree::{self, Policy};
+//! use mcp_attune::context::CoordinatePrecision;
+//! use mcp_attune_wire::agree::{self, HeaderPolicy};
 //! use mcp_attune_wire::message::Message;
 //!
-//! let tz = Binding { fills: Fills::Context { from: Source::Timezone, default: None }, hide: true };
+//! let tz = Binding { fills: ArgumentFill::Context { from: BoundContextPart::Timezone, default: None }, hide: true };
 //! let tools = BTreeMap::from([("get_time".to_owned(), BTreeMap::from([("tz".to_owned(), tz)]))]);
-//! let bindings = Bindings::new(tools, Precision::Off);
+//! let bindings = Bindings::new(tools, CoordinatePrecision::Off);
 //!
 //! let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_time"},
 //!     "clientContext":{"timezone":"Europe/Zurich"}}"#;
-//! let agreed = agree::without_headers(Message::parse(body)?, &Policy::default())?;
+//! let agreed = agree::check_without_headers(Message::parse(body)?, &HeaderPolicy::default())?;
 //! let caller = Caller::read(&agreed);
 //! let filled = bindings.fill(agreed.message(), &caller, jiff::Timestamp::UNIX_EPOCH)?;
 //! assert_eq!(
@@ -51,10 +51,10 @@ mod check;
 
 use std::collections::BTreeMap;
 
-use crate::context::Precision;
+use crate::context::CoordinatePrecision;
 
-pub use check::{Finding, Wrong};
-pub use fill::{Filled, Unfillable, Why};
+pub use check::{BindingFinding, BindingProblem};
+pub use fill::{ArgumentFillError, ArgumentFillReason, FilledArguments};
 
 /// What fills one argument.
 ///
@@ -62,18 +62,18 @@ pub use fill::{Filled, Unfillable, Why};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Binding {
     /// What it is filled with.
-    pub fills: Fills,
+    pub fills: ArgumentFill,
     /// Whether it is taken out of the schema that callers see.
     pub hide: bool,
 }
 
 /// What an argument is filled with.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Fills {
+pub enum ArgumentFill {
     /// A part of the caller's context.
     Context {
         /// The part.
-        from: Source,
+        from: BoundContextPart,
         /// What the argument is where the context does not say, as JSON.
         default: Option<String>,
     },
@@ -82,22 +82,22 @@ pub enum Fills {
         /// The argument, added to the tool, that names the interval in words.
         named: String,
         /// Which end.
-        part: Part,
+        part: IntervalEdge,
         /// How it is written.
-        written: Written,
+        written: InstantNotation,
     },
 }
 
 /// A part of the caller's context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Source {
+pub enum BoundContextPart {
     /// The name of the time zone: `Europe/Zurich`.
     Timezone,
     /// The offset of the caller's clock: `+01:00`.
     Offset,
     /// The instant.
-    Now(Written),
+    Now(InstantNotation),
     /// The locale: `de-CH`.
     Locale,
     /// The language that the caller prefers, alone: `de`.
@@ -116,7 +116,7 @@ pub enum Source {
 
 /// Which end of an interval.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Part {
+pub enum IntervalEdge {
     /// Its first instant, or day.
     Start,
     /// The first instant, or day, after it.
@@ -127,7 +127,7 @@ pub enum Part {
 
 /// How an instant is written. Fractions of a second are left out, but for milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Written {
+pub enum InstantNotation {
     /// In the caller's zone, with its offset: `2026-11-09T00:00:00+01:00`.
     #[default]
     DateTime,
@@ -147,13 +147,13 @@ pub enum Written {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Bindings {
     /// In the order of their names.
-    tools: Vec<Tool>,
-    precision: Precision,
+    tools: Vec<BoundTool>,
+    precision: CoordinatePrecision,
 }
 
 /// The bindings of one tool.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Tool {
+struct BoundTool {
     name: String,
     arguments: Vec<(String, Binding)>,
     /// The arguments that are added, each once.
@@ -169,9 +169,9 @@ impl Bindings {
     /// assert!(Bindings::new([].into(), Default::default()).is_empty());
     /// ```
     #[must_use]
-    pub fn new(tools: BTreeMap<String, BTreeMap<String, Binding>>, precision: Precision) -> Self {
+    pub fn new(tools: BTreeMap<String, BTreeMap<String, Binding>>, precision: CoordinatePrecision) -> Self {
         let bound = tools.into_iter().filter(|(_, arguments)| !arguments.is_empty());
-        Self { tools: bound.map(|(name, arguments)| Tool::new(name, arguments)).collect(), precision }
+        Self { tools: bound.map(|(name, arguments)| BoundTool::new(name, arguments)).collect(), precision }
     }
 
     /// Whether no argument is bound.
@@ -185,24 +185,24 @@ impl Bindings {
     /// ```
     /// use mcp_attune::bind::Bindings;
     ///
-    /// assert!(!Bindings::default().binds("get_time"));
+    /// assert!(!Bindings::default().binds_tool("get_time"));
     /// ```
     #[must_use]
-    pub fn binds(&self, tool: &str) -> bool {
+    pub fn binds_tool(&self, tool: &str) -> bool {
         self.tool(tool).is_some()
     }
 
-    fn tool(&self, name: &str) -> Option<&Tool> {
+    fn tool(&self, name: &str) -> Option<&BoundTool> {
         let place = self.tools.binary_search_by(|tool| tool.name.as_str().cmp(name)).ok()?;
         self.tools.get(place)
     }
 }
 
-impl Tool {
+impl BoundTool {
     fn new(name: String, arguments: BTreeMap<String, Binding>) -> Self {
         let mut intervals: Vec<String> = Vec::new();
         for binding in arguments.values() {
-            if let Fills::Interval { named, .. } = &binding.fills
+            if let ArgumentFill::Interval { named, .. } = &binding.fills
                 && !intervals.contains(named)
             {
                 intervals.push(named.clone());
@@ -215,19 +215,23 @@ impl Tool {
 
     /// The arguments that an interval fills.
     fn filled_by<'t>(&'t self, interval: &'t str) -> impl Iterator<Item = &'t (String, Binding)> {
-        let by = move |fills: &Fills| matches!(fills, Fills::Interval { named, .. } if named == interval);
+        let by = move |fills: &ArgumentFill| matches!(fills, ArgumentFill::Interval { named, .. } if named == interval);
         self.arguments.iter().filter(move |(_, binding)| by(&binding.fills))
     }
 }
 
 impl Binding {
     /// Whether the argument has a value for every caller, whatever their context says.
-    fn is_sure(&self) -> bool {
+    fn always_has_value(&self) -> bool {
         match &self.fills {
-            Fills::Context { from, default } => {
-                default.is_some() || matches!(from, Source::Timezone | Source::Offset | Source::Now(_))
+            ArgumentFill::Context { from, default } => {
+                default.is_some()
+                    || matches!(
+                        from,
+                        BoundContextPart::Timezone | BoundContextPart::Offset | BoundContextPart::Now(_)
+                    )
             }
-            Fills::Interval { .. } => false,
+            ArgumentFill::Interval { .. } => false,
         }
     }
 }

@@ -2,26 +2,26 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::sheet::{Line, Sheet};
-use super::slot::Path;
+use super::locale_file::{LocaleFileEntry, ParsedLocaleFile};
+use super::slot::LocaleKeyPath;
 
 /// A translation beside the file of the default language.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct Coverage {
+pub struct CatalogCoverage {
     /// How many texts the default language has.
     pub total: usize,
     /// What is not translated.
-    pub missing: Vec<Path>,
+    pub missing: Vec<LocaleKeyPath>,
     /// What a relative of the language lends.
-    pub inherited: Vec<Path>,
+    pub inherited: Vec<LocaleKeyPath>,
     /// What is translated from text that has changed since.
-    pub stale: Vec<Path>,
+    pub stale: Vec<LocaleKeyPath>,
     /// What the default language does not have.
-    pub surplus: Vec<Path>,
+    pub surplus: Vec<LocaleKeyPath>,
 }
 
-impl Coverage {
+impl CatalogCoverage {
     /// How many texts are translated, stale and inherited ones included.
     #[must_use]
     pub fn translated(&self) -> usize {
@@ -37,16 +37,16 @@ impl Coverage {
     /// Takes what is missing from a relative's file, where that has it: `es-MX` needs only what it says otherwise than `es`.
     ///
     /// ```
-    /// use mcp_attune::catalog::{Sheet, coverage};
+    /// use mcp_attune::catalog::{ParsedLocaleFile, coverage};
     ///
     /// let [default, mexican, spanish] = [r#"{"server":{"title":"Cars"}}"#, "{}", r#"{"server":{"title":"Coches"}}"#]
-    ///     .map(|text| Sheet::read(text.as_bytes()).unwrap().0);
+    ///     .map(|text| ParsedLocaleFile::read(text.as_bytes()).unwrap().0);
     /// let mut found = coverage(&default, &mexican);
     /// found.inherit(&spanish);
     /// assert_eq!((found.inherited.len(), found.percent()), (1, 100));
     /// ```
-    pub fn inherit(&mut self, relative: &Sheet) {
-        let theirs: HashSet<&Path> = relative.lines().map(|line| &line.path).collect();
+    pub fn inherit(&mut self, relative: &ParsedLocaleFile) {
+        let theirs: HashSet<&LocaleKeyPath> = relative.entries().map(|line| &line.path).collect();
         let (lent, missing) = self.missing.drain(..).partition(|path| theirs.contains(path));
         self.missing = missing;
         self.inherited.extend::<Vec<_>>(lent);
@@ -56,10 +56,10 @@ impl Coverage {
 /// Compares a translation with the file of the default language.
 ///
 /// ```
-/// use mcp_attune::catalog::{Sheet, coverage};
+/// use mcp_attune::catalog::{ParsedLocaleFile, coverage};
 ///
-/// let (default, _) = Sheet::read(br#"{"tools":{"a":{"title":"New","description":"x"}}}"#).unwrap();
-/// let (german, _) = Sheet::read(
+/// let (default, _) = ParsedLocaleFile::read(br#"{"tools":{"a":{"title":"New","description":"x"}}}"#).unwrap();
+/// let (german, _) = ParsedLocaleFile::read(
 ///     br#"{"tools":{"a":{"title":"Alt","translated_from":{"title":"Old"}},"b":{"title":"weg"}}}"#,
 /// ).unwrap();
 /// let found = coverage(&default, &german);
@@ -69,10 +69,10 @@ impl Coverage {
 /// assert_eq!((found.translated(), found.percent()), (1, 50));
 /// ```
 #[must_use]
-pub fn coverage(default: &Sheet, translation: &Sheet) -> Coverage {
+pub fn coverage(default: &ParsedLocaleFile, translation: &ParsedLocaleFile) -> CatalogCoverage {
     let index = |sheet| by_path(sheet).collect::<HashMap<_, _>>();
     let (ours, theirs) = (index(default), index(translation));
-    let mut coverage = Coverage { total: ours.len(), ..Coverage::default() };
+    let mut coverage = CatalogCoverage { total: ours.len(), ..CatalogCoverage::default() };
     for (path, line) in by_path(default) {
         match theirs.get(path) {
             None => coverage.missing.push(path.clone()),
@@ -85,11 +85,11 @@ pub fn coverage(default: &Sheet, translation: &Sheet) -> Coverage {
     coverage
 }
 
-fn by_path(sheet: &Sheet) -> impl Iterator<Item = (&Path, &Line)> {
-    sheet.lines().map(|line| (&line.path, line))
+fn by_path(sheet: &ParsedLocaleFile) -> impl Iterator<Item = (&LocaleKeyPath, &LocaleFileEntry)> {
+    sheet.entries().map(|line| (&line.path, line))
 }
 
-fn is_stale(default: &Line, translated: &Line) -> bool {
+fn is_stale(default: &LocaleFileEntry, translated: &LocaleFileEntry) -> bool {
     let message = default.path.names().next() == Some("messages");
     match &translated.from {
         // Without a source a message is not recognized in text, where the other is.
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     fn check(default: &str, translation: &str, stale: &[&str]) {
-        let read = |text: &str| Sheet::read(text.as_bytes()).unwrap().0;
+        let read = |text: &str| ParsedLocaleFile::read(text.as_bytes()).unwrap().0;
         let found = coverage(&read(default), &read(translation));
         assert_eq!(found.stale.iter().map(ToString::to_string).collect::<Vec<_>>(), stale);
         assert_eq!((found.missing.len(), found.surplus.len(), found.percent()), (0, 0, 100));
@@ -127,6 +127,6 @@ mod tests {
         let default = r#"{"tools":{"a":{"title":"Old"}}}"#;
         check(default, r#"{"tools":{"a":{"title":"Alt","translated_from":{"title":"Old"}}}}"#, &[]);
         check(default, r#"{"tools":{"a":{"title":"Alt"}}}"#, &[]);
-        assert_eq!(Coverage::default().percent(), 100);
+        assert_eq!(CatalogCoverage::default().percent(), 100);
     }
 }

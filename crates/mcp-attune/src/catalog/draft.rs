@@ -7,16 +7,16 @@ use core::fmt::Write as _;
 use std::collections::HashMap;
 
 use mcp_attune_wire::document::Document;
-use mcp_attune_wire::json::{Quoted, Span, Type, Value};
+use mcp_attune_wire::json::{ByteSpan, JsonKind, JsonQuoted, SpannedValue};
 
-use super::finding::Refused;
-use super::read::MARK;
-use super::sheet::{Line, Sheet};
-use super::slot::{Path, Slot};
+use super::finding::LocaleFileError;
+use super::locale_file::{LocaleFileEntry, ParsedLocaleFile};
+use super::read::TRANSLATED_FROM;
+use super::slot::{LocaleKeyPath, TextSlot};
 use crate::messages::{literal_pattern, literal_source};
 
 /// The most bytes that a value may have which is offered for translation: longer text is prose of one result.
-const MAX_VALUE: usize = 200;
+const MAX_VALUE_BYTES: usize = 200;
 
 /// Sections that a server can be asked for.
 const LISTED: &[&str] = &["server", "tools", "prompts", "resources", "resource_templates"];
@@ -24,49 +24,49 @@ const LISTED: &[&str] = &["server", "tools", "prompts", "resources", "resource_t
 /// The file of the default language, as it grows.
 ///
 /// ```
-/// use mcp_attune::catalog::{Draft, Field, Sheet, Slot};
+/// use mcp_attune::catalog::{LocaleFileDraft, LocaleField, ParsedLocaleFile, TextSlot};
 ///
-/// let mut draft = Draft::default();
-/// draft.add(Slot::Tool("get_weather", Field::Title), "Current weather");
+/// let mut draft = LocaleFileDraft::default();
+/// draft.add(TextSlot::Tool("get_weather", LocaleField::Title), "Current weather");
 /// let file = draft.write();
 /// assert_eq!(file, "{\n  \"tools\": {\n    \"get_weather\": {\n      \"title\": \"Current weather\"\n    }\n  }\n}\n");
-/// assert_eq!(Sheet::read(file.as_bytes()).unwrap().0.lines().len(), 1);
+/// assert_eq!(ParsedLocaleFile::read(file.as_bytes()).unwrap().0.entries().len(), 1);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Draft {
-    root: Node,
+pub struct LocaleFileDraft {
+    root: DraftNode,
     /// What was there, for its order.
-    before: Node,
+    before: DraftNode,
     /// The values that were there: a schema need not list all that a server writes.
-    values: Vec<(Path, Box<str>)>,
+    values: Vec<(LocaleKeyPath, Box<str>)>,
 }
 
 /// A text, what was kept as it stands, or names in the order they came.
 #[derive(Clone, Debug, Default)]
-struct Node {
+struct DraftNode {
     text: Option<String>,
     raw: Option<String>,
-    names: Vec<(Box<str>, Node)>,
+    names: Vec<(Box<str>, DraftNode)>,
     /// Where a name stands among them, while they grow.
     index: HashMap<Box<str>, usize>,
 }
 
-impl Draft {
+impl LocaleFileDraft {
     /// Keeps of the file that there was what no server lists: messages, what belongs to a bundle, and what is not known here, byte
     /// for byte. What comes again keeps its place, and so does a title that somebody wrote for a thing to which the
     /// server gives none. The values of a tool that is still there are kept.
     ///
     /// # Errors
     ///
-    /// [`Refused`] where it is no locale file.
-    pub fn keeping(mut self, file: &[u8]) -> Result<Self, Refused> {
-        let (sheet, _) = Sheet::read(file)?;
-        let read = Document::parse(file).map_err(Refused::Unreadable)?;
+    /// [`LocaleFileError`] where it is no locale file.
+    pub fn with_existing(mut self, file: &[u8]) -> Result<Self, LocaleFileError> {
+        let (sheet, _) = ParsedLocaleFile::read(file)?;
+        let read = Document::parse(file).map_err(LocaleFileError::Unreadable)?;
         for (name, value) in read.root().members() {
             let Some(name) = name.decode().filter(|name| !LISTED.contains(&&**name)) else { continue };
-            self.root.at(&[&name], |node| node.raw = Some(value.raw().to_owned()));
+            self.root.update_at(&[&name], |node| node.raw = Some(value.raw().to_owned()));
         }
-        for line in sheet.lines() {
+        for line in sheet.entries() {
             self.before.put(&line.path.names().collect::<Vec<_>>(), &line.text);
             if line.path.as_value().is_some() {
                 self.values.push((line.path.clone(), line.text.clone()));
@@ -78,11 +78,11 @@ impl Draft {
     /// Adds a text, and says whether it could be; the first for a slot stands: a tool's own title comes
     /// before the one in its annotations. A text with nothing in it is none, and one that
     /// is longer than a locale file may have it is left to the server.
-    pub fn add(&mut self, slot: Slot<'_>, text: &str) -> bool {
+    pub fn add(&mut self, slot: TextSlot<'_>, text: &str) -> bool {
         let path = slot.path();
-        let fits = !text.trim().is_empty() && text.len() <= Sheet::MAX_TEXT;
+        let fits = !text.trim().is_empty() && text.len() <= ParsedLocaleFile::MAX_TEXT_BYTES;
         if fits {
-            self.root.at(&path.names().collect::<Vec<_>>(), |node| {
+            self.root.update_at(&path.names().collect::<Vec<_>>(), |node| {
                 node.text.get_or_insert_with(|| text.to_owned());
             });
         }
@@ -95,26 +95,26 @@ impl Draft {
     /// Rules: L22.
     ///
     /// ```
-    /// use mcp_attune::catalog::Draft;
+    /// use mcp_attune::catalog::LocaleFileDraft;
     ///
-    /// let mut draft = Draft::default();
+    /// let mut draft = LocaleFileDraft::default();
     /// assert!(draft.add_value("get_weather", "wind_direction", "northwest"));
     /// assert!(!draft.add_value("get_weather", "wind_direction", "315"));
     /// assert!(draft.write().contains(r#""northwest": "northwest""#));
     /// ```
     pub fn add_value(&mut self, tool: &str, field: &str, value: &str) -> bool {
         let words = value.chars().any(char::is_alphabetic) && !value.contains(char::is_control);
-        let fits = words && value.trim() == value && value.len() <= MAX_VALUE;
+        let fits = words && value.trim() == value && value.len() <= MAX_VALUE_BYTES;
         if fits {
-            let path = Path::of_value(tool, field, &literal_source(value));
+            let path = LocaleKeyPath::of_value(tool, field, &literal_source(value));
             let names: Vec<_> = path.names().collect();
-            self.root.at(&names, |node| node.text = Some(literal_pattern(value)));
+            self.root.update_at(&names, |node| node.text = Some(literal_pattern(value)));
         }
         fits
     }
 
     /// Adds a text of another file, in other words.
-    pub(super) fn copy(&mut self, line: &Line, text: &str) {
+    pub(super) fn copy(&mut self, line: &LocaleFileEntry, text: &str) {
         let names: Vec<_> = line.path.names().collect();
         match names.as_slice() {
             ["keywords", _] => {}
@@ -141,7 +141,7 @@ impl Draft {
         }
         for (section, things) in &mut root.names {
             if let Some(before) = self.before.get(section).filter(|_| LISTED.contains(&&**section)) {
-                things.settle(before, &**section != "tools", 0);
+                things.restore_order(before, &**section != "tools", 0);
             }
         }
         root.names.sort_by_key(|(section, _)| match LISTED.iter().position(|listed| **listed == **section) {
@@ -156,20 +156,20 @@ impl Draft {
     }
 }
 
-impl Node {
+impl DraftNode {
     fn put(&mut self, names: &[&str], text: &str) {
-        self.at(names, |node| node.text = Some(text.to_owned()));
+        self.update_at(names, |node| node.text = Some(text.to_owned()));
     }
 
     /// As deep as the longest path of a slot.
-    fn at(&mut self, names: &[&str], then: impl FnOnce(&mut Self)) {
+    fn update_at(&mut self, names: &[&str], then: impl FnOnce(&mut Self)) {
         let Some((first, rest)) = names.split_first() else { return then(self) };
         let at = *self.index.entry((*first).into()).or_insert(self.names.len());
         if at == self.names.len() {
             self.names.push(((*first).into(), Self::default()));
         }
         if let Some((_, node)) = self.names.get_mut(at) {
-            node.at(rest, then);
+            node.update_at(rest, then);
         }
     }
 
@@ -178,7 +178,7 @@ impl Node {
     }
 
     /// Puts names where they stood before, new ones behind them, and keeps titles that the server does not give.
-    fn settle(&mut self, before: &Self, titled: bool, depth: usize) {
+    fn restore_order(&mut self, before: &Self, titled: bool, depth: usize) {
         // A thing has a description or arguments; a group has things.
         let is_thing = self.names.iter().any(|(_, node)| node.text.is_some());
         if let Some(title) = before.get("title").filter(|it| it.text.is_some() && is_thing) {
@@ -189,7 +189,7 @@ impl Node {
         }
         for (name, node) in &mut self.names {
             if let Some(before) = before.get(name) {
-                node.settle(before, titled, depth + 1);
+                node.restore_order(before, titled, depth + 1);
             }
         }
         self.names.sort_by_key(|(name, _)| before.index.get(name).copied().unwrap_or(usize::MAX));
@@ -201,14 +201,14 @@ impl Node {
             return;
         }
         if let Some(text) = &self.text {
-            let _ = write!(out, "{}", Quoted(text));
+            let _ = write!(out, "{}", JsonQuoted(text));
             return;
         }
         let indent = "  ".repeat(depth);
         out.push('{');
         for (at, (name, node)) in self.names.iter().enumerate() {
             let comma = if at == 0 { "" } else { "," };
-            let _ = write!(out, "{comma}\n{indent}  {}: ", Quoted(name));
+            let _ = write!(out, "{comma}\n{indent}  {}: ", JsonQuoted(name));
             node.write(out, depth + 1);
         }
         out.push_str(&if self.names.is_empty() { "}".to_owned() } else { format!("\n{indent}}}") });
@@ -222,32 +222,34 @@ impl Node {
 /// it: it is what the translator had seen.
 ///
 /// ```
-/// use mcp_attune::catalog::{Sheet, mark};
+/// use mcp_attune::catalog::{ParsedLocaleFile, mark_stale};
 ///
 /// let [before, now] = ["Current weather", "Weather now"]
-///     .map(|title| Sheet::read(format!(r#"{{"tools":{{"w":{{"title":"{title}"}}}}}}"#).as_bytes()).unwrap().0);
+///     .map(|title| ParsedLocaleFile::read(format!(r#"{{"tools":{{"w":{{"title":"{title}"}}}}}}"#).as_bytes()).unwrap().0);
 /// let german = r#"{"tools": {"w": {"title": "Aktuelles Wetter"}}}"#;
 /// assert_eq!(
-///     mark(german, &before, &now),
+///     mark_stale(german, &before, &now),
 ///     r#"{"tools": {"w": {"translated_from": {"title": "Current weather"}, "title": "Aktuelles Wetter"}}}"#
 /// );
 /// ```
 #[must_use]
-pub fn mark(file: &str, before: &Sheet, now: &Sheet) -> String {
-    let (Ok(read), Ok((sheet, _))) = (Document::parse(file.as_bytes()), Sheet::read(file.as_bytes())) else {
+pub fn mark_stale(file: &str, before: &ParsedLocaleFile, now: &ParsedLocaleFile) -> String {
+    let (Ok(read), Ok((sheet, _))) =
+        (Document::parse(file.as_bytes()), ParsedLocaleFile::read(file.as_bytes()))
+    else {
         return file.to_owned();
     };
-    let find = |sheet: &Sheet| {
-        let lines = sheet.lines().map(|line| (line.path.clone(), line.text.clone()));
-        lines.collect::<HashMap<Path, Box<str>>>()
+    let find = |sheet: &ParsedLocaleFile| {
+        let lines = sheet.entries().map(|line| (line.path.clone(), line.text.clone()));
+        lines.collect::<HashMap<LocaleKeyPath, Box<str>>>()
     };
     let (before, now) = (find(before), find(now));
-    let mut marks = Vec::<(Path, Vec<(String, Box<str>)>)>::new();
-    for Line { path, from, .. } in sheet.lines() {
+    let mut marks = Vec::<(LocaleKeyPath, Vec<(String, Box<str>)>)>::new();
+    for LocaleFileEntry { path, from, .. } in sheet.entries() {
         let (Some(old), Some(new)) = (before.get(path), now.get(path)) else { continue };
         // A value is named by what the server writes: another one is another entry.
         let section = path.names().next().filter(|_| path.as_value().is_none()).unwrap_or_default();
-        let Some((entry, field)) = path.split().filter(|_| LISTED.contains(&section)) else { continue };
+        let Some((entry, field)) = path.split_last().filter(|_| LISTED.contains(&section)) else { continue };
         if old == new || from.is_some() {
             continue;
         }
@@ -256,51 +258,59 @@ pub fn mark(file: &str, before: &Sheet, now: &Sheet) -> String {
             None => marks.push((entry, vec![(field.to_owned(), old.clone())])),
         }
     }
-    let edits: Vec<(Span, String)> =
-        marks.iter().filter_map(|(entry, fields)| edit(read.root(), entry, fields)).collect();
+    let edits: Vec<(ByteSpan, String)> =
+        marks.iter().filter_map(|(entry, fields)| mark_edit(read.root(), entry, fields)).collect();
     let edits: Vec<_> = edits.iter().map(|(span, text)| (*span, text.as_str())).collect();
     read.splice(&edits).unwrap_or_else(|_| file.to_owned())
 }
 
-fn edit(root: Value<'_>, entry: &Path, fields: &[(String, Box<str>)]) -> Option<(Span, String)> {
+fn mark_edit(
+    root: SpannedValue<'_>,
+    entry: &LocaleKeyPath,
+    fields: &[(String, Box<str>)],
+) -> Option<(ByteSpan, String)> {
     let entry = entry.names().try_fold(root, |value, name| match value.kind() {
-        Type::Array => value
-            .elements()
-            .find(|entry| entry.member("name").and_then(Value::text).is_some_and(|found| found.is(name))),
+        JsonKind::Array => value.elements().find(|entry| {
+            entry.member("name").and_then(SpannedValue::text).is_some_and(|found| found.is(name))
+        }),
         _ => value.member(name),
     })?;
     let mut pairs = String::new();
     for (at, (field, text)) in fields.iter().enumerate() {
-        let _ = write!(pairs, "{}{}: {}", if at == 0 { "" } else { ", " }, Quoted(field), Quoted(text));
+        let _ =
+            write!(pairs, "{}{}: {}", if at == 0 { "" } else { ", " }, JsonQuoted(field), JsonQuoted(text));
     }
-    match entry.member(MARK) {
+    match entry.member(TRANSLATED_FROM) {
         Some(held) => {
             let comma = if held.members().next().is_some() { ", " } else { "" };
-            (held.kind() == Type::Object).then(|| (held.opening(), format!("{pairs}{comma}")))
+            (held.kind() == JsonKind::Object).then(|| (held.opening(), format!("{pairs}{comma}")))
         }
         // The text itself is in the entry, so something follows.
-        None => Some((entry.opening(), format!("\"{MARK}\": {{{pairs}}}, "))),
+        None => Some((entry.opening(), format!("\"{TRANSLATED_FROM}\": {{{pairs}}}, "))),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::slot::Field;
+    use super::super::slot::LocaleField;
     use super::*;
 
-    fn read(text: &str) -> Sheet {
-        Sheet::read(text.as_bytes()).unwrap().0
+    fn read(text: &str) -> ParsedLocaleFile {
+        ParsedLocaleFile::read(text.as_bytes()).unwrap().0
     }
 
     #[test]
     fn keeps_what_no_server_lists_and_forgets_what_it_no_longer_says() {
         let before = r#"{"$schema":"x","messages":{"m":{"source":"S {n}",  "text":"T { $n }", "note":"N"}},"tools":{"gone":{"title":"G"}},
             "keywords":["x","y"],"colour": 7}"#;
-        let mut draft = Draft::default().keeping(before.as_bytes()).unwrap();
-        assert!(draft.add(Slot::Server(Field::Title), "Weather"));
-        assert!(draft.add(Slot::Server(Field::Title), "Once more"));
-        assert!(!draft.add(Slot::Server(Field::Description), " \n"));
-        assert!(!draft.add(Slot::Server(Field::Description), &"x".repeat(Sheet::MAX_TEXT + 1)));
+        let mut draft = LocaleFileDraft::default().with_existing(before.as_bytes()).unwrap();
+        assert!(draft.add(TextSlot::Server(LocaleField::Title), "Weather"));
+        assert!(draft.add(TextSlot::Server(LocaleField::Title), "Once more"));
+        assert!(!draft.add(TextSlot::Server(LocaleField::Description), " \n"));
+        assert!(!draft.add(
+            TextSlot::Server(LocaleField::Description),
+            &"x".repeat(ParsedLocaleFile::MAX_TEXT_BYTES + 1)
+        ));
         let expected = r#"{
   "$schema": "x",
   "keywords": ["x","y"],
@@ -312,28 +322,28 @@ mod tests {
 }
 "#;
         assert_eq!(draft.write(), expected);
-        assert_eq!(Draft::default().write(), "{}\n");
-        assert_eq!(Draft::default().keeping(b"[]").unwrap_err(), Refused::NoObject);
+        assert_eq!(LocaleFileDraft::default().write(), "{}\n");
+        assert_eq!(LocaleFileDraft::default().with_existing(b"[]").unwrap_err(), LocaleFileError::NoObject);
     }
 
     #[test]
     fn what_comes_again_keeps_its_place_and_a_title_that_only_people_gave() {
         let before = r#"{"prompts":{"p":{"arguments":{"q":{"title":"Ours"}}}},
             "tools":{"b":{"title":"Ours","description":"B","arguments":{"y":{"title":"gone"},"x":{"title":"X"}}},"a":{"title":"old"}}}"#;
-        let mut draft = Draft::default().keeping(before.as_bytes()).unwrap();
-        let argument = |path, field| Slot::Argument { tool: "b", path, field };
+        let mut draft = LocaleFileDraft::default().with_existing(before.as_bytes()).unwrap();
+        let argument = |path, field| TextSlot::Argument { tool: "b", path, field };
         for (slot, text) in [
-            (Slot::Tool("new", Field::Title), "N"),
-            (Slot::Tool("a", Field::Title), "A"),
-            (Slot::Tool("b", Field::Description), "B!"),
-            (argument("x", Field::Title), "X"),
-            (argument("y", Field::Description), "Y"),
-            (Slot::PromptArgument { prompt: "p", argument: "q", field: Field::Description }, "Q"),
+            (TextSlot::Tool("new", LocaleField::Title), "N"),
+            (TextSlot::Tool("a", LocaleField::Title), "A"),
+            (TextSlot::Tool("b", LocaleField::Description), "B!"),
+            (argument("x", LocaleField::Title), "X"),
+            (argument("y", LocaleField::Description), "Y"),
+            (TextSlot::PromptArgument { prompt: "p", argument: "q", field: LocaleField::Description }, "Q"),
         ] {
             draft.add(slot, text);
         }
         let now = read(&draft.write());
-        let texts: Vec<_> = now.lines().map(|line| format!("{} {}", line.path, line.text)).collect();
+        let texts: Vec<_> = now.entries().map(|line| format!("{} {}", line.path, line.text)).collect();
         assert_eq!(
             texts,
             [
@@ -349,8 +359,8 @@ mod tests {
         );
         // Nothing changes when nothing changed.
         let again = draft.write();
-        let mut draft = Draft::default().keeping(again.as_bytes()).unwrap();
-        for line in now.lines().rev() {
+        let mut draft = LocaleFileDraft::default().with_existing(again.as_bytes()).unwrap();
+        for line in now.entries().rev() {
             draft.copy(line, &line.text);
         }
         assert_eq!(draft.write(), again);
@@ -372,10 +382,10 @@ mod tests {
             (r#"{"tools":{"b":{"title":"drei"},"c":{"title":"vier"}}}"#, ""),
             ("{\"tools\":", ""),
         ] {
-            let marked = mark(file, &before, &now);
+            let marked = mark_stale(file, &before, &now);
             assert_eq!(marked, if expected.is_empty() { file } else { expected });
             // Once marked, it stays.
-            assert_eq!(mark(&marked, &before, &now), marked);
+            assert_eq!(mark_stale(&marked, &before, &now), marked);
         }
     }
 }

@@ -2,77 +2,77 @@
 
 use core::fmt;
 
-use mcp_attune_wire::message::{Fault, Unreadable};
+use mcp_attune_wire::message::{JsonFault, JsonParseError};
 
-use super::slot::Path;
+use super::slot::LocaleKeyPath;
 use crate::messages;
 
 /// Why a file is refused as a whole.
 ///
 /// ```
-/// use mcp_attune::catalog::{Refused, Sheet};
+/// use mcp_attune::catalog::{LocaleFileError, ParsedLocaleFile};
 ///
-/// let wrong = Sheet::read(br#"{"tools":{},"tools":{}}"#).unwrap_err();
-/// assert!(matches!(wrong, Refused::Unreadable(_)));
-/// assert_eq!(Sheet::read(b"[]").unwrap_err(), Refused::NoObject);
+/// let wrong = ParsedLocaleFile::read(br#"{"tools":{},"tools":{}}"#).unwrap_err();
+/// assert!(matches!(wrong, LocaleFileError::Unreadable(_)));
+/// assert_eq!(ParsedLocaleFile::read(b"[]").unwrap_err(), LocaleFileError::NoObject);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum LocaleFileError {
     /// More bytes than a locale file may have.
     TooLarge,
     /// No JSON that can be read in one way.
-    Unreadable(Unreadable),
+    Unreadable(JsonParseError),
     /// JSON, but no object.
     NoObject,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for LocaleFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge => f.write_str(
                 "too large for a locale file; split it, or leave out what is not text (at most 8 MiB)",
             ),
-            Self::Unreadable(why) => tell(why, f),
+            Self::Unreadable(why) => write_unreadable(why, f),
             Self::NoObject => f.write_str("no JSON object; write sections such as {\"tools\": {…}}"),
         }
     }
 }
 
-impl core::error::Error for Refused {}
+impl core::error::Error for LocaleFileError {}
 
 /// Says why a file of JSON cannot be read, to whoever wrote it.
-fn tell(why: &Unreadable, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let Unreadable { fault, at } = why;
+fn write_unreadable(why: &JsonParseError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let JsonParseError { fault, at } = why;
     match fault {
-        Fault::Empty => f.write_str("empty; write at least {}"),
-        Fault::Cut => write!(f, "ends inside a value, at byte {at}; close what is open"),
-        Fault::Utf8 => write!(f, "not UTF-8 at byte {at}; save it in that encoding"),
-        Fault::TooDeep => write!(f, "too many brackets inside each other at byte {at}"),
-        Fault::RepeatedName => {
+        JsonFault::Empty => f.write_str("empty; write at least {}"),
+        JsonFault::Cut => write!(f, "ends inside a value, at byte {at}; close what is open"),
+        JsonFault::Utf8 => write!(f, "not UTF-8 at byte {at}; save it in that encoding"),
+        JsonFault::TooDeep => write!(f, "too many brackets inside each other at byte {at}"),
+        JsonFault::RepeatedName => {
             write!(f, "a name stands twice in one object, the second time at byte {at}; keep one of the two")
         }
-        Fault::Trailing => write!(f, "something follows the object at byte {at}; take it out"),
+        JsonFault::Trailing => write!(f, "something follows the object at byte {at}; take it out"),
         _ => write!(f, "not JSON at byte {at}"),
     }
 }
 
 /// One thing that is wrong with a file; what stands there is ignored.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
+pub struct LocaleFileFinding {
     /// Where, by names.
-    pub path: Path,
+    pub path: LocaleKeyPath,
     /// Where, as an offset into the file.
     pub at: usize,
     /// What is wrong.
-    pub what: Wrong,
+    pub what: LocaleFileProblem,
 }
 
-impl Finding {
+impl LocaleFileFinding {
     /// The line and column in the file that it was found in, counted from 1.
     #[must_use]
-    pub fn place(&self, file: &[u8]) -> (usize, usize) {
-        place(file, self.at)
+    pub fn position(&self, file: &[u8]) -> (usize, usize) {
+        line_and_column(file, self.at)
     }
 
     /// What to do about it.
@@ -82,7 +82,7 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for LocaleFileFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path, self.what)
     }
@@ -91,12 +91,12 @@ impl fmt::Display for Finding {
 /// The line and column of an offset into a file, counted from 1.
 ///
 /// ```
-/// use mcp_attune::catalog::place;
+/// use mcp_attune::catalog::line_and_column;
 ///
-/// assert_eq!(place("{\n \"é\": 7}".as_bytes(), 8), (2, 6));
+/// assert_eq!(line_and_column("{\n \"é\": 7}".as_bytes(), 8), (2, 6));
 /// ```
 #[must_use]
-pub fn place(file: &[u8], at: usize) -> (usize, usize) {
+pub fn line_and_column(file: &[u8], at: usize) -> (usize, usize) {
     let before = file.get(..at).unwrap_or(file);
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
     let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -107,7 +107,7 @@ pub fn place(file: &[u8], at: usize) -> (usize, usize) {
 /// What is wrong with an entry of a locale file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Wrong {
+pub enum LocaleFileProblem {
     /// A key that means nothing here: `colour`.
     UnknownKey,
     /// Not text where text should stand: `"title": 7`.
@@ -129,12 +129,12 @@ pub enum Wrong {
     /// An entry of a list with the name of an earlier one.
     RepeatedName,
     /// A message that cannot be used.
-    Message(messages::Wrong),
+    Message(messages::MessageDefinitionError),
     /// More findings than anyone reads; this is the last.
     MoreFindings,
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for LocaleFileProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::UnknownKey => "there is no such key here",
@@ -153,7 +153,7 @@ impl fmt::Display for Wrong {
     }
 }
 
-impl Wrong {
+impl LocaleFileProblem {
     /// What to do about it.
     #[must_use]
     pub fn hint(&self) -> &'static str {

@@ -23,28 +23,28 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::tz::TimeZone;
 
-use super::doubt::{Doubt, Remark};
-use super::locale::Locale;
-use super::pseudo::Pseudo;
+use super::locale::CompiledLocale;
+use super::locale_file::{LocaleFileEntry, ParsedLocaleFile};
+use super::pseudo::PseudoLocale;
 use super::script;
-use super::sheet::{Line, Sheet};
-use super::slot::Path;
-use super::verbatim::Names;
-use crate::format::{Format, Formatters, Number};
+use super::slot::LocaleKeyPath;
+use super::translation_problem::{TranslationFinding, TranslationProblem};
+use super::verbatim::VerbatimNames;
+use crate::format::{DecimalNumber, Formatters, ValueFormatter};
 use crate::language::{Tag, canonical};
-use crate::messages::Look;
+use crate::messages::MessageAnalysis;
 
 /// How many characters a text may have that people see while a tool runs, or when it is done.
-const MAX_INVOCATION: usize = 64;
+const MAX_INVOCATION_CHARS: usize = 64;
 
 /// Compares a translation with the file of the default language, and tells what is doubtful about it. Of the default
 /// language's own file there is only the tag to doubt, and what there is no room for: what stands in it is what the server says.
 ///
 /// ```
-/// use mcp_attune::catalog::{Sheet, lint};
+/// use mcp_attune::catalog::{ParsedLocaleFile, lint};
 /// use mcp_attune::language::Tag;
 ///
-/// let read = |text: &str| Sheet::read(text.as_bytes()).unwrap().0;
+/// let read = |text: &str| ParsedLocaleFile::read(text.as_bytes()).unwrap().0;
 /// let default = read(r#"{"tools":{"a":{"description":"Asks book_seat"}}}"#);
 /// let german = read(r#"{"tools":{"a":{"description":"Fragt buche_platz "}}}"#);
 /// let remarks: Vec<_> = lint(&Tag::parse("de").unwrap(), &german, Some(&default)).iter().map(ToString::to_string).collect();
@@ -54,81 +54,91 @@ const MAX_INVOCATION: usize = 64;
 /// ]);
 /// ```
 #[must_use]
-pub fn lint(tag: &Tag, sheet: &Sheet, default: Option<&Sheet>) -> Vec<Remark> {
-    lint_beside(tag, sheet, default, &[])
+pub fn lint(
+    tag: &Tag,
+    sheet: &ParsedLocaleFile,
+    default: Option<&ParsedLocaleFile>,
+) -> Vec<TranslationFinding> {
+    lint_with_relatives(tag, sheet, default, &[])
 }
 
 /// The same where relatives of the language have files too: `de-CH` need not repeat what `de` has.
 #[must_use]
-pub fn lint_beside(tag: &Tag, sheet: &Sheet, default: Option<&Sheet>, relatives: &[&Sheet]) -> Vec<Remark> {
-    let mut remarks = of_tag(tag);
-    let (ours, _) = Locale::new(tag.clone(), sheet);
-    let plurals = Plurals::new(tag);
+pub fn lint_with_relatives(
+    tag: &Tag,
+    sheet: &ParsedLocaleFile,
+    default: Option<&ParsedLocaleFile>,
+    relatives: &[&ParsedLocaleFile],
+) -> Vec<TranslationFinding> {
+    let mut remarks = check_tag(tag);
+    let (ours, _) = CompiledLocale::new(tag.clone(), sheet);
+    let plurals = PluralFormChecker::new(tag);
     // A pseudo-locale has the forms of the default language.
-    for line in sheet.lines().filter(|_| Pseudo::of(tag).is_none()) {
-        let pattern = message(line).is_some() || line.path.as_value().is_some();
-        if let Some(look) = look(&ours, line).filter(|_| pattern) {
-            remarks.extend(plurals.doubts(&look).into_iter().map(|what| remark(line, what)));
+    for line in sheet.entries().filter(|_| PseudoLocale::of(tag).is_none()) {
+        let pattern = message_key(line).is_some() || line.path.as_value().is_some();
+        if let Some(look) = analyze_text(&ours, line).filter(|_| pattern) {
+            remarks.extend(plurals.form_problems(&look).into_iter().map(|what| finding_at(line, what)));
         }
         // A pseudo-locale is longer on purpose.
-        remarks.extend(over_limit(line).map(|what| remark(line, what)));
+        remarks.extend(over_limit(line).map(|what| finding_at(line, what)));
     }
     if let Some(default) = default {
         remarks.extend(compare(tag, sheet, &ours, default));
         remarks.extend(translated_names(sheet, default));
-        remarks.extend(values(sheet, default, relatives));
+        remarks.extend(check_values(sheet, default, relatives));
     }
     remarks.sort_by_key(|remark| remark.at);
     remarks
 }
 
-fn remark(line: &Line, what: Doubt) -> Remark {
-    Remark { path: line.path.clone(), at: line.at, what }
+fn finding_at(line: &LocaleFileEntry, what: TranslationProblem) -> TranslationFinding {
+    TranslationFinding { path: line.path.clone(), at: line.at, what }
 }
 
 /// What there is no room for.
-fn over_limit(line: &Line) -> Option<Doubt> {
+fn over_limit(line: &LocaleFileEntry) -> Option<TranslationProblem> {
     let names: Vec<_> = line.path.names().collect();
     let ["tools", _, "invoking" | "invoked"] = names.as_slice() else { return None };
     let count = line.text.chars().count();
-    (count > MAX_INVOCATION).then_some(Doubt::OverLimit(count, MAX_INVOCATION))
+    (count > MAX_INVOCATION_CHARS).then_some(TranslationProblem::OverLimit(count, MAX_INVOCATION_CHARS))
 }
 
 /// The key of a message.
-fn message(line: &Line) -> Option<&str> {
+fn message_key(line: &LocaleFileEntry) -> Option<&str> {
     let mut names = line.path.names();
     (names.next() == Some("messages")).then(|| names.next()).flatten()
 }
 
 /// A text taken apart. Returns `None` for a pattern that cannot be used: that was told when it was read.
-fn look(locale: &Locale, line: &Line) -> Option<Look> {
-    match (message(line), line.path.as_value()) {
-        (Some(key), _) => locale.messages().look(key),
+fn analyze_text(locale: &CompiledLocale, line: &LocaleFileEntry) -> Option<MessageAnalysis> {
+    match (message_key(line), line.path.as_value()) {
+        (Some(key), _) => locale.messages().analyze(key),
         (None, Some(value)) => {
             let known = |name: &str| value.source.contains(&format!("{{{name}}}"));
-            Look::of_pattern(&line.text).filter(|look| look.variables.iter().all(|name| known(name)))
+            MessageAnalysis::of_pattern(&line.text)
+                .filter(|look| look.variables.iter().all(|name| known(name)))
         }
-        (None, None) => Some(plain(&line.text)),
+        (None, None) => Some(analyze_plain(&line.text)),
     }
 }
 
-fn of_tag(tag: &Tag) -> Vec<Remark> {
-    let doubt = |what| vec![Remark { path: Path::default(), at: 0, what }];
-    let better = usual(&canonical(tag.as_str()));
+fn check_tag(tag: &Tag) -> Vec<TranslationFinding> {
+    let doubt = |what| vec![TranslationFinding { path: LocaleKeyPath::default(), at: 0, what }];
+    let better = in_usual_case(&canonical(tag.as_str()));
     let own = tag.primary();
     // Private use has no meaning but its users'.
     let private = own.eq_ignore_ascii_case("x") || ("qaa"..="qtz").contains(&&*own.to_ascii_lowercase());
     if better != tag.as_str() {
-        doubt(Doubt::Tag(better.into()))
+        doubt(TranslationProblem::Tag(better.into()))
     } else if script::of(tag).is_none() && !private {
-        doubt(Doubt::UnknownLanguage)
+        doubt(TranslationProblem::UnknownLanguage)
     } else {
         Vec::new()
     }
 }
 
 /// The usual case: `zh-Hant-TW`.
-fn usual(tag: &str) -> String {
+fn in_usual_case(tag: &str) -> String {
     let mut singleton = false;
     let subtags = tag.split('-').enumerate().map(|(at, subtag)| {
         let lower = subtag.to_ascii_lowercase();
@@ -146,75 +156,86 @@ fn usual(tag: &str) -> String {
     subtags.collect::<Vec<_>>().join("-")
 }
 
-fn compare(tag: &Tag, sheet: &Sheet, ours: &Locale, default: &Sheet) -> Vec<Remark> {
-    let (theirs, _) = Locale::new(tag.clone(), default);
-    let known: HashMap<&Path, &Line> = default.lines().map(|line| (&line.path, line)).collect();
-    let names = Names::of(default);
+fn compare(
+    tag: &Tag,
+    sheet: &ParsedLocaleFile,
+    ours: &CompiledLocale,
+    default: &ParsedLocaleFile,
+) -> Vec<TranslationFinding> {
+    let (theirs, _) = CompiledLocale::new(tag.clone(), default);
+    let known: HashMap<&LocaleKeyPath, &LocaleFileEntry> =
+        default.entries().map(|line| (&line.path, line)).collect();
+    let names = VerbatimNames::of(default);
     let scripts = script::of(tag).unwrap_or_default();
     let mut remarks = Vec::new();
-    for line in sheet.lines() {
+    for line in sheet.entries() {
         let Some(source) = known.get(&line.path) else { continue };
         let blank = |text: &str| text.trim() != text;
         if blank(&line.text) && !blank(&source.text) {
-            remarks.push(remark(line, Doubt::Untrimmed));
+            remarks.push(finding_at(line, TranslationProblem::Untrimmed));
         }
         // Codes such as `partly_cloudy` are what is translated here.
         let names = Some(&names).filter(|_| line.path.as_value().is_none());
-        if let (Some(look), Some(from)) = (look(ours, line), look(&theirs, source)) {
-            let doubts = doubts(&look, &from, names, scripts);
-            remarks.extend(doubts.into_iter().map(|what| remark(line, what)));
+        if let (Some(look), Some(from)) = (analyze_text(ours, line), analyze_text(&theirs, source)) {
+            let doubts = find_problems(&look, &from, names, scripts);
+            remarks.extend(doubts.into_iter().map(|what| finding_at(line, what)));
         }
     }
     remarks
 }
 
 /// A text that is no message, taken apart like one.
-fn plain(text: &str) -> Look {
-    let mut look = Look::default();
+fn analyze_plain(text: &str) -> MessageAnalysis {
+    let mut look = MessageAnalysis::default();
     (look.own, look.said) = (text.to_owned(), text.to_owned());
     look.longest = text.chars().count();
     look
 }
 
-fn doubts(
-    look: &Look,
-    from: &Look,
-    names: Option<&Names<'_>>,
+fn find_problems(
+    look: &MessageAnalysis,
+    from: &MessageAnalysis,
+    names: Option<&VerbatimNames<'_>>,
     scripts: &[icu_properties::props::Script],
-) -> Vec<Doubt> {
+) -> Vec<TranslationProblem> {
     let mut doubts = Vec::new();
-    doubts.extend(from.variables.difference(&look.variables).cloned().map(Doubt::LostVariable));
-    doubts.extend(look.variables.difference(&from.variables).cloned().map(Doubt::InventedVariable));
+    doubts.extend(from.variables.difference(&look.variables).cloned().map(TranslationProblem::LostVariable));
+    doubts.extend(
+        look.variables.difference(&from.variables).cloned().map(TranslationProblem::InventedVariable),
+    );
     let verbatim = names.map(|names| names.find(&from.own)).unwrap_or_default();
     let verbatim: BTreeSet<&str> = verbatim.into_iter().filter_map(|at| from.own.get(at)).collect();
     doubts.extend(
         verbatim
             .into_iter()
             .filter(|name| !look.said.contains(name))
-            .map(|name| Doubt::LostName(name.into())),
+            .map(|name| TranslationProblem::LostName(name.into())),
     );
-    doubts.extend(script::mixed(&look.own).map(|word| Doubt::MixedScripts(word.into())));
+    doubts.extend(script::mixed_word(&look.own).map(|word| TranslationProblem::MixedScripts(word.into())));
     if !scripts.is_empty() {
-        let known = [scripts, &script::all(&from.said)].concat();
-        doubts.extend(script::foreign(&look.own, &known).map(|it| Doubt::ForeignScript(script::name(it))));
+        let known = [scripts, &script::scripts_in(&from.said)].concat();
+        doubts.extend(
+            script::foreign_script(&look.own, &known)
+                .map(|it| TranslationProblem::ForeignScript(script::name(it))),
+        );
     }
     if look.longest > 2 * from.longest + 20 {
-        doubts.push(Doubt::Longer(look.longest, from.longest));
+        doubts.push(TranslationProblem::Longer(look.longest, from.longest));
     }
     doubts
 }
 
 /// Entries that the default language does not have, where it has others that are not translated.
-fn translated_names(sheet: &Sheet, default: &Sheet) -> Vec<Remark> {
-    let (ours, theirs) = (entries(sheet), entries(default));
+fn translated_names(sheet: &ParsedLocaleFile, default: &ParsedLocaleFile) -> Vec<TranslationFinding> {
+    let (ours, theirs) = (names_by_group(sheet), names_by_group(default));
     let mut told = HashSet::new();
     let mut remarks = Vec::new();
-    for line in sheet.lines() {
-        for (group, name) in steps(&line.path) {
+    for line in sheet.entries() {
+        for (group, name) in path_groups(&line.path) {
             let Some(known) = theirs.get(&group).filter(|known| !known.contains(name)) else { continue };
             let missing = ours.get(&group).is_some_and(|ours| !known.is_subset(ours));
             if missing && told.insert((group, name)) {
-                remarks.push(remark(line, Doubt::TranslatedName(name.into())));
+                remarks.push(finding_at(line, TranslationProblem::TranslatedName(name.into())));
             }
             break;
         }
@@ -223,47 +244,51 @@ fn translated_names(sheet: &Sheet, default: &Sheet) -> Vec<Remark> {
 }
 
 /// Values that are missing or too many, in fields of which this file translates some.
-fn values(sheet: &Sheet, default: &Sheet, relatives: &[&Sheet]) -> Vec<Remark> {
+fn check_values(
+    sheet: &ParsedLocaleFile,
+    default: &ParsedLocaleFile,
+    relatives: &[&ParsedLocaleFile],
+) -> Vec<TranslationFinding> {
     /// The fields with values, each with the first of them.
-    fn fields(sheet: &Sheet) -> HashMap<(&str, &str), &Line> {
-        let lines = sheet.lines().rev();
+    fn fields(sheet: &ParsedLocaleFile) -> HashMap<(&str, &str), &LocaleFileEntry> {
+        let lines = sheet.entries().rev();
         lines.filter_map(|line| line.path.as_value().map(|it| ((it.tool, it.field), line))).collect()
     }
-    fn paths(sheet: &Sheet) -> impl Iterator<Item = &Path> {
-        sheet.lines().map(|line| &line.path)
+    fn paths(sheet: &ParsedLocaleFile) -> impl Iterator<Item = &LocaleKeyPath> {
+        sheet.entries().map(|line| &line.path)
     }
     let (ours, theirs) = (fields(sheet), fields(default));
-    let known: HashSet<&Path> = paths(default).collect();
-    let translated: HashSet<&Path> =
+    let known: HashSet<&LocaleKeyPath> = paths(default).collect();
+    let translated: HashSet<&LocaleKeyPath> =
         paths(sheet).chain(relatives.iter().flat_map(|sheet| paths(sheet))).collect();
     let mut remarks = Vec::new();
-    for line in sheet.lines().filter(|line| !known.contains(&line.path)) {
+    for line in sheet.entries().filter(|line| !known.contains(&line.path)) {
         if let Some(value) = line.path.as_value().filter(|it| theirs.contains_key(&(it.tool, it.field))) {
-            remarks.push(remark(line, Doubt::UnknownValue(value.source.into())));
+            remarks.push(finding_at(line, TranslationProblem::UnknownValue(value.source.into())));
         }
     }
-    for line in default.lines().filter(|line| !translated.contains(&line.path)) {
+    for line in default.entries().filter(|line| !translated.contains(&line.path)) {
         let Some(value) = line.path.as_value() else { continue };
         // It is told where the field's first value stands.
         if let Some(first) = ours.get(&(value.tool, value.field)) {
-            let what = Doubt::MissingValue(value.source.into());
-            remarks.push(Remark { path: line.path.clone(), at: first.at, what });
+            let what = TranslationProblem::MissingValue(value.source.into());
+            remarks.push(TranslationFinding { path: line.path.clone(), at: first.at, what });
         }
     }
     remarks
 }
 
 /// The names in each group of named things: `tools`, `tools.get_weather.arguments`.
-fn entries(sheet: &Sheet) -> HashMap<Vec<&str>, HashSet<&str>> {
+fn names_by_group(sheet: &ParsedLocaleFile) -> HashMap<Vec<&str>, HashSet<&str>> {
     let mut entries = HashMap::<_, HashSet<_>>::new();
-    for (group, name) in sheet.lines().flat_map(|line| steps(&line.path)) {
+    for (group, name) in sheet.entries().flat_map(|line| path_groups(&line.path)) {
         entries.entry(group).or_default().insert(name);
     }
     entries
 }
 
 /// The groups that a path goes through, and the name in each; messages are named by people, and others may have more.
-fn steps(path: &Path) -> Vec<(Vec<&str>, &str)> {
+fn path_groups(path: &LocaleKeyPath) -> Vec<(Vec<&str>, &str)> {
     let names: Vec<_> = path.names().collect();
     match names.as_slice() {
         ["messages" | "keywords" | "server" | "author", ..] => Vec::new(),
@@ -277,38 +302,39 @@ fn steps(path: &Path) -> Vec<(Vec<&str>, &str)> {
 }
 
 /// The plural forms of a language.
-struct Plurals {
-    format: Format,
+struct PluralFormChecker {
+    format: ValueFormatter,
 }
 
-impl Plurals {
+impl PluralFormChecker {
     fn new(tag: &Tag) -> Self {
-        Self { format: Formatters::default().format([tag], TimeZone::UTC) }
+        Self { format: Formatters::default().for_locales([tag], TimeZone::UTC) }
     }
 
-    fn form(&self, number: u8) -> &'static str {
-        self.format.plural(&Number::from(i64::from(number))).as_str()
+    fn plural_form(&self, number: u8) -> &'static str {
+        self.format.plural(&DecimalNumber::from(i64::from(number))).as_str()
     }
 
-    fn doubts(&self, look: &Look) -> Vec<Doubt> {
-        const MOST: u8 = 200;
+    fn form_problems(&self, look: &MessageAnalysis) -> Vec<TranslationProblem> {
+        const MAX_TESTED_NUMBER: u8 = 200;
         if look.choices.is_empty() {
             return Vec::new();
         }
         // Forms of fractions and of millions count as known.
-        let others = ["1.5", "0.1", "2.3", "1000000", "1.0"].map(Number::parse).into_iter().flatten();
+        let others = ["1.5", "0.1", "2.3", "1000000", "1.0"].map(DecimalNumber::parse).into_iter().flatten();
         let others = others.map(|number| self.format.plural(&number).as_str());
-        let known: BTreeSet<_> = (0..=MOST).map(|number| self.form(number)).chain(others).collect();
+        let known: BTreeSet<_> =
+            (0..=MAX_TESTED_NUMBER).map(|number| self.plural_form(number)).chain(others).collect();
         let mut doubts = Vec::new();
         for choice in &look.choices {
             let unknown = choice.forms.iter().filter(|form| &***form != "other" && !known.contains(&***form));
-            doubts.extend(unknown.cloned().map(Doubt::UnknownForm));
+            doubts.extend(unknown.cloned().map(TranslationProblem::UnknownForm));
             let mut told = BTreeSet::from(["other"]);
-            for number in 0..=MOST {
-                let form = self.form(number);
+            for number in 0..=MAX_TESTED_NUMBER {
+                let form = self.plural_form(number);
                 let has = choice.forms.contains(form) || choice.numbers.contains(&*number.to_string());
                 if !has && told.insert(form) {
-                    doubts.push(Doubt::MissingForm(form, number));
+                    doubts.push(TranslationProblem::MissingForm(form, number));
                 }
             }
         }
@@ -328,7 +354,7 @@ mod tests {
     /// Holds a translation against the default language; the places are left out.
     #[track_caller]
     fn check(tag: &str, file: &str, expected: &[&str]) {
-        let read = |text: &str| Sheet::read(text.as_bytes()).unwrap().0;
+        let read = |text: &str| ParsedLocaleFile::read(text.as_bytes()).unwrap().0;
         let remarks = lint(&Tag::parse(tag).unwrap(), &read(file), Some(&read(DEFAULT)));
         assert_eq!(remarks.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{tag} {file}");
         assert!(
@@ -429,7 +455,7 @@ mod tests {
         check("de", &file(&"👨‍👩‍👧".repeat(13)), &[over]);
         check("en-XA", &file(&"ü".repeat(65)), &[]);
         // What the server itself says is too long for others too.
-        let own = Sheet::read(file(&"x".repeat(65)).as_bytes()).unwrap().0;
+        let own = ParsedLocaleFile::read(file(&"x".repeat(65)).as_bytes()).unwrap().0;
         let remarks = lint(&Tag::parse("en").unwrap(), &own, None);
         assert_eq!(remarks.iter().map(ToString::to_string).collect::<Vec<_>>(), [over]);
         assert_eq!(remarks[0].what.kind(), "over-limit");

@@ -3,27 +3,27 @@
 use core::fmt;
 use std::collections::HashMap;
 
-use mcp_attune_wire::json::Quoted;
+use mcp_attune_wire::json::JsonQuoted;
 
-use super::finding::{Finding, Refused, Wrong};
-use super::sheet::{Line, Sheet};
-use super::slot::{Field, Path, Slot};
+use super::finding::{LocaleFileError, LocaleFileFinding, LocaleFileProblem};
+use super::locale_file::{LocaleFileEntry, ParsedLocaleFile};
+use super::slot::{LocaleField, LocaleKeyPath, TextSlot};
 use crate::language::Tag;
-use crate::messages::{Entry, Messages, Part};
+use crate::messages::{FluentMessages, MessageDefinition, MessageDefinitionPart};
 
 /// One locale file, made ready: each text is found in constant time, and is kept as the JSON string that it
 /// becomes.
 ///
 /// Rules: L8, L9.
-pub struct Locale {
+pub struct CompiledLocale {
     tag: Tag,
-    server: Texts,
-    tools: HashMap<Box<str>, Thing>,
-    prompts: HashMap<Box<str>, Thing>,
-    resources: HashMap<Box<str>, Texts>,
-    templates: HashMap<Box<str>, Texts>,
-    messages: Messages,
-    bundle: Bundle,
+    server: FieldTexts,
+    tools: HashMap<Box<str>, CompiledEntry>,
+    prompts: HashMap<Box<str>, CompiledEntry>,
+    resources: HashMap<Box<str>, FieldTexts>,
+    templates: HashMap<Box<str>, FieldTexts>,
+    messages: FluentMessages,
+    bundle: BundleTexts,
     /// The bundle's name as a JSON string.
     display_name: Option<Box<str>>,
 }
@@ -33,7 +33,7 @@ pub struct Locale {
 /// Rules: B3.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct Bundle {
+pub struct BundleTexts {
     /// Its name for people.
     pub display_name: Option<Box<str>>,
     /// What it is.
@@ -46,88 +46,92 @@ pub struct Bundle {
     pub author: Option<Box<str>>,
 }
 
-/// Texts as JSON strings, by field; few have all three.
+/// Texts as JSON strings, by field; most have one or two of them.
 #[derive(Default)]
-struct Texts(Vec<(Field, Box<str>)>);
+struct FieldTexts(Vec<(LocaleField, Box<str>)>);
 
-impl Texts {
-    fn get(&self, field: Field) -> Option<&str> {
+impl FieldTexts {
+    fn get(&self, field: LocaleField) -> Option<&str> {
         self.0.iter().find(|(known, _)| *known == field).map(|(_, text)| &**text)
     }
 
-    fn put(&mut self, field: Field, text: &str) {
+    fn put(&mut self, field: LocaleField, text: &str) {
         self.0.reserve_exact(1);
-        self.0.push((field, Quoted(text).to_string().into()));
+        self.0.push((field, JsonQuoted(text).to_string().into()));
     }
 }
 
 #[derive(Default)]
-struct Thing {
-    texts: Texts,
-    arguments: HashMap<Box<str>, Texts>,
-    output: HashMap<Box<str>, Texts>,
+struct CompiledEntry {
+    texts: FieldTexts,
+    arguments: HashMap<Box<str>, FieldTexts>,
+    output: HashMap<Box<str>, FieldTexts>,
     /// The translated values of its output fields.
-    values: HashMap<Box<str>, Messages>,
+    values: HashMap<Box<str>, FluentMessages>,
 }
 
-impl Locale {
+impl CompiledLocale {
     /// Reads a locale file: what can be used of it, and what cannot.
     ///
     /// # Errors
     ///
-    /// [`Refused`] where nothing in it can be trusted.
-    pub fn read(tag: Tag, file: &[u8]) -> Result<(Self, Vec<Finding>), Refused> {
-        let (sheet, mut findings) = Sheet::read(file)?;
+    /// [`LocaleFileError`] where nothing in it can be trusted.
+    pub fn read(tag: Tag, file: &[u8]) -> Result<(Self, Vec<LocaleFileFinding>), LocaleFileError> {
+        let (sheet, mut findings) = ParsedLocaleFile::read(file)?;
         let (locale, more) = Self::new(tag, &sheet);
-        findings.extend(more.into_iter().take(Sheet::MAX_FINDINGS));
+        findings.extend(more.into_iter().take(ParsedLocaleFile::MAX_FINDINGS));
         Ok((locale, findings))
     }
 
     /// Makes a file ready that was read; told is what is wrong with its messages.
     #[must_use]
-    pub fn new(tag: Tag, sheet: &Sheet) -> (Self, Vec<Finding>) {
+    pub fn new(tag: Tag, sheet: &ParsedLocaleFile) -> (Self, Vec<LocaleFileFinding>) {
         let mut locale = Self {
             tag,
-            server: Texts::default(),
+            server: FieldTexts::default(),
             tools: HashMap::new(),
             prompts: HashMap::new(),
             resources: HashMap::new(),
             templates: HashMap::new(),
-            messages: Messages::default(),
-            bundle: Bundle::default(),
+            messages: FluentMessages::default(),
+            bundle: BundleTexts::default(),
             display_name: None,
         };
         let mut entries = Vec::new();
         let mut places = HashMap::new();
         let mut findings = locale.put_values(sheet);
-        for line in sheet.lines().filter(|line| line.path.as_value().is_none()) {
+        for line in sheet.entries().filter(|line| line.path.as_value().is_none()) {
             let names: Vec<_> = line.path.names().collect();
             if let ["messages", key, _] = names.as_slice() {
-                entries.push(Entry { key, source: line.from.as_deref(), text: &line.text });
+                entries.push(MessageDefinition { key, source: line.from.as_deref(), text: &line.text });
                 places.insert(*key, line.at);
             } else {
                 locale.put(&names, &line.text);
             }
         }
-        let (messages, wrong) = Messages::new(entries);
+        let (messages, wrong) = FluentMessages::new(entries);
         locale.messages = messages;
         let finding = |(key, wrong, part): (Box<str>, _, _)| {
-            let path = Path::default().with("messages").with(&key);
+            let path = LocaleKeyPath::default().with("messages").with(&key);
             let path = match part {
-                Part::Key => path,
-                Part::Source => path.with("source"),
-                Part::Text => path.with("text"),
+                MessageDefinitionPart::Key => path,
+                MessageDefinitionPart::Source => path.with("source"),
+                MessageDefinitionPart::Text => path.with("text"),
             };
-            Finding { path, at: places.get(&*key).copied().unwrap_or_default(), what: Wrong::Message(wrong) }
+            LocaleFileFinding {
+                path,
+                at: places.get(&*key).copied().unwrap_or_default(),
+                what: LocaleFileProblem::Message(wrong),
+            }
         };
         findings.extend(wrong.into_iter().map(finding));
         (locale, findings)
     }
 
     /// Makes the translated values ready, each field by itself: one word may mean two things in two fields.
-    fn put_values(&mut self, sheet: &Sheet) -> Vec<Finding> {
-        let mut fields: HashMap<(&str, &str), Vec<(&str, &Line)>> = HashMap::new();
-        for line in sheet.lines() {
+    fn put_values(&mut self, sheet: &ParsedLocaleFile) -> Vec<LocaleFileFinding> {
+        let mut fields: HashMap<(&str, &str), Vec<(&str, &LocaleFileEntry)>> = HashMap::new();
+        for line in sheet.entries() {
             if let Some(value) = line.path.as_value() {
                 fields.entry((value.tool, value.field)).or_default().push((value.source, line));
             }
@@ -135,17 +139,17 @@ impl Locale {
         let mut findings = Vec::new();
         for ((tool, field), lines) in fields {
             let keys: Vec<String> = (0..lines.len()).map(|at| format!("{VALUE_KEY}{at}")).collect();
-            let entries = keys.iter().zip(&lines).map(|(key, (source, line))| Entry {
+            let entries = keys.iter().zip(&lines).map(|(key, (source, line))| MessageDefinition {
                 key,
                 source: Some(source),
                 text: &line.text,
             });
-            let (values, wrong) = Messages::new(entries);
+            let (values, wrong) = FluentMessages::new(entries);
             for (key, wrong, _) in wrong {
                 let at = key.strip_prefix(VALUE_KEY).and_then(|at| at.parse::<usize>().ok());
                 if let Some((_, line)) = at.and_then(|at| lines.get(at)) {
                     let (path, at) = (line.path.clone(), line.at);
-                    findings.push(Finding { path, at, what: Wrong::Message(wrong) });
+                    findings.push(LocaleFileFinding { path, at, what: LocaleFileProblem::Message(wrong) });
                 }
             }
             self.tools.entry(tool.into()).or_default().values.insert(field.into(), values);
@@ -157,13 +161,13 @@ impl Locale {
     fn put(&mut self, names: &[&str], text: &str) {
         let (Some(field), [section, ..]) = (names.last(), names) else { return };
         let field = match *field {
-            "title" => Field::Title,
-            "instructions" => Field::Instructions,
-            "invoking" => Field::Invoking,
-            "invoked" => Field::Invoked,
-            _ => Field::Description,
+            "title" => LocaleField::Title,
+            "instructions" => LocaleField::Instructions,
+            "invoking" => LocaleField::Invoking,
+            "invoked" => LocaleField::Invoked,
+            _ => LocaleField::Description,
         };
-        let inner = |things: &mut HashMap<Box<str>, Thing>, name: &str, group: &str, path: &str| {
+        let inner = |things: &mut HashMap<Box<str>, CompiledEntry>, name: &str, group: &str, path: &str| {
             let thing = things.entry(name.into()).or_default();
             let group = if group == "output" { &mut thing.output } else { &mut thing.arguments };
             group.entry(path.into()).or_default().put(field, text);
@@ -181,7 +185,7 @@ impl Locale {
                 self.templates.entry((*uri).into()).or_default().put(field, text);
             }
             ("display_name", _) => {
-                self.display_name = Some(Quoted(text).to_string().into());
+                self.display_name = Some(JsonQuoted(text).to_string().into());
                 self.bundle.display_name = Some(text.into());
             }
             ("description", _) => self.bundle.description = Some(text.into()),
@@ -200,20 +204,22 @@ impl Locale {
 
     /// The text of a slot as a JSON string, quotes included: what takes the place of the server's.
     #[must_use]
-    pub fn find(&self, slot: Slot<'_>) -> Option<&str> {
+    pub fn find(&self, slot: TextSlot<'_>) -> Option<&str> {
         match slot {
             // People know the server by the name that its bundle is shown under.
-            Slot::Server(Field::Title) => self.server.get(Field::Title).or(self.display_name.as_deref()),
-            Slot::Server(field) => self.server.get(field),
-            Slot::Tool(tool, field) => self.tools.get(tool)?.texts.get(field),
-            Slot::Argument { tool, path, field } => self.tools.get(tool)?.arguments.get(path)?.get(field),
-            Slot::Output { tool, path, field } => self.tools.get(tool)?.output.get(path)?.get(field),
-            Slot::Prompt(prompt, field) => self.prompts.get(prompt)?.texts.get(field),
-            Slot::PromptArgument { prompt, argument, field } => {
+            TextSlot::Server(LocaleField::Title) => {
+                self.server.get(LocaleField::Title).or(self.display_name.as_deref())
+            }
+            TextSlot::Server(field) => self.server.get(field),
+            TextSlot::Tool(tool, field) => self.tools.get(tool)?.texts.get(field),
+            TextSlot::Argument { tool, path, field } => self.tools.get(tool)?.arguments.get(path)?.get(field),
+            TextSlot::Output { tool, path, field } => self.tools.get(tool)?.output.get(path)?.get(field),
+            TextSlot::Prompt(prompt, field) => self.prompts.get(prompt)?.texts.get(field),
+            TextSlot::PromptArgument { prompt, argument, field } => {
                 self.prompts.get(prompt)?.arguments.get(argument)?.get(field)
             }
-            Slot::Resource(uri, field) => self.resources.get(uri)?.get(field),
-            Slot::ResourceTemplate(template, field) => self.templates.get(template)?.get(field),
+            TextSlot::Resource(uri, field) => self.resources.get(uri)?.get(field),
+            TextSlot::ResourceTemplate(template, field) => self.templates.get(template)?.get(field),
         }
     }
 
@@ -221,7 +227,7 @@ impl Locale {
     ///
     /// Rules: L22.
     #[must_use]
-    pub fn values(&self, tool: &str, field: &str) -> Option<&Messages> {
+    pub fn values(&self, tool: &str, field: &str) -> Option<&FluentMessages> {
         self.tools.get(tool)?.values.get(field)
     }
 
@@ -233,13 +239,13 @@ impl Locale {
 
     /// The messages.
     #[must_use]
-    pub fn messages(&self) -> &Messages {
+    pub fn messages(&self) -> &FluentMessages {
         &self.messages
     }
 
     /// What belongs to a bundle.
     #[must_use]
-    pub fn bundle(&self) -> &Bundle {
+    pub fn bundle(&self) -> &BundleTexts {
         &self.bundle
     }
 }
@@ -248,9 +254,9 @@ impl Locale {
 /// must.
 const VALUE_KEY: &str = "v";
 
-impl fmt::Debug for Locale {
+impl fmt::Debug for CompiledLocale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Locale")
+        f.debug_struct("CompiledLocale")
             .field("tag", &self.tag)
             .field("tools", &self.tools.len())
             .field("prompts", &self.prompts.len())

@@ -41,34 +41,34 @@
 //!    stale where its `source` is not the one that the default language has. So a file that is up to date is not
 //!    longer for it, and a translator sees the old text and the new one.
 //! 6. A file that is no JSON object, has a name twice in one object, or is too large is refused as a whole
-//!    ([`Refused`]). Anything else that is wrong (an unknown key, a wrong type, an empty text) is a [`Finding`] with its path,
+//!    ([`LocaleFileError`]). Anything else that is wrong (an unknown key, a wrong type, an empty text) is a [`LocaleFileFinding`] with its path,
 //!    and only that entry is ignored.
 //! 7. Each text is looked for by itself: in the language that was chosen, then in its relatives, the nearest first, and
 //!    then the server's own text stands. Relatives are the files of the same language that CLDR knows a common ancestor
 //!    for: `es-UY`, `es-419`, `es-MX`, `es`; never another language, so that a sentence in one language is not followed
 //!    by one in another that the caller did not ask for. Where the server's own language is among them, it ends the row.
 //!
-//! Nothing here reads files. A host asks [`Catalogs::wanted`] which files a choice needs, loads and keeps them as it likes,
-//! and puts them together in a [`Chain`].
+//! Nothing here reads files. A host asks [`LocaleIndex::required_locales`] which files a choice needs, loads and keeps them as it likes,
+//! and puts them together in a [`LocaleChain`].
 //!
 //! Rules: B3, B4, L7, L8, L9, L22.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use jiff::tz::TimeZone;
-//! use mcp_attune::catalog::{Catalogs, Chain, Field, Locale, Slot};
+//! use mcp_attune::catalog::{LocaleIndex, LocaleChain, LocaleField, CompiledLocale, TextSlot};
 //! use mcp_attune::language::Tag;
 //!
 //! let [en, swiss, german] = ["en", "de-CH", "de"].map(|tag| Tag::parse(tag).unwrap());
-//! let catalogs = Catalogs::new(en.clone(), [swiss.clone(), german.clone()]).unwrap();
-//! assert_eq!(catalogs.wanted(&swiss), [&swiss, &german]);
+//! let catalogs = LocaleIndex::new(en.clone(), [swiss.clone(), german.clone()]).unwrap();
+//! assert_eq!(catalogs.required_locales(&swiss), [&swiss, &german]);
 //!
 //! let file = br#"{"tools":{"get_weather":{"title":"Aktuelles Wetter"}},"colour":"red"}"#;
-//! let (locale, findings) = Locale::read(german, file).unwrap();
+//! let (locale, findings) = CompiledLocale::read(german, file).unwrap();
 //! assert_eq!(findings[0].to_string(), "colour: there is no such key here");
-//! let format = mcp_attune_format::formatters(&en).format([&swiss], TimeZone::UTC);
-//! let chain = Chain::new(&swiss, [Arc::new(locale)], &mcp_attune_format::formatters(&en), format);
-//! assert_eq!(chain.find(Slot::Tool("get_weather", Field::Title)), Some("\"Aktuelles Wetter\""));
+//! let format = mcp_attune_format::formatters(&en).for_locales([&swiss], TimeZone::UTC);
+//! let chain = LocaleChain::new(&swiss, [Arc::new(locale)], &mcp_attune_format::formatters(&en), format);
+//! assert_eq!(chain.find(TextSlot::Tool("get_weather", LocaleField::Title)), Some("\"Aktuelles Wetter\""));
 //! ```
 
 // Where a text belongs, and what can be wrong,
@@ -77,7 +77,7 @@ mod slot;
 mod finding;
 
 // a file as its translator wrote it,
-mod sheet;
+mod locale_file;
 
 mod read;
 
@@ -94,7 +94,7 @@ mod set;
 mod library;
 
 // and what translators' tools know of texts: what is doubtful, and what has no language at all.
-mod doubt;
+mod translation_problem;
 mod script;
 mod verbatim;
 
@@ -102,15 +102,15 @@ mod pseudo;
 
 mod lint;
 
-pub use chain::{Chain, ChainKey, Said};
-pub use coverage::{Coverage, coverage};
-pub use doubt::{Doubt, Remark};
-pub use draft::{Draft, mark};
-pub use finding::{Finding, Refused, Wrong, place};
-pub use library::{Carried, Library};
-pub use lint::{lint, lint_beside};
-pub use locale::{Bundle, Locale};
-pub use pseudo::{Pseudo, pseudo};
-pub use set::Catalogs;
-pub use sheet::{Line, Sheet};
-pub use slot::{Field, Path, Slot, ValuePath};
+pub use chain::{CatalogMessage, LocaleChain, LocaleChainKey};
+pub use coverage::{CatalogCoverage, coverage};
+pub use draft::{LocaleFileDraft, mark_stale};
+pub use finding::{LocaleFileError, LocaleFileFinding, LocaleFileProblem, line_and_column};
+pub use library::{EmbeddedLocales, LocaleStore};
+pub use lint::{lint, lint_with_relatives};
+pub use locale::{BundleTexts, CompiledLocale};
+pub use locale_file::{LocaleFileEntry, ParsedLocaleFile};
+pub use pseudo::{PseudoLocale, pseudo_localize};
+pub use set::LocaleIndex;
+pub use slot::{LocaleField, LocaleKeyPath, TextSlot, ValuePath};
+pub use translation_problem::{TranslationFinding, TranslationProblem};

@@ -7,31 +7,31 @@
 //!
 //! Rules: L8, L11.
 
-use super::draft::Draft;
-use super::sheet::Sheet;
-use super::verbatim::Names;
+use super::draft::LocaleFileDraft;
+use super::locale_file::ParsedLocaleFile;
+use super::verbatim::VerbatimNames;
 use crate::language::Tag;
-use crate::messages::retell;
+use crate::messages::map_fixed_text;
 
 /// How a text is changed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Pseudo {
+pub enum PseudoLocale {
     /// With accents and longer: `en-XA`.
     Accented,
     /// Turned round: `ar-XB`.
     Mirrored,
 }
 
-impl Pseudo {
+impl PseudoLocale {
     /// What a tag stands for: the region `XA` for accents, `XB` for words that are turned round; none otherwise.
     ///
     /// ```
-    /// use mcp_attune::catalog::Pseudo;
+    /// use mcp_attune::catalog::PseudoLocale;
     /// use mcp_attune::language::Tag;
     ///
-    /// assert_eq!(Pseudo::of(&Tag::parse("en-XA").unwrap()), Some(Pseudo::Accented));
-    /// assert_eq!(Pseudo::of(&Tag::parse("ar-XB").unwrap()), Some(Pseudo::Mirrored));
-    /// assert_eq!(Pseudo::of(&Tag::parse("de-CH").unwrap()), None);
+    /// assert_eq!(PseudoLocale::of(&Tag::parse("en-XA").unwrap()), Some(PseudoLocale::Accented));
+    /// assert_eq!(PseudoLocale::of(&Tag::parse("ar-XB").unwrap()), Some(PseudoLocale::Mirrored));
+    /// assert_eq!(PseudoLocale::of(&Tag::parse("de-CH").unwrap()), None);
     /// ```
     #[must_use]
     pub fn of(tag: &Tag) -> Option<Self> {
@@ -45,7 +45,7 @@ impl Pseudo {
         }
     }
 
-    fn words(self, text: &str) -> String {
+    fn change_words(self, text: &str) -> String {
         match self {
             Self::Accented => text.chars().flat_map(accented).collect(),
             Self::Mirrored => {
@@ -66,44 +66,46 @@ impl Pseudo {
     }
 
     /// A text, but for what machines read in it.
-    fn text(self, text: &str, names: &Names<'_>) -> String {
+    fn change_text(self, text: &str, names: &VerbatimNames<'_>) -> String {
         let (mut out, mut at) = (String::new(), 0);
         for range in names.find(text) {
-            out += &self.words(text.get(at..range.start).unwrap_or_default());
+            out += &self.change_words(text.get(at..range.start).unwrap_or_default());
             out += text.get(range.clone()).unwrap_or_default();
             at = range.end;
         }
-        out + &self.words(text.get(at..).unwrap_or_default())
+        out + &self.change_words(text.get(at..).unwrap_or_default())
     }
 }
 
 /// The file of a pseudo-locale, made of the file of the default language.
 ///
 /// ```
-/// use mcp_attune::catalog::{Pseudo, Sheet, pseudo};
+/// use mcp_attune::catalog::{PseudoLocale, ParsedLocaleFile, pseudo_localize};
 ///
 /// let file = r#"{"messages":{"m":{"source":"Ask {name}","text":"Ask { $name }"}}}"#;
-/// let (sheet, _) = Sheet::read(file.as_bytes()).unwrap();
-/// let (made, _) = Sheet::read(pseudo(&sheet, Pseudo::Accented).as_bytes()).unwrap();
-/// assert_eq!(&*made.lines().next().unwrap().text, "⟦Ååšķ { $name }⟧");
+/// let (sheet, _) = ParsedLocaleFile::read(file.as_bytes()).unwrap();
+/// let (made, _) = ParsedLocaleFile::read(pseudo_localize(&sheet, PseudoLocale::Accented).as_bytes()).unwrap();
+/// assert_eq!(&*made.entries().next().unwrap().text, "⟦Ååšķ { $name }⟧");
 /// ```
 #[must_use]
-pub fn pseudo(default: &Sheet, how: Pseudo) -> String {
-    let names = Names::of(default);
-    let mut draft = Draft::default();
-    for line in default.lines() {
+pub fn pseudo_localize(default: &ParsedLocaleFile, how: PseudoLocale) -> String {
+    let names = VerbatimNames::of(default);
+    let mut draft = LocaleFileDraft::default();
+    for line in default.entries() {
         let mut path = line.path.names();
         let text = match (path.next(), path.next()) {
-            (Some("messages"), Some(key)) => match retell(&line.text, |text| how.text(text, &names)) {
-                // A term is a part of other messages.
-                Some(told) if key.starts_with('-') => told,
-                Some(told) => format!("⟦{told}⟧"),
-                // It cannot be used as it is either.
-                None => line.text.to_string(),
-            },
-            _ if line.path.as_value().is_some() => retell(&line.text, |text| how.words(text))
+            (Some("messages"), Some(key)) => {
+                match map_fixed_text(&line.text, |text| how.change_text(text, &names)) {
+                    // A term is a part of other messages.
+                    Some(told) if key.starts_with('-') => told,
+                    Some(told) => format!("⟦{told}⟧"),
+                    // It cannot be used as it is either.
+                    None => line.text.to_string(),
+                }
+            }
+            _ if line.path.as_value().is_some() => map_fixed_text(&line.text, |text| how.change_words(text))
                 .map_or_else(|| line.text.to_string(), |told| format!("⟦{told}⟧")),
-            _ => format!("⟦{}⟧", how.text(&line.text, &names)),
+            _ => format!("⟦{}⟧", how.change_text(&line.text, &names)),
         };
         draft.copy(line, &text);
     }
@@ -125,24 +127,24 @@ fn accented(it: char) -> impl Iterator<Item = char> {
 #[cfg(test)]
 mod tests {
     use super::super::lint::lint;
-    use super::super::locale::Locale;
+    use super::super::locale::CompiledLocale;
     use super::*;
 
     const FILE: &str = r#"{"server":{"title":"Travel"},"tools":{"book_seat":{"title":"Book","description":"See find_connections at https://example.com/a: `U to date`, {id}"}},
         "messages":{"seats":{"source":"{n} seats in {city}","text":"{ $n ->\n    [one] One seat, NUMBER 1\n   *[other] { NUMBER($n) } seats\n} in { -city }"},
         "-city":{"text":"{ $city ->\n    [Bern] Berne\n   *[other] { $city }\n}"},"broken":{"text":"{"}}}"#;
 
-    fn made(how: Pseudo) -> Vec<String> {
-        let (sheet, _) = Sheet::read(FILE.as_bytes()).unwrap();
-        let (made, findings) = Sheet::read(pseudo(&sheet, how).as_bytes()).unwrap();
+    fn made(how: PseudoLocale) -> Vec<String> {
+        let (sheet, _) = ParsedLocaleFile::read(FILE.as_bytes()).unwrap();
+        let (made, findings) = ParsedLocaleFile::read(pseudo_localize(&sheet, how).as_bytes()).unwrap();
         assert_eq!(findings, []);
-        made.lines().map(|line| line.text.to_string()).collect()
+        made.entries().map(|line| line.text.to_string()).collect()
     }
 
     #[test]
     fn what_machines_read_stays() {
         assert_eq!(
-            made(Pseudo::Accented),
+            made(PseudoLocale::Accented),
             [
                 "⟦Ţŕååṽééļ⟧",
                 "⟦Ɓööööķ⟧",
@@ -152,7 +154,7 @@ mod tests {
                 "{",
             ]
         );
-        let mirrored = made(Pseudo::Mirrored);
+        let mirrored = made(PseudoLocale::Mirrored);
         assert_eq!(mirrored[0], "⟦\u{200f}\u{202e}Travel\u{202c}\u{200f}⟧");
         assert!(
             mirrored[3].contains("[one] \u{200f}\u{202e}One\u{202c}\u{200f} \u{200f}"),
@@ -164,12 +166,12 @@ mod tests {
     #[test]
     fn what_is_made_is_a_translation_that_nothing_is_wrong_with() {
         let file = FILE.replace(r#","broken":{"text":"{"}"#, "");
-        let (sheet, _) = Sheet::read(file.as_bytes()).unwrap();
+        let (sheet, _) = ParsedLocaleFile::read(file.as_bytes()).unwrap();
         for tag in ["en-XA", "ar-XB"] {
             let tag = Tag::parse(tag).unwrap();
-            let written = pseudo(&sheet, Pseudo::of(&tag).unwrap());
-            let (made, _) = Sheet::read(written.as_bytes()).unwrap();
-            assert_eq!(Locale::new(tag.clone(), &made).1, []);
+            let written = pseudo_localize(&sheet, PseudoLocale::of(&tag).unwrap());
+            let (made, _) = ParsedLocaleFile::read(written.as_bytes()).unwrap();
+            assert_eq!(CompiledLocale::new(tag.clone(), &made).1, []);
             assert_eq!(lint(&tag, &made, Some(&sheet)), []);
         }
     }

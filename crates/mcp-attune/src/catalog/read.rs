@@ -3,44 +3,44 @@
 use std::collections::HashSet;
 
 use mcp_attune_wire::document::Document;
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{JsonKind, JsonString, SpannedValue};
 
-use super::finding::{Finding, Refused, Wrong};
-use super::sheet::{Line, Sheet};
-use super::slot::{Path, VALUES};
+use super::finding::{LocaleFileError, LocaleFileFinding, LocaleFileProblem};
+use super::locale_file::{LocaleFileEntry, ParsedLocaleFile};
+use super::slot::{LocaleKeyPath, VALUES};
 
 /// What a text was translated from, beside it.
-pub(super) const MARK: &str = "translated_from";
+pub(super) const TRANSLATED_FROM: &str = "translated_from";
 
 const BUNDLE: &[&str] = &["display_name", "description", "long_description"];
 const SERVER: &[&str] = &["title", "description", "instructions"];
 const THING: &[&str] = &["title", "description"];
 const TOOL: &[&str] = &["title", "description", "invoking", "invoked"];
 
-impl Sheet {
+impl ParsedLocaleFile {
     /// Reads a locale file.
     ///
     /// # Errors
     ///
-    /// [`Refused`] where nothing in it can be trusted.
-    pub fn read(file: &[u8]) -> Result<(Self, Vec<Finding>), Refused> {
+    /// [`LocaleFileError`] where nothing in it can be trusted.
+    pub fn read(file: &[u8]) -> Result<(Self, Vec<LocaleFileFinding>), LocaleFileError> {
         if file.len() > Self::MAX_BYTES {
-            return Err(Refused::TooLarge);
+            return Err(LocaleFileError::TooLarge);
         }
-        let read = Document::parse(file).map_err(Refused::Unreadable)?;
+        let read = Document::parse(file).map_err(LocaleFileError::Unreadable)?;
         let root = read.root();
-        if root.kind() != Type::Object {
-            return Err(Refused::NoObject);
+        if root.kind() != JsonKind::Object {
+            return Err(LocaleFileError::NoObject);
         }
-        let mut reader = Reader::default();
-        reader.file(root);
+        let mut reader = LocaleFileReader::default();
+        reader.read_root(root);
         Ok((Self { lines: reader.lines }, reader.findings))
     }
 }
 
 /// What of an entry is text, and which groups of entries are in it.
 #[derive(Clone, Copy)]
-struct Shape {
+struct LocaleEntryLayout {
     fields: &'static [&'static str],
     groups: &'static [&'static str],
     /// Whether several may stand in a list, each with its name.
@@ -49,93 +49,105 @@ struct Shape {
     values: bool,
 }
 
-const INNER: Shape = Shape { fields: THING, groups: &[], listed: false, values: false };
-const OUTPUT: Shape = Shape { values: true, ..INNER };
+const INNER: LocaleEntryLayout =
+    LocaleEntryLayout { fields: THING, groups: &[], listed: false, values: false };
+const OUTPUT: LocaleEntryLayout = LocaleEntryLayout { values: true, ..INNER };
 
 #[derive(Default)]
-struct Reader {
-    lines: Vec<Line>,
-    findings: Vec<Finding>,
+struct LocaleFileReader {
+    lines: Vec<LocaleFileEntry>,
+    findings: Vec<LocaleFileFinding>,
     full: bool,
 }
 
-impl Reader {
-    fn file(&mut self, root: Value<'_>) {
-        let top = Path::default();
-        let marks = self.marks(&top, root);
+impl LocaleFileReader {
+    fn read_root(&mut self, root: SpannedValue<'_>) {
+        let top = LocaleKeyPath::default();
+        let marks = self.read_origins(&top, root);
         for (name, value) in root.members() {
             let Some(key) = self.name(&top, name, value) else { continue };
             let path = top.with(&key);
             match &*key {
-                "$schema" | MARK => {}
+                "$schema" | TRANSLATED_FROM => {}
                 key if BUNDLE.contains(&key) => self.text(path, value, marks.get(key)),
                 "keywords" => self.keywords(&path, value),
-                "author" => self.thing(&path, value, Shape { fields: &["name"], ..INNER }),
-                "server" => self.thing(&path, value, Shape { fields: SERVER, ..INNER }),
-                "tools" => self.things(
+                "author" => self.read_entry(&path, value, LocaleEntryLayout { fields: &["name"], ..INNER }),
+                "server" => self.read_entry(&path, value, LocaleEntryLayout { fields: SERVER, ..INNER }),
+                "tools" => self.read_entries(
                     &path,
                     value,
-                    Shape { fields: TOOL, groups: &["arguments", "output"], listed: true, ..INNER },
+                    LocaleEntryLayout {
+                        fields: TOOL,
+                        groups: &["arguments", "output"],
+                        listed: true,
+                        ..INNER
+                    },
                 ),
                 "prompts" => {
-                    self.things(&path, value, Shape { groups: &["arguments"], listed: true, ..INNER });
+                    self.read_entries(
+                        &path,
+                        value,
+                        LocaleEntryLayout { groups: &["arguments"], listed: true, ..INNER },
+                    );
                 }
-                "resources" | "resource_templates" => self.things(&path, value, INNER),
-                "messages" => self.messages(&path, value),
-                _ => self.find(path, value, Wrong::UnknownKey),
+                "resources" | "resource_templates" => self.read_entries(&path, value, INNER),
+                "messages" => self.read_messages(&path, value),
+                _ => self.report(path, value, LocaleFileProblem::UnknownKey),
             }
         }
     }
 
-    fn things(&mut self, path: &Path, value: Value<'_>, shape: Shape) {
-        if shape.listed && value.kind() == Type::Array {
+    fn read_entries(&mut self, path: &LocaleKeyPath, value: SpannedValue<'_>, shape: LocaleEntryLayout) {
+        if shape.listed && value.kind() == JsonKind::Array {
             let mut known = HashSet::new();
             for (at, entry) in value.elements().enumerate() {
-                let Some(name) = entry.member("name").and_then(Value::text).and_then(Text::decode) else {
-                    self.find(path.with(&at.to_string()), entry, Wrong::Nameless);
+                let Some(name) =
+                    entry.member("name").and_then(SpannedValue::text).and_then(JsonString::decode)
+                else {
+                    self.report(path.with(&at.to_string()), entry, LocaleFileProblem::Nameless);
                     continue;
                 };
                 if known.insert(name.clone()) {
-                    self.thing(&path.with(&name), entry, shape);
+                    self.read_entry(&path.with(&name), entry, shape);
                 } else {
-                    self.find(path.with(&name), entry, Wrong::RepeatedName);
+                    self.report(path.with(&name), entry, LocaleFileProblem::RepeatedName);
                 }
             }
             return;
         }
-        if !self.is(value, Type::Object, path) {
+        if !self.expect_type(value, JsonKind::Object, path) {
             return;
         }
         for (name, entry) in value.members() {
             if let Some(name) = self.name(path, name, entry) {
-                self.thing(&path.with(&name), entry, Shape { listed: false, ..shape });
+                self.read_entry(&path.with(&name), entry, LocaleEntryLayout { listed: false, ..shape });
             }
         }
     }
 
-    fn thing(&mut self, path: &Path, value: Value<'_>, shape: Shape) {
-        if !self.is(value, Type::Object, path) {
+    fn read_entry(&mut self, path: &LocaleKeyPath, value: SpannedValue<'_>, shape: LocaleEntryLayout) {
+        if !self.expect_type(value, JsonKind::Object, path) {
             return;
         }
-        let marks = self.marks(path, value);
+        let marks = self.read_origins(path, value);
         for (name, value) in value.members() {
             let Some(key) = self.name(path, name, value) else { continue };
             let path = path.with(&key);
             match &*key {
-                MARK => {}
+                TRANSLATED_FROM => {}
                 "name" if shape.listed => {}
                 key if shape.fields.contains(&key) => self.text(path, value, marks.get(key)),
-                VALUES if shape.values => self.values(&path, value),
-                "output" if shape.groups.contains(&"output") => self.things(&path, value, OUTPUT),
-                key if shape.groups.contains(&key) => self.things(&path, value, INNER),
-                _ => self.find(path, value, Wrong::UnknownKey),
+                VALUES if shape.values => self.read_values(&path, value),
+                "output" if shape.groups.contains(&"output") => self.read_entries(&path, value, OUTPUT),
+                key if shape.groups.contains(&key) => self.read_entries(&path, value, INNER),
+                _ => self.report(path, value, LocaleFileProblem::UnknownKey),
             }
         }
     }
 
     /// The translated values of an output field: what the server writes, and what people read instead.
-    fn values(&mut self, path: &Path, value: Value<'_>) {
-        if !self.is(value, Type::Object, path) {
+    fn read_values(&mut self, path: &LocaleKeyPath, value: SpannedValue<'_>) {
+        if !self.expect_type(value, JsonKind::Object, path) {
             return;
         }
         for (name, text) in value.members() {
@@ -145,14 +157,14 @@ impl Reader {
         }
     }
 
-    fn messages(&mut self, path: &Path, value: Value<'_>) {
-        if !self.is(value, Type::Object, path) {
+    fn read_messages(&mut self, path: &LocaleKeyPath, value: SpannedValue<'_>) {
+        if !self.expect_type(value, JsonKind::Object, path) {
             return;
         }
         for (name, value) in value.members() {
             let Some(key) = self.name(path, name, value) else { continue };
             let path = path.with(&key);
-            if !self.is(value, Type::Object, &path) {
+            if !self.expect_type(value, JsonKind::Object, &path) {
                 continue;
             }
             let (mut source, mut text) = (Some(None), None);
@@ -160,24 +172,24 @@ impl Reader {
                 let Some(key) = self.name(&path, name, value) else { continue };
                 let path = path.with(&key);
                 match &*key {
-                    "source" => source = self.checked(&path, value).map(Some),
-                    "text" => text = self.checked(&path, value).map(|text| (text, value.span().start())),
+                    "source" => source = self.usable_text(&path, value).map(Some),
+                    "text" => text = self.usable_text(&path, value).map(|text| (text, value.span().start())),
                     "note" => {}
-                    _ => self.find(path, value, Wrong::UnknownKey),
+                    _ => self.report(path, value, LocaleFileProblem::UnknownKey),
                 }
             }
             if value.member("text").is_none() {
-                self.find(path.with("text"), value, Wrong::Empty);
+                self.report(path.with("text"), value, LocaleFileProblem::Empty);
             }
             // One that is wrong in one half is of no use in the other.
             if let (Some(from), Some((text, at))) = (source, text) {
-                self.line(Line { path: path.with("text"), text, from, at });
+                self.push_entry(LocaleFileEntry { path: path.with("text"), text, from, at });
             }
         }
     }
 
-    fn keywords(&mut self, path: &Path, value: Value<'_>) {
-        if !self.is(value, Type::Array, path) {
+    fn keywords(&mut self, path: &LocaleKeyPath, value: SpannedValue<'_>) {
+        if !self.expect_type(value, JsonKind::Array, path) {
             return;
         }
         for (at, word) in value.elements().enumerate() {
@@ -185,87 +197,102 @@ impl Reader {
         }
     }
 
-    fn text(&mut self, path: Path, value: Value<'_>, from: Option<Box<str>>) {
-        if let Some(text) = self.checked(&path, value) {
-            self.line(Line { path, text, from, at: value.span().start() });
+    fn text(&mut self, path: LocaleKeyPath, value: SpannedValue<'_>, from: Option<Box<str>>) {
+        if let Some(text) = self.usable_text(&path, value) {
+            self.push_entry(LocaleFileEntry { path, text, from, at: value.span().start() });
         }
     }
 
-    fn checked(&mut self, path: &Path, value: Value<'_>) -> Option<Box<str>> {
-        let wrong = match value.text().map(Text::decode) {
-            None => Wrong::NotText,
-            Some(None) => Wrong::NoCharacter,
-            Some(Some(text)) if text.trim().is_empty() => Wrong::Empty,
-            Some(Some(text)) if text.len() > Sheet::MAX_TEXT => Wrong::TooLong,
+    fn usable_text(&mut self, path: &LocaleKeyPath, value: SpannedValue<'_>) -> Option<Box<str>> {
+        let wrong = match value.text().map(JsonString::decode) {
+            None => LocaleFileProblem::NotText,
+            Some(None) => LocaleFileProblem::NoCharacter,
+            Some(Some(text)) if text.trim().is_empty() => LocaleFileProblem::Empty,
+            Some(Some(text)) if text.len() > ParsedLocaleFile::MAX_TEXT_BYTES => LocaleFileProblem::TooLong,
             Some(Some(text)) => return Some(text.into()),
         };
-        self.find(path.clone(), value, wrong);
+        self.report(path.clone(), value, wrong);
         None
     }
 
-    fn line(&mut self, line: Line) {
-        if self.lines.len() < Sheet::MAX_TEXTS {
+    fn push_entry(&mut self, line: LocaleFileEntry) {
+        if self.lines.len() < ParsedLocaleFile::MAX_TEXTS {
             self.lines.push(line);
         } else if !self.full {
             self.full = true;
-            self.found(Finding { path: line.path, at: line.at, what: Wrong::TooMany });
+            self.push_finding(LocaleFileFinding {
+                path: line.path,
+                at: line.at,
+                what: LocaleFileProblem::TooMany,
+            });
         }
     }
 
     /// What the texts of an entry were translated from.
-    fn marks(&mut self, path: &Path, entry: Value<'_>) -> Marks {
-        let path = path.with(MARK);
-        let Some(value) = entry.member(MARK) else { return Marks::default() };
-        if !self.is(value, Type::Object, &path) {
-            return Marks::default();
+    fn read_origins(&mut self, path: &LocaleKeyPath, entry: SpannedValue<'_>) -> TranslationOrigins {
+        let path = path.with(TRANSLATED_FROM);
+        let Some(value) = entry.member(TRANSLATED_FROM) else { return TranslationOrigins::default() };
+        if !self.expect_type(value, JsonKind::Object, &path) {
+            return TranslationOrigins::default();
         }
         let mut marks = Vec::new();
         for (name, value) in value.members() {
             let Some(name) = self.name(&path, name, value) else { continue };
-            if let Some(text) = self.checked(&path.with(&name), value) {
+            if let Some(text) = self.usable_text(&path.with(&name), value) {
                 marks.push((name, text));
             }
         }
-        Marks(marks)
+        TranslationOrigins(marks)
     }
 
-    fn name(&mut self, path: &Path, name: Text<'_>, value: Value<'_>) -> Option<Box<str>> {
+    fn name(
+        &mut self,
+        path: &LocaleKeyPath,
+        name: JsonString<'_>,
+        value: SpannedValue<'_>,
+    ) -> Option<Box<str>> {
         /// No name on the wire is longer in earnest.
-        const LONGEST: usize = 4096;
+        const MAX_NAME_BYTES: usize = 4096;
         let wrong = match name.decode() {
-            None => Wrong::NoCharacter,
-            Some(name) if name.len() > LONGEST => Wrong::TooLong,
+            None => LocaleFileProblem::NoCharacter,
+            Some(name) if name.len() > MAX_NAME_BYTES => LocaleFileProblem::TooLong,
             Some(name) => return Some(name.into()),
         };
-        self.find(path.clone(), value, wrong);
+        self.report(path.clone(), value, wrong);
         None
     }
 
-    fn is(&mut self, value: Value<'_>, kind: Type, path: &Path) -> bool {
+    fn expect_type(&mut self, value: SpannedValue<'_>, kind: JsonKind, path: &LocaleKeyPath) -> bool {
         if value.kind() != kind {
-            let wrong = if kind == Type::Array { Wrong::NotList } else { Wrong::NotObject };
-            self.find(path.clone(), value, wrong);
+            let wrong = if kind == JsonKind::Array {
+                LocaleFileProblem::NotList
+            } else {
+                LocaleFileProblem::NotObject
+            };
+            self.report(path.clone(), value, wrong);
         }
         value.kind() == kind
     }
 
-    fn find(&mut self, path: Path, value: Value<'_>, what: Wrong) {
-        self.found(Finding { path, at: value.span().start(), what });
+    fn report(&mut self, path: LocaleKeyPath, value: SpannedValue<'_>, what: LocaleFileProblem) {
+        self.push_finding(LocaleFileFinding { path, at: value.span().start(), what });
     }
 
-    fn found(&mut self, finding: Finding) {
+    fn push_finding(&mut self, finding: LocaleFileFinding) {
         match self.findings.len() {
-            ..Sheet::MAX_FINDINGS => self.findings.push(finding),
-            Sheet::MAX_FINDINGS => self.findings.push(Finding { what: Wrong::MoreFindings, ..finding }),
+            ..ParsedLocaleFile::MAX_FINDINGS => self.findings.push(finding),
+            ParsedLocaleFile::MAX_FINDINGS => {
+                self.findings.push(LocaleFileFinding { what: LocaleFileProblem::MoreFindings, ..finding });
+            }
             _ => {}
         }
     }
 }
 
 #[derive(Default)]
-struct Marks(Vec<(Box<str>, Box<str>)>);
+struct TranslationOrigins(Vec<(Box<str>, Box<str>)>);
 
-impl Marks {
+impl TranslationOrigins {
     fn get(&self, field: &str) -> Option<Box<str>> {
         self.0.iter().find(|(name, _)| **name == *field).map(|(_, text)| text.clone())
     }
@@ -276,12 +303,12 @@ mod tests {
     use super::*;
 
     fn lines(file: &str) -> Vec<(String, String, Option<String>)> {
-        let (sheet, findings) = Sheet::read(file.as_bytes()).unwrap();
+        let (sheet, findings) = ParsedLocaleFile::read(file.as_bytes()).unwrap();
         assert_eq!(findings, [], "{file}");
-        let shown = |line: &Line| {
+        let shown = |line: &LocaleFileEntry| {
             (line.path.to_string(), line.text.to_string(), line.from.as_deref().map(Into::into))
         };
-        sheet.lines().map(shown).collect()
+        sheet.entries().map(shown).collect()
     }
 
     #[track_caller]
@@ -359,8 +386,8 @@ mod tests {
             "b":"B","c":{"title":"\ud83d","arguments":[],"translated_from":{"title":1}}},"prompts":[{"title":"x"},
             {"name":"p","title":"P"},{"name":"p","title":"Q"}],"resources":[],"messages":{"m":{"source":"x"},
             "n":{"source":"","text":"N"},"o":{"text":"O","extra":1},"q":7}}"#;
-        let (sheet, findings) = Sheet::read(file.as_bytes()).unwrap();
-        let texts: Vec<_> = sheet.lines().map(|line| &*line.text).collect();
+        let (sheet, findings) = ParsedLocaleFile::read(file.as_bytes()).unwrap();
+        let texts: Vec<_> = sheet.entries().map(|line| &*line.text).collect();
         assert_eq!(texts, ["A", "P", "O"]);
         let shown: Vec<_> = findings.iter().map(ToString::to_string).collect();
         assert_eq!(
@@ -384,7 +411,7 @@ mod tests {
                 "messages.q: not an object",
             ]
         );
-        assert_eq!(findings[3].place(file.as_bytes()), (1, 72));
+        assert_eq!(findings[3].position(file.as_bytes()), (1, 72));
         assert_eq!(&file[findings[3].at..][..1], "7");
         assert!(findings.iter().all(|finding| !finding.hint().is_empty()));
     }
@@ -398,32 +425,35 @@ mod tests {
             (b"", ""),
             (b"[]", "no JSON object"),
         ] {
-            let refused = Sheet::read(file).unwrap_err();
+            let refused = ParsedLocaleFile::read(file).unwrap_err();
             assert!(refused.to_string().contains(part), "{refused}");
         }
         let mut huge = br#"{"display_name":"x"}"#.to_vec();
-        huge.resize(Sheet::MAX_BYTES, b' ');
-        assert!(Sheet::read(&huge).is_ok());
+        huge.resize(ParsedLocaleFile::MAX_BYTES, b' ');
+        assert!(ParsedLocaleFile::read(&huge).is_ok());
         huge.push(b' ');
-        assert_eq!(Sheet::read(&huge), Err(Refused::TooLarge));
+        assert_eq!(ParsedLocaleFile::read(&huge), Err(LocaleFileError::TooLarge));
         let deep = format!("{}{}", "{\"a\":".repeat(200), "}".repeat(200));
-        assert!(Sheet::read(deep.as_bytes()).is_err());
+        assert!(ParsedLocaleFile::read(deep.as_bytes()).is_err());
     }
 
     #[test]
     fn keeps_within_its_bounds() {
-        let long = format!(r#"{{"description":"{}","display_name":"x"}}"#, "x".repeat(Sheet::MAX_TEXT + 1));
-        let (sheet, findings) = Sheet::read(long.as_bytes()).unwrap();
-        assert_eq!((sheet.lines().len(), &findings[0].what), (1, &Wrong::TooLong));
-        let words = format!(r#"{{"keywords":[{}"x"]}}"#, "\"x\",".repeat(Sheet::MAX_TEXTS));
-        let (sheet, findings) = Sheet::read(words.as_bytes()).unwrap();
+        let long = format!(
+            r#"{{"description":"{}","display_name":"x"}}"#,
+            "x".repeat(ParsedLocaleFile::MAX_TEXT_BYTES + 1)
+        );
+        let (sheet, findings) = ParsedLocaleFile::read(long.as_bytes()).unwrap();
+        assert_eq!((sheet.entries().len(), &findings[0].what), (1, &LocaleFileProblem::TooLong));
+        let words = format!(r#"{{"keywords":[{}"x"]}}"#, "\"x\",".repeat(ParsedLocaleFile::MAX_TEXTS));
+        let (sheet, findings) = ParsedLocaleFile::read(words.as_bytes()).unwrap();
         assert_eq!(
-            (sheet.lines().len(), findings.len(), &findings[0].what),
-            (Sheet::MAX_TEXTS, 1, &Wrong::TooMany)
+            (sheet.entries().len(), findings.len(), &findings[0].what),
+            (ParsedLocaleFile::MAX_TEXTS, 1, &LocaleFileProblem::TooMany)
         );
         let wrong = format!(r#"{{"keywords":[{}7]}}"#, "7,".repeat(1000));
-        let (_, findings) = Sheet::read(wrong.as_bytes()).unwrap();
-        assert_eq!(findings.len(), Sheet::MAX_FINDINGS + 1);
-        assert_eq!(findings.last().unwrap().what, Wrong::MoreFindings);
+        let (_, findings) = ParsedLocaleFile::read(wrong.as_bytes()).unwrap();
+        assert_eq!(findings.len(), ParsedLocaleFile::MAX_FINDINGS + 1);
+        assert_eq!(findings.last().unwrap().what, LocaleFileProblem::MoreFindings);
     }
 }

@@ -46,9 +46,9 @@ pub(super) fn of(tag: &Tag) -> Option<&'static [Script]> {
 }
 
 /// A word that looks as if it were of one alphabet and is of two: a Latin `a` among Cyrillic letters.
-pub(super) fn mixed(text: &str) -> Option<&str> {
+pub(super) fn mixed_word(text: &str) -> Option<&str> {
     words(text).find(|word| {
-        let mut seen = word.chars().map(script).filter(|it| ALIKE.contains(it));
+        let mut seen = word.chars().map(script).filter(|it| LOOKALIKE_SCRIPTS.contains(it));
         let first = seen.next();
         // `kΩ` and `Δt` are no mistake.
         word.chars().count() > 2 && seen.any(|other| Some(other) != first)
@@ -56,7 +56,7 @@ pub(super) fn mixed(text: &str) -> Option<&str> {
 }
 
 /// A script that is neither Latin nor among these, where a word has at least two letters of it: `5 kΩ` is no Greek.
-pub(super) fn foreign(text: &str, known: &[Script]) -> Option<Script> {
+pub(super) fn foreign_script(text: &str, known: &[Script]) -> Option<Script> {
     words(text).find_map(|word| {
         let mut strange = word.chars().map(script).filter(|it| *it != Script::Latin && !known.contains(it));
         let first = strange.next()?;
@@ -65,7 +65,7 @@ pub(super) fn foreign(text: &str, known: &[Script]) -> Option<Script> {
 }
 
 /// The scripts in a text.
-pub(super) fn all(text: &str) -> Vec<Script> {
+pub(super) fn scripts_in(text: &str) -> Vec<Script> {
     words(text).flat_map(str::chars).map(script).collect()
 }
 
@@ -75,7 +75,7 @@ pub(super) fn name(script: Script) -> &'static str {
 }
 
 /// Alphabets with letters that look the same.
-const ALIKE: &[Script] = &[Script::Latin, Script::Cyrillic, Script::Greek];
+const LOOKALIKE_SCRIPTS: &[Script] = &[Script::Latin, Script::Cyrillic, Script::Greek];
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|it| !is_letter(it)).filter(|word| !word.is_empty())

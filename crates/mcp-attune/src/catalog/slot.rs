@@ -6,7 +6,7 @@ use crate::quoted;
 
 /// Which text of a thing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Field {
+pub enum LocaleField {
     /// What people see in menus and lists.
     Title,
     /// What a model reads to choose.
@@ -19,7 +19,7 @@ pub enum Field {
     Invoked,
 }
 
-impl Field {
+impl LocaleField {
     /// Its name in locale files, and on the wire but for [`Invoking`](Self::Invoking) and [`Invoked`](Self::Invoked).
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -36,19 +36,19 @@ impl Field {
 /// One text of a named thing.
 ///
 /// ```
-/// use mcp_attune::catalog::{Field, Slot};
+/// use mcp_attune::catalog::{LocaleField, TextSlot};
 ///
-/// let slot = Slot::Argument { tool: "get_weather", path: "location", field: Field::Title };
+/// let slot = TextSlot::Argument { tool: "get_weather", path: "location", field: LocaleField::Title };
 /// assert_eq!(slot.path().to_string(), "tools.get_weather.arguments.location.title");
-/// let slot = Slot::Resource("map://a", Field::Title);
+/// let slot = TextSlot::Resource("map://a", LocaleField::Title);
 /// assert_eq!(slot.path().to_string(), "resources[\"map://a\"].title");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Slot<'a> {
+pub enum TextSlot<'a> {
     /// Of the server itself.
-    Server(Field),
+    Server(LocaleField),
     /// Of a tool, by its name.
-    Tool(&'a str, Field),
+    Tool(&'a str, LocaleField),
     /// Of something in a tool's `inputSchema`.
     Argument {
         /// The tool's name.
@@ -56,7 +56,7 @@ pub enum Slot<'a> {
         /// The way through the schema: `filter.city`, `stops[].name`.
         path: &'a str,
         /// Which text.
-        field: Field,
+        field: LocaleField,
     },
     /// Of something in a tool's `outputSchema`.
     Output {
@@ -65,10 +65,10 @@ pub enum Slot<'a> {
         /// The way through the schema.
         path: &'a str,
         /// Which text.
-        field: Field,
+        field: LocaleField,
     },
     /// Of a prompt, by its name.
-    Prompt(&'a str, Field),
+    Prompt(&'a str, LocaleField),
     /// Of an argument of a prompt.
     PromptArgument {
         /// The prompt's name.
@@ -76,20 +76,20 @@ pub enum Slot<'a> {
         /// The argument's name.
         argument: &'a str,
         /// Which text.
-        field: Field,
+        field: LocaleField,
     },
     /// Of a resource, by its URI.
-    Resource(&'a str, Field),
+    Resource(&'a str, LocaleField),
     /// Of a resource template, by its URI template.
-    ResourceTemplate(&'a str, Field),
+    ResourceTemplate(&'a str, LocaleField),
 }
 
-impl Slot<'_> {
+impl TextSlot<'_> {
     /// Its place in a locale file.
     #[must_use]
-    pub fn path(self) -> Path {
-        let path = |segments: &[&str], field: Field| {
-            Path(segments.iter().chain(&[field.as_str()]).map(|segment| (*segment).into()).collect())
+    pub fn path(self) -> LocaleKeyPath {
+        let path = |segments: &[&str], field: LocaleField| {
+            LocaleKeyPath(segments.iter().chain(&[field.as_str()]).map(|segment| (*segment).into()).collect())
         };
         match self {
             Self::Server(field) => path(&["server"], field),
@@ -124,9 +124,9 @@ pub struct ValuePath<'a> {
 
 /// The names that lead to a place in a locale file; shown as `tools.get_weather.title`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct Path(Vec<Box<str>>);
+pub struct LocaleKeyPath(Vec<Box<str>>);
 
-impl Path {
+impl LocaleKeyPath {
     /// The names, from the outside in.
     pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator {
         self.0.iter().map(|name| &**name)
@@ -160,28 +160,28 @@ impl Path {
     }
 
     /// The place without its last name, and that name.
-    pub(super) fn split(&self) -> Option<(Self, &str)> {
+    pub(super) fn split_last(&self) -> Option<(Self, &str)> {
         let (last, before) = self.0.split_last()?;
         Some((Self(before.to_vec()), last))
     }
 }
 
 /// Names that hold more than letters, digits, `-` and `_` are quoted, and long ones shortened.
-impl fmt::Display for Path {
+impl fmt::Display for LocaleKeyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LONGEST: usize = 60;
+        const MAX_SHOWN_CHARS: usize = 60;
         if self.0.is_empty() {
             return f.write_str("the file");
         }
         for (at, name) in self.names().enumerate() {
             let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-            if !name.is_empty() && name.len() <= LONGEST && name.bytes().all(plain) {
+            if !name.is_empty() && name.len() <= MAX_SHOWN_CHARS && name.bytes().all(plain) {
                 f.write_str(if at == 0 { "" } else { "." })?;
                 f.write_str(name)?;
                 continue;
             }
             // The quotation marks around it are ours.
-            let shown = quoted::shortened(name, LONGEST).replace('"', "\\\"");
+            let shown = quoted::escape_and_truncate(name, MAX_SHOWN_CHARS).replace('"', "\\\"");
             write!(f, "[\"{shown}\"]")?;
         }
         Ok(())

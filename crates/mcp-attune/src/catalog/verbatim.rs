@@ -3,17 +3,17 @@
 use core::ops::Range;
 use std::collections::HashSet;
 
-use super::sheet::Sheet;
-use crate::messages::VALUE;
+use super::locale_file::ParsedLocaleFile;
+use crate::messages::VALUE_PLACEHOLDER;
 
 /// The names of a server's things, for texts that speak of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names<'a>(HashSet<&'a str>);
+pub(super) struct VerbatimNames<'a>(HashSet<&'a str>);
 
-impl<'a> Names<'a> {
+impl<'a> VerbatimNames<'a> {
     /// The names that cannot be taken for a word: `get-sum`, `us-west1`.
-    pub(super) fn of(sheet: &'a Sheet) -> Self {
-        let names = sheet.lines().filter(|line| line.path.names().next() != Some("messages"));
+    pub(super) fn of(sheet: &'a ParsedLocaleFile) -> Self {
+        let names = sheet.entries().filter(|line| line.path.names().next() != Some("messages"));
         // What a value is called is text too.
         let names = names.flat_map(|line| {
             let value = usize::from(line.path.as_value().is_some());
@@ -29,7 +29,7 @@ impl<'a> Names<'a> {
         let mut at = 0;
         while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
             let length = if let Some(quoted) = backquoted(rest) {
-                if !quoted.is_empty() && !quoted.contains(VALUE) {
+                if !quoted.is_empty() && !quoted.contains(VALUE_PLACEHOLDER) {
                     found.push(at + 1..at + 1 + quoted.len());
                 }
                 quoted.len() + 2
@@ -87,8 +87,9 @@ mod tests {
 
     fn check(text: &str, expected: &[&str]) {
         let (sheet, _) =
-            Sheet::read(br#"{"tools":{"get-sum":{"title":"Sum"},"fetch":{"title":"Fetch"}}}"#).unwrap();
-        let found = Names::of(&sheet).find(text);
+            ParsedLocaleFile::read(br#"{"tools":{"get-sum":{"title":"Sum"},"fetch":{"title":"Fetch"}}}"#)
+                .unwrap();
+        let found = VerbatimNames::of(&sheet).find(text);
         assert_eq!(found.into_iter().map(|range| &text[range]).collect::<Vec<_>>(), expected, "{text}");
     }
 

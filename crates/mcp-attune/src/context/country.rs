@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-use super::wrong::Wrong;
+use super::warning::ClientContextError;
 
 /// The two letters of every country that has some, in the order of the alphabet.
-const CODES: &str = "\
+const COUNTRY_CODES: &str = "\
     AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT \
     BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH \
     ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT \
@@ -20,10 +20,10 @@ const CODES: &str = "\
 /// Rules: C2.
 ///
 /// ```
-/// use mcp_attune::context::{Country, Wrong};
+/// use mcp_attune::context::{Country, ClientContextError};
 ///
 /// assert_eq!(Country::parse("at").unwrap().as_str(), "AT");
-/// assert_eq!(Country::parse("UK"), Err(Wrong::UnknownCountry));
+/// assert_eq!(Country::parse("UK"), Err(ClientContextError::UnknownCountry));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Country(&'static str);
@@ -33,22 +33,23 @@ impl Country {
     ///
     /// # Errors
     ///
-    /// [`Wrong::UnknownCountry`].
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
-        let wanted = <[u8; 2]>::try_from(text.as_bytes()).map_err(|_| Wrong::UnknownCountry)?;
+    /// [`ClientContextError::UnknownCountry`].
+    pub fn parse(text: &str) -> Result<Self, ClientContextError> {
+        let wanted = <[u8; 2]>::try_from(text.as_bytes()).map_err(|_| ClientContextError::UnknownCountry)?;
         let wanted = wanted.map(|letter| letter.to_ascii_uppercase());
         // Two letters and a blank each, so a place in the alphabet is a place in the text.
-        let (mut low, mut high) = (0, (CODES.len() + 1) / 3);
+        let (mut low, mut high) = (0, (COUNTRY_CODES.len() + 1) / 3);
         while low < high {
             let middle = low + (high - low) / 2;
-            let code = CODES.get(middle * 3..middle * 3 + 2).ok_or(Wrong::UnknownCountry)?;
+            let code =
+                COUNTRY_CODES.get(middle * 3..middle * 3 + 2).ok_or(ClientContextError::UnknownCountry)?;
             match code.as_bytes().cmp(&wanted) {
                 core::cmp::Ordering::Equal => return Ok(Self(code)),
                 core::cmp::Ordering::Less => low = middle + 1,
                 core::cmp::Ordering::Greater => high = middle,
             }
         }
-        Err(Wrong::UnknownCountry)
+        Err(ClientContextError::UnknownCountry)
     }
 
     /// The code, in capitals.
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn every_code_can_be_read_in_either_case() {
-        let codes: Vec<_> = CODES.split(' ').collect();
+        let codes: Vec<_> = COUNTRY_CODES.split(' ').collect();
         assert_eq!(codes.len(), 249);
         assert!(codes.is_sorted());
         for code in codes {
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn refuses_what_is_no_country() {
         for text in ["", "A", "AUT", "UK", "EU", "XK", "ZZ", "AA", "A ", "Ä", "040", "Austria"] {
-            assert_eq!(Country::parse(text), Err(Wrong::UnknownCountry), "{text}");
+            assert_eq!(Country::parse(text), Err(ClientContextError::UnknownCountry), "{text}");
         }
     }
 }

@@ -8,26 +8,26 @@
 
 use core::fmt::Write;
 
-use mcp_attune_wire::json::Quoted;
+use mcp_attune_wire::json::JsonQuoted;
 
-use super::{ClientContext, Coordinates, Country, Place};
+use super::{ClientContext, Coordinates, Country, UserLocation};
 
 /// What goes on, and where. The default is nothing.
 ///
 /// Rules: C10.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Forward {
+pub struct ContextForwarding {
     /// The fields that go on.
-    pub fields: Vec<Field>,
+    pub fields: Vec<ClientContextField>,
     /// Where they go.
-    pub placement: Placement,
+    pub placement: ContextPlacement,
     /// How exact coordinates may be.
-    pub precision: Precision,
+    pub precision: CoordinatePrecision,
 }
 
 /// A field of the context. Rules: C2.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Field {
+pub enum ClientContextField {
     /// `timezone`.
     Timezone,
     /// `currentTimestamp`.
@@ -40,7 +40,7 @@ pub enum Field {
 
 /// Where a context stands in a request. Rules: C10.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Placement {
+pub enum ContextPlacement {
     /// In `_meta`.
     #[default]
     Meta,
@@ -50,7 +50,7 @@ pub enum Placement {
 
 /// How exact coordinates may be. Rules: C10.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Precision {
+pub enum CoordinatePrecision {
     /// They are left out.
     #[default]
     Off,
@@ -60,29 +60,29 @@ pub enum Precision {
     Exact,
 }
 
-impl Forward {
+impl ContextForwarding {
     /// The part of a context that goes on, as a JSON object; none where nothing does.
     #[must_use]
     pub fn write(&self, context: &ClientContext) -> Option<String> {
-        let mut out = Object::default();
+        let mut out = ContextObjectWriter::default();
         let named = |field| self.fields.contains(&field);
-        if let Some(zone) = context.timezone().filter(|_| named(Field::Timezone)) {
+        if let Some(zone) = context.timezone().filter(|_| named(ClientContextField::Timezone)) {
             out.text("timezone", zone.name());
         }
-        if let Some(instant) = context.instant().filter(|_| named(Field::CurrentTimestamp)) {
+        if let Some(instant) = context.instant().filter(|_| named(ClientContextField::CurrentTimestamp)) {
             out.text("currentTimestamp", instant.as_str());
         }
-        if let Some(locale) = context.locale().filter(|_| named(Field::Locale)) {
+        if let Some(locale) = context.locale().filter(|_| named(ClientContextField::Locale)) {
             out.text("locale", locale.as_str());
         }
-        if let Some(place) = context.place().filter(|_| named(Field::UserLocation)) {
+        if let Some(place) = context.user_location().filter(|_| named(ClientContextField::UserLocation)) {
             out.object("userLocation", self.place(place));
         }
         out.finish()
     }
 
-    fn place(&self, place: &Place) -> Object {
-        let mut out = Object::default();
+    fn place(&self, place: &UserLocation) -> ContextObjectWriter {
+        let mut out = ContextObjectWriter::default();
         let names = [
             ("city", place.city()),
             ("region", place.region()),
@@ -94,12 +94,12 @@ impl Forward {
             }
         }
         let coordinates = match self.precision {
-            Precision::Off => None,
-            Precision::Coarse => place.coordinates().map(Coordinates::coarse),
-            Precision::Exact => place.coordinates(),
+            CoordinatePrecision::Off => None,
+            CoordinatePrecision::Coarse => place.coordinates().map(Coordinates::rounded),
+            CoordinatePrecision::Exact => place.coordinates(),
         };
         if let Some(coordinates) = coordinates {
-            let mut inside = Object::default();
+            let mut inside = ContextObjectWriter::default();
             inside.value("latitude", &coordinates.latitude());
             inside.value("longitude", &coordinates.longitude());
             out.object("coordinates", inside);
@@ -110,9 +110,9 @@ impl Forward {
 
 /// An object as it is written.
 #[derive(Default)]
-struct Object(String);
+struct ContextObjectWriter(String);
 
-impl Object {
+impl ContextObjectWriter {
     fn value(&mut self, name: &str, value: &dyn core::fmt::Display) {
         let comma = if self.0.is_empty() { "" } else { "," };
         // Writing into a String does not fail.
@@ -120,7 +120,7 @@ impl Object {
     }
 
     fn text(&mut self, name: &str, text: &str) {
-        self.value(name, &Quoted(text));
+        self.value(name, &JsonQuoted(text));
     }
 
     /// An object that has nothing in it is left out.
@@ -140,13 +140,24 @@ mod tests {
     use super::*;
     use mcp_attune_wire::message::Message;
 
-    const ALL: [Field; 4] = [Field::Timezone, Field::CurrentTimestamp, Field::Locale, Field::UserLocation];
+    const ALL: [ClientContextField; 4] = [
+        ClientContextField::Timezone,
+        ClientContextField::CurrentTimestamp,
+        ClientContextField::Locale,
+        ClientContextField::UserLocation,
+    ];
 
     #[track_caller]
-    fn check(fields: &[Field], precision: Precision, context: &str, expected: Option<&str>) {
+    fn check(
+        fields: &[ClientContextField],
+        precision: CoordinatePrecision,
+        context: &str,
+        expected: Option<&str>,
+    ) {
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","clientContext":{context}}}"#);
         let (context, _) = ClientContext::read(&Message::parse(body.as_bytes()).unwrap());
-        let forward = Forward { fields: fields.to_vec(), precision, ..Forward::default() };
+        let forward =
+            ContextForwarding { fields: fields.to_vec(), precision, ..ContextForwarding::default() };
         assert_eq!(forward.write(&context).as_deref(), expected);
     }
 
@@ -155,11 +166,11 @@ mod tests {
 
     #[test]
     fn nothing_goes_on_unless_it_is_named() {
-        check(&[], Precision::Exact, FULL, None);
-        check(&[Field::Locale], Precision::Exact, FULL, Some(r#"{"locale":"de-at"}"#));
+        check(&[], CoordinatePrecision::Exact, FULL, None);
+        check(&[ClientContextField::Locale], CoordinatePrecision::Exact, FULL, Some(r#"{"locale":"de-at"}"#));
         check(
-            &[Field::UserLocation],
-            Precision::Off,
+            &[ClientContextField::UserLocation],
+            CoordinatePrecision::Off,
             FULL,
             Some(r#"{"userLocation":{"city":"St. \"Pölten\"","country":"AT"}}"#),
         );
@@ -169,26 +180,31 @@ mod tests {
     fn what_is_named_goes_on_as_far_as_it_could_be_read() {
         check(
             &ALL,
-            Precision::Exact,
+            CoordinatePrecision::Exact,
             FULL,
             Some(
                 r#"{"timezone":"Europe/Vienna","currentTimestamp":"2026-11-12T14:23:00.50Z","locale":"de-at","userLocation":{"city":"St. \"Pölten\"","country":"AT","coordinates":{"latitude":48.2042,"longitude":-0.04}}}"#,
             ),
         );
-        check(&ALL, Precision::Exact, r#"{"timezone":"+01:00","locale":"de"}"#, Some(r#"{"locale":"de"}"#));
-        check(&ALL, Precision::Exact, r#"{"timezone":"+01:00"}"#, None);
+        check(
+            &ALL,
+            CoordinatePrecision::Exact,
+            r#"{"timezone":"+01:00","locale":"de"}"#,
+            Some(r#"{"locale":"de"}"#),
+        );
+        check(&ALL, CoordinatePrecision::Exact, r#"{"timezone":"+01:00"}"#, None);
     }
 
     #[test]
     fn coordinates_are_as_exact_as_the_operator_lets_them_be() {
         let alone = r#"{"userLocation":{"coordinates":{"latitude":48.2042,"longitude":-0.04}}}"#;
-        check(&ALL, Precision::Off, alone, None);
+        check(&ALL, CoordinatePrecision::Off, alone, None);
         check(
             &ALL,
-            Precision::Coarse,
+            CoordinatePrecision::Coarse,
             alone,
             Some(r#"{"userLocation":{"coordinates":{"latitude":48.2,"longitude":0}}}"#),
         );
-        check(&ALL, Precision::Exact, alone, Some(alone));
+        check(&ALL, CoordinatePrecision::Exact, alone, Some(alone));
     }
 }

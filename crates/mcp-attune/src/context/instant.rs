@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::Offset;
 
-use super::wrong::Wrong;
+use super::warning::ClientContextError;
 
 /// An instant and the offset that it was written with.
 ///
@@ -15,22 +15,22 @@ use super::wrong::Wrong;
 /// Rules: C2.
 ///
 /// ```
-/// use mcp_attune::context::{Instant, Wrong};
+/// use mcp_attune::context::{Rfc3339Instant, ClientContextError};
 ///
-/// let instant = Instant::parse("2026-11-12T14:23:00+01:00").unwrap();
+/// let instant = Rfc3339Instant::parse("2026-11-12T14:23:00+01:00").unwrap();
 /// assert_eq!(instant.timestamp().to_string(), "2026-11-12T13:23:00Z");
 /// assert_eq!(instant.offset().unwrap().seconds(), 3600);
-/// assert_eq!(Instant::parse("2026-11-12T14:23:00"), Err(Wrong::NoOffset));
-/// assert_eq!(Instant::parse("2016-12-31T23:59:60Z"), Err(Wrong::LeapSecond));
+/// assert_eq!(Rfc3339Instant::parse("2026-11-12T14:23:00"), Err(ClientContextError::NoOffset));
+/// assert_eq!(Rfc3339Instant::parse("2016-12-31T23:59:60Z"), Err(ClientContextError::LeapSecond));
 /// ```
 #[derive(Clone, PartialEq, Eq)]
-pub struct Instant {
+pub struct Rfc3339Instant {
     timestamp: Timestamp,
     offset: Option<Offset>,
     text: Box<str>,
 }
 
-impl Instant {
+impl Rfc3339Instant {
     /// The most bytes that are read: the form has twenty-five, and a fraction of a second.
     const MAX_LEN: usize = 64;
 
@@ -38,25 +38,29 @@ impl Instant {
     ///
     /// # Errors
     ///
-    /// [`Wrong::NotAnInstant`], [`Wrong::NoOffset`] or [`Wrong::LeapSecond`].
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
+    /// [`ClientContextError::NotAnInstant`], [`ClientContextError::NoOffset`] or [`ClientContextError::LeapSecond`].
+    pub fn parse(text: &str) -> Result<Self, ClientContextError> {
         if text.len() > Self::MAX_LEN {
-            return Err(Wrong::NotAnInstant);
+            return Err(ClientContextError::NotAnInstant);
         }
-        let (written, rest) = civil(text.as_bytes()).ok_or(Wrong::NotAnInstant)?;
+        let (written, rest) = parse_civil(text.as_bytes()).ok_or(ClientContextError::NotAnInstant)?;
         if rest.is_empty() {
-            return Err(Wrong::NoOffset);
+            return Err(ClientContextError::NoOffset);
         }
-        let offset = offset(rest).ok_or(Wrong::NotAnInstant)?;
+        let offset = offset(rest).ok_or(ClientContextError::NotAnInstant)?;
         let [year, month, day, hour, minute, second] = written.fields;
         if second == 60 {
-            return Err(Wrong::LeapSecond);
+            return Err(ClientContextError::LeapSecond);
         }
         let small = |field: i16| i8::try_from(field).unwrap_or(i8::MAX);
         let [month, day, hour, minute, second] = [month, day, hour, minute, second].map(small);
         let timestamp = DateTime::new(year, month, day, hour, minute, second, written.nanoseconds)
             .and_then(|civil| offset.unwrap_or(Offset::UTC).to_timestamp(civil));
-        Ok(Self { timestamp: timestamp.map_err(|_| Wrong::NotAnInstant)?, offset, text: text.into() })
+        Ok(Self {
+            timestamp: timestamp.map_err(|_| ClientContextError::NotAnInstant)?,
+            offset,
+            text: text.into(),
+        })
     }
 
     /// The instant itself.
@@ -78,21 +82,21 @@ impl Instant {
     }
 }
 
-impl fmt::Debug for Instant {
+impl fmt::Debug for Rfc3339Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Instant({})", self.text)
     }
 }
 
 /// The digits of a date and a time.
-struct Civil {
+struct CivilFields {
     /// From the year to the second.
     fields: [i16; 6],
     nanoseconds: i32,
 }
 
 /// The date and the time, and what comes after them.
-fn civil(text: &[u8]) -> Option<(Civil, &[u8])> {
+fn parse_civil(text: &[u8]) -> Option<(CivilFields, &[u8])> {
     let (year, text) = number(text, 4, b"")?;
     let (month, text) = number(text, 2, b"-")?;
     let (day, text) = number(text, 2, b"-")?;
@@ -103,7 +107,7 @@ fn civil(text: &[u8]) -> Option<(Civil, &[u8])> {
         Some((b'.', rest)) => fraction(rest)?,
         _ => (0, text),
     };
-    Some((Civil { fields: [year, month, day, hour, minute, second], nanoseconds }, text))
+    Some((CivilFields { fields: [year, month, day, hour, minute, second], nanoseconds }, text))
 }
 
 /// A number of so many digits, with one of these before it.
@@ -150,7 +154,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, utc: &str, offset: Option<i32>) {
-        let instant = Instant::parse(text).unwrap();
+        let instant = Rfc3339Instant::parse(text).unwrap();
         assert_eq!(instant.timestamp().to_string(), utc);
         assert_eq!(instant.offset().map(Offset::seconds), offset);
         assert_eq!(instant.as_str(), text);
@@ -175,10 +179,10 @@ mod tests {
 
     #[test]
     fn refuses_leap_seconds_and_what_has_no_offset() {
-        assert_eq!(Instant::parse("2016-12-31T23:59:60Z"), Err(Wrong::LeapSecond));
-        assert_eq!(Instant::parse("2016-12-31T15:59:60.5-08:00"), Err(Wrong::LeapSecond));
-        assert_eq!(Instant::parse("2026-11-12T14:23:00"), Err(Wrong::NoOffset));
-        assert_eq!(Instant::parse("2026-11-12T14:23:00.5"), Err(Wrong::NoOffset));
+        assert_eq!(Rfc3339Instant::parse("2016-12-31T23:59:60Z"), Err(ClientContextError::LeapSecond));
+        assert_eq!(Rfc3339Instant::parse("2016-12-31T15:59:60.5-08:00"), Err(ClientContextError::LeapSecond));
+        assert_eq!(Rfc3339Instant::parse("2026-11-12T14:23:00"), Err(ClientContextError::NoOffset));
+        assert_eq!(Rfc3339Instant::parse("2026-11-12T14:23:00.5"), Err(ClientContextError::NoOffset));
     }
 
     #[test]
@@ -213,9 +217,9 @@ mod tests {
             "２０２６-11-12T14:23:00Z",
             "1763000000",
         ] {
-            assert_eq!(Instant::parse(text), Err(Wrong::NotAnInstant), "{text}");
+            assert_eq!(Rfc3339Instant::parse(text), Err(ClientContextError::NotAnInstant), "{text}");
         }
         let long = format!("2026-11-12T14:23:00.{}Z", "0".repeat(100));
-        assert_eq!(Instant::parse(&long), Err(Wrong::NotAnInstant));
+        assert_eq!(Rfc3339Instant::parse(&long), Err(ClientContextError::NotAnInstant));
     }
 }

@@ -1,7 +1,7 @@
 //! The caller's time, place and locale, as far as a request tells them.
 //!
 //! 1. The context stands beside `params` or in `_meta`; where both are there they are equal, or the request was refused.
-//! 2. Every field is optional. One that cannot be read is ignored with a [`Warning`], and the others stand.
+//! 2. Every field is optional. One that cannot be read is ignored with a [`ContextWarning`], and the others stand.
 //! 3. Fields that are not known are kept as they were written.
 //! 4. The keys of vendors fill what the context did not supply: a locale, a time zone, and a place as a whole. They are
 //!    one table, a row for each key.
@@ -17,14 +17,14 @@
 //!     "clientContext":{"timezone":"europe/vienna","locale":"de-AT","userLocation":{"country":"at"}}}"#;
 //! let (context, warnings) = ClientContext::read(&Message::parse(body)?);
 //! assert_eq!(context.timezone().unwrap().name(), "Europe/Vienna");
-//! assert_eq!(context.place().unwrap().country().unwrap().as_str(), "AT");
+//! assert_eq!(context.user_location().unwrap().country().unwrap().as_str(), "AT");
 //! assert_eq!(format!("{context:?}"), "ClientContext {timezone, locale, userLocation}");
 //! assert!(warnings.is_empty());
-//! # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+//! # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 //! ```
 
 // A module uses only modules above it. First what can be wrong,
-mod wrong;
+mod warning;
 
 // what a field can hold,
 mod country;
@@ -47,12 +47,12 @@ use mcp_attune_wire::message::Message;
 use crate::language::Tag;
 
 pub use country::Country;
-pub use forward::{Field, Forward, Placement, Precision};
-pub use instant::Instant;
-pub use now::Now;
-pub use place::{Coordinates, Place};
-pub use wrong::{Source, Warning, Wrong};
-pub use zone::Zone;
+pub use forward::{ClientContextField, ContextForwarding, ContextPlacement, CoordinatePrecision};
+pub use instant::Rfc3339Instant;
+pub use now::CallerTime;
+pub use place::{Coordinates, UserLocation};
+pub use warning::{ClientContextError, ContextPosition, ContextWarning};
+pub use zone::IanaTimeZone;
 
 /// What a request tells of its caller's time, place and locale.
 ///
@@ -61,10 +61,10 @@ pub use zone::Zone;
 /// Rules: C2, C8.
 #[derive(Clone, PartialEq, Default)]
 pub struct ClientContext {
-    timezone: Option<Zone>,
-    instant: Option<Instant>,
+    timezone: Option<IanaTimeZone>,
+    instant: Option<Rfc3339Instant>,
     locale: Option<Tag>,
-    place: Option<Place>,
+    place: Option<UserLocation>,
     unknown: Vec<(Box<str>, Box<str>)>,
 }
 
@@ -73,38 +73,42 @@ impl ClientContext {
     ///
     /// Rules: C1, C2, C3, C11.
     #[must_use]
-    pub fn read(message: &Message<'_>) -> (Self, Vec<Warning>) {
+    pub fn read(message: &Message<'_>) -> (Self, Vec<ContextWarning>) {
         read::read(message)
     }
 
     /// A context of parts that were read elsewhere.
     ///
     /// ```
-    /// use mcp_attune::context::{ClientContext, Zone};
+    /// use mcp_attune::context::{ClientContext, IanaTimeZone};
     ///
-    /// let context = ClientContext::of(Zone::parse("Europe/Vienna").ok(), None, None);
-    /// assert_eq!(context.names().collect::<Vec<_>>(), ["timezone"]);
+    /// let context = ClientContext::from_parts(IanaTimeZone::parse("Europe/Vienna").ok(), None, None);
+    /// assert_eq!(context.field_names().collect::<Vec<_>>(), ["timezone"]);
     /// ```
     #[must_use]
-    pub fn of(timezone: Option<Zone>, instant: Option<Instant>, locale: Option<Tag>) -> Self {
+    pub fn from_parts(
+        timezone: Option<IanaTimeZone>,
+        instant: Option<Rfc3339Instant>,
+        locale: Option<Tag>,
+    ) -> Self {
         Self { timezone, instant, locale, ..Self::default() }
     }
 
     /// The context with a place.
     #[must_use]
-    pub fn at(self, place: Place) -> Self {
+    pub fn with_user_location(self, place: UserLocation) -> Self {
         Self { place: Some(place).filter(|place| !place.is_empty()), ..self }
     }
 
     /// `timezone`: where the caller's clock hangs.
     #[must_use]
-    pub fn timezone(&self) -> Option<Zone> {
+    pub fn timezone(&self) -> Option<IanaTimeZone> {
         self.timezone
     }
 
     /// `currentTimestamp`: the caller's now.
     #[must_use]
-    pub fn instant(&self) -> Option<&Instant> {
+    pub fn instant(&self) -> Option<&Rfc3339Instant> {
         self.instant.as_ref()
     }
 
@@ -116,26 +120,26 @@ impl ClientContext {
 
     /// `userLocation`: where the caller is.
     #[must_use]
-    pub fn place(&self) -> Option<&Place> {
+    pub fn user_location(&self) -> Option<&UserLocation> {
         self.place.as_ref()
     }
 
     /// The fields that are not known, by name, as they were written.
-    pub fn unknown(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub fn unknown_fields(&self) -> impl Iterator<Item = (&str, &str)> {
         self.unknown.iter().map(|(name, value)| (&**name, &**value))
     }
 
     /// Whether there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.names().next().is_none() && self.unknown.is_empty()
+        self.field_names().next().is_none() && self.unknown.is_empty()
     }
 
     /// The names of the fields that are there and could be read: all that may be logged. Names that are not known
     /// are the caller's own words, and not among them.
     ///
     /// Rules: C8.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+    pub fn field_names(&self) -> impl Iterator<Item = &'static str> + use<> {
         let there = [
             ("timezone", self.timezone.is_some()),
             ("currentTimestamp", self.instant.is_some()),
@@ -149,7 +153,7 @@ impl ClientContext {
 impl fmt::Debug for ClientContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ClientContext {")?;
-        for (index, name) in self.names().enumerate() {
+        for (index, name) in self.field_names().enumerate() {
             f.write_str(if index == 0 { "" } else { ", " })?;
             f.write_str(name)?;
         }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 
-use super::{ClientContext, Zone};
+use super::{ClientContext, IanaTimeZone};
 
 /// When it is for a caller, and where. `Debug` shows neither.
 ///
@@ -28,11 +28,11 @@ use super::{ClientContext, Zone};
 /// let now = context.now(jiff::Timestamp::UNIX_EPOCH);
 /// assert_eq!(now.civil().to_string(), "2026-11-13T00:30:00");
 /// assert_eq!(now.offset_agrees, Some(false));
-/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Now {
+pub struct CallerTime {
     /// The instant.
     pub instant: Timestamp,
     /// Where it is read.
@@ -41,7 +41,7 @@ pub struct Now {
     pub offset_agrees: Option<bool>,
 }
 
-impl Now {
+impl CallerTime {
     /// The date and the time that the caller's clock shows.
     #[must_use]
     pub fn civil(&self) -> DateTime {
@@ -49,9 +49,9 @@ impl Now {
     }
 }
 
-impl fmt::Debug for Now {
+impl fmt::Debug for CallerTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Now").field("offset_agrees", &self.offset_agrees).finish_non_exhaustive()
+        f.debug_struct("CallerTime").field("offset_agrees", &self.offset_agrees).finish_non_exhaustive()
     }
 }
 
@@ -70,28 +70,28 @@ impl ClientContext {
     ///
     /// Rules: C4.
     #[must_use]
-    pub fn now(&self, clock: Timestamp) -> Now {
+    pub fn now(&self, clock: Timestamp) -> CallerTime {
         let written = self.instant.as_ref();
-        let instant = written.map_or(clock, super::Instant::timestamp);
-        let offset = written.and_then(super::Instant::offset);
-        let zone = self.timezone.map(Zone::time_zone);
+        let instant = written.map_or(clock, super::Rfc3339Instant::timestamp);
+        let offset = written.and_then(super::Rfc3339Instant::offset);
+        let zone = self.timezone.map(IanaTimeZone::time_zone);
         let agrees = |(zone, offset): (&TimeZone, Offset)| zone.to_offset(instant) == offset;
         let offset_agrees = zone.as_ref().zip(offset).map(agrees);
         let zone = zone.or_else(|| offset.map(TimeZone::fixed)).unwrap_or(TimeZone::UTC);
-        Now { instant, zone, offset_agrees }
+        CallerTime { instant, zone, offset_agrees }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::Instant;
+    use crate::context::Rfc3339Instant;
 
     #[track_caller]
     fn check(timezone: Option<&str>, timestamp: Option<&str>, local: &str, agrees: Option<bool>) {
         let context = ClientContext {
-            timezone: timezone.map(|name| Zone::parse(name).unwrap()),
-            instant: timestamp.map(|text| Instant::parse(text).unwrap()),
+            timezone: timezone.map(|name| IanaTimeZone::parse(name).unwrap()),
+            instant: timestamp.map(|text| Rfc3339Instant::parse(text).unwrap()),
             ..ClientContext::default()
         };
         let now = context.now("2026-07-01T12:00:00Z".parse().unwrap());

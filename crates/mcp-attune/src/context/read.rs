@@ -1,69 +1,73 @@
 //! One request's context, field by field.
 
-use mcp_attune_wire::context::Form;
-use mcp_attune_wire::json::{Text, Type, Value, Walk};
+use mcp_attune_wire::context::RawClientContext;
+use mcp_attune_wire::json::{JsonKind, JsonString, JsonWalker, SpannedValue};
 use mcp_attune_wire::message::Message;
 
 use super::ClientContext;
 use super::country::Country;
-use super::instant::Instant;
-use super::place::{Axis, Coordinates, Name, Place};
-use super::vendor::{Carries, VENDOR_KEYS, VendorField};
-use super::wrong::{Source, Warning, Wrong};
-use super::zone::Zone;
+use super::instant::Rfc3339Instant;
+use super::place::{CoordinateAxis, Coordinates, PlaceName, UserLocation};
+use super::vendor::{VENDOR_KEYS, VendorField, VendorValueShape};
+use super::warning::{ClientContextError, ContextPosition, ContextWarning};
+use super::zone::IanaTimeZone;
 use crate::language::Tag;
 
-pub(super) fn read(message: &Message<'_>) -> (ClientContext, Vec<Warning>) {
-    let mut reader = Reader { source: Source::Beside, warnings: Vec::new() };
+pub(super) fn read(message: &Message<'_>) -> (ClientContext, Vec<ContextWarning>) {
+    let mut reader = ContextReader { source: ContextPosition::Beside, warnings: Vec::new() };
     let mut context = ClientContext::default();
     // Where both are there and could be read, they are equal: a request with two contexts was refused.
-    let beside = reader.object(Source::Beside, Form::beside(message));
-    let in_meta = reader.object(Source::Meta, Form::in_meta(message));
+    let beside = reader.object(ContextPosition::Beside, RawClientContext::beside_params(message));
+    let in_meta = reader.object(ContextPosition::Meta, RawClientContext::in_meta(message));
     if let Some((source, object)) = beside.or(in_meta) {
         reader.source = source;
         reader.fields(object, &mut context);
     }
     for vendor in VENDOR_KEYS {
         if let Some(value) = message.meta(vendor.key) {
-            reader.source = Source::Vendor(vendor.key);
-            reader.vendor(&vendor.carries, value, &mut context);
+            reader.source = ContextPosition::Vendor(vendor.key);
+            reader.read_vendor_key(&vendor.carries, value, &mut context);
         }
     }
     (context, reader.warnings)
 }
 
-fn locale(text: &str) -> Result<Tag, Wrong> {
-    Tag::parse(text).map_err(Wrong::Locale)
+fn locale(text: &str) -> Result<Tag, ClientContextError> {
+    Tag::parse(text).map_err(ClientContextError::Locale)
 }
 
-struct Reader {
-    source: Source,
-    warnings: Vec<Warning>,
+struct ContextReader {
+    source: ContextPosition,
+    warnings: Vec<ContextWarning>,
 }
 
-impl Reader {
-    fn warn(&mut self, field: &'static str, wrong: Wrong) {
-        self.warnings.push(Warning { source: self.source, field, wrong });
+impl ContextReader {
+    fn warn(&mut self, field: &'static str, wrong: ClientContextError) {
+        self.warnings.push(ContextWarning { source: self.source, field, wrong });
     }
 
     /// A whole context, where it is one.
-    fn object<'a>(&mut self, source: Source, form: Form<'a>) -> Option<(Source, Value<'a>)> {
+    fn object<'a>(
+        &mut self,
+        source: ContextPosition,
+        form: RawClientContext<'a>,
+    ) -> Option<(ContextPosition, SpannedValue<'a>)> {
         let wrong = match form {
-            Form::Absent => return None,
-            Form::Object(object) => return Some((source, object)),
-            Form::NotAnObject => Wrong::NotAnObject,
-            Form::TooLarge => Wrong::TooLarge,
+            RawClientContext::Absent => return None,
+            RawClientContext::Object(object) => return Some((source, object)),
+            RawClientContext::NotAnObject => ClientContextError::NotAnObject,
+            RawClientContext::TooLarge => ClientContextError::TooLarge,
         };
         self.source = source;
         self.warn("", wrong);
         None
     }
 
-    fn fields(&mut self, object: Value<'_>, context: &mut ClientContext) {
+    fn fields(&mut self, object: SpannedValue<'_>, context: &mut ClientContext) {
         object.walk().members(|name, walk| match name.decode().as_deref() {
-            Some("timezone") => context.timezone = self.text("timezone", walk.value(), Zone::parse),
+            Some("timezone") => context.timezone = self.text("timezone", walk.value(), IanaTimeZone::parse),
             Some("currentTimestamp") => {
-                context.instant = self.text("currentTimestamp", walk.value(), Instant::parse);
+                context.instant = self.text("currentTimestamp", walk.value(), Rfc3339Instant::parse);
             }
             Some("locale") => context.locale = self.text("locale", walk.value(), locale),
             Some("userLocation") => context.place = self.place(walk),
@@ -78,11 +82,11 @@ impl Reader {
     fn text<T>(
         &mut self,
         field: &'static str,
-        value: Value<'_>,
-        parse: impl FnOnce(&str) -> Result<T, Wrong>,
+        value: SpannedValue<'_>,
+        parse: impl FnOnce(&str) -> Result<T, ClientContextError>,
     ) -> Option<T> {
-        let text = value.text().and_then(Text::decode);
-        match text.ok_or(Wrong::NotText).and_then(|text| parse(&text)) {
+        let text = value.text().and_then(JsonString::decode);
+        match text.ok_or(ClientContextError::NotText).and_then(|text| parse(&text)) {
             Ok(read) => Some(read),
             Err(wrong) => {
                 self.warn(field, wrong);
@@ -91,15 +95,15 @@ impl Reader {
         }
     }
 
-    fn place(&mut self, walk: &mut Walk<'_>) -> Option<Place> {
-        if walk.kind() != Type::Object {
-            self.warn("userLocation", Wrong::NotAnObject);
+    fn place(&mut self, walk: &mut JsonWalker<'_>) -> Option<UserLocation> {
+        if walk.kind() != JsonKind::Object {
+            self.warn("userLocation", ClientContextError::NotAnObject);
             return None;
         }
-        let mut place = Place::default();
+        let mut place = UserLocation::default();
         walk.members(|name, walk| match name.decode().as_deref() {
-            Some("city") => place.city = self.text("userLocation.city", walk.value(), Name::parse),
-            Some("region") => place.region = self.text("userLocation.region", walk.value(), Name::parse),
+            Some("city") => place.city = self.text("userLocation.city", walk.value(), PlaceName::parse),
+            Some("region") => place.region = self.text("userLocation.region", walk.value(), PlaceName::parse),
             Some("country") => {
                 place.country = self.text("userLocation.country", walk.value(), Country::parse);
             }
@@ -109,9 +113,9 @@ impl Reader {
         Some(place).filter(|place| !place.is_empty())
     }
 
-    fn coordinates(&mut self, walk: &mut Walk<'_>) -> Option<Coordinates> {
-        if walk.kind() != Type::Object {
-            self.warn("userLocation.coordinates", Wrong::NotAnObject);
+    fn coordinates(&mut self, walk: &mut JsonWalker<'_>) -> Option<Coordinates> {
+        if walk.kind() != JsonKind::Object {
+            self.warn("userLocation.coordinates", ClientContextError::NotAnObject);
             return None;
         }
         let (mut latitude, mut longitude) = (None, None);
@@ -123,14 +127,14 @@ impl Reader {
         match Coordinates::read(latitude, longitude, false) {
             Ok(Some(read)) => Some(read),
             Ok(None) => {
-                self.warn("userLocation.coordinates", Wrong::Half);
+                self.warn("userLocation.coordinates", ClientContextError::Half);
                 None
             }
             Err((axis, wrong)) => {
                 let field = match axis {
                     None => "userLocation.coordinates",
-                    Some(Axis::Latitude) => "userLocation.coordinates.latitude",
-                    Some(Axis::Longitude) => "userLocation.coordinates.longitude",
+                    Some(CoordinateAxis::Latitude) => "userLocation.coordinates.latitude",
+                    Some(CoordinateAxis::Longitude) => "userLocation.coordinates.longitude",
                 };
                 self.warn(field, wrong);
                 None
@@ -139,63 +143,70 @@ impl Reader {
     }
 
     /// Fills from the value of a vendor key what the context still leaves open.
-    fn vendor(&mut self, carries: &Carries, value: Value<'_>, context: &mut ClientContext) {
+    fn read_vendor_key(
+        &mut self,
+        carries: &VendorValueShape,
+        value: SpannedValue<'_>,
+        context: &mut ClientContext,
+    ) {
         let members = match carries {
-            Carries::Value(field) => {
-                let mut found = Found::default();
-                found.offer(*field, "", value);
-                return self.fill(&found, context);
+            VendorValueShape::Value(field) => {
+                let mut found = VendorValues::default();
+                found.add_value(*field, "", value);
+                return self.fill_missing(&found, context);
             }
-            Carries::Members(members) => *members,
+            VendorValueShape::Members(members) => *members,
         };
-        let Some((_, object)) = self.object(self.source, Form::of(Some(value))) else { return };
-        let mut found = Found::default();
+        let Some((_, object)) = self.object(self.source, RawClientContext::classify(Some(value))) else {
+            return;
+        };
+        let mut found = VendorValues::default();
         for (path, field) in members {
             let inside = path.iter().try_fold(object, |value, name| value.member(name));
             if let (Some(value), Some(name)) = (inside, path.last()) {
-                found.offer(*field, name, value);
+                found.add_value(*field, name, value);
             }
         }
-        self.fill(&found, context);
+        self.fill_missing(&found, context);
     }
 
-    fn fill(&mut self, found: &Found<'_>, context: &mut ClientContext) {
+    fn fill_missing(&mut self, found: &VendorValues<'_>, context: &mut ClientContext) {
         if context.locale.is_none() {
-            context.locale = self.found(found, VendorField::Locale, locale);
+            context.locale = self.parse_vendor_field(found, VendorField::Locale, locale);
         }
         if context.timezone.is_none() {
-            context.timezone = self.found(found, VendorField::Timezone, Zone::parse);
+            context.timezone = self.parse_vendor_field(found, VendorField::Timezone, IanaTimeZone::parse);
         }
         if context.place.is_none() {
-            let place = Place {
-                city: self.found(found, VendorField::City, Name::parse),
-                region: self.found(found, VendorField::Region, Name::parse),
-                country: self.found(found, VendorField::Country, Country::parse),
-                coordinates: self.degrees(found),
+            let place = UserLocation {
+                city: self.parse_vendor_field(found, VendorField::City, PlaceName::parse),
+                region: self.parse_vendor_field(found, VendorField::Region, PlaceName::parse),
+                country: self.parse_vendor_field(found, VendorField::Country, Country::parse),
+                coordinates: self.vendor_coordinates(found),
             };
             context.place = Some(place).filter(|place| !place.is_empty());
         }
     }
 
-    fn found<T>(
+    fn parse_vendor_field<T>(
         &mut self,
-        found: &Found<'_>,
+        found: &VendorValues<'_>,
         field: VendorField,
-        parse: impl FnOnce(&str) -> Result<T, Wrong>,
+        parse: impl FnOnce(&str) -> Result<T, ClientContextError>,
     ) -> Option<T> {
         let (name, value) = found.get(field)?;
         self.text(name, value, parse)
     }
 
     /// Coordinates as vendors send them: as numbers or as texts.
-    fn degrees(&mut self, found: &Found<'_>) -> Option<Coordinates> {
+    fn vendor_coordinates(&mut self, found: &VendorValues<'_>) -> Option<Coordinates> {
         let value = |field| found.get(field).map(|(_, value)| value);
         let read = Coordinates::read(value(VendorField::Latitude), value(VendorField::Longitude), true);
         read.unwrap_or_else(|(axis, wrong)| {
             let field = match axis {
                 None => "coordinates",
-                Some(Axis::Latitude) => "latitude",
-                Some(Axis::Longitude) => "longitude",
+                Some(CoordinateAxis::Latitude) => "latitude",
+                Some(CoordinateAxis::Longitude) => "longitude",
             };
             self.warn(field, wrong);
             None
@@ -205,17 +216,17 @@ impl Reader {
 
 /// What one vendor key says, by field, with the names of the members for warnings.
 #[derive(Default)]
-struct Found<'a>(Vec<(VendorField, &'static str, Value<'a>)>);
+struct VendorValues<'a>(Vec<(VendorField, &'static str, SpannedValue<'a>)>);
 
-impl<'a> Found<'a> {
-    fn offer(&mut self, field: VendorField, name: &'static str, value: Value<'a>) {
-        if value.kind() != Type::Null {
+impl<'a> VendorValues<'a> {
+    fn add_value(&mut self, field: VendorField, name: &'static str, value: SpannedValue<'a>) {
+        if value.kind() != JsonKind::Null {
             self.0.push((field, name, value));
         }
     }
 
     /// The first value that was offered for a field.
-    fn get(&self, field: VendorField) -> Option<(&'static str, Value<'a>)> {
+    fn get(&self, field: VendorField) -> Option<(&'static str, SpannedValue<'a>)> {
         self.0.iter().find(|(offered, ..)| *offered == field).map(|(_, name, value)| (*name, *value))
     }
 }

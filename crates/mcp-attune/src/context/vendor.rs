@@ -12,11 +12,11 @@ pub(super) struct VendorKey {
     /// The key.
     pub(super) key: &'static str,
     /// Whether the value itself is the field, or an object with fields in it.
-    pub(super) carries: Carries,
+    pub(super) carries: VendorValueShape,
 }
 
 /// What the value of a vendor key is.
-pub(super) enum Carries {
+pub(super) enum VendorValueShape {
     /// The value is this field.
     Value(VendorField),
     /// The value is an object. Where two members fill one field, the one that is listed first counts.
@@ -37,12 +37,12 @@ pub(super) enum VendorField {
 
 /// What is understood, newer names before older ones.
 pub(super) const VENDOR_KEYS: &[VendorKey] = &[
-    VendorKey { key: "openai/locale", carries: Carries::Value(VendorField::Locale) },
+    VendorKey { key: "openai/locale", carries: VendorValueShape::Value(VendorField::Locale) },
     // The same, as earlier versions of the same client send it.
-    VendorKey { key: "webplus/i18n", carries: Carries::Value(VendorField::Locale) },
+    VendorKey { key: "webplus/i18n", carries: VendorValueShape::Value(VendorField::Locale) },
     VendorKey {
         key: "openai/userLocation",
-        carries: Carries::Members(&[
+        carries: VendorValueShape::Members(&[
             (&["timezone"], VendorField::Timezone),
             (&["city"], VendorField::City),
             (&["region"], VendorField::Region),

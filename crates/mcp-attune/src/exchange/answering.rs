@@ -11,19 +11,19 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use mcp_attune_wire::header::CONTENT_LANGUAGE;
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::message::{Message, MessageKind};
 use mcp_attune_wire::protocol::header::lowercase;
 use mcp_attune_wire::protocol::method::{INITIALIZE, SERVER_DISCOVER, TOOLS_LIST, TOOLS_LIST_CHANGED};
-use mcp_attune_wire::reply::{Reply, private, vary_with};
+use mcp_attune_wire::reply::{Reply, private_cache_control, vary_with};
 use memchr::memmem;
 
-use super::headers::{HeaderChange, HeaderLines, texts};
-use super::notice::Notice;
-use super::tasks::TaskIds;
-use super::visit::{EventIds, Visit};
-use crate::language::{AcceptLanguage, preference};
-use crate::plan::{Adapted, Offer, Plan};
-use crate::shaping::{Effort, negotiates};
+use super::headers::{HeaderChange, HeaderLines, text_values};
+use super::notice::ExchangeNotice;
+use super::session_ids::{EventIdRewriter, SessionIdRewriter};
+use super::task_ids::TaskIdRewriter;
+use crate::language::{AcceptLanguage, read_preference};
+use crate::plan::{AdaptedMessage, Offer, Plan};
+use crate::shaping::{AdaptEffort, declares_content_negotiation};
 
 const VARY: &str = "vary";
 const CACHE_CONTROL: &str = "cache-control";
@@ -31,11 +31,11 @@ const CONTENT_TYPE: &str = "content-type";
 const CONTENT_ENCODING: &str = "content-encoding";
 const CONTENT_LENGTH: &str = "content-length";
 /// A notification that says that the tools are others now is not longer than this.
-const MAX_NOTIFICATION: usize = 4096;
+const MAX_NOTIFICATION_BYTES: usize = 4096;
 
 /// What kind of body a message of HTTP has, as far as the rules care. Parameters and case of its type mean nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Media {
+pub enum BodyMediaType {
     /// One message.
     Json,
     /// A stream of events.
@@ -44,7 +44,7 @@ pub enum Media {
     Other,
 }
 
-impl Media {
+impl BodyMediaType {
     /// Reads a `Content-Type`.
     #[must_use]
     pub fn of(content_type: Option<&[u8]>) -> Self {
@@ -62,18 +62,18 @@ impl Media {
 
 /// How the body of an answer is carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Way {
+pub enum AnswerBodyMode {
     /// As it comes.
     Pass,
-    /// Whole, through [`Answering::adapt`]; then [`Answering::held`] says what changes in its headers.
+    /// Whole, through [`AnswerAdapter::adapt`]; then [`AnswerAdapter::adapt_held_head`] says what changes in its headers.
     Hold,
-    /// Event by event: each message through [`Answering::adapt`], each id through [`Answering::event_id`].
+    /// Event by event: each message through [`AnswerAdapter::adapt`], each id through [`AnswerAdapter::event_id`].
     Events,
 }
 
 /// What an answer is of interest for, beside its caller.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Learns {
+pub enum AnswerTopic {
     /// Nothing in particular.
     Nothing,
     /// It is a listing of tools, from its first page on.
@@ -84,7 +84,7 @@ pub enum Learns {
     Server,
 }
 
-impl Learns {
+impl AnswerTopic {
     /// What the answer to a request is of interest for. `shapes`: results may be shaped here.
     pub(super) fn of(request: &Message<'_>, shapes: bool) -> Self {
         match request.known_method() {
@@ -98,7 +98,7 @@ impl Learns {
 
 /// What a host may learn from a message.
 #[derive(Clone, Copy, Debug)]
-pub enum Learned<'l, 'm> {
+pub enum LearnedFact<'l, 'm> {
     /// A listing of tools: its first page, or all of it.
     Tools(&'l Message<'m>),
     /// A later page of a listing.
@@ -113,19 +113,19 @@ pub enum Learned<'l, 'm> {
 /// does not say.
 #[must_use]
 pub fn negotiates_content(answer: &[u8]) -> Option<bool> {
-    negotiates(&Message::parse(answer).ok()?)
+    declares_content_negotiation(&Message::parse(answer).ok()?)
 }
 
 /// A message as its caller gets it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Reworked {
+pub struct MessageRewrite {
     /// The message, where it is another than the one that came.
     pub changed: Option<Vec<u8>>,
     /// What was done to it, without the message.
-    pub told: Option<Box<Adapted<'static>>>,
+    pub told: Option<Box<AdaptedMessage<'static>>>,
 }
 
-impl Reworked {
+impl MessageRewrite {
     /// The language that the message reports.
     #[must_use]
     pub fn language(&self) -> Option<&str> {
@@ -135,7 +135,7 @@ impl Reworked {
 
 /// What is known of a request when it is answered.
 #[derive(Debug)]
-pub struct Answering {
+pub struct AnswerAdapter {
     pub(super) plan: Plan,
     /// Whether the request waits for an answer.
     pub(super) is_request: bool,
@@ -143,11 +143,11 @@ pub struct Answering {
     pub(super) lists: bool,
     /// The request's id as written; `None` where a stream goes on that a request before began, or that none did.
     pub(super) id: Option<String>,
-    pub(super) visit: Visit,
+    pub(super) visit: SessionIdRewriter,
     /// What becomes of the ids of events; `None` where they stay.
-    pub(super) events: Option<EventIds>,
+    pub(super) events: Option<EventIdRewriter>,
     /// What becomes of the ids of tasks; `None` where they stay.
-    pub(super) tasks: Option<Arc<TaskIds>>,
+    pub(super) tasks: Option<Arc<TaskIdRewriter>>,
     /// The tool that a task is of that the request creates, where that is to be known later.
     pub(super) creator: Option<String>,
     /// Whether the caller has a preference that counts.
@@ -156,14 +156,14 @@ pub struct Answering {
     pub(super) in_header: bool,
     /// Whether the caller's context filled arguments.
     pub(super) bound: bool,
-    pub(super) learns: Learns,
+    pub(super) learns: AnswerTopic,
     /// Whether handlers of the same process may choose a language after the headers have gone.
     pub(super) speaks: bool,
     /// The preference as the message writes it, for what we say ourselves.
     pub(super) stated: Option<Box<str>>,
 }
 
-impl Answering {
+impl AnswerAdapter {
     /// Nothing is known of the request but what becomes of its answer.
     pub(super) fn new(plan: Plan, offer: &Offer) -> Self {
         Self {
@@ -171,14 +171,14 @@ impl Answering {
             is_request: false,
             lists: false,
             id: None,
-            visit: Visit::default(),
+            visit: SessionIdRewriter::default(),
             events: None,
             tasks: None,
             creator: None,
             preferred: false,
             in_header: false,
             bound: false,
-            learns: Learns::Nothing,
+            learns: AnswerTopic::Nothing,
             speaks: offer.speaks,
             stated: None,
         }
@@ -191,69 +191,69 @@ impl Answering {
     }
 
     /// Whether the answer has to be read before it goes on.
-    pub(super) fn reads(&self) -> bool {
-        let learns = matches!(self.learns, Learns::Tools | Learns::Server);
-        self.preferred || learns || self.plan.reads() || self.tasks.is_some()
+    pub(super) fn must_read_answer(&self) -> bool {
+        let learns = matches!(self.learns, AnswerTopic::Tools | AnswerTopic::Server);
+        self.preferred || learns || self.plan.needs_whole_answer() || self.tasks.is_some()
     }
 
     /// Whether an event of a stream may be changed on its way: its message, or its id. It is decided before the first one
     /// comes, because the headers go before it.
     #[must_use]
     pub fn edits_events(&self) -> bool {
-        self.plan.changes() || self.events.is_some()
+        self.plan.may_edit() || self.events.is_some()
     }
 
     /// How the body of an answer is carried, and what changes in its headers now.
-    pub fn answer<'h>(
+    pub fn adapt_head<'h>(
         &self,
         success: bool,
         headers: impl HeaderLines<'h>,
-    ) -> (Way, Vec<HeaderChange>, Vec<Notice>) {
+    ) -> (AnswerBodyMode, Vec<HeaderChange>, Vec<ExchangeNotice>) {
         let (mut changes, mut notices) = (Vec::new(), Vec::new());
-        self.visit.leave(success, headers, &mut changes, &mut notices);
+        self.visit.rewrite_answer(success, headers, &mut changes, &mut notices);
         if !self.is_request {
-            return (Way::Pass, changes, notices);
+            return (AnswerBodyMode::Pass, changes, notices);
         }
         if headers.named(CONTENT_ENCODING).any(|value| value != b"identity") {
             // Where nothing is adapted, what the caller accepts went on as it came, and gzip is no surprise.
-            if self.reads() {
-                notices.push(Notice::Encoded);
+            if self.must_read_answer() {
+                notices.push(ExchangeNotice::Encoded);
             }
-            return (Way::Pass, changes, notices);
+            return (AnswerBodyMode::Pass, changes, notices);
         }
-        let way = match Media::of(headers.named(CONTENT_TYPE).next()) {
-            Media::Events => {
+        let way = match BodyMediaType::of(headers.named(CONTENT_TYPE).next()) {
+            BodyMediaType::Events => {
                 changes.extend([CONTENT_LANGUAGE, CONTENT_LENGTH].map(HeaderChange::remove));
                 if self.edits_events() {
                     changes.push(HeaderChange::ForgetOldBytes);
                 }
                 // The headers go before a handler of this process says which language it chose.
-                self.caches(headers, self.speaks, &mut changes);
-                Way::Events
+                self.set_cache_headers(headers, self.speaks, &mut changes);
+                AnswerBodyMode::Events
             }
-            Media::Json if self.reads() => Way::Hold,
-            Media::Json | Media::Other => {
-                self.caches(headers, false, &mut changes);
-                Way::Pass
+            BodyMediaType::Json if self.must_read_answer() => AnswerBodyMode::Hold,
+            BodyMediaType::Json | BodyMediaType::Other => {
+                self.set_cache_headers(headers, false, &mut changes);
+                AnswerBodyMode::Pass
             }
         };
         (way, changes, notices)
     }
 
     /// What changes in the headers of an answer that was held, when its message was adapted.
-    pub fn held<'h>(
+    pub fn adapt_held_head<'h>(
         &self,
-        message: &Reworked,
+        message: &MessageRewrite,
         headers: impl HeaderLines<'h>,
-    ) -> (Vec<HeaderChange>, Option<Notice>) {
+    ) -> (Vec<HeaderChange>, Option<ExchangeNotice>) {
         let (mut changes, mut notice) = (Vec::new(), None);
         if let Some(language) = message.language() {
             if headers.named(CONTENT_LANGUAGE).any(|line| line != language.as_bytes()) {
-                notice = Some(Notice::OtherContentLanguage(language.to_owned()));
+                notice = Some(ExchangeNotice::OtherContentLanguage(language.to_owned()));
             }
             changes.push(HeaderChange::set(CONTENT_LANGUAGE, language));
         }
-        self.caches(headers, message.language().is_some(), &mut changes);
+        self.set_cache_headers(headers, message.language().is_some(), &mut changes);
         if message.changed.is_some() {
             changes.push(HeaderChange::ForgetOldBytes);
         }
@@ -261,46 +261,54 @@ impl Answering {
     }
 
     /// What caches are told about an answer that could be another one for another caller.
-    fn caches<'h>(&self, headers: impl HeaderLines<'h>, reported: bool, changes: &mut Vec<HeaderChange>) {
-        let varies = self.plan.varies() || reported;
-        let own = self.bound || self.plan.shapes();
-        if varies && let Some(vary) = vary_with(texts(headers, VARY), lowercase::ACCEPT_LANGUAGE) {
+    fn set_cache_headers<'h>(
+        &self,
+        headers: impl HeaderLines<'h>,
+        reported: bool,
+        changes: &mut Vec<HeaderChange>,
+    ) {
+        let varies = self.plan.depends_on_language() || reported;
+        let own = self.bound || self.plan.shapes_answer();
+        if varies && let Some(vary) = vary_with(text_values(headers, VARY), lowercase::ACCEPT_LANGUAGE) {
             changes.push(HeaderChange::set(VARY, vary));
         }
         // A shared cache sees the header alone, and could not tell this answer from another.
         if own || (varies && self.preferred && !self.in_header) {
-            changes.push(HeaderChange::set(CACHE_CONTROL, private(texts(headers, CACHE_CONTROL))));
+            changes.push(HeaderChange::set(
+                CACHE_CONTROL,
+                private_cache_control(text_values(headers, CACHE_CONTROL)),
+            ));
         }
     }
 
     /// One message of the answer. `learn` is given what a host may learn from it. `None` where more than this effort is
-    /// needed, which is never so for [`Effort::Full`].
+    /// needed, which is never so for [`AdaptEffort::Full`].
     pub fn adapt(
         &self,
         message: &[u8],
-        effort: Effort,
-        learn: impl FnOnce(Learned<'_, '_>),
-    ) -> Option<Reworked> {
-        self.adapt_reading(message, effort, learn, |_, _| {})
+        effort: AdaptEffort,
+        learn: impl FnOnce(LearnedFact<'_, '_>),
+    ) -> Option<MessageRewrite> {
+        self.adapt_observed(message, effort, learn, |_, _| {})
     }
 
     /// The same; `done` is told what became of a message that was read.
-    pub(super) fn adapt_reading(
+    pub(super) fn adapt_observed(
         &self,
         message: &[u8],
-        effort: Effort,
-        learn: impl FnOnce(Learned<'_, '_>),
-        done: impl FnOnce(&Message<'_>, &Reworked),
-    ) -> Option<Reworked> {
-        if effort == Effort::Short && message.len() > Plan::MAX_SHORT {
+        effort: AdaptEffort,
+        learn: impl FnOnce(LearnedFact<'_, '_>),
+        done: impl FnOnce(&Message<'_>, &MessageRewrite),
+    ) -> Option<MessageRewrite> {
+        if effort == AdaptEffort::Short && message.len() > Plan::MAX_SHORT_BYTES {
             return None;
         }
-        if !self.plan.changes() && self.tasks.is_none() && !self.may_say_more(message) {
-            return Some(Reworked::default());
+        if !self.plan.may_edit() && self.tasks.is_none() && !self.may_be_learned_from(message) {
+            return Some(MessageRewrite::default());
         }
-        let Ok(read) = Message::parse(message) else { return Some(Reworked::default()) };
-        let adapted = self.adapt_read(&read, effort)?;
-        if let Some(learned) = self.learned(&read) {
+        let Ok(read) = Message::parse(message) else { return Some(MessageRewrite::default()) };
+        let adapted = self.adapt_message(&read, effort)?;
+        if let Some(learned) = self.learned_fact(&read) {
             learn(learned);
         }
         done(&read, &adapted);
@@ -308,42 +316,43 @@ impl Answering {
     }
 
     /// The same for a message that was read already.
-    pub(super) fn adapt_read(&self, read: &Message<'_>, effort: Effort) -> Option<Reworked> {
-        let ids = self.tasks.as_ref().map(|tasks| tasks.back(read)).unwrap_or_default();
-        self.plan.adapt_read(read, ids, effort).map(Reworked::of)
+    pub(super) fn adapt_message(&self, read: &Message<'_>, effort: AdaptEffort) -> Option<MessageRewrite> {
+        let ids = self.tasks.as_ref().map(|tasks| tasks.edits_for_caller(read)).unwrap_or_default();
+        self.plan.adapt_parsed(read, ids, effort).map(MessageRewrite::of)
     }
 
     /// The tool that a task is of that the request creates.
-    pub(super) fn creator(&self) -> Option<&str> {
+    pub(super) fn task_creator(&self) -> Option<&str> {
         self.creator.as_deref()
     }
 
     /// Whether a host that matches answers with requests has to wait for this one's.
     pub(super) fn is_awaited(&self, offer: &Offer) -> bool {
-        self.plan.changes()
+        self.plan.may_edit()
             || offer.library.is_some()
-            || self.learns != Learns::Nothing
+            || self.learns != AnswerTopic::Nothing
             || self.creator.is_some()
     }
 
     /// Whether a message that does not change may be of interest.
-    fn may_say_more(&self, message: &[u8]) -> bool {
+    fn may_be_learned_from(&self, message: &[u8]) -> bool {
         let says = || {
-            message.len() < MAX_NOTIFICATION && memmem::find(message, TOOLS_LIST_CHANGED.as_bytes()).is_some()
+            message.len() < MAX_NOTIFICATION_BYTES
+                && memmem::find(message, TOOLS_LIST_CHANGED.as_bytes()).is_some()
         };
-        self.learns != Learns::Nothing || says()
+        self.learns != AnswerTopic::Nothing || says()
     }
 
-    pub(super) fn learned<'l, 'm>(&self, message: &'l Message<'m>) -> Option<Learned<'l, 'm>> {
+    pub(super) fn learned_fact<'l, 'm>(&self, message: &'l Message<'m>) -> Option<LearnedFact<'l, 'm>> {
         // A result may well speak of it: only the notification itself says it.
-        if message.kind() == Kind::Notification {
-            return (message.known_method() == Some(TOOLS_LIST_CHANGED)).then_some(Learned::ToolsChanged);
+        if message.kind() == MessageKind::Notification {
+            return (message.known_method() == Some(TOOLS_LIST_CHANGED)).then_some(LearnedFact::ToolsChanged);
         }
         match self.learns {
-            Learns::Tools => Some(Learned::Tools(message)),
-            Learns::MoreTools => Some(Learned::MoreTools(message)),
-            Learns::Server => negotiates(message).map(Learned::Negotiates),
-            Learns::Nothing => None,
+            AnswerTopic::Tools => Some(LearnedFact::Tools(message)),
+            AnswerTopic::MoreTools => Some(LearnedFact::MoreTools(message)),
+            AnswerTopic::Server => declares_content_negotiation(message).map(LearnedFact::Negotiates),
+            AnswerTopic::Nothing => None,
         }
     }
 
@@ -352,21 +361,21 @@ impl Answering {
     /// # Errors
     ///
     /// What is to be logged, where it should be another and cannot.
-    pub fn event_id(&self, id: &[u8]) -> Result<Option<String>, Notice> {
-        self.events.as_ref().map_or(Ok(None), |ids| ids.shown(id))
+    pub fn event_id(&self, id: &[u8]) -> Result<Option<String>, ExchangeNotice> {
+        self.events.as_ref().map_or(Ok(None), |ids| ids.caller_event_id(id))
     }
 
     /// Whether the ids of events may change.
     #[must_use]
-    pub fn names_events(&self) -> bool {
+    pub fn rewrites_event_ids(&self) -> bool {
         self.events.is_some()
     }
 
     /// What is answered where the server's answer fails; `None` where no request waits for it.
     #[must_use]
-    pub fn failed(&self, status: u16, what: &dyn core::fmt::Display) -> Option<Reply> {
+    pub fn failure_reply(&self, status: u16, what: &dyn core::fmt::Display) -> Option<Reply> {
         let id = self.id.as_deref()?;
-        Some(super::reword(Reply::failed(status, Some(id), what), &self.wish()).0)
+        Some(super::localize_reply(Reply::failed(status, Some(id), what), &self.reply_preference()).0)
     }
 
     /// The request's id as written.
@@ -377,14 +386,14 @@ impl Answering {
 
     /// What the caller prefers, for answers of our own.
     #[must_use]
-    pub fn wish(&self) -> AcceptLanguage {
-        preference(self.stated.as_deref()).0
+    pub fn reply_preference(&self) -> AcceptLanguage {
+        read_preference(self.stated.as_deref()).0
     }
 }
 
-impl Reworked {
-    fn of(adapted: Adapted<'_>) -> Self {
-        let Adapted { text, content_language, left_out, faults, unusable } = adapted;
+impl MessageRewrite {
+    fn of(adapted: AdaptedMessage<'_>) -> Self {
+        let AdaptedMessage { text, content_language, left_out, faults, unusable } = adapted;
         let changed = match text {
             Cow::Borrowed(_) => None,
             Cow::Owned(changed) => Some(changed),
@@ -392,7 +401,7 @@ impl Reworked {
         let is_told =
             content_language.is_some() || !left_out.is_empty() || !faults.is_empty() || unusable.is_some();
         let text = Cow::Borrowed(&[][..]);
-        let told = Adapted { text, content_language, left_out, faults, unusable };
+        let told = AdaptedMessage { text, content_language, left_out, faults, unusable };
         Self { changed, told: is_told.then(|| Box::new(told)) }
     }
 }

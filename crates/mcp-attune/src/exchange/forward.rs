@@ -8,7 +8,7 @@ use mcp_attune_wire::agree::{Agreed, Era};
 use mcp_attune_wire::header::{ACCEPT_LANGUAGE, METHOD, NAME};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::mirror;
-use mcp_attune_wire::schema::{Declaration, Declared};
+use mcp_attune_wire::schema::{DeclaredHeaders, HeaderDeclaration};
 
 use super::headers::{HeaderChange, HeaderLines};
 
@@ -17,10 +17,10 @@ const ACCEPT_ENCODING: &str = "accept-encoding";
 /// Adds what changes in the headers on the way on. `message` is what is sent; `declared` is what the called tool's schema
 /// declares, where that is known; `came` is what the caller sent. `bound`: there may be arguments that the caller does not
 /// know of, and headers for them.
-pub(super) fn mirrored<'h>(
+pub(super) fn mirror_headers<'h>(
     agreed: &Agreed<'_>,
     message: &Message<'_>,
-    declared: Option<&Declared>,
+    declared: Option<&DeclaredHeaders>,
     came: impl HeaderLines<'h>,
     bound: bool,
     changes: &mut Vec<HeaderChange>,
@@ -28,18 +28,18 @@ pub(super) fn mirrored<'h>(
     if !bound && agreed.is_mirrored() && !agreed.drops_routing_headers() {
         debug_assert!({
             let before = changes.len();
-            written(agreed, message, declared, came, bound, changes);
+            write_mirrored(agreed, message, declared, came, bound, changes);
             changes.len() == before
         });
         return;
     }
-    written(agreed, message, declared, came, bound, changes);
+    write_mirrored(agreed, message, declared, came, bound, changes);
 }
 
-fn written<'h>(
+fn write_mirrored<'h>(
     agreed: &Agreed<'_>,
     message: &Message<'_>,
-    declared: Option<&Declared>,
+    declared: Option<&DeclaredHeaders>,
     came: impl HeaderLines<'h>,
     bound: bool,
     changes: &mut Vec<HeaderChange>,
@@ -58,13 +58,13 @@ fn written<'h>(
         changes.push(HeaderChange::RemoveParams);
     }
     if let Some(declared) = declared.filter(|_| bound && modern) {
-        let unsaid = declared.iter().map(Declaration::header);
+        let unsaid = declared.iter().map(HeaderDeclaration::header);
         let unsaid = unsaid.filter(|name| mirrored.iter().all(|(sent, _)| sent != name));
         changes.extend(unsaid.map(|name| HeaderChange::remove(name.to_owned())));
     }
     if !drops_params {
         // Most callers wrote what we would write, and parsing and inserting it again has its price.
-        forget_said(&mut mirrored, came);
+        drop_unchanged(&mut mirrored, came);
     }
     let sends = mirrored.into_iter();
     changes.extend(
@@ -74,8 +74,8 @@ fn written<'h>(
 
 /// Takes out the headers that came in one line, with the same value to the letter. One walk over all that came: to
 /// look for each by its name costs more.
-fn forget_said<'h>(mirrored: &mut Vec<(&str, Cow<'_, str>)>, came: impl HeaderLines<'h>) {
-    let mut said = vec![Said::Not; mirrored.len()];
+fn drop_unchanged<'h>(mirrored: &mut Vec<(&str, Cow<'_, str>)>, came: impl HeaderLines<'h>) {
+    let mut said = vec![MirrorMatch::Not; mirrored.len()];
     for (name, value) in came.all() {
         // All that are mirrored begin with one of the two.
         if !name.starts_with(['a', 'A', 'm', 'M']) {
@@ -84,23 +84,23 @@ fn forget_said<'h>(mirrored: &mut Vec<(&str, Cow<'_, str>)>, came: impl HeaderLi
         let same = |(sent, _): &(&str, Cow<'_, str>)| sent.eq_ignore_ascii_case(name);
         let Some(place) = mirrored.iter().position(same) else { continue };
         if let (Some(said), Some((_, sent))) = (said.get_mut(place), mirrored.get(place)) {
-            let same = *said == Said::Not && value == sent.as_bytes();
-            *said = if same { Said::Same } else { Said::Otherwise };
+            let same = *said == MirrorMatch::Not && value == sent.as_bytes();
+            *said = if same { MirrorMatch::Same } else { MirrorMatch::Otherwise };
         }
     }
     let mut said = said.into_iter();
-    mirrored.retain(|_| said.next() != Some(Said::Same));
+    mirrored.retain(|_| said.next() != Some(MirrorMatch::Same));
 }
 
 /// What came of a header.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum MirrorMatch {
     Not,
     Same,
     Otherwise,
 }
 
 /// Asks for an answer that can be read.
-pub(super) fn identity() -> HeaderChange {
+pub(super) fn accept_identity() -> HeaderChange {
     HeaderChange::set(ACCEPT_ENCODING, "identity")
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mcp_attune_wire::protocol::header::ACCEPT_LANGUAGE;
 
-use crate::language::{AcceptLanguage, preference};
+use crate::language::{AcceptLanguage, read_preference};
 
 /// The lines of a message of HTTP. Names are compared without case.
 pub trait HeaderLines<'h>: Copy {
@@ -24,16 +24,16 @@ impl<'h> HeaderLines<'h> for &'h [(&'h str, &'h [u8])] {
 }
 
 /// The lines of one name that are text.
-pub(super) fn texts<'h>(headers: impl HeaderLines<'h>, name: &str) -> impl Iterator<Item = &'h str> {
+pub(super) fn text_values<'h>(headers: impl HeaderLines<'h>, name: &str) -> impl Iterator<Item = &'h str> {
     headers.named(name).filter_map(|value| core::str::from_utf8(value).ok())
 }
 
 /// What the headers of a request say that its caller prefers, where its message was not read.
 pub fn mirrored_preference<'h>(headers: impl HeaderLines<'h>) -> AcceptLanguage {
-    let mut lines = texts(headers, ACCEPT_LANGUAGE);
+    let mut lines = text_values(headers, ACCEPT_LANGUAGE);
     let first = lines.next();
     // Two lines are no mirror of one string, and a browser's own header is as good as any other here.
-    preference(first.filter(|_| lines.next().is_none())).0
+    read_preference(first.filter(|_| lines.next().is_none())).0
 }
 
 /// A change to the headers of a message.

@@ -8,24 +8,24 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
 use mcp_attune_wire::header::{METHOD, NAME};
-use mcp_attune_wire::json::{Type, Value};
-use mcp_attune_wire::listing::{Pages, Turn};
-use mcp_attune_wire::message::{Kind, Message, meta};
+use mcp_attune_wire::json::{JsonKind, SpannedValue};
+use mcp_attune_wire::listing::{ListingStep, Pages};
+use mcp_attune_wire::message::{Message, MessageKind, meta};
 use mcp_attune_wire::protocol::code::INTERNAL_ERROR;
 use mcp_attune_wire::protocol::method::TOOLS_LIST;
-use mcp_attune_wire::schema::{Declaration, Declared};
+use mcp_attune_wire::schema::{DeclaredHeaders, HeaderDeclaration};
 
 use super::headers::HeaderChange;
-use super::notice::Notice;
+use super::notice::ExchangeNotice;
 use crate::bind::Bindings;
 use crate::shaping::{ListedSchema, ListedTool, OutputSchema, has_view};
 
 /// Our own request's id. It never meets an id of the caller's: each is an exchange of its own.
-const ID: &str = "attune-schemas";
+const LIST_REQUEST_ID: &str = "attune-schemas";
 
 /// What of a listing is of interest.
 #[derive(Clone, Copy, Debug)]
-pub struct Interest<'a> {
+pub struct ListingReadOptions<'a> {
     /// What callers are shown is made with these.
     pub bindings: &'a Bindings,
     /// Whether the schemas of results are needed, because answers are shaped.
@@ -34,8 +34,8 @@ pub struct Interest<'a> {
 
 /// The tools of a listing that declare headers, and the schemas of results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listing {
-    tools: HashMap<String, Tool>,
+pub struct ToolIndex {
+    tools: HashMap<String, ListedToolHeaders>,
     /// The same tools by their names regardless of case: a server may take another spelling for one of them.
     folded: HashMap<String, String>,
     /// All names that are listed, as hashes: one of them means the tool of that very name.
@@ -48,39 +48,39 @@ pub struct Listing {
 
 /// What one tool declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tool {
+pub struct ListedToolHeaders {
     /// To whoever calls the server: what the onward leg mirrors.
-    pub(super) own: Arc<Declared>,
+    pub(super) own: Arc<DeclaredHeaders>,
     /// To callers, where they are shown another schema than the server's.
-    shown: Option<Arc<Declared>>,
+    shown: Option<Arc<DeclaredHeaders>>,
 }
 
-impl Tool {
+impl ListedToolHeaders {
     /// What callers are checked against.
-    pub(super) fn shown(&self) -> &Arc<Declared> {
+    pub(super) fn headers_for_callers(&self) -> &Arc<DeclaredHeaders> {
         self.shown.as_ref().unwrap_or(&self.own)
     }
 }
 
-impl Listing {
+impl ToolIndex {
     /// What a tool declares; none where it is not listed or declares nothing, which come to the same. A name that is not
     /// listed stands for one that differs from it in case only.
-    pub(super) fn declared(&self, tool: &str) -> Option<Tool> {
+    pub(super) fn headers_of(&self, tool: &str) -> Option<ListedToolHeaders> {
         if self.tools.is_empty() {
             return None;
         }
         let exactly = self.tools.get(tool);
-        let alike = || self.folded.get(&folded(tool)).and_then(|name| self.tools.get(name));
+        let alike = || self.folded.get(&fold_name(tool)).and_then(|name| self.tools.get(name));
         exactly.or_else(|| alike().filter(|_| !self.names.contains(&hash_of_name(tool)))).cloned()
     }
 
     /// The tools that declare headers.
-    pub fn declaring(&self) -> impl Iterator<Item = &str> {
+    pub fn tools_with_headers(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
     }
 
     /// What the results of a tool are like, and whether a view is drawn from them.
-    pub fn tool(&self, tool: &str) -> ListedTool {
+    pub fn listed_tool(&self, tool: &str) -> ListedTool {
         let output = self.outputs.get(tool).cloned().map_or(ListedSchema::None, ListedSchema::Known);
         let name = hash_of_name(tool);
         let view = self.names.contains(&name).then(|| self.views.contains(&name));
@@ -93,7 +93,7 @@ impl Listing {
     }
 
     /// Adds the tools of a page.
-    pub fn add(&mut self, page: &Page) {
+    pub fn add(&mut self, page: &ToolListingPage) {
         // Counted here, once: every new listing asks all others for their weight.
         self.weight += page.tools.iter().map(|(name, tool)| weight(name, tool)).sum::<usize>();
         // A schema that is read takes a multiple of what is written.
@@ -102,14 +102,14 @@ impl Listing {
         self.weight += (page.names.len() + page.views.len()) * size_of::<u64>() * 2;
         self.views.extend(page.views.iter().copied());
         self.names.extend(page.names.iter().copied());
-        self.folded.extend(page.tools.iter().map(|(name, _)| (folded(name), name.clone())));
+        self.folded.extend(page.tools.iter().map(|(name, _)| (fold_name(name), name.clone())));
         self.tools.extend(page.tools.iter().cloned());
         self.outputs.extend(page.outputs.iter().cloned());
     }
 }
 
 /// A name regardless of its case and of the white space around it.
-fn folded(name: &str) -> String {
+fn fold_name(name: &str) -> String {
     name.trim().chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
@@ -119,107 +119,118 @@ pub fn hash_of_name(tool: &str) -> u64 {
 }
 
 /// What a tool takes. Measured with one declaration it was some 820 bytes and its texts: lists have room for four.
-fn weight(name: &str, tool: &Tool) -> usize {
-    const TOOL: usize = 256;
-    const DECLARATION: usize = 576;
-    let texts = |one: &Declaration| one.header().len() + one.path().map(str::len).sum::<usize>();
+fn weight(name: &str, tool: &ListedToolHeaders) -> usize {
+    const TOOL_BYTES: usize = 256;
+    const DECLARATION_BYTES: usize = 576;
+    let texts = |one: &HeaderDeclaration| one.header().len() + one.path().map(str::len).sum::<usize>();
     let declared = [Some(&tool.own), tool.shown.as_ref()].into_iter().flatten().flat_map(|all| all.iter());
-    TOOL + 3 * name.len() + declared.map(|one| DECLARATION + texts(one)).sum::<usize>()
+    TOOL_BYTES + 3 * name.len() + declared.map(|one| DECLARATION_BYTES + texts(one)).sum::<usize>()
 }
 
 /// One page of a listing.
 #[derive(Debug, Default)]
-pub struct Page {
-    tools: Vec<(String, Tool)>,
+pub struct ToolListingPage {
+    tools: Vec<(String, ListedToolHeaders)>,
     /// All names, as hashes.
     names: Vec<u64>,
     outputs: Vec<(String, Arc<OutputSchema>)>,
     /// The names of tools that have a view, as hashes.
     views: Vec<u64>,
     /// What a host may want to log.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<ExchangeNotice>,
     /// Where the next page begins, as written.
     pub next: Option<String>,
     /// Whether every caller gets the same.
     pub public: bool,
 }
 
-impl Page {
+impl ToolListingPage {
     /// Reads the answer to a `tools/list`; `None` where it is no such answer. `each` is told the names of all tools.
     #[must_use]
-    pub fn read(message: &Message<'_>, interest: Interest<'_>, mut each: impl FnMut(&str)) -> Option<Self> {
+    pub fn read(
+        message: &Message<'_>,
+        interest: ListingReadOptions<'_>,
+        mut each: impl FnMut(&str),
+    ) -> Option<Self> {
         let bindings = interest.bindings;
-        let result = message.member("result").filter(|_| message.kind() == Kind::Answer)?;
-        let listed = result.member("tools").filter(|tools| tools.kind() == Type::Array)?;
+        let result = message.member("result").filter(|_| message.kind() == MessageKind::Answer)?;
+        let listed = result.member("tools").filter(|tools| tools.kind() == JsonKind::Array)?;
         let mut page = Self::default();
-        for (name, schema) in listed.elements().filter_map(named) {
+        for (name, schema) in listed.elements().filter_map(name_and_schema) {
             page.names.push(hash_of_name(&name));
             each(&name);
-            if bindings.binds(&name) {
+            if bindings.binds_tool(&name) {
                 continue;
             }
-            match Declared::read(schema.raw().as_bytes()) {
+            match DeclaredHeaders::read(schema.raw().as_bytes()) {
                 Ok(declared) if declared.is_empty() => {}
                 Ok(declared) => {
-                    page.tools.push((name.into_owned(), Tool { own: Arc::new(declared), shown: None }));
+                    page.tools.push((
+                        name.into_owned(),
+                        ListedToolHeaders { own: Arc::new(declared), shown: None },
+                    ));
                 }
-                Err(why) => page.notices.push(not_declared(&name, &why)),
+                Err(why) => page.notices.push(no_headers_notice(&name, &why)),
             }
         }
         if !bindings.is_empty() {
-            let bound = bound(message, bindings, &mut page.notices);
+            let bound = bound_tools(message, bindings, &mut page.notices);
             page.tools.extend(bound);
         }
         let shaped = || listed.elements().filter(|_| interest.outputs);
-        page.outputs = shaped().filter_map(output).collect();
-        let views = shaped().filter(|tool| has_view(*tool)).filter_map(named);
+        page.outputs = shaped().filter_map(name_and_output_schema).collect();
+        let views = shaped().filter(|tool| has_view(*tool)).filter_map(name_and_schema);
         page.views = views.map(|(name, _)| hash_of_name(&name)).collect();
-        let next = result.member("nextCursor").filter(|cursor| cursor.kind() == Type::String);
+        let next = result.member("nextCursor").filter(|cursor| cursor.kind() == JsonKind::String);
         page.next = next.map(|cursor| cursor.raw().to_owned());
-        let scope = result.member("cacheScope").and_then(Value::text);
+        let scope = result.member("cacheScope").and_then(SpannedValue::text);
         page.public = scope.is_some_and(|scope| scope.is("public"));
         Some(page)
     }
 }
 
-fn not_declared(tool: &str, why: &dyn core::fmt::Display) -> Notice {
-    Notice::NoHeadersDeclared { tool: tool.to_owned(), why: why.to_string() }
+fn no_headers_notice(tool: &str, why: &dyn core::fmt::Display) -> ExchangeNotice {
+    ExchangeNotice::NoHeadersDeclared { tool: tool.to_owned(), why: why.to_string() }
 }
 
 /// Tells the names of the tools on a page.
-pub fn names(page: &[u8], mut each: impl FnMut(&str)) {
+pub fn for_each_tool_name(page: &[u8], mut each: impl FnMut(&str)) {
     let Ok(page) = Message::parse(page) else { return };
     let tools = page.member("result").and_then(|result| result.member("tools"));
-    for (name, _) in tools.into_iter().flat_map(Value::elements).filter_map(named) {
+    for (name, _) in tools.into_iter().flat_map(SpannedValue::elements).filter_map(name_and_schema) {
         each(&name);
     }
 }
 
 /// The name of a listed tool, and its schema.
-fn named<'a>(tool: Value<'a>) -> Option<(Cow<'a, str>, Value<'a>)> {
+fn name_and_schema<'a>(tool: SpannedValue<'a>) -> Option<(Cow<'a, str>, SpannedValue<'a>)> {
     Some((tool.member("name")?.text()?.decode()?, tool.member("inputSchema")?))
 }
 
 /// The name of a listed tool, and the schema of its results.
-fn output(tool: Value<'_>) -> Option<(String, Arc<OutputSchema>)> {
-    let schema = tool.member("outputSchema").filter(|schema| schema.kind() == Type::Object)?;
-    Some((named(tool)?.0.into_owned(), Arc::new(OutputSchema::new(schema.raw()))))
+fn name_and_output_schema(tool: SpannedValue<'_>) -> Option<(String, Arc<OutputSchema>)> {
+    let schema = tool.member("outputSchema").filter(|schema| schema.kind() == JsonKind::Object)?;
+    Some((name_and_schema(tool)?.0.into_owned(), Arc::new(OutputSchema::new(schema.raw()))))
 }
 
 /// The bound tools of a listing: what they declare to the server's callers, and to ours.
-fn bound(answer: &Message<'_>, bindings: &Bindings, notices: &mut Vec<Notice>) -> Vec<(String, Tool)> {
-    let edits = bindings.show(answer);
+fn bound_tools(
+    answer: &Message<'_>,
+    bindings: &Bindings,
+    notices: &mut Vec<ExchangeNotice>,
+) -> Vec<(String, ListedToolHeaders)> {
+    let edits = bindings.edits_for_listing(answer);
     let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();
     let Ok(shown) = answer.splice(&edits) else { return Vec::new() };
     let Ok(shown) = Message::parse(shown.as_bytes()) else { return Vec::new() };
     let mut tools = |answer: &Message<'_>| {
         let listed = answer.member("result").and_then(|result| result.member("tools"));
-        let bound = listed.into_iter().flat_map(Value::elements).filter_map(named);
-        let bound = bound.filter(|(name, _)| bindings.binds(name));
-        let read = |(name, schema): (Cow<'_, str>, Value<'_>)| {
-            let declared = Declared::read(schema.raw().as_bytes()).unwrap_or_else(|why| {
-                notices.push(not_declared(&name, &why));
-                Declared::default()
+        let bound = listed.into_iter().flat_map(SpannedValue::elements).filter_map(name_and_schema);
+        let bound = bound.filter(|(name, _)| bindings.binds_tool(name));
+        let read = |(name, schema): (Cow<'_, str>, SpannedValue<'_>)| {
+            let declared = DeclaredHeaders::read(schema.raw().as_bytes()).unwrap_or_else(|why| {
+                notices.push(no_headers_notice(&name, &why));
+                DeclaredHeaders::default()
             });
             (name.into_owned(), Arc::new(declared))
         };
@@ -227,23 +238,23 @@ fn bound(answer: &Message<'_>, bindings: &Bindings, notices: &mut Vec<Notice>) -
     };
     let (own, shown) = (tools(answer), tools(&shown));
     let both = own.into_iter().zip(shown);
-    let both = both.map(|((name, own), (_, shown))| (name, Tool { own, shown: Some(shown) }));
-    both.filter(|(_, tool)| !tool.own.is_empty() || !tool.shown().is_empty()).collect()
+    let both = both.map(|((name, own), (_, shown))| (name, ListedToolHeaders { own, shown: Some(shown) }));
+    both.filter(|(_, tool)| !tool.own.is_empty() || !tool.headers_for_callers().is_empty()).collect()
 }
 
 /// What a `tools/list` in the name of a caller says: their envelope without their progress token and their context, their
 /// session as the server knows it, their credentials, and our routing.
 #[derive(Debug, Default)]
-pub struct Envelope {
+pub struct ToolListRequest {
     meta: String,
     /// What changes in the caller's headers so that they name the session that the server knows.
     session: Vec<HeaderChange>,
 }
 
-impl Envelope {
+impl ToolListRequest {
     pub(super) fn of(message: &Message<'_>, session: &[HeaderChange]) -> Self {
         let mut meta = String::new();
-        for (name, value) in message.param("_meta").into_iter().flat_map(Value::members) {
+        for (name, value) in message.param("_meta").into_iter().flat_map(SpannedValue::members) {
             if !name.is("progressToken") && !name.is(meta::CLIENT_CONTEXT) {
                 let comma = if meta.is_empty() { "" } else { "," };
                 meta += &format!("{comma}\"{}\":{}", name.as_written(), value.raw());
@@ -254,29 +265,29 @@ impl Envelope {
 
     /// What changes in the headers of that caller for a `tools/list` in their name.
     #[must_use]
-    pub fn headers(&self) -> Vec<HeaderChange> {
+    pub fn header_changes(&self) -> Vec<HeaderChange> {
         let mut changes = self.session.clone();
         changes.extend([NAME, "content-length", "transfer-encoding", "expect"].map(HeaderChange::remove));
         changes.push(HeaderChange::RemoveParams);
         changes.push(HeaderChange::set(METHOD, TOOLS_LIST));
-        changes.push(super::forward::identity());
+        changes.push(super::forward::accept_identity());
         changes
     }
 
     /// The body of a `tools/list` in the name of that caller.
     #[must_use]
-    pub fn request(&self, cursor: Option<&str>) -> String {
+    pub fn body(&self, cursor: Option<&str>) -> String {
         let envelope = &self.meta;
         let cursor = cursor.map(|cursor| format!(",\"cursor\":{cursor}")).unwrap_or_default();
         format!(
-            r#"{{"jsonrpc":"2.0","id":"{ID}","method":"{TOOLS_LIST}","params":{{"_meta":{{{envelope}}}{cursor}}}}}"#
+            r#"{{"jsonrpc":"2.0","id":"{LIST_REQUEST_ID}","method":"{TOOLS_LIST}","params":{{"_meta":{{{envelope}}}{cursor}}}}}"#
         )
     }
 }
 
 /// Why an answer is no page of a listing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum NotListed {
+pub enum ListingPageError {
     /// Something went wrong inside the server, which may be over in a moment.
     NotNow,
     /// The server does not list its tools.
@@ -290,16 +301,16 @@ pub enum NotListed {
 /// Why it is no page of a listing.
 pub fn read_page(
     answer: &[u8],
-    interest: Interest<'_>,
+    interest: ListingReadOptions<'_>,
     pages: &mut Pages,
     each: impl FnMut(&str),
-) -> Result<(Page, Turn), NotListed> {
-    let answer = Message::parse(answer).map_err(|_| NotListed::Never)?;
-    let page = Page::read(&answer, interest, each);
+) -> Result<(ToolListingPage, ListingStep), ListingPageError> {
+    let answer = Message::parse(answer).map_err(|_| ListingPageError::Never)?;
+    let page = ToolListingPage::read(&answer, interest, each);
     match page.and_then(|page| Some((page, pages.take_answer(&answer)?))) {
         Some(page) => Ok(page),
-        None if answer.error_code() == Some(INTERNAL_ERROR) => Err(NotListed::NotNow),
-        None => Err(NotListed::Never),
+        None if answer.error_code() == Some(INTERNAL_ERROR) => Err(ListingPageError::NotNow),
+        None => Err(ListingPageError::Never),
     }
 }
 
@@ -313,9 +324,10 @@ pub fn is_last_page(page: &Message<'_>) -> bool {
 #[must_use]
 pub fn takes_argument(pages: &[Message<'_>], tool: &str, argument: &str) -> Option<bool> {
     let tools = pages.iter().filter_map(|page| page.member("result")?.member("tools"));
-    let is_named =
-        |listed: &Value<'_>| listed.member("name").and_then(Value::text).is_some_and(|name| name.is(tool));
-    let listed = tools.flat_map(Value::elements).find(is_named)?;
+    let is_named = |listed: &SpannedValue<'_>| {
+        listed.member("name").and_then(SpannedValue::text).is_some_and(|name| name.is(tool))
+    };
+    let listed = tools.flat_map(SpannedValue::elements).find(is_named)?;
     let properties = listed.member("inputSchema").and_then(|schema| schema.member("properties"));
     Some(properties.is_some_and(|properties| properties.member(argument).is_some()))
 }
@@ -329,9 +341,9 @@ pub fn parse_pages<'a>(pages: impl IntoIterator<Item = &'a [u8]>) -> Vec<Message
 mod tests {
     use super::*;
 
-    fn read(answer: &[u8]) -> Option<Page> {
-        let interest = Interest { bindings: &Bindings::default(), outputs: true };
-        Page::read(&Message::parse(answer).ok()?, interest, |_| {})
+    fn read(answer: &[u8]) -> Option<ToolListingPage> {
+        let interest = ListingReadOptions { bindings: &Bindings::default(), outputs: true };
+        ToolListingPage::read(&Message::parse(answer).ok()?, interest, |_| {})
     }
 
     #[test]
@@ -364,7 +376,7 @@ mod tests {
     #[test]
     fn an_answer_that_is_no_page_may_be_one_in_a_moment() {
         let read = |answer: &str| {
-            let interest = Interest { bindings: &Bindings::default(), outputs: true };
+            let interest = ListingReadOptions { bindings: &Bindings::default(), outputs: true };
             let mut names = Vec::new();
             let read = read_page(answer.as_bytes(), interest, &mut Pages::new(TOOLS_LIST), |name| {
                 names.push(name.to_owned());
@@ -373,12 +385,12 @@ mod tests {
         };
         let listed =
             r#"{"jsonrpc":"2.0","id":1,"result":{"nextCursor":"2","tools":[{"name":"a","inputSchema":{}}]}}"#;
-        assert_eq!(read(listed), Ok((true, Turn::Next, vec!["a".to_owned()])));
+        assert_eq!(read(listed), Ok((true, ListingStep::Next, vec!["a".to_owned()])));
         let internal = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":""}}"#;
-        assert_eq!(read(internal), Err(NotListed::NotNow));
+        assert_eq!(read(internal), Err(ListingPageError::NotNow));
         let unknown = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":""}}"#;
         for answer in [unknown, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "no message"] {
-            assert_eq!(read(answer), Err(NotListed::Never), "{answer}");
+            assert_eq!(read(answer), Err(ListingPageError::Never), "{answer}");
         }
     }
 
@@ -400,7 +412,7 @@ mod tests {
         let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{
             "io.modelcontextprotocol/clientContext":{"locale":"de"},"progressToken":7,"a\u0062":{"c" : 1.0},"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
         let message = Message::parse(body).unwrap();
-        let asked = Envelope::of(&message, &[]).request(Some("\"x\""));
+        let asked = ToolListRequest::of(&message, &[]).body(Some("\"x\""));
         assert_eq!(
             asked,
             r#"{"jsonrpc":"2.0","id":"attune-schemas","method":"tools/list","params":{"_meta":{"a\u0062":{"c" : 1.0},"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"cursor":"x"}}"#

@@ -1,7 +1,7 @@
 //! Listings whose adapted form is known from before: a hash, a comparison and a copy instead of a reading.
 //!
 //! 1. Only listings and `server/discover` are kept: everything else is a caller's own data. A host that wants to keep them
-//!    asks for the [key](Answering::listing_key) of an answer; where there is none, the answer is not kept.
+//!    asks for the [key](AnswerAdapter::listing_key) of an answer; where there is none, the answer is not kept.
 //! 2. The key holds everything that the adapted form depends on but the bytes of the answer. The bytes count as a whole, but
 //!    for the id of the request, which differs every time.
 //! 3. The id is found without reading the message. That is safe because the rest is compared byte for byte with a message
@@ -14,39 +14,39 @@
 use core::hash::{Hash, Hasher};
 use core::ops::Range;
 
-use mcp_attune_wire::json::{Span, Value};
+use mcp_attune_wire::json::{ByteSpan, SpannedValue};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::method::{
     PROMPTS_LIST, RESOURCES_LIST, RESOURCES_TEMPLATES_LIST, SERVER_DISCOVER, TOOLS_LIST,
 };
 
-use super::answering::{Answering, Learned, Learns, Reworked};
-use crate::plan::{Adapted, PlanKey};
-use crate::shaping::Effort;
+use super::answering::{AnswerAdapter, AnswerTopic, LearnedFact, MessageRewrite};
+use crate::plan::{AdaptedMessage, PlanKey};
+use crate::shaping::AdaptEffort;
 
 /// How many bytes an id may have.
-const MAX_ID: usize = 128;
+const MAX_MEMO_ID_BYTES: usize = 128;
 /// How many bytes from the start of an answer its id is looked for, where it does not stand at the end.
-const MAX_HEAD: usize = 512;
+const MAX_ID_SCAN_BYTES: usize = 512;
 
 /// Whether the answer to a request of this method is the same for everybody whose plan is the same.
 pub(super) fn is_listing(method: &str) -> bool {
     matches!(method, TOOLS_LIST | PROMPTS_LIST | RESOURCES_LIST | RESOURCES_TEMPLATES_LIST | SERVER_DISCOVER)
 }
 
-impl Answering {
+impl AnswerAdapter {
     /// Adapts one message as [`adapt`](Self::adapt) does, and gives beside it what can be kept of it, where `found` is its
     /// id. `None` where more than this effort is needed.
-    pub fn adapt_and_keep(
+    pub fn adapt_and_memoize(
         &self,
         message: &[u8],
-        found: &WithoutId<'_>,
-        effort: Effort,
-        learn: impl FnOnce(Learned<'_, '_>),
-    ) -> Option<(Reworked, Option<KeptListing>)> {
+        found: &AnswerWithoutId<'_>,
+        effort: AdaptEffort,
+        learn: impl FnOnce(LearnedFact<'_, '_>),
+    ) -> Option<(MessageRewrite, Option<MemoizedListing>)> {
         let mut kept = None;
-        let done = self.adapt_reading(message, effort, learn, |read, done| {
-            kept = KeptListing::new(read, found, done);
+        let done = self.adapt_observed(message, effort, learn, |read, done| {
+            kept = MemoizedListing::new(read, found, done);
         })?;
         Some((done, kept))
     }
@@ -65,24 +65,24 @@ impl Answering {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ListingKey {
     pub(super) plan: PlanKey,
-    pub(super) learns: Learns,
+    pub(super) learns: AnswerTopic,
 }
 
 /// An answer without its id.
 #[derive(Clone, Copy, Debug)]
-pub struct WithoutId<'m> {
+pub struct AnswerWithoutId<'m> {
     before: &'m [u8],
     id: &'m [u8],
     after: &'m [u8],
 }
 
-impl<'m> WithoutId<'m> {
+impl<'m> AnswerWithoutId<'m> {
     /// Finds the id of an answer; `None` where it is nowhere to be found at once.
     #[must_use]
     pub fn find(answer: &'m [u8]) -> Option<Self> {
-        let place = first_member(answer).or_else(|| last_member(answer))?;
+        let place = leading_id(answer).or_else(|| trailing_id(answer))?;
         let id = answer.get(place.clone())?;
-        is_plain(id).then_some(())?;
+        is_plain_id(id).then_some(())?;
         Some(Self { before: answer.get(..place.start)?, id, after: answer.get(place.end..)? })
     }
 
@@ -91,7 +91,7 @@ impl<'m> WithoutId<'m> {
     fn around_id(&self, changed: &[u8]) -> Option<AroundId> {
         let head = self.before.len() + self.id.len();
         let first = changed.strip_prefix(self.before).and_then(|rest| rest.strip_prefix(self.id));
-        if let Some(after) = first.filter(|_| head <= MAX_HEAD) {
+        if let Some(after) = first.filter(|_| head <= MAX_ID_SCAN_BYTES) {
             return Some(AroundId { before: self.before.into(), after: after.into() });
         }
         let last = changed.strip_suffix(self.after).and_then(|rest| rest.strip_suffix(self.id));
@@ -100,7 +100,7 @@ impl<'m> WithoutId<'m> {
 }
 
 /// The id does not count.
-impl Hash for WithoutId<'_> {
+impl Hash for AnswerWithoutId<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write(self.before);
         state.write(self.after);
@@ -108,8 +108,8 @@ impl Hash for WithoutId<'_> {
 }
 
 /// The place of an `id` that stands before everything that is no plain value.
-fn first_member(answer: &[u8]) -> Option<Range<usize>> {
-    let head = answer.get(..answer.len().min(MAX_HEAD))?;
+fn leading_id(answer: &[u8]) -> Option<Range<usize>> {
+    let head = answer.get(..answer.len().min(MAX_ID_SCAN_BYTES))?;
     let mut at = skip_blanks(head, 0);
     if head.get(at) != Some(&b'{') {
         return None;
@@ -124,7 +124,7 @@ fn first_member(answer: &[u8]) -> Option<Range<usize>> {
             return None;
         }
         at = skip_blanks(head, at + 1);
-        let end = plain_end(head, at)?;
+        let end = scalar_end(head, at)?;
         if is_id {
             return Some(at..end);
         }
@@ -137,9 +137,9 @@ fn first_member(answer: &[u8]) -> Option<Range<usize>> {
 }
 
 /// The place of an `id` that stands at the very end.
-fn last_member(answer: &[u8]) -> Option<Range<usize>> {
+fn trailing_id(answer: &[u8]) -> Option<Range<usize>> {
     let end = answer.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
-    let tail = end.get(end.len().saturating_sub(MAX_ID + 16)..)?;
+    let tail = end.get(end.len().saturating_sub(MAX_MEMO_ID_BYTES + 16)..)?;
     let name = memchr::memmem::rfind(tail, b"\"id\"")?;
     let start = end.len() - tail.len() + name + 4;
     let colon = skip_blanks(answer, start);
@@ -162,7 +162,7 @@ fn string_end(text: &[u8], from: usize) -> Option<usize> {
 }
 
 /// The end of a string or number that begins here.
-fn plain_end(text: &[u8], from: usize) -> Option<usize> {
+fn scalar_end(text: &[u8], from: usize) -> Option<usize> {
     if text.get(from) == Some(&b'"') {
         return string_end(text, from);
     }
@@ -172,8 +172,8 @@ fn plain_end(text: &[u8], from: usize) -> Option<usize> {
 }
 
 /// Whether bytes are an integer, or a string of printable ASCII without escapes.
-fn is_plain(id: &[u8]) -> bool {
-    if id.len() > MAX_ID {
+fn is_plain_id(id: &[u8]) -> bool {
+    if id.len() > MAX_MEMO_ID_BYTES {
         return false;
     }
     match id {
@@ -197,19 +197,23 @@ struct AroundId {
 
 /// An answer and what became of it, to be used for the same answer with another id.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct KeptListing {
+pub struct MemoizedListing {
     came: AroundId,
     /// What was made of it, where it was changed.
     changed: Option<AroundId>,
-    told: Option<Box<Adapted<'static>>>,
+    told: Option<Box<AdaptedMessage<'static>>>,
 }
 
-impl KeptListing {
+impl MemoizedListing {
     /// Keeps an answer with what became of it. `None` where that is not the same every time: a template failed, or the id
     /// is not where it seemed to be.
-    pub(super) fn new(read: &Message<'_>, answer: &WithoutId<'_>, done: &Reworked) -> Option<Self> {
-        let said_once = |told: &Adapted<'_>| !told.faults.is_empty() || told.unusable.is_some();
-        let id = read.id().map(Value::span).map(Span::range);
+    pub(super) fn new(
+        read: &Message<'_>,
+        answer: &AnswerWithoutId<'_>,
+        done: &MessageRewrite,
+    ) -> Option<Self> {
+        let said_once = |told: &AdaptedMessage<'_>| !told.faults.is_empty() || told.unusable.is_some();
+        let id = read.id().map(SpannedValue::span).map(ByteSpan::range);
         let is_kept = read.member("result").is_some()
             && id == Some(answer.before.len()..answer.before.len() + answer.id.len())
             && !done.told.as_deref().is_some_and(said_once);
@@ -226,13 +230,13 @@ impl KeptListing {
 
     /// What becomes of an answer, if it is the one that was kept.
     #[must_use]
-    pub fn apply(&self, answer: &WithoutId<'_>) -> Option<Reworked> {
+    pub fn apply(&self, answer: &AnswerWithoutId<'_>) -> Option<MessageRewrite> {
         if *self.came.before != *answer.before || *self.came.after != *answer.after {
             return None;
         }
         let with_id = |AroundId { before, after }: &AroundId| [before, answer.id, after].concat();
         let changed = self.changed.as_ref().map(with_id);
-        Some(Reworked { changed, told: self.told.clone() })
+        Some(MessageRewrite { changed, told: self.told.clone() })
     }
 
     /// About how many bytes it takes.

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::json::{JsonString, SpannedValue};
 use mcp_attune_wire::message::Message;
 
-use crate::session::Task;
-use crate::task::{TaskTools, created_by, named_by_client};
+use crate::session::TaskIdPayload;
+use crate::task::{TaskTools, created_task_id, ids_named_by_client};
 
 /// How many tasks are remembered.
 const MAX_TASKS: usize = 1024;
@@ -17,11 +17,11 @@ pub struct TaskMemory(VecDeque<(String, String)>);
 
 impl TaskMemory {
     /// Adds the tools of the tasks that a request names, as far as they are remembered.
-    pub(super) fn tools(&self, message: &Message<'_>, tools: &mut TaskTools) {
+    pub(super) fn add_tools_named_in(&self, message: &Message<'_>, tools: &mut TaskTools) {
         if self.0.is_empty() {
             return;
         }
-        for id in named_by_client(message).into_iter().filter_map(|id| id.text()?.decode()) {
+        for id in ids_named_by_client(message).into_iter().filter_map(|id| id.text()?.decode()) {
             if let Some((_, tool)) = self.0.iter().find(|(known, _)| *known == id) {
                 tools.add(&id, tool);
             }
@@ -30,8 +30,8 @@ impl TaskMemory {
 
     /// Remembers which tool the task is of that an answer creates, if it creates one.
     pub(super) fn remember(&mut self, answer: &Message<'_>, tool: &str) {
-        let id = created_by(answer).and_then(Value::text).and_then(Text::decode);
-        if let Some(kept) = id.and_then(|id| Task::new(&id, tool)) {
+        let id = created_task_id(answer).and_then(SpannedValue::text).and_then(JsonString::decode);
+        if let Some(kept) = id.and_then(|id| TaskIdPayload::new(&id, tool)) {
             self.0.truncate(MAX_TASKS - 1);
             self.0.push_front((kept.upstream().to_owned(), kept.tool().to_owned()));
         }

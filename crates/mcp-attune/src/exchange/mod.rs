@@ -1,8 +1,8 @@
 //! One exchange: a request of a caller, and everything that answers it. Decided here, carried by hosts.
 //!
 //! ```text
-//! Exchange::begin ─ need* ─ forward ─┬─ Outgoing: what the server gets
-//!                                    └─ Answering ─ answer: pass on, hold, or adapt events ─ adapt*
+//! Exchange::begin ─ need* ─ forward ─┬─ OutgoingRequest: what the server gets
+//!                                    └─ AnswerAdapter ─ answer: pass on, hold, or adapt events ─ adapt*
 //! ```
 //!
 //! 1. The request is read once: its message, its preference, and the host's clock, which is handed in.
@@ -12,7 +12,7 @@
 //!    have been refused is told.
 //! 4. Headers are changed by lists of [`HeaderChange`]s, bodies by edits: what no rule touches stays as it came.
 //! 5. Nothing here waits, reads a clock, draws randomness or remembers. What a host keeps (listings, whether the server
-//!    negotiates content itself) is handed in, and what it may learn is handed out ([`Learned`]).
+//!    negotiates content itself) is handed in, and what it may learn is handed out ([`LearnedFact`]).
 //!
 //! Rules: C1, C7, C9, C10, F1, F14, G2, G5, G6, G8, G10, H1–H11, H13, H14, H16–H18, L2, L3, L7, L13–L15, L17, L21.
 
@@ -26,34 +26,39 @@ mod forward;
 // ids that carry something,
 mod memory;
 mod seal;
-mod tasks;
-mod visit;
+mod task_ids;
+mod session_ids;
 
 // what listings say,
 pub mod listing;
 
 // what goes in and comes out,
-mod facts;
+mod interface;
 
 // and the flow.
 mod answering;
 mod memo;
 mod decided;
 mod request;
-mod resumption;
+mod non_post;
 
 // The same between pipes.
 pub mod pipe;
 
-pub use answering::{Answering, Learned, Learns, Media, Reworked, Way, negotiates_content};
-pub use facts::{Facts, Known, Need, Outgoing, Recency, Rejection, Rules};
+pub use answering::{
+    AnswerAdapter, AnswerBodyMode, AnswerTopic, BodyMediaType, LearnedFact, MessageRewrite,
+    negotiates_content,
+};
 pub use headers::{HeaderChange, HeaderLines, mirrored_preference};
-pub use memo::{KeptListing, ListingKey, WithoutId};
+pub use interface::{
+    ExchangeSettings, ListingAvailability, ListingRecency, Need, OutgoingRequest, Rejection, RequestFacts,
+};
+pub use memo::{AnswerWithoutId, ListingKey, MemoizedListing};
 pub use memory::TaskMemory;
-pub use notice::Notice;
+pub use non_post::NonPostExchange;
+pub use notice::ExchangeNotice;
 pub use request::Exchange;
-pub use resumption::Resumption;
-pub use seal::{Keys, NoRandomness, Random, Seal};
+pub use seal::{IdSeal, NoRandomness, RandomFill, SealKeys};
 
 use std::borrow::Cow;
 
@@ -64,8 +69,8 @@ use crate::words;
 
 /// An answer of our own in the words of whoever gets it, and the language that it is in where it is not English.
 #[must_use]
-pub fn reword(mut reply: Reply, preference: &AcceptLanguage) -> (Reply, Option<String>) {
-    let said = words::say(reply.body.as_bytes(), preference);
+pub fn localize_reply(mut reply: Reply, preference: &AcceptLanguage) -> (Reply, Option<String>) {
+    let said = words::localize_reply(reply.body.as_bytes(), preference);
     let language = said.content_language;
     let text = match said.text {
         Cow::Borrowed(_) => None,

@@ -5,7 +5,7 @@ use core::fmt;
 /// Something that an operator may want to know.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Notice {
+pub enum ExchangeNotice {
     /// The server's session id has no room for what its client declared.
     SessionIdTooLong,
     /// An event's id has no room for the preference that its stream is adapted to.
@@ -25,7 +25,7 @@ pub enum Notice {
     OtherContentLanguage(String),
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for ExchangeNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SessionIdTooLong => f.write_str(

@@ -19,42 +19,44 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mcp_attune_wire::agree::Policy;
-use mcp_attune_wire::message::{Id, Kind, Message, meta};
+use mcp_attune_wire::agree::HeaderPolicy;
+use mcp_attune_wire::message::{Id, Message, MessageKind, meta};
 use mcp_attune_wire::protocol::method::{CANCELLED, LOG_MESSAGE, SUBSCRIPTIONS_LISTEN};
 use mcp_attune_wire::reply::Reply;
 
-use super::answering::{Answering, Learned, Reworked};
-use super::facts::{Facts, Known, Need, Outgoing, Rejection, Rules};
-use super::listing::{Interest, Listing, Page};
+use super::answering::{AnswerAdapter, LearnedFact, MessageRewrite};
+use super::interface::{
+    ExchangeSettings, ListingAvailability, Need, OutgoingRequest, Rejection, RequestFacts,
+};
+use super::listing::{ListingReadOptions, ToolIndex, ToolListingPage};
 use super::memory::TaskMemory;
 use super::request::Exchange;
-use crate::bind::Filled;
+use crate::bind::FilledArguments;
 use crate::caller::Caller;
-use crate::plan::{Offer, Spoken};
-use crate::session::Features;
-use crate::shaping::Effort;
+use crate::plan::{Offer, ReportedLanguages};
+use crate::session::ClientFeatures;
+use crate::shaping::AdaptEffort;
 
 /// About how many bytes of listings are kept.
-const MAX_WEIGHT: usize = 64 << 20;
+const MAX_LISTING_BYTES: usize = 64 << 20;
 
-/// What came with no line.
+/// The headers of a line: a pipe has none.
 type NoHeaders<'l> = &'l [(&'l str, &'l [u8])];
 
 /// The rules between a client and a server that speak in lines.
 #[derive(Debug)]
-pub struct Pipe {
+pub struct PipeExchange {
     offer: Offer,
-    policy: Policy,
+    policy: HeaderPolicy,
     /// Whether what would be refused passes all the same.
     report_only: bool,
     /// How many requests may wait for their answer.
     most: usize,
-    waiting: HashMap<Id, Waiting>,
+    waiting: HashMap<Id, UnansweredRequest>,
     /// What the client declared when it began.
-    features: Features,
+    features: ClientFeatures,
     /// The listing that the client was shown last, as far as shaping needs it.
-    listing: Arc<Listing>,
+    listing: Arc<ToolIndex>,
     /// Whether the server negotiates content itself.
     negotiates: bool,
     tasks: TaskMemory,
@@ -62,22 +64,22 @@ pub struct Pipe {
 
 /// A line as the server gets it, and who sent it.
 #[derive(Debug)]
-pub struct Sent<'l> {
+pub struct ForwardedLine<'l> {
     /// The line, without its end.
     pub line: Cow<'l, [u8]>,
     /// Who sent it.
     pub caller: Caller,
     /// Where a server of this process says the languages of its answer.
-    pub spoken: Option<Spoken>,
+    pub spoken: Option<ReportedLanguages>,
     /// What is told of it.
-    pub facts: Facts,
+    pub facts: RequestFacts,
     /// What the context filled.
-    pub filled: Option<Filled>,
+    pub filled: Option<FilledArguments>,
 }
 
 /// What becomes of a server's line.
 #[derive(Debug)]
-pub enum Back<'l> {
+pub enum ReturnedLine<'l> {
     /// It goes to the client.
     Send(Cow<'l, [u8]>),
     /// It is no message.
@@ -86,19 +88,19 @@ pub enum Back<'l> {
 
 /// A request that waits for its answer.
 #[derive(Debug)]
-struct Waiting {
-    answering: Answering,
+struct UnansweredRequest {
+    answering: AnswerAdapter,
     /// What its progress is known by.
     token: Option<Id>,
     /// Whether it opens a subscription, which waits for no answer.
     listens: bool,
 }
 
-impl Pipe {
+impl PipeExchange {
     /// The rules for one pipe. `most` requests may wait for their answers.
     #[must_use]
-    pub fn new(offer: Offer, policy: Policy, report_only: bool, most: usize) -> Self {
-        let (waiting, features, listing) = (HashMap::new(), Features::default(), Arc::default());
+    pub fn new(offer: Offer, policy: HeaderPolicy, report_only: bool, most: usize) -> Self {
+        let (waiting, features, listing) = (HashMap::new(), ClientFeatures::default(), Arc::default());
         let (negotiates, tasks) = (false, TaskMemory::default());
         Self { offer, policy, report_only, most, waiting, features, listing, negotiates, tasks }
     }
@@ -120,111 +122,119 @@ impl Pipe {
     /// # Errors
     ///
     /// What cannot be read in one way, has no envelope, or is one request too many.
-    pub fn onward<'l>(&mut self, line: &'l [u8], now: Timestamp) -> Result<Sent<'l>, Box<Rejection>> {
+    pub fn forward_line<'l>(
+        &mut self,
+        line: &'l [u8],
+        now: Timestamp,
+    ) -> Result<ForwardedLine<'l>, Box<Rejection>> {
         let rules = self.rules();
         let mut exchange = Exchange::begin(rules, None::<NoHeaders<'_>>, line, self.features.clone(), now)?;
         while let Some(need) = exchange.need() {
             match need {
-                Need::Tool(..) => exchange = exchange.tool(Known::Listed(Arc::clone(&self.listing)))?,
+                Need::Tool(..) => {
+                    exchange =
+                        exchange.provide_tool(ListingAvailability::Listed(Arc::clone(&self.listing)))?;
+                }
                 Need::Locales(language) => {
                     // There is one client, and nobody else waits while a disk is slow.
                     let library = self.offer.library.as_ref();
                     let locales = library.map(|library| library.load(language)).unwrap_or_default();
-                    exchange.locales(locales);
+                    exchange.provide_locales(locales);
                 }
             }
         }
-        let (facts, filled) = (exchange.facts().clone(), exchange.filled().cloned());
-        let features = exchange.session().clone();
+        let (facts, filled) = (exchange.facts().clone(), exchange.filled_arguments().cloned());
+        let features = exchange.session_features().clone();
         let line_facts = exchange.message().map(LineFacts::of);
-        let (Outgoing { body, .. }, caller, answering) = exchange.forward()?;
+        let (OutgoingRequest { body, .. }, caller, answering) = exchange.forward()?;
         let body = match body {
             Cow::Borrowed(_) => Cow::Borrowed(line),
             Cow::Owned(changed) => Cow::Owned(changed),
         };
         self.features = features;
-        let spoken = answering.plan().spoken().cloned();
+        let spoken = answering.plan().reported_languages().cloned();
         match line_facts {
             Some(LineFacts { cancels: Some(id), .. }) => drop(self.waiting.remove(&id)),
             Some(LineFacts { id: Some(id), token, listens, .. }) if answering.is_awaited(&self.offer) => {
                 if self.waiting.len() >= self.most {
-                    return Err(too_many(&answering));
+                    return Err(too_many_waiting(&answering));
                 }
-                self.waiting.insert(id, Waiting { answering, token, listens });
+                self.waiting.insert(id, UnansweredRequest { answering, token, listens });
             }
             _ => {}
         }
-        Ok(Sent { line: body, caller, spoken, facts, filled })
+        Ok(ForwardedLine { line: body, caller, spoken, facts, filled })
     }
 
     /// What holds for a line that comes now.
-    fn rules(&self) -> Rules<'_> {
+    fn rules(&self) -> ExchangeSettings<'_> {
         let content = self.offer.content.as_ref().filter(|_| !self.negotiates);
-        Rules {
+        ExchangeSettings {
             policy: &self.policy,
             report_only: self.report_only,
             refuse_unknown: false,
             offer: &self.offer,
-            content: content.map(|supply| supply.content()),
+            content: content.map(|supply| supply.current_shaper()),
             seal: None,
             tasks: Some(&self.tasks),
         }
     }
 
     /// A line of the server. `learn` is given the first page of each listing of tools, `tell` what was done to an answer.
-    pub fn back<'l>(
+    pub fn return_line<'l>(
         &mut self,
         line: &'l [u8],
         learn: impl FnOnce(&Message<'_>),
-        tell: impl FnOnce(&Reworked),
-    ) -> Back<'l> {
-        let Ok(message) = Message::parse(line) else { return Back::Drop };
+        tell: impl FnOnce(&MessageRewrite),
+    ) -> ReturnedLine<'l> {
+        let Ok(message) = Message::parse(line) else { return ReturnedLine::Drop };
         match message.kind() {
-            Kind::Other => Back::Drop,
-            Kind::Batch => Back::Send(Cow::Borrowed(line)),
-            Kind::Answer => {
+            MessageKind::Other => ReturnedLine::Drop,
+            MessageKind::Batch => ReturnedLine::Send(Cow::Borrowed(line)),
+            MessageKind::Answer => {
                 let waiting = message.id().and_then(Id::read).and_then(|id| self.waiting.remove(&id));
-                let Some(Waiting { answering, .. }) = waiting else {
-                    return Back::Send(Cow::Borrowed(line));
+                let Some(UnansweredRequest { answering, .. }) = waiting else {
+                    return ReturnedLine::Send(Cow::Borrowed(line));
                 };
-                match answering.learned(&message) {
-                    Some(Learned::Tools(page)) => {
+                match answering.learned_fact(&message) {
+                    Some(LearnedFact::Tools(page)) => {
                         learn(page);
-                        self.learn(page, true);
+                        self.learn_tools(page, true);
                     }
-                    Some(Learned::MoreTools(page)) => self.learn(page, false),
-                    Some(Learned::Negotiates(said)) => self.negotiates = said,
-                    Some(Learned::ToolsChanged) | None => {}
+                    Some(LearnedFact::MoreTools(page)) => self.learn_tools(page, false),
+                    Some(LearnedFact::Negotiates(said)) => self.negotiates = said,
+                    Some(LearnedFact::ToolsChanged) | None => {}
                 }
-                if let Some(tool) = answering.creator() {
+                if let Some(tool) = answering.task_creator() {
                     self.tasks.remember(&message, tool);
                 }
-                let adapted = answering.adapt_read(&message, Effort::Full).unwrap_or_default();
+                let adapted = answering.adapt_message(&message, AdaptEffort::Full).unwrap_or_default();
                 tell(&adapted);
-                Back::Send(adapted.changed.map_or(Cow::Borrowed(line), Cow::Owned))
+                ReturnedLine::Send(adapted.changed.map_or(Cow::Borrowed(line), Cow::Owned))
             }
-            Kind::Request | Kind::Notification => {
-                let adapted =
-                    self.tied(&message).and_then(|it| it.answering.adapt_read(&message, Effort::Full));
-                Back::Send(adapted.and_then(|it| it.changed).map_or(Cow::Borrowed(line), Cow::Owned))
+            MessageKind::Request | MessageKind::Notification => {
+                let adapted = self
+                    .related_request(&message)
+                    .and_then(|it| it.answering.adapt_message(&message, AdaptEffort::Full));
+                ReturnedLine::Send(adapted.and_then(|it| it.changed).map_or(Cow::Borrowed(line), Cow::Owned))
             }
         }
     }
 
     /// Keeps what a page says that shaping needs.
-    fn learn(&mut self, page: &Message<'_>, first: bool) {
+    fn learn_tools(&mut self, page: &Message<'_>, first: bool) {
         if self.offer.content.is_none() {
             return;
         }
-        let interest = Interest { bindings: &self.offer.bindings, outputs: true };
-        let Some(page) = Page::read(page, interest, |_| {}) else { return };
-        if first || self.listing.weight() > MAX_WEIGHT {
+        let interest = ListingReadOptions { bindings: &self.offer.bindings, outputs: true };
+        let Some(page) = ToolListingPage::read(page, interest, |_| {}) else { return };
+        if first || self.listing.weight() > MAX_LISTING_BYTES {
             self.listing = Arc::default();
         }
         Arc::make_mut(&mut self.listing).add(&page);
     }
 
-    /// The answer to a line that the server could not read after all, as it was [sent](Sent::line): `None` where the line
+    /// The answer to a line that the server could not read after all, as it was [sent](ForwardedLine::line): `None` where the line
     /// waits for none. What was decided of it is forgotten.
     pub fn refuse(&mut self, line: &[u8], why: &dyn fmt::Display) -> Option<Reply> {
         let message = Message::parse(line).ok()?;
@@ -232,7 +242,7 @@ impl Pipe {
         if let Some(id) = Id::read(id) {
             self.waiting.remove(&id);
         }
-        Some(Reply::invalid(id.raw(), why))
+        Some(Reply::invalid_request(id.raw(), why))
     }
 
     /// Forgets a request that was answered in another way; `id` as written.
@@ -241,16 +251,16 @@ impl Pipe {
     }
 
     /// The answers to all requests that wait, where the server gives none any more. Nothing waits after that.
-    pub fn give_up(&mut self, what: &dyn fmt::Display) -> Vec<Reply> {
-        self.waiting.drain().filter_map(|(_, waiting)| waiting.answering.failed(502, what)).collect()
+    pub fn fail_all(&mut self, what: &dyn fmt::Display) -> Vec<Reply> {
+        self.waiting.drain().filter_map(|(_, waiting)| waiting.answering.failure_reply(502, what)).collect()
     }
 
     /// The request that a message of the server belongs to: the one that has its token or opened its subscription; for
     /// questions and log messages the only one there is.
     ///
     /// Rules: L13.
-    fn tied(&self, message: &Message<'_>) -> Option<&Waiting> {
-        if message.kind() == Kind::Notification && message.known_method() != Some(LOG_MESSAGE) {
+    fn related_request(&self, message: &Message<'_>) -> Option<&UnansweredRequest> {
+        if message.kind() == MessageKind::Notification && message.known_method() != Some(LOG_MESSAGE) {
             if let Some(subscription) = message.meta(meta::SUBSCRIPTION_ID) {
                 return self.waiting.get(&Id::read(subscription)?).filter(|waiting| waiting.listens);
             }
@@ -263,10 +273,10 @@ impl Pipe {
 }
 
 #[cold]
-fn too_many(answering: &Answering) -> Box<Rejection> {
+fn too_many_waiting(answering: &AnswerAdapter) -> Box<Rejection> {
     let what = "too many calls are waiting for their answers, more than the limit `calls`; try again later";
-    let (reply, preference) = (Reply::failed(503, answering.id(), &what), answering.wish());
-    Box::new(Rejection { reply, preference, breach: false, facts: Facts::default(), called: None })
+    let (reply, preference) = (Reply::failed(503, answering.id(), &what), answering.reply_preference());
+    Box::new(Rejection { reply, preference, breach: false, facts: RequestFacts::default(), called: None })
 }
 
 /// What a pipe has to know of a line of the client.
@@ -280,7 +290,7 @@ struct LineFacts {
 
 impl LineFacts {
     fn of(message: &Message<'_>) -> Self {
-        let is_request = message.kind() == Kind::Request;
+        let is_request = message.kind() == MessageKind::Request;
         let method = message.known_method();
         let cancelled = message.param("requestId").filter(|_| method == Some(CANCELLED));
         let token = message.param("_meta").and_then(|meta| meta.member("progressToken"));

@@ -6,36 +6,38 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mcp_attune_wire::agree::{self, Agree, Agreed, Era, Open, Refusal};
-use mcp_attune_wire::header::Headers;
-use mcp_attune_wire::json::{Text, Value};
+use mcp_attune_wire::agree::{self, Agreed, Era, HeaderAgreement, MessageRefusal, PendingAgreement};
+use mcp_attune_wire::header::MirroredHeaders;
+use mcp_attune_wire::json::{JsonString, SpannedValue};
 use mcp_attune_wire::message::{Message, meta};
 use mcp_attune_wire::protocol::method::TOOLS_CALL;
 use mcp_attune_wire::reply::Reply;
 
-use super::answering::Answering;
-use super::decided::{Arrived, Decided};
-use super::facts::{Facts, Known, Need, Outgoing, Recency, Rejection, Rules};
+use super::answering::AnswerAdapter;
+use super::decided::{ArrivedRequest, DecidedRequest};
 use super::headers::{HeaderChange, HeaderLines, mirrored_preference};
-use super::listing::{Envelope, Listing, Tool};
-use super::visit::Visit;
-use crate::bind::Filled;
+use super::interface::{
+    ExchangeSettings, ListingAvailability, ListingRecency, Need, OutgoingRequest, Rejection, RequestFacts,
+};
+use super::listing::{ListedToolHeaders, ToolIndex, ToolListRequest};
+use super::session_ids::SessionIdRewriter;
+use crate::bind::FilledArguments;
 use crate::caller::Caller;
-use crate::catalog::Locale;
-use crate::language::{AcceptLanguage, preference};
+use crate::catalog::CompiledLocale;
+use crate::language::{AcceptLanguage, read_preference};
 use crate::plan::negotiate;
-use crate::session::Features;
+use crate::session::ClientFeatures;
 
 /// A request on its way in.
 #[derive(Debug)]
 pub struct Exchange<'a, H> {
-    rules: Rules<'a>,
+    rules: ExchangeSettings<'a>,
     headers: Option<H>,
     body: &'a [u8],
     now: Timestamp,
     /// The features of the session that a pipe is.
-    session: Features,
-    facts: Facts,
+    session: ClientFeatures,
+    facts: RequestFacts,
     /// The tool that is called, as its caller names it.
     called: Option<Cow<'a, str>>,
     /// The preference as the message writes it, for answers of our own; they are rare, so it is not read before.
@@ -44,14 +46,14 @@ pub struct Exchange<'a, H> {
     is_readable: bool,
     /// Whether it is refused for what it breaks.
     breach: bool,
-    state: State<'a>,
+    state: ExchangeState<'a>,
 }
 
 #[derive(Debug)]
-enum State<'a> {
+enum ExchangeState<'a> {
     /// The check waits for the schema of the called tool. With a refusal it waits for a recent one.
-    Checking(Box<(Open<'a, 'a>, Option<Refusal>)>),
-    Decided(Box<Decided<'a>>),
+    Checking(Box<(PendingAgreement<'a, 'a>, Option<MessageRefusal>)>),
+    Decided(Box<DecidedRequest<'a>>),
     /// It passes as it came, because it is only reported; or nothing is decided yet.
     Passing(Era),
 }
@@ -64,13 +66,13 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     ///
     /// The answer, where the request is refused.
     pub fn begin(
-        rules: Rules<'a>,
+        rules: ExchangeSettings<'a>,
         headers: Option<H>,
         body: &'a [u8],
-        session: Features,
+        session: ClientFeatures,
         now: Timestamp,
     ) -> Result<Self, Box<Rejection>> {
-        let (facts, state) = (Facts::default(), State::Passing(Era::Legacy));
+        let (facts, state) = (RequestFacts::default(), ExchangeState::Passing(Era::Legacy));
         let (called, stated, is_readable, breach) = (None, None, false, false);
         let mut exchange =
             Self { rules, headers, body, now, session, facts, called, stated, is_readable, breach, state };
@@ -91,7 +93,7 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     fn preference(&self) -> AcceptLanguage {
         match self.headers.filter(|_| !self.is_readable) {
             Some(headers) => mirrored_preference(headers),
-            None => preference(self.stated.as_deref()).0,
+            None => read_preference(self.stated.as_deref()).0,
         }
     }
 
@@ -101,30 +103,31 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
             Err(unreadable) => {
                 // Where it cannot be read is in no header; the log says it all the same. No byte of the body is in it.
                 let refused = Reply { faults: unreadable.to_string(), ..Reply::from(&unreadable) };
-                return self.report_or(refused, Era::Legacy);
+                return self.refuse_or_report(refused, Era::Legacy);
             }
         };
         self.is_readable = true;
-        self.stated = message.meta(meta::ACCEPT_LANGUAGE).and_then(Value::text).and_then(Text::decode);
+        self.stated =
+            message.meta(meta::ACCEPT_LANGUAGE).and_then(SpannedValue::text).and_then(JsonString::decode);
         self.facts.method = message.known_method();
         if self.facts.method == Some(TOOLS_CALL) {
-            self.called = message.param("name").and_then(Value::text).and_then(Text::decode);
+            self.called = message.param("name").and_then(SpannedValue::text).and_then(JsonString::decode);
         }
         let Some(lines) = self.headers else {
-            return match agree::without_headers(message, self.rules.policy) {
+            return match agree::check_without_headers(message, self.rules.policy) {
                 Ok(agreed) => self.decide(agreed, None),
-                Err(refusal) => self.report_or(Reply::from(&refusal), Era::Legacy),
+                Err(refusal) => self.refuse_or_report(Reply::from(&refusal), Era::Legacy),
             };
         };
-        let headers = Headers::new(lines.all());
-        let era = agree::era(&headers, &message);
+        let headers = MirroredHeaders::new(lines.all());
+        let era = agree::request_era(&headers, &message);
         match agree::begin(&headers, message, self.rules.policy) {
-            Ok(Agree::Done(agreed)) => self.decide(agreed, None),
-            Ok(Agree::NeedsSchema(open)) => {
-                self.state = State::Checking(Box::new((open, None)));
+            Ok(HeaderAgreement::Done(agreed)) => self.decide(agreed, None),
+            Ok(HeaderAgreement::NeedsSchema(open)) => {
+                self.state = ExchangeState::Checking(Box::new((open, None)));
                 Ok(())
             }
-            Err(refusal) => self.report_or(Reply::from(&refusal), era),
+            Err(refusal) => self.refuse_or_report(Reply::from(&refusal), era),
         }
     }
 
@@ -132,18 +135,18 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     #[must_use]
     pub fn need(&self) -> Option<Need<'_>> {
         match &self.state {
-            State::Checking(checking) => {
+            ExchangeState::Checking(checking) => {
                 let (open, refusal) = &**checking;
                 let recency = match refusal {
-                    Some(_) => Recency::Recent,
+                    Some(_) => ListingRecency::Recent,
                     // Refused whatever the schema says: what is known completes the list of faults, and nobody is asked.
-                    None if open.is_refused() => Recency::AtHand,
-                    None => Recency::Usual,
+                    None if open.is_refused() => ListingRecency::AtHand,
+                    None => ListingRecency::Usual,
                 };
                 Some(Need::Tool(open.tool(), recency))
             }
-            State::Decided(decided) => decided.need(),
-            State::Passing(_) => None,
+            ExchangeState::Decided(decided) => decided.need(),
+            ExchangeState::Passing(_) => None,
         }
     }
 
@@ -152,20 +155,20 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     /// # Errors
     ///
     /// The reply, where the headers of the call do not agree with its schema, or that cannot be found out.
-    pub fn tool(mut self, known: Known) -> Result<Self, Box<Rejection>> {
-        let state = std::mem::replace(&mut self.state, State::Passing(Era::Modern));
+    pub fn provide_tool(mut self, known: ListingAvailability) -> Result<Self, Box<Rejection>> {
+        let state = std::mem::replace(&mut self.state, ExchangeState::Passing(Era::Modern));
         let done = match state {
-            State::Checking(checking) => self.check(*checking, known),
-            State::Decided(mut decided) => {
-                decided.listed(match known {
-                    Known::Listed(listing) => Some(listing),
-                    Known::Never | Known::NotNow { .. } => None,
+            ExchangeState::Checking(checking) => self.check(*checking, known),
+            ExchangeState::Decided(mut decided) => {
+                decided.set_listing(match known {
+                    ListingAvailability::Listed(listing) => Some(listing),
+                    ListingAvailability::Never | ListingAvailability::NotNow { .. } => None,
                 });
-                self.state = State::Decided(decided);
+                self.state = ExchangeState::Decided(decided);
                 Ok(())
             }
-            State::Passing(era) => {
-                self.state = State::Passing(era);
+            ExchangeState::Passing(era) => {
+                self.state = ExchangeState::Passing(era);
                 Ok(())
             }
         };
@@ -176,23 +179,31 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     }
 
     /// Finishes a check that depends on the called tool's schema. A refusal rests on a recent listing only.
-    fn check(&mut self, (open, refusal): (Open<'a, 'a>, Option<Refusal>), known: Known) -> Result<(), Reply> {
+    fn check(
+        &mut self,
+        (open, refusal): (PendingAgreement<'a, 'a>, Option<MessageRefusal>),
+        known: ListingAvailability,
+    ) -> Result<(), Reply> {
         let last = refusal.is_some() || open.is_refused();
         match (known, refusal) {
-            (Known::Listed(listing), _) => {
-                let declared = listing.declared(&open.tool());
+            (ListingAvailability::Listed(listing), _) => {
+                let declared = listing.headers_of(&open.tool());
                 self.finish(open, Some((listing, declared)), last)
             }
-            (_, Some(refusal)) => self.report_or(Reply::from(&refusal), Era::Modern),
+            (_, Some(refusal)) => self.refuse_or_report(Reply::from(&refusal), Era::Modern),
             (_, None) if last => self.finish(open, None, last),
             // Its caller may have made the listing slow, so that what is wrong with it is not found.
-            (Known::NotNow { declared_before }, None) if open.has_params() || declared_before => {
-                self.report_or(not_now(&open), Era::Modern)
+            (ListingAvailability::NotNow { declared_before }, None)
+                if open.has_param_headers() || declared_before =>
+            {
+                self.refuse_or_report(cannot_check_reply(&open), Era::Modern)
             }
-            (Known::Never | Known::NotNow { .. }, None) if self.rules.refuse_unknown => {
-                self.report_or(not_now(&open), Era::Modern)
+            (ListingAvailability::Never | ListingAvailability::NotNow { .. }, None)
+                if self.rules.refuse_unknown =>
+            {
+                self.refuse_or_report(cannot_check_reply(&open), Era::Modern)
             }
-            (Known::Never | Known::NotNow { .. }, None) => {
+            (ListingAvailability::Never | ListingAvailability::NotNow { .. }, None) => {
                 self.facts.unchecked = true;
                 self.finish(open, None, last)
             }
@@ -202,17 +213,18 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     /// `last`: a refusal stands; else a recent listing is asked for first.
     fn finish(
         &mut self,
-        open: Open<'a, 'a>,
-        listed: Option<(Arc<Listing>, Option<Tool>)>,
+        open: PendingAgreement<'a, 'a>,
+        listed: Option<(Arc<ToolIndex>, Option<ListedToolHeaders>)>,
         last: bool,
     ) -> Result<(), Reply> {
-        let declared = listed.as_ref().and_then(|(_, tool)| tool.as_ref()).map(|tool| &**tool.shown());
-        match open.try_with(declared) {
+        let declared =
+            listed.as_ref().and_then(|(_, tool)| tool.as_ref()).map(|tool| &**tool.headers_for_callers());
+        match open.try_finish_with_schema(declared) {
             Ok(agreed) => self.decide(agreed, listed),
-            Err(refused) if last => self.report_or(Reply::from(&refused.0), Era::Modern),
+            Err(refused) if last => self.refuse_or_report(Reply::from(&refused.0), Era::Modern),
             Err(refused) => {
                 let (refusal, open) = *refused;
-                self.state = State::Checking(Box::new((open, Some(refusal))));
+                self.state = ExchangeState::Checking(Box::new((open, Some(refusal))));
                 Ok(())
             }
         }
@@ -222,60 +234,62 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     fn decide(
         &mut self,
         agreed: Agreed<'a>,
-        listed: Option<(Arc<Listing>, Option<Tool>)>,
+        listed: Option<(Arc<ToolIndex>, Option<ListedToolHeaders>)>,
     ) -> Result<(), Reply> {
-        let arrived = Arrived { rules: &self.rules, headers: self.headers, now: self.now };
-        let decided = Decided::new(agreed, listed, &arrived, &mut self.session, &mut self.facts)?;
-        self.state = State::Decided(Box::new(decided));
+        let arrived = ArrivedRequest { rules: &self.rules, headers: self.headers, now: self.now };
+        let decided = DecidedRequest::new(agreed, listed, &arrived, &mut self.session, &mut self.facts)?;
+        self.state = ExchangeState::Decided(Box::new(decided));
         Ok(())
     }
 
     /// The locale files of the language that was asked for.
-    pub fn locales(&mut self, locales: Vec<Arc<Locale>>) {
-        if let State::Decided(decided) = &mut self.state {
-            decided.translate(locales, self.rules.offer, self.now);
+    pub fn provide_locales(&mut self, locales: Vec<Arc<CompiledLocale>>) {
+        if let ExchangeState::Decided(decided) = &mut self.state {
+            decided.set_locales(locales, self.rules.offer, self.now);
         }
     }
 
     /// Refuses, or lets pass and tells it.
-    fn report_or(&mut self, refused: Reply, era: Era) -> Result<(), Reply> {
+    fn refuse_or_report(&mut self, refused: Reply, era: Era) -> Result<(), Reply> {
         if !self.rules.report_only {
             self.breach = true;
             return Err(refused);
         }
         self.facts.reported = Some(refused);
-        self.state = State::Passing(era);
+        self.state = ExchangeState::Passing(era);
         Ok(())
     }
 
     /// A `tools/list` in the caller's name, for a host that has to ask for their tools.
     #[must_use]
-    pub fn envelope(&self) -> Envelope {
+    pub fn tool_list_request(&self) -> ToolListRequest {
         match &self.state {
-            State::Checking(checking) => Envelope::of(checking.0.message(), &[]),
-            State::Decided(decided) => Envelope::of(decided.message(), decided.session_changes()),
-            State::Passing(_) => Envelope::default(),
+            ExchangeState::Checking(checking) => ToolListRequest::of(checking.0.message(), &[]),
+            ExchangeState::Decided(decided) => {
+                ToolListRequest::of(decided.message(), decided.session_changes())
+            }
+            ExchangeState::Passing(_) => ToolListRequest::default(),
         }
     }
 
     /// The message, where it could be read.
     pub(super) fn message(&self) -> Option<&Message<'a>> {
         match &self.state {
-            State::Checking(checking) => Some(checking.0.message()),
-            State::Decided(decided) => Some(decided.message()),
-            State::Passing(_) => None,
+            ExchangeState::Checking(checking) => Some(checking.0.message()),
+            ExchangeState::Decided(decided) => Some(decided.message()),
+            ExchangeState::Passing(_) => None,
         }
     }
 
     /// What is told of the request.
     #[must_use]
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &RequestFacts {
         &self.facts
     }
 
     /// The tool that is called, as its caller names it.
     #[must_use]
-    pub fn called(&self) -> Option<&str> {
+    pub fn called_tool(&self) -> Option<&str> {
         self.called.as_deref()
     }
 
@@ -283,23 +297,23 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     #[must_use]
     pub fn caller(&self) -> Option<&Caller> {
         match &self.state {
-            State::Decided(decided) => Some(decided.caller()),
+            ExchangeState::Decided(decided) => Some(decided.caller()),
             _ => None,
         }
     }
 
     /// The names of what the context fills, for the log.
     #[must_use]
-    pub fn filled(&self) -> Option<&Filled> {
+    pub fn filled_arguments(&self) -> Option<&FilledArguments> {
         match &self.state {
-            State::Decided(decided) => decided.filled(),
+            ExchangeState::Decided(decided) => decided.filled(),
             _ => None,
         }
     }
 
     /// What holds for the session of a pipe after this request.
     #[must_use]
-    pub fn session(&self) -> &Features {
+    pub fn session_features(&self) -> &ClientFeatures {
         &self.session
     }
 
@@ -310,48 +324,50 @@ impl<'a, H: HeaderLines<'a>> Exchange<'a, H> {
     ///
     /// An id of a session that does not open, and a call whose headers could not be checked because what is known of its tool
     /// was not given.
-    pub fn forward(mut self) -> Result<(Outgoing<'a>, Caller, Answering), Box<Rejection>> {
+    pub fn forward(mut self) -> Result<(OutgoingRequest<'a>, Caller, AnswerAdapter), Box<Rejection>> {
         match self.state {
-            State::Decided(decided) => {
+            ExchangeState::Decided(decided) => {
                 Ok(decided.forward(self.headers, self.body, self.rules.offer, self.stated))
             }
-            State::Checking(checking) if !self.rules.report_only => {
+            ExchangeState::Checking(checking) if !self.rules.report_only => {
                 self.breach = true;
-                self.state = State::Passing(Era::Modern);
-                Err(self.rejection(not_now(&checking.0)))
+                self.state = ExchangeState::Passing(Era::Modern);
+                Err(self.rejection(cannot_check_reply(&checking.0)))
             }
-            State::Checking(_) => Ok(passing(self.body, &self.rules, Visit::default(), Vec::new())),
-            State::Passing(era) => {
+            ExchangeState::Checking(_) => {
+                Ok(forward_unchanged(self.body, &self.rules, SessionIdRewriter::default(), Vec::new()))
+            }
+            ExchangeState::Passing(era) => {
                 let mut changes = Vec::new();
                 let seal = self.rules.seal.filter(|_| era == Era::Legacy);
                 let visit = match self.headers {
-                    Some(headers) => Visit::enter(seal, headers, None, &mut changes),
-                    None => Ok(Visit::default()),
+                    Some(headers) => SessionIdRewriter::unseal_session(seal, headers, None, &mut changes),
+                    None => Ok(SessionIdRewriter::default()),
                 };
-                self.state = State::Passing(era);
+                self.state = ExchangeState::Passing(era);
                 let visit = visit.map_err(|_| self.rejection(Reply::unknown_session(None)))?;
-                Ok(passing(self.body, &self.rules, visit, changes))
+                Ok(forward_unchanged(self.body, &self.rules, visit, changes))
             }
         }
     }
 }
 
 /// A request that passes as it came.
-fn passing<'a>(
+fn forward_unchanged<'a>(
     body: &'a [u8],
-    rules: &Rules<'_>,
-    visit: Visit,
+    rules: &ExchangeSettings<'_>,
+    visit: SessionIdRewriter,
     headers: Vec<HeaderChange>,
-) -> (Outgoing<'a>, Caller, Answering) {
+) -> (OutgoingRequest<'a>, Caller, AnswerAdapter) {
     let caller = Caller::default();
     let plan = negotiate(&caller, rules.offer);
-    let outgoing = Outgoing { headers, body: Cow::Borrowed(body), message: None };
-    (outgoing, caller, Answering { visit, ..Answering::new(plan, rules.offer) })
+    let outgoing = OutgoingRequest { headers, body: Cow::Borrowed(body), message: None };
+    (outgoing, caller, AnswerAdapter { visit, ..AnswerAdapter::new(plan, rules.offer) })
 }
 
 #[cold]
-fn not_now(open: &Open<'_, '_>) -> Reply {
-    let id = open.message().id().map(Value::raw);
+fn cannot_check_reply(open: &PendingAgreement<'_, '_>) -> Reply {
+    let id = open.message().id().map(SpannedValue::raw);
     let what =
         "the tools could not be listed, so the headers of this call cannot be checked; try again later";
     Reply { rules: vec!["H10"], ..Reply::failed(503, id, &what) }
@@ -361,7 +377,7 @@ fn not_now(open: &Open<'_, '_>) -> Reply {
 mod tests {
     use super::*;
     use crate::plan::Offer;
-    use mcp_attune_wire::agree::Policy;
+    use mcp_attune_wire::agree::HeaderPolicy;
 
     const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":"x"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     const HEADERS: &[(&str, &[u8])] = &[
@@ -373,9 +389,9 @@ mod tests {
 
     #[test]
     fn a_call_whose_headers_were_not_checked_does_not_go_on() {
-        let (policy, offer) = (Policy::default(), Offer::default());
+        let (policy, offer) = (HeaderPolicy::default(), Offer::default());
         for report_only in [false, true] {
-            let rules = Rules {
+            let rules = ExchangeSettings {
                 policy: &policy,
                 report_only,
                 refuse_unknown: false,
@@ -384,9 +400,9 @@ mod tests {
                 seal: None,
                 tasks: None,
             };
-            let (session, now) = (Features::default(), Timestamp::UNIX_EPOCH);
+            let (session, now) = (ClientFeatures::default(), Timestamp::UNIX_EPOCH);
             let exchange = Exchange::begin(rules, Some(HEADERS), CALL.as_bytes(), session, now).unwrap();
-            assert!(matches!(exchange.need(), Some(Need::Tool(name, Recency::Usual)) if name == "t"));
+            assert!(matches!(exchange.need(), Some(Need::Tool(name, ListingRecency::Usual)) if name == "t"));
             // The host did not give it.
             match exchange.forward() {
                 Ok((outgoing, ..)) => assert!(report_only && *outgoing.body == *CALL.as_bytes()),

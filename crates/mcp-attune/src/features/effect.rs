@@ -28,7 +28,7 @@ impl TagEffect {
     #[must_use]
     pub fn of(tag: &str) -> Option<&'static Self> {
         let found = |wanted: &str| Self::ALL.iter().find(|effect| effect.tag == wanted);
-        let wanted = super::Wanted::read([tag]);
+        let wanted = super::FeaturePreferences::read([tag]);
         if wanted.ignored().next().is_some() {
             return found(tag);
         }
@@ -115,7 +115,7 @@ const NOTHING: &str = "nothing of its own; an operator's template can ask for it
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::features::Wanted;
+    use crate::features::FeaturePreferences;
 
     #[test]
     fn every_tag_that_counts_has_an_effect_and_no_other() {
@@ -123,7 +123,7 @@ mod tests {
             assert_eq!(TagEffect::of(effect.tag), Some(effect));
             let known = effect.tag.chars().all(|char| !char.is_ascii_uppercase());
             assert_eq!(
-                Wanted::read([effect.tag]).ignored().next().is_none(),
+                FeaturePreferences::read([effect.tag]).ignored().next().is_none(),
                 known || effect.tag == "x-NAME",
                 "{}",
                 effect.tag

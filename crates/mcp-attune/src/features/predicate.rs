@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{FLAGS, Format, Tag, Verbosity, Wanted, Why};
+use super::{ContentFormat, FeaturePreferences, FeatureTagParts, IgnoredTagReason, KNOWN_FLAGS, Verbosity};
 
 /// A question about a caller's tags, written as a tag.
 ///
@@ -16,70 +16,76 @@ use super::{FLAGS, Format, Tag, Verbosity, Wanted, Why};
 /// Rules: F2, F9, F10, F15.
 ///
 /// ```
-/// use mcp_attune::features::{Predicate, Wanted};
+/// use mcp_attune::features::{TagPredicate, FeaturePreferences};
 ///
-/// let wanted = Wanted::read(["agent", "!interactive", "x-acme-tier=gold"]);
-/// let holds = |text: &str| Predicate::parse(text).unwrap().holds(&wanted);
+/// let wanted = FeaturePreferences::read(["agent", "!interactive", "x-acme-tier=gold"]);
+/// let holds = |text: &str| TagPredicate::parse(text).unwrap().holds(&wanted);
 /// assert!(holds("agent") && holds("format=json") && holds("x-acme-tier=gold"));
 /// assert!(holds("!interactive") && holds("x-acme-tier!=silver"));
 /// assert!(!holds("sampling") && !holds("!sampling") && !holds("x-other!=1"));
-/// assert!(Predicate::parse("colour=red").is_err());
+/// assert!(TagPredicate::parse("colour=red").is_err());
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Predicate {
-    asks: Asks,
+pub struct TagPredicate {
+    asks: TagCondition,
     not: bool,
     text: Box<str>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Asks {
-    Format(Format),
+enum TagCondition {
+    Format(ContentFormat),
     Verbosity(Verbosity),
-    /// One of [`FLAGS`].
+    /// One of [`KNOWN_FLAGS`].
     Flag(&'static str),
     /// A vendor's tag, and its value where it has one.
     Custom(Box<str>, Option<Box<str>>),
 }
 
-impl Predicate {
+impl TagPredicate {
     /// Reads a predicate.
     ///
     /// # Errors
     ///
-    /// [`Why`] it is none, or could never hold: [`Why::Unknown`] for a name that no tag has.
-    pub fn parse(text: &str) -> Result<Self, Why> {
-        let Tag { name, value, not } = Tag::read(text)?;
+    /// [`IgnoredTagReason`] it is none, or could never hold: [`IgnoredTagReason::Unknown`] for a name that no tag has.
+    pub fn parse(text: &str) -> Result<Self, IgnoredTagReason> {
+        let FeatureTagParts { name, value, not } = FeatureTagParts::read(text)?;
         let asks = match (name, value) {
-            ("format", Some(value)) => Asks::Format(Format::named(value).ok_or(Why::Unknown)?),
-            ("verbosity", Some(value)) => Asks::Verbosity(Verbosity::named(value).ok_or(Why::Unknown)?),
-            (name, value) if name.starts_with("x-") => Asks::Custom(name.into(), value.map(Into::into)),
-            (name, None) => {
-                Asks::Flag(FLAGS.iter().find(|flag| **flag == name).copied().ok_or(Why::Unknown)?)
+            ("format", Some(value)) => {
+                TagCondition::Format(ContentFormat::named(value).ok_or(IgnoredTagReason::Unknown)?)
             }
-            _ => return Err(Why::Unknown),
+            ("verbosity", Some(value)) => {
+                TagCondition::Verbosity(Verbosity::named(value).ok_or(IgnoredTagReason::Unknown)?)
+            }
+            (name, value) if name.starts_with("x-") => {
+                TagCondition::Custom(name.into(), value.map(Into::into))
+            }
+            (name, None) => TagCondition::Flag(
+                KNOWN_FLAGS.iter().find(|flag| **flag == name).copied().ok_or(IgnoredTagReason::Unknown)?,
+            ),
+            _ => return Err(IgnoredTagReason::Unknown),
         };
         Ok(Self { asks, not, text: text.into() })
     }
 
     /// Whether it holds for a caller.
     #[must_use]
-    pub fn holds(&self, wanted: &Wanted) -> bool {
+    pub fn holds(&self, wanted: &FeaturePreferences) -> bool {
         match (&self.asks, self.not) {
-            (Asks::Format(format), false) => wanted.format() == Some(*format),
-            (Asks::Format(format), true) => {
+            (TagCondition::Format(format), false) => wanted.format() == Some(*format),
+            (TagCondition::Format(format), true) => {
                 wanted.excluded.contains(format) || wanted.format().is_some_and(|other| other != *format)
             }
-            (Asks::Verbosity(verbosity), false) => wanted.verbosity() == Some(*verbosity),
-            (Asks::Verbosity(verbosity), true) => {
+            (TagCondition::Verbosity(verbosity), false) => wanted.verbosity() == Some(*verbosity),
+            (TagCondition::Verbosity(verbosity), true) => {
                 wanted.too_much.contains(verbosity)
                     || wanted.verbosity().is_some_and(|other| other != *verbosity)
             }
-            (Asks::Flag(name), not) => wanted.flag(name) == Some(!not),
-            (Asks::Custom(_, None), _) | (Asks::Custom(_, Some(_)), false) => {
-                wanted.custom().any(|said| said == &*self.text)
+            (TagCondition::Flag(name), not) => wanted.flag(name) == Some(!not),
+            (TagCondition::Custom(_, None), _) | (TagCondition::Custom(_, Some(_)), false) => {
+                wanted.vendor_tags().any(|said| said == &*self.text)
             }
-            (Asks::Custom(name, Some(value)), true) => wanted.custom().any(|said| {
+            (TagCondition::Custom(name, Some(value)), true) => wanted.vendor_tags().any(|said| {
                 said == &*self.text
                     || said
                         .strip_prefix(&**name)
@@ -93,7 +99,7 @@ impl Predicate {
     #[must_use]
     pub fn verbosity(&self) -> Option<Verbosity> {
         match self.asks {
-            Asks::Verbosity(verbosity) if !self.not => Some(verbosity),
+            TagCondition::Verbosity(verbosity) if !self.not => Some(verbosity),
             _ => None,
         }
     }
@@ -102,7 +108,7 @@ impl Predicate {
     #[must_use]
     pub fn vendor(&self) -> Option<&str> {
         match &self.asks {
-            Asks::Custom(name, _) => Some(name),
+            TagCondition::Custom(name, _) => Some(name),
             _ => None,
         }
     }
@@ -114,7 +120,7 @@ impl Predicate {
     }
 }
 
-impl fmt::Display for Predicate {
+impl fmt::Display for TagPredicate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -127,10 +133,10 @@ mod tests {
     /// The predicates that hold for these tags, and those that do not.
     #[track_caller]
     fn check(tags: &[&str], hold: &[&str], fail: &[&str]) {
-        let wanted = Wanted::read(tags.iter().copied());
+        let wanted = FeaturePreferences::read(tags.iter().copied());
         for (predicates, expected) in [(hold, true), (fail, false)] {
             for text in predicates {
-                assert_eq!(Predicate::parse(text).unwrap().holds(&wanted), expected, "{text} of {tags:?}");
+                assert_eq!(TagPredicate::parse(text).unwrap().holds(&wanted), expected, "{text} of {tags:?}");
             }
         }
     }
@@ -175,18 +181,18 @@ mod tests {
     #[test]
     fn what_could_never_hold_is_refused() {
         for (text, why) in [
-            ("", Why::Name),
-            ("no space", Why::Name),
-            ("x-a=", Why::Value),
-            ("!x-a=1", Why::TwoNots),
-            ("Agent", Why::Unknown),
-            ("agent=1", Why::Unknown),
-            ("format", Why::Unknown),
-            ("format=xml", Why::Unknown),
-            ("verbosity=loud", Why::Unknown),
-            ("colour=red", Why::Unknown),
+            ("", IgnoredTagReason::Name),
+            ("no space", IgnoredTagReason::Name),
+            ("x-a=", IgnoredTagReason::Value),
+            ("!x-a=1", IgnoredTagReason::TwoNots),
+            ("Agent", IgnoredTagReason::Unknown),
+            ("agent=1", IgnoredTagReason::Unknown),
+            ("format", IgnoredTagReason::Unknown),
+            ("format=xml", IgnoredTagReason::Unknown),
+            ("verbosity=loud", IgnoredTagReason::Unknown),
+            ("colour=red", IgnoredTagReason::Unknown),
         ] {
-            assert_eq!(Predicate::parse(text), Err(why), "{text}");
+            assert_eq!(TagPredicate::parse(text), Err(why), "{text}");
         }
     }
 }

@@ -23,16 +23,16 @@ impl Currency {
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::{Currency, NoCurrency};
+    /// use mcp_attune::format::{Currency, CurrencyError};
     ///
-    /// assert_eq!(Currency::parse("EURO"), Err(NoCurrency));
+    /// assert_eq!(Currency::parse("EURO"), Err(CurrencyError));
     /// ```
-    pub fn parse(code: &str) -> Result<Self, NoCurrency> {
-        let code: [u8; 3] = code.as_bytes().try_into().map_err(|_| NoCurrency)?;
+    pub fn parse(code: &str) -> Result<Self, CurrencyError> {
+        let code: [u8; 3] = code.as_bytes().try_into().map_err(|_| CurrencyError)?;
         if code.iter().all(u8::is_ascii_alphabetic) {
             Ok(Self(code.map(|letter| letter.to_ascii_uppercase())))
         } else {
-            Err(NoCurrency)
+            Err(CurrencyError)
         }
     }
 
@@ -56,9 +56,9 @@ impl fmt::Debug for Currency {
 }
 
 impl core::str::FromStr for Currency {
-    type Err = NoCurrency;
+    type Err = CurrencyError;
 
-    fn from_str(code: &str) -> Result<Self, NoCurrency> {
+    fn from_str(code: &str) -> Result<Self, CurrencyError> {
         Self::parse(code)
     }
 }
@@ -68,17 +68,17 @@ impl core::str::FromStr for Currency {
 /// Rules: C6.
 ///
 /// ```
-/// use mcp_attune::format::{Currency, NoCurrency};
+/// use mcp_attune::format::{Currency, CurrencyError};
 ///
-/// assert!(NoCurrency.to_string().contains("CHF"));
+/// assert!(CurrencyError.to_string().contains("CHF"));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct NoCurrency;
+pub struct CurrencyError;
 
-impl fmt::Display for NoCurrency {
+impl fmt::Display for CurrencyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not a currency code; write three letters by ISO 4217, such as CHF")
     }
 }
 
-impl core::error::Error for NoCurrency {}
+impl core::error::Error for CurrencyError {}

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use super::handle::Format;
-use super::plain::Plain;
+use super::handle::ValueFormatter;
+use super::plain::PlainBackend;
 use super::value::FormatBackend;
 use crate::language::Tag;
 
@@ -17,17 +17,17 @@ use crate::language::Tag;
 ///
 /// ```
 /// use jiff::{civil::date, tz::TimeZone};
-/// use mcp_attune::format::{Formatters, Length};
+/// use mcp_attune::format::{Formatters, FormatLength};
 /// use mcp_attune::language::Tag;
 ///
-/// let format = Formatters::default().format([], TimeZone::UTC);
-/// assert_eq!(format.date(date(2024, 9, 10), Length::Long), "2024-09-10");
+/// let format = Formatters::default().for_locales([], TimeZone::UTC);
+/// assert_eq!(format.date(date(2024, 9, 10), FormatLength::Long), "2024-09-10");
 ///
 /// let formatters: Formatters = mcp_attune_format::formatters(&Tag::parse("en").unwrap());
 /// let (locale, negotiated) = (Tag::parse("tlh").unwrap(), Tag::parse("de-CH").unwrap());
-/// let format = formatters.format([&locale, &negotiated], TimeZone::UTC);
+/// let format = formatters.for_locales([&locale, &negotiated], TimeZone::UTC);
 /// assert_eq!(format.locale(), "de-CH");
-/// assert_eq!(format.date(date(2024, 9, 10), Length::Long), "10. September 2024");
+/// assert_eq!(format.date(date(2024, 9, 10), FormatLength::Long), "10. September 2024");
 /// ```
 #[derive(Clone, Debug)]
 pub struct Formatters(Arc<dyn FormatBackend>);
@@ -44,8 +44,12 @@ impl Formatters {
     ///
     /// Rules: C6.
     #[must_use]
-    pub fn format<'a>(&self, locales: impl IntoIterator<Item = &'a Tag>, zone: TimeZone) -> Format {
-        Format::new(self.0.formatter(&mut locales.into_iter(), zone))
+    pub fn for_locales<'a>(
+        &self,
+        locales: impl IntoIterator<Item = &'a Tag>,
+        zone: TimeZone,
+    ) -> ValueFormatter {
+        ValueFormatter::new(self.0.formatter(&mut locales.into_iter(), zone))
     }
 }
 
@@ -60,6 +64,6 @@ impl Formatters {
 /// Writes plain forms.
 impl Default for Formatters {
     fn default() -> Self {
-        Self(Arc::new(Plain))
+        Self(Arc::new(PlainBackend))
     }
 }

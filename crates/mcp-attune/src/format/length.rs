@@ -8,13 +8,13 @@
 /// Rules: C6.
 ///
 /// ```
-/// use mcp_attune::format::Length;
+/// use mcp_attune::format::FormatLength;
 ///
-/// assert_eq!(Length::named("full"), Some(Length::Full));
-/// assert_eq!(Length::named("huge"), None);
+/// assert_eq!(FormatLength::named("full"), Some(FormatLength::Full));
+/// assert_eq!(FormatLength::named("huge"), None);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Length {
+pub enum FormatLength {
     /// Digits where the locale can: `9/10/24`.
     Short,
     /// Abbreviated: `Sep 10, 2024`.
@@ -26,15 +26,15 @@ pub enum Length {
     Full,
 }
 
-impl Length {
+impl FormatLength {
     /// The length of a name: `short`, `medium`, `long` or `full`.
     ///
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::Length;
+    /// use mcp_attune::format::FormatLength;
     ///
-    /// assert_eq!(Length::named("short"), Some(Length::Short));
+    /// assert_eq!(FormatLength::named("short"), Some(FormatLength::Short));
     /// ```
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {

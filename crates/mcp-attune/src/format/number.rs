@@ -1,7 +1,7 @@
 //! Numbers to be formatted: decimal, exact, and bounded.
 //!
 //! 1. A number is what its text says, trailing zeros included: languages that tell `1` from `1.0` can.
-//! 2. Neither side of the point has more than [`Number::MAX_DIGITS`] digits, which holds every finite `f64`.
+//! 2. Neither side of the point has more than [`DecimalNumber::MAX_DIGITS`] digits, which holds every finite `f64`.
 //! 3. Halves are rounded away from zero, as people round; zero has no sign.
 //!
 //! Rules: C6.
@@ -17,27 +17,27 @@ use fixed_decimal::{
 /// Rules: C6.
 ///
 /// ```
-/// use mcp_attune::format::Number;
+/// use mcp_attune::format::DecimalNumber;
 ///
-/// assert_eq!(Number::parse("0012.50").unwrap().to_string(), "12.50");
-/// assert_eq!(Number::try_from(0.1).unwrap().to_string(), "0.1");
-/// assert_eq!(Number::from(-7).to_string(), "-7");
-/// assert!(Number::parse("twelve").is_err());
-/// assert!(Number::try_from(f64::NAN).is_err());
+/// assert_eq!(DecimalNumber::parse("0012.50").unwrap().to_string(), "12.50");
+/// assert_eq!(DecimalNumber::try_from(0.1).unwrap().to_string(), "0.1");
+/// assert_eq!(DecimalNumber::from(-7).to_string(), "-7");
+/// assert!(DecimalNumber::parse("twelve").is_err());
+/// assert!(DecimalNumber::try_from(f64::NAN).is_err());
 /// ```
 #[derive(Clone, PartialEq, Debug)]
-pub struct Number(Decimal);
+pub struct DecimalNumber(Decimal);
 
-impl Number {
+impl DecimalNumber {
     /// How many digits a number has at most before the point, and how many after it.
     ///
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::{NotANumber, Number};
+    /// use mcp_attune::format::{DecimalNumberError, DecimalNumber};
     ///
-    /// assert!(Number::try_from(f64::MAX).is_ok());
-    /// assert_eq!(Number::parse("1e400"), Err(NotANumber::TooLong));
+    /// assert!(DecimalNumber::try_from(f64::MAX).is_ok());
+    /// assert_eq!(DecimalNumber::parse("1e400"), Err(DecimalNumberError::TooLong));
     /// ```
     pub const MAX_DIGITS: u16 = 400;
 
@@ -46,27 +46,27 @@ impl Number {
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::{NotANumber, Number};
+    /// use mcp_attune::format::{DecimalNumberError, DecimalNumber};
     ///
-    /// assert_eq!(Number::parse("-1.5e3").unwrap().to_string(), "-1500");
-    /// assert_eq!(Number::parse("1,5"), Err(NotANumber::Syntax));
+    /// assert_eq!(DecimalNumber::parse("-1.5e3").unwrap().to_string(), "-1500");
+    /// assert_eq!(DecimalNumber::parse("1,5"), Err(DecimalNumberError::Syntax));
     /// ```
-    pub fn parse(text: &str) -> Result<Self, NotANumber> {
+    pub fn parse(text: &str) -> Result<Self, DecimalNumberError> {
         if text.len() > 2 * usize::from(Self::MAX_DIGITS) + 8 {
-            return Err(NotANumber::TooLong);
+            return Err(DecimalNumberError::TooLong);
         }
         Self::bounded(Decimal::try_from_str(text).map_err(|wrong| match wrong {
-            fixed_decimal::ParseError::Limit => NotANumber::TooLong,
-            _ => NotANumber::Syntax,
+            fixed_decimal::ParseError::Limit => DecimalNumberError::TooLong,
+            _ => DecimalNumberError::Syntax,
         })?)
     }
 
-    fn bounded(decimal: Decimal) -> Result<Self, NotANumber> {
+    fn bounded(decimal: Decimal) -> Result<Self, DecimalNumberError> {
         let decimal = Decimal::new(decimal.sign, decimal.absolute.trimmed_start());
         let places = decimal.absolute.magnitude_range();
         if places.start().unsigned_abs() > Self::MAX_DIGITS || places.end().unsigned_abs() >= Self::MAX_DIGITS
         {
-            return Err(NotANumber::TooLong);
+            return Err(DecimalNumberError::TooLong);
         }
         Ok(Self(decimal.with_sign_display(SignDisplay::Negative)))
     }
@@ -79,7 +79,7 @@ impl Number {
 
     /// The number with as many digits behind the point as asked for.
     #[must_use]
-    pub fn rounded(&self, digits: Digits) -> Self {
+    pub fn rounded(&self, digits: FractionDigits) -> Self {
         let mut decimal = self.0.clone();
         digits.apply(&mut decimal);
         Self(decimal)
@@ -87,7 +87,7 @@ impl Number {
 
     /// A hundred times the number, with as many digits behind the point as asked for.
     #[must_use]
-    pub fn hundredfold(&self, digits: Digits) -> Self {
+    pub fn hundredfold(&self, digits: FractionDigits) -> Self {
         let mut decimal = self.0.clone();
         decimal.absolute.multiply_pow10(2);
         decimal.absolute.trim_start();
@@ -96,35 +96,35 @@ impl Number {
     }
 }
 
-impl fmt::Display for Number {
+impl fmt::Display for DecimalNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl From<i64> for Number {
+impl From<i64> for DecimalNumber {
     fn from(integer: i64) -> Self {
         Self(Decimal::from(integer))
     }
 }
 
-impl TryFrom<f64> for Number {
-    type Error = NotANumber;
+impl TryFrom<f64> for DecimalNumber {
+    type Error = DecimalNumberError;
 
-    fn try_from(float: f64) -> Result<Self, NotANumber> {
+    fn try_from(float: f64) -> Result<Self, DecimalNumberError> {
         if !float.is_finite() {
-            return Err(NotANumber::NotFinite);
+            return Err(DecimalNumberError::NotFinite);
         }
-        let decimal =
-            Decimal::try_from_f64(float, FloatPrecision::RoundTrip).map_err(|_| NotANumber::TooLong)?;
+        let decimal = Decimal::try_from_f64(float, FloatPrecision::RoundTrip)
+            .map_err(|_| DecimalNumberError::TooLong)?;
         Self::bounded(decimal)
     }
 }
 
-impl core::str::FromStr for Number {
-    type Err = NotANumber;
+impl core::str::FromStr for DecimalNumber {
+    type Err = DecimalNumberError;
 
-    fn from_str(text: &str) -> Result<Self, NotANumber> {
+    fn from_str(text: &str) -> Result<Self, DecimalNumberError> {
         Self::parse(text)
     }
 }
@@ -134,37 +134,37 @@ impl core::str::FromStr for Number {
 /// Rules: C6.
 ///
 /// ```
-/// use mcp_attune::format::Digits;
+/// use mcp_attune::format::FractionDigits;
 ///
-/// assert_eq!(Digits::default(), Digits::up_to(3));
-/// assert_eq!(Digits::exactly(2), Digits::between(2, 2));
+/// assert_eq!(FractionDigits::default(), FractionDigits::up_to(3));
+/// assert_eq!(FractionDigits::exactly(2), FractionDigits::between(2, 2));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Digits {
+pub struct FractionDigits {
     least: u8,
     most: u8,
 }
 
-impl Digits {
+impl FractionDigits {
     /// How many digits can be asked for.
     ///
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::Digits;
+    /// use mcp_attune::format::FractionDigits;
     ///
-    /// assert_eq!(Digits::exactly(200), Digits::exactly(Digits::MAX));
+    /// assert_eq!(FractionDigits::exactly(200), FractionDigits::exactly(FractionDigits::MAX_COUNT));
     /// ```
-    pub const MAX: u8 = 100;
+    pub const MAX_COUNT: u8 = 100;
 
     /// As many digits as the number has, and this many at most.
     ///
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::Digits;
+    /// use mcp_attune::format::FractionDigits;
     ///
-    /// assert_eq!(Digits::up_to(1), Digits::between(0, 1));
+    /// assert_eq!(FractionDigits::up_to(1), FractionDigits::between(0, 1));
     /// ```
     #[must_use]
     pub const fn up_to(most: u8) -> Self {
@@ -176,9 +176,9 @@ impl Digits {
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::Digits;
+    /// use mcp_attune::format::FractionDigits;
     ///
-    /// assert_ne!(Digits::exactly(1), Digits::up_to(1));
+    /// assert_ne!(FractionDigits::exactly(1), FractionDigits::up_to(1));
     /// ```
     #[must_use]
     pub const fn exactly(digits: u8) -> Self {
@@ -190,14 +190,14 @@ impl Digits {
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::Digits;
+    /// use mcp_attune::format::FractionDigits;
     ///
-    /// assert_eq!(Digits::between(3, 1), Digits::exactly(3));
+    /// assert_eq!(FractionDigits::between(3, 1), FractionDigits::exactly(3));
     /// ```
     #[must_use]
     pub const fn between(least: u8, most: u8) -> Self {
-        let least = if least > Self::MAX { Self::MAX } else { least };
-        let most = if most > Self::MAX { Self::MAX } else { most };
+        let least = if least > Self::MAX_COUNT { Self::MAX_COUNT } else { least };
+        let most = if most > Self::MAX_COUNT { Self::MAX_COUNT } else { most };
         Self { least, most: if most < least { least } else { most } }
     }
 
@@ -209,7 +209,7 @@ impl Digits {
     }
 }
 
-impl Default for Digits {
+impl Default for FractionDigits {
     fn default() -> Self {
         Self::up_to(3)
     }
@@ -220,23 +220,23 @@ impl Default for Digits {
 /// Rules: C6.
 ///
 /// ```
-/// use mcp_attune::format::{NotANumber, Number};
+/// use mcp_attune::format::{DecimalNumberError, DecimalNumber};
 ///
-/// assert_eq!(Number::parse(""), Err(NotANumber::Syntax));
-/// assert_eq!(Number::try_from(f64::INFINITY), Err(NotANumber::NotFinite));
+/// assert_eq!(DecimalNumber::parse(""), Err(DecimalNumberError::Syntax));
+/// assert_eq!(DecimalNumber::try_from(f64::INFINITY), Err(DecimalNumberError::NotFinite));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum NotANumber {
+pub enum DecimalNumberError {
     /// Not decimal digits with at most one point: `1,5`, `0x10`, the empty text.
     Syntax,
-    /// More than [`Number::MAX_DIGITS`] digits on one side of the point: `1e400`.
+    /// More than [`DecimalNumber::MAX_DIGITS`] digits on one side of the point: `1e400`.
     TooLong,
     /// `NaN` or an infinity.
     NotFinite,
 }
 
-impl fmt::Display for NotANumber {
+impl fmt::Display for DecimalNumberError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Syntax => "not a decimal number; write digits and at most one point, such as -1234.5",
@@ -246,39 +246,43 @@ impl fmt::Display for NotANumber {
     }
 }
 
-impl core::error::Error for NotANumber {}
+impl core::error::Error for DecimalNumberError {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(text: &str, digits: Digits, expected: &str) {
-        assert_eq!(Number::parse(text).unwrap().rounded(digits).to_string(), expected, "{text} {digits:?}");
+    fn check(text: &str, digits: FractionDigits, expected: &str) {
+        assert_eq!(
+            DecimalNumber::parse(text).unwrap().rounded(digits).to_string(),
+            expected,
+            "{text} {digits:?}"
+        );
     }
 
     #[test]
     fn rounds_halves_away_from_zero() {
-        check("0.5", Digits::up_to(0), "1");
-        check("2.5", Digits::up_to(0), "3");
-        check("-2.5", Digits::up_to(0), "-3");
-        check("1.005", Digits::exactly(2), "1.01");
-        check("999.9996", Digits::default(), "1000");
+        check("0.5", FractionDigits::up_to(0), "1");
+        check("2.5", FractionDigits::up_to(0), "3");
+        check("-2.5", FractionDigits::up_to(0), "-3");
+        check("1.005", FractionDigits::exactly(2), "1.01");
+        check("999.9996", FractionDigits::default(), "1000");
     }
 
     #[test]
     fn zero_has_no_sign() {
-        check("-0", Digits::default(), "0");
-        check("-0.4", Digits::up_to(0), "0");
-        check("-0.4", Digits::exactly(1), "-0.4");
-        assert_eq!(Number::try_from(-0.0).unwrap().to_string(), "0");
+        check("-0", FractionDigits::default(), "0");
+        check("-0.4", FractionDigits::up_to(0), "0");
+        check("-0.4", FractionDigits::exactly(1), "-0.4");
+        assert_eq!(DecimalNumber::try_from(-0.0).unwrap().to_string(), "0");
     }
 
     #[test]
     fn pads_and_trims_behind_the_point() {
-        check("1.50", Digits::default(), "1.5");
-        check("1", Digits::exactly(2), "1.00");
-        check("0012.3", Digits::default(), "12.3");
-        check("1200", Digits::default(), "1200");
+        check("1.50", FractionDigits::default(), "1.5");
+        check("1", FractionDigits::exactly(2), "1.00");
+        check("0012.3", FractionDigits::default(), "12.3");
+        check("1200", FractionDigits::default(), "1200");
     }
 
     #[test]
@@ -286,28 +290,28 @@ mod tests {
         for (text, expected) in
             [("0.05", "5"), ("0.125", "13"), ("1", "100"), ("-0.001", "0"), ("12", "1200")]
         {
-            let number = Number::parse(text).unwrap();
-            assert_eq!(number.hundredfold(Digits::up_to(0)).to_string(), expected, "{text}");
+            let number = DecimalNumber::parse(text).unwrap();
+            assert_eq!(number.hundredfold(FractionDigits::up_to(0)).to_string(), expected, "{text}");
         }
     }
 
     #[test]
     fn keeps_within_its_bounds() {
         for float in [f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324, 0.1] {
-            assert!(Number::try_from(float).is_ok(), "{float}");
+            assert!(DecimalNumber::try_from(float).is_ok(), "{float}");
         }
         for text in ["1e400", "1e-401", "1e32767", "1e-32767", "1e99999999999"] {
-            assert_eq!(Number::parse(text), Err(NotANumber::TooLong), "{text}");
+            assert_eq!(DecimalNumber::parse(text), Err(DecimalNumberError::TooLong), "{text}");
         }
-        assert!(Number::parse("1e399").is_ok());
-        assert!(Number::parse("1e-400").is_ok());
-        assert_eq!(Number::parse(&"1".repeat(10_000)), Err(NotANumber::TooLong));
+        assert!(DecimalNumber::parse("1e399").is_ok());
+        assert!(DecimalNumber::parse("1e-400").is_ok());
+        assert_eq!(DecimalNumber::parse(&"1".repeat(10_000)), Err(DecimalNumberError::TooLong));
     }
 
     #[test]
     fn refuses_what_is_no_number() {
         for text in ["", "-", ".", "1,5", "1 000", "0x10", "NaN", "inf", "1.2.3", "--1", "١"] {
-            assert_eq!(Number::parse(text), Err(NotANumber::Syntax), "{text}");
+            assert_eq!(DecimalNumber::parse(text), Err(DecimalNumberError::Syntax), "{text}");
         }
     }
 }

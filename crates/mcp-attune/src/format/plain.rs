@@ -8,16 +8,16 @@ use icu_locale::Locale;
 use icu_plurals::{PluralCategory, PluralRules};
 use jiff::tz::TimeZone;
 
-use super::number::Number;
-use super::unit::Plural;
+use super::number::DecimalNumber;
+use super::unit::PluralForm;
 use super::value::{FormatBackend, FormatValue, LocaleFormatter};
 use crate::language::{Tag, canonical};
 
 /// Writes plain forms for every locale.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Plain;
+pub(super) struct PlainBackend;
 
-impl FormatBackend for Plain {
+impl FormatBackend for PlainBackend {
     fn formatter(&self, locales: &mut dyn Iterator<Item = &Tag>, zone: TimeZone) -> Arc<dyn LocaleFormatter> {
         let locale = locales.next().map_or_else(|| "en".to_owned(), |tag| canonical(tag.as_str()));
         Arc::new(PlainFormatter { locale: locale.into(), zone })
@@ -39,7 +39,7 @@ impl LocaleFormatter for PlainFormatter {
         &self.zone
     }
 
-    fn within(&self, zone: TimeZone) -> Arc<dyn LocaleFormatter> {
+    fn with_zone(&self, zone: TimeZone) -> Arc<dyn LocaleFormatter> {
         Arc::new(Self { zone, ..self.clone() })
     }
 
@@ -47,14 +47,14 @@ impl LocaleFormatter for PlainFormatter {
         None
     }
 
-    fn plural(&self, number: &Number) -> Option<Plural> {
+    fn plural(&self, number: &DecimalNumber) -> Option<PluralForm> {
         let locale = Locale::try_from_str(&self.locale).ok()?;
         let rules = PluralRules::try_new_cardinal((&locale).into()).ok()?;
         Some(rules.category_for(number.decimal()).into())
     }
 }
 
-impl From<PluralCategory> for Plural {
+impl From<PluralCategory> for PluralForm {
     fn from(category: PluralCategory) -> Self {
         match category {
             PluralCategory::Zero => Self::Zero,
@@ -69,17 +69,20 @@ impl From<PluralCategory> for Plural {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Digits, Formatters, Length};
+    use super::super::{FormatLength, Formatters, FractionDigits};
     use super::*;
 
     #[test]
     fn values_are_plain_and_plurals_are_the_languages_own() {
         let polish = Tag::parse("pl").unwrap();
-        let format = Formatters::default().format([&polish], TimeZone::UTC);
+        let format = Formatters::default().for_locales([&polish], TimeZone::UTC);
         assert_eq!(format.locale(), "pl");
-        assert_eq!(format.number(&Number::parse("1234.5").unwrap(), Digits::default()), "1234.5");
-        assert_eq!(format.date(jiff::civil::date(2024, 9, 10), Length::Long), "2024-09-10");
-        assert_eq!(format.plural(&Number::from(3)), Plural::Few);
-        assert_eq!(format.plural(&Number::from(5)), Plural::Many);
+        assert_eq!(
+            format.number(&DecimalNumber::parse("1234.5").unwrap(), FractionDigits::default()),
+            "1234.5"
+        );
+        assert_eq!(format.date(jiff::civil::date(2024, 9, 10), FormatLength::Long), "2024-09-10");
+        assert_eq!(format.plural(&DecimalNumber::from(3)), PluralForm::Few);
+        assert_eq!(format.plural(&DecimalNumber::from(5)), PluralForm::Many);
     }
 }

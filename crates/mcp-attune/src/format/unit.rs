@@ -42,12 +42,12 @@ named! {
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::Unit;
+    /// use mcp_attune::format::MeasureUnit;
     ///
-    /// assert_eq!(Unit::named("kilometer-per-hour"), Some(Unit::KilometerPerHour));
-    /// assert_eq!(Unit::named("furlong"), None);
+    /// assert_eq!(MeasureUnit::named("kilometer-per-hour"), Some(MeasureUnit::KilometerPerHour));
+    /// assert_eq!(MeasureUnit::named("furlong"), None);
     /// ```
-    Unit {
+    MeasureUnit {
         /// `5 sec`
         Second = "second",
         /// `5 min`
@@ -101,7 +101,7 @@ named! {
     }
 }
 
-impl Unit {
+impl MeasureUnit {
     /// The international symbol of a unit for which the library has no names.
     #[must_use]
     pub const fn symbol(self) -> Option<&'static str> {
@@ -127,12 +127,12 @@ named! {
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::Step;
+    /// use mcp_attune::format::RelativeTimeUnit;
     ///
-    /// assert_eq!(Step::named("week"), Some(Step::Week));
-    /// assert_eq!(Step::ALL.len(), 8);
+    /// assert_eq!(RelativeTimeUnit::named("week"), Some(RelativeTimeUnit::Week));
+    /// assert_eq!(RelativeTimeUnit::ALL.len(), 8);
     /// ```
-    Step {
+    RelativeTimeUnit {
         /// `in 3 seconds`
         Second = "second",
         /// `in 3 minutes`
@@ -158,11 +158,11 @@ named! {
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::List;
+    /// use mcp_attune::format::ListStyle;
     ///
-    /// assert_eq!(List::named("or"), Some(List::Or));
+    /// assert_eq!(ListStyle::named("or"), Some(ListStyle::Or));
     /// ```
-    List {
+    ListStyle {
         /// All of them: `a, b, and c`
         And = "and",
         /// One of them: `a, b, or c`
@@ -178,11 +178,11 @@ named! {
     /// Rules: C6.
     ///
     /// ```
-    /// use mcp_attune::format::Plural;
+    /// use mcp_attune::format::PluralForm;
     ///
-    /// assert_eq!(Plural::Few.as_str(), "few");
+    /// assert_eq!(PluralForm::Few.as_str(), "few");
     /// ```
-    Plural {
+    PluralForm {
         /// Arabic 0
         Zero = "zero",
         /// English 1

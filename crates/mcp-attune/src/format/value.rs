@@ -8,9 +8,9 @@ use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::TimeZone;
 
 use super::currency::Currency;
-use super::length::Length;
-use super::number::Number;
-use super::unit::{List, Plural, Step, Unit};
+use super::length::FormatLength;
+use super::number::DecimalNumber;
+use super::unit::{ListStyle, MeasureUnit, PluralForm, RelativeTimeUnit};
 use crate::language::Tag;
 
 /// Makes formatters for locales. The crate `mcp-attune-format` has one over ICU4X and CLDR.
@@ -28,52 +28,52 @@ pub trait LocaleFormatter: Send + Sync {
     fn zone(&self) -> &TimeZone;
 
     /// The same formatter for another zone.
-    fn within(&self, zone: TimeZone) -> Arc<dyn LocaleFormatter>;
+    fn with_zone(&self, zone: TimeZone) -> Arc<dyn LocaleFormatter>;
 
     /// Writes a value; `None` where there are no data for it, and a plain form is used instead.
     fn write(&self, value: FormatValue<'_>) -> Option<String>;
 
     /// The plural form that goes with a number as it is written; `None` where there are no data for it.
-    fn plural(&self, number: &Number) -> Option<Plural>;
+    fn plural(&self, number: &DecimalNumber) -> Option<PluralForm>;
 }
 
 /// A value to write, with everything that its form depends on but the locale and the zone.
 #[derive(Clone, Copy, Debug)]
 pub enum FormatValue<'a> {
     /// A day.
-    Date(Date, Length),
+    Date(Date, FormatLength),
     /// A time of day.
-    Time(Time, Length),
+    Time(Time, FormatLength),
     /// A day and a time of it, in no zone.
-    DateTime(DateTime, Length, Precision),
+    DateTime(DateTime, FormatLength, TimePrecision),
     /// An instant, shown in the zone with its name.
-    Instant(Timestamp, Length, Precision),
+    Instant(Timestamp, FormatLength, TimePrecision),
     /// A number, its digits grouped or not.
-    Number(&'a Number, Grouping),
+    Number(&'a DecimalNumber, DigitGrouping),
     /// A number of hundredths.
-    Percent(&'a Number),
+    Percent(&'a DecimalNumber),
     /// An amount of money.
-    Money(&'a Number, Currency),
+    Money(&'a DecimalNumber, Currency),
     /// A measure.
-    Measure(&'a Number, Unit, Length),
+    Measure(&'a DecimalNumber, MeasureUnit, FormatLength),
     /// A number of steps from now.
     Relative {
         /// How many; negative ones are past.
         count: i64,
         /// Of what.
-        step: Step,
+        step: RelativeTimeUnit,
         /// How long the text may be.
-        length: Length,
+        length: FormatLength,
         /// Whether words such as `yesterday` are used where the language has them.
         words: bool,
     },
     /// Items as one phrase.
-    List(&'a [&'a str], List),
+    List(&'a [&'a str], ListStyle),
 }
 
 /// How exactly a time is written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Precision {
+pub enum TimePrecision {
     /// With seconds, but for the short form.
     Second,
     /// Without seconds.
@@ -82,7 +82,7 @@ pub enum Precision {
 
 /// Whether the digits of a number are grouped: `1,234` or `1234`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Grouping {
+pub enum DigitGrouping {
     /// As the locale does it.
     Locale,
     /// Never: for years, ports and the like.

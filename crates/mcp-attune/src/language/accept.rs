@@ -18,9 +18,9 @@ use std::collections::BTreeSet;
 use mcp_attune_wire::quality::Quality;
 
 use super::alias;
-use super::form::Form;
-use super::malformed::Malformed;
-use super::range::Range;
+use super::form::SubtagForms;
+use super::malformed::AcceptLanguageError;
+use super::range::LanguageRange;
 use super::subtag::Subtag;
 use super::tag::Tag;
 
@@ -40,7 +40,7 @@ use super::tag::Tag;
 #[derive(Clone, Debug, Default)]
 pub struct AcceptLanguage {
     source: Box<str>,
-    members: Vec<Stored>,
+    members: Vec<StoredPreferenceMember>,
     raw: Vec<Subtag>,
     renamed: Vec<Subtag>,
     wildcard: Option<usize>,
@@ -48,7 +48,7 @@ pub struct AcceptLanguage {
 
 /// Where the parts of a member stand: its range in the source, and each form among the subtags.
 #[derive(Clone, Debug)]
-struct Stored {
+struct StoredPreferenceMember {
     /// The weight as it was written.
     quality: Quality,
     /// Whether the same range is listed with weight 0.
@@ -60,11 +60,11 @@ struct Stored {
 
 /// A member as matching sees it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Member<'a> {
+pub(super) struct PreferenceMember<'a> {
     pub(super) position: usize,
-    pub(super) range: Range<'a>,
+    pub(super) range: LanguageRange<'a>,
     pub(super) quality: Quality,
-    pub(super) form: Form<'a>,
+    pub(super) form: SubtagForms<'a>,
 }
 
 impl AcceptLanguage {
@@ -73,10 +73,10 @@ impl AcceptLanguage {
     /// Rules: L1.
     ///
     /// ```
-    /// use mcp_attune::language::{AcceptLanguage, Malformed};
+    /// use mcp_attune::language::{AcceptLanguage, AcceptLanguageError};
     ///
     /// let long = "en,".repeat(2000);
-    /// assert_eq!(AcceptLanguage::parse(&long).unwrap_err(), Malformed::TooLong { at: AcceptLanguage::MAX_LEN });
+    /// assert_eq!(AcceptLanguage::parse(&long).unwrap_err(), AcceptLanguageError::TooLong { at: AcceptLanguage::MAX_LEN });
     /// ```
     pub const MAX_LEN: usize = 4096;
 
@@ -85,34 +85,34 @@ impl AcceptLanguage {
     /// Rules: L1.
     ///
     /// ```
-    /// use mcp_attune::language::{AcceptLanguage, Malformed};
+    /// use mcp_attune::language::{AcceptLanguage, AcceptLanguageError};
     ///
     /// assert!(AcceptLanguage::parse("fr-CH, fr;Q=0.9,,*;q=0.").is_ok());
-    /// assert_eq!(AcceptLanguage::parse(" fr").unwrap_err(), Malformed::Edge { at: 0 });
+    /// assert_eq!(AcceptLanguage::parse(" fr").unwrap_err(), AcceptLanguageError::Edge { at: 0 });
     /// ```
-    pub fn parse(text: &str) -> Result<Self, Malformed> {
+    pub fn parse(text: &str) -> Result<Self, AcceptLanguageError> {
         if text.len() > Self::MAX_LEN {
-            return Err(Malformed::TooLong { at: Self::MAX_LEN });
+            return Err(AcceptLanguageError::TooLong { at: Self::MAX_LEN });
         }
         if text.starts_with(BLANK) {
-            return Err(Malformed::Edge { at: 0 });
+            return Err(AcceptLanguageError::Edge { at: 0 });
         }
         if text.ends_with(BLANK) {
-            return Err(Malformed::Edge { at: text.len() - 1 });
+            return Err(AcceptLanguageError::Edge { at: text.len() - 1 });
         }
         let mut accept = Self { source: text.into(), ..Self::default() };
         let mut at = 0;
         for element in text.split(',') {
             let member = element.trim_start_matches(BLANK);
-            accept.read(member.trim_end_matches(BLANK), at + element.len() - member.len())?;
+            accept.read_member(member.trim_end_matches(BLANK), at + element.len() - member.len())?;
             at += element.len() + 1;
         }
-        accept.exclude();
+        accept.mark_excluded();
         Ok(accept)
     }
 
     /// Marks every member whose range is also listed with weight 0.
-    fn exclude(&mut self) {
+    fn mark_excluded(&mut self) {
         let excluded: BTreeSet<Vec<Subtag>> = self
             .members()
             .filter(|member| member.quality.is_zero())
@@ -128,7 +128,7 @@ impl AcceptLanguage {
     }
 
     /// Reads one member, which starts at a byte of the source and may be empty.
-    fn read(&mut self, member: &str, at: usize) -> Result<(), Malformed> {
+    fn read_member(&mut self, member: &str, at: usize) -> Result<(), AcceptLanguageError> {
         if member.is_empty() {
             return Ok(());
         }
@@ -138,18 +138,19 @@ impl AcceptLanguage {
                 let weight = parameter.trim_start_matches(BLANK);
                 let at = at + member.len() - weight.len();
                 let weight = weight.strip_prefix(['q', 'Q']).and_then(|rest| rest.strip_prefix('='));
-                let weight = weight.ok_or(Malformed::Parameter { at })?;
-                let quality = Quality::parse(weight).ok_or(Malformed::Weight { at: at + 2 })?;
+                let weight = weight.ok_or(AcceptLanguageError::Parameter { at })?;
+                let quality = Quality::parse(weight).ok_or(AcceptLanguageError::Weight { at: at + 2 })?;
                 (range.trim_end_matches(BLANK), quality)
             }
         };
         let (raw, renamed) = (self.raw.len(), self.renamed.len());
-        let read = Range::read(range, |subtag| self.raw.push(subtag)).map_err(|fault| fault.moved(at))?;
-        alias::canonical(self.raw.get(raw..).unwrap_or_default(), &mut self.renamed);
+        let read = LanguageRange::parse_with(range, |subtag| self.raw.push(subtag))
+            .map_err(|fault| fault.shifted(at))?;
+        alias::canonicalize(self.raw.get(raw..).unwrap_or_default(), &mut self.renamed);
         if read.is_wildcard() && self.weight_of_wildcard().is_none_or(|(best, _)| quality > best) {
             self.wildcard = Some(self.members.len());
         }
-        self.members.push(Stored {
+        self.members.push(StoredPreferenceMember {
             quality,
             excluded: false,
             source: at..at + range.len(),
@@ -194,15 +195,15 @@ impl AcceptLanguage {
     /// Rules: L1.
     ///
     /// ```
-    /// use mcp_attune::language::{AcceptLanguage, Range};
+    /// use mcp_attune::language::{AcceptLanguage, LanguageRange};
     /// use mcp_attune_wire::quality::Quality;
     ///
-    /// let ranges = [(Range::parse("fr").unwrap(), Quality::ONE), (Range::WILDCARD, Quality::ZERO)];
+    /// let ranges = [(LanguageRange::parse("fr").unwrap(), Quality::ONE), (LanguageRange::WILDCARD, Quality::ZERO)];
     /// assert_eq!(AcceptLanguage::from_ranges(ranges).unwrap().as_str(), "fr, *;q=0");
     /// ```
     pub fn from_ranges<'a>(
-        ranges: impl IntoIterator<Item = (Range<'a>, Quality)>,
-    ) -> Result<Self, Malformed> {
+        ranges: impl IntoIterator<Item = (LanguageRange<'a>, Quality)>,
+    ) -> Result<Self, AcceptLanguageError> {
         let mut text = String::new();
         for (range, quality) in ranges {
             let comma = if text.is_empty() { "" } else { ", " };
@@ -242,7 +243,7 @@ impl AcceptLanguage {
     /// let accept = AcceptLanguage::parse("en, *;q=0.1").unwrap();
     /// assert_eq!(accept.ranges().count(), 2);
     /// ```
-    pub fn ranges(&self) -> impl Iterator<Item = (Range<'_>, Quality)> {
+    pub fn ranges(&self) -> impl Iterator<Item = (LanguageRange<'_>, Quality)> {
         self.members().zip(&self.members).map(|(member, stored)| (member.range, stored.quality))
     }
 
@@ -254,9 +255,9 @@ impl AcceptLanguage {
     /// use mcp_attune::language::AcceptLanguage;
     ///
     /// let accept = AcceptLanguage::parse("fr, en;q=0.5, fr;q=0").unwrap();
-    /// assert_eq!(accept.wanted().map(|(range, _)| range.as_str()).collect::<Vec<_>>(), ["en"]);
+    /// assert_eq!(accept.wanted_ranges().map(|(range, _)| range.as_str()).collect::<Vec<_>>(), ["en"]);
     /// ```
-    pub fn wanted(&self) -> impl Iterator<Item = (Range<'_>, Quality)> {
+    pub fn wanted_ranges(&self) -> impl Iterator<Item = (LanguageRange<'_>, Quality)> {
         let wanted = self.members().filter(|member| !member.quality.is_zero());
         wanted.map(|member| (member.range, member.quality))
     }
@@ -292,7 +293,7 @@ impl AcceptLanguage {
     pub fn coarse(&self) -> Self {
         let mut kept: Vec<(Vec<Subtag>, String, Quality)> = Vec::new();
         for member in self.members() {
-            let Some((key, text)) = coarse(&member) else {
+            let Some((key, text)) = coarse_member(&member) else {
                 continue;
             };
             match kept.iter_mut().find(|(other, _, _)| *other == key) {
@@ -300,35 +301,35 @@ impl AcceptLanguage {
                 None => kept.push((key, text, member.quality)),
             }
         }
-        let ranges = kept.iter().map(|(_, text, quality)| (Range::known(text), *quality));
+        let ranges = kept.iter().map(|(_, text, quality)| (LanguageRange::new_unchecked(text), *quality));
         Self::from_ranges(ranges).unwrap_or_default()
     }
 
-    pub(super) fn members(&self) -> impl Iterator<Item = Member<'_>> {
+    pub(super) fn members(&self) -> impl Iterator<Item = PreferenceMember<'_>> {
         (0..self.members.len()).filter_map(|position| self.member(position))
     }
 
-    pub(super) fn member(&self, position: usize) -> Option<Member<'_>> {
+    pub(super) fn member(&self, position: usize) -> Option<PreferenceMember<'_>> {
         let stored = self.members.get(position)?;
-        let Stored { source, raw, renamed, .. } = stored;
-        let form = Form {
+        let StoredPreferenceMember { source, raw, renamed, .. } = stored;
+        let form = SubtagForms {
             raw: self.raw.get(raw.clone())?,
             renamed: self.renamed.get(renamed.clone()).filter(|renamed| !renamed.is_empty()),
         };
-        let range = Range::known(self.source.get(source.clone())?);
-        Some(Member { position, range, quality: stored.weight(), form })
+        let range = LanguageRange::new_unchecked(self.source.get(source.clone())?);
+        Some(PreferenceMember { position, range, quality: stored.effective_weight(), form })
     }
 
     /// The weight and position of `*`; of several, the one with the highest weight, unless one of them excludes it.
     pub(super) fn weight_of_wildcard(&self) -> Option<(Quality, usize)> {
         let position = self.wildcard?;
-        self.members.get(position).map(|stored| (stored.weight(), position))
+        self.members.get(position).map(|stored| (stored.effective_weight(), position))
     }
 }
 
-impl Stored {
+impl StoredPreferenceMember {
     /// The weight that counts in matching.
-    fn weight(&self) -> Quality {
+    fn effective_weight(&self) -> Quality {
         if self.excluded { Quality::ZERO } else { self.quality }
     }
 }
@@ -337,7 +338,7 @@ impl Stored {
 const BLANK: [char; 2] = [' ', '\t'];
 
 /// The language of a member alone, to compare and to print.
-fn coarse(member: &Member<'_>) -> Option<(Vec<Subtag>, String)> {
+fn coarse_member(member: &PreferenceMember<'_>) -> Option<(Vec<Subtag>, String)> {
     let primary = member.range.primary();
     if member.quality.is_zero() && primary.len() != member.range.as_str().len() {
         return None;
@@ -353,16 +354,16 @@ fn coarse(member: &Member<'_>) -> Option<(Vec<Subtag>, String)> {
         (language, format!("{language:?}"))
     };
     let mut key = Vec::new();
-    if !alias::canonical(&[language], &mut key) {
+    if !alias::canonicalize(&[language], &mut key) {
         key.push(language);
     }
     Some((key, text))
 }
 
 impl FromStr for AcceptLanguage {
-    type Err = Malformed;
+    type Err = AcceptLanguageError;
 
-    fn from_str(text: &str) -> Result<Self, Malformed> {
+    fn from_str(text: &str) -> Result<Self, AcceptLanguageError> {
         Self::parse(text)
     }
 }
@@ -395,16 +396,16 @@ impl fmt::Display for AcceptLanguage {
 /// Rules: L2.
 ///
 /// ```
-/// use mcp_attune::language::{self, Malformed};
+/// use mcp_attune::language::{self, AcceptLanguageError};
 ///
-/// let (accept, fault) = language::preference(Some("en;q=2"));
+/// let (accept, fault) = language::read_preference(Some("en;q=2"));
 /// assert!(accept.is_empty());
-/// assert_eq!(fault, Some(Malformed::Weight { at: 5 }));
-/// assert_eq!(language::preference(Some("en")).1, None);
-/// assert!(language::preference(None).0.is_empty());
+/// assert_eq!(fault, Some(AcceptLanguageError::Weight { at: 5 }));
+/// assert_eq!(language::read_preference(Some("en")).1, None);
+/// assert!(language::read_preference(None).0.is_empty());
 /// ```
 #[must_use]
-pub fn preference(text: Option<&str>) -> (AcceptLanguage, Option<Malformed>) {
+pub fn read_preference(text: Option<&str>) -> (AcceptLanguage, Option<AcceptLanguageError>) {
     match text.map(AcceptLanguage::parse) {
         None => (AcceptLanguage::default(), None),
         Some(Ok(accept)) => (accept, None),
@@ -429,10 +430,10 @@ mod tests {
     #[test]
     fn says_where_a_later_member_is_wrong() {
         for (text, fault) in [
-            ("en, de_CH", Malformed::Character { at: 6 }),
-            ("en,  de; q=2", Malformed::Weight { at: 11 }),
-            ("en,de ;x=1", Malformed::Parameter { at: 7 }),
-            ("en, ", Malformed::Edge { at: 3 }),
+            ("en, de_CH", AcceptLanguageError::Character { at: 6 }),
+            ("en,  de; q=2", AcceptLanguageError::Weight { at: 11 }),
+            ("en,de ;x=1", AcceptLanguageError::Parameter { at: 7 }),
+            ("en, ", AcceptLanguageError::Edge { at: 3 }),
         ] {
             assert_eq!(AcceptLanguage::parse(text), Err(fault), "{text:?}");
         }
@@ -465,7 +466,10 @@ mod tests {
 
     #[test]
     fn drops_nothing_silently_when_it_cannot_read() {
-        assert_eq!(preference(Some(" en")), (AcceptLanguage::default(), Some(Malformed::Edge { at: 0 })));
-        assert_eq!(preference(None), (AcceptLanguage::default(), None));
+        assert_eq!(
+            read_preference(Some(" en")),
+            (AcceptLanguage::default(), Some(AcceptLanguageError::Edge { at: 0 }))
+        );
+        assert_eq!(read_preference(None), (AcceptLanguage::default(), None));
     }
 }

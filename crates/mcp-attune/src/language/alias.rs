@@ -14,19 +14,19 @@
 
 use super::cldr;
 use super::likely::maximize;
-use super::subtag::{Node, Subtag, s};
+use super::subtag::{LocaleNode, Subtag, s};
 
 /// The languages that have extended languages in the registry of BCP 47.
 static EXTENDED: &[Subtag] = &[s("ar"), s("kok"), s("lv"), s("ms"), s("sgn"), s("sw"), s("uz"), s("zh")];
 
 /// Writes the canonical form behind `out` and says so, or leaves `out` alone where the form given is canonical.
-pub(super) fn canonical(subtags: &[Subtag], out: &mut Vec<Subtag>) -> bool {
+pub(super) fn canonicalize(subtags: &[Subtag], out: &mut Vec<Subtag>) -> bool {
     let start = out.len();
     match subtags {
         [] => return false,
         [_] => rename(subtags, out),
         [first, second, ..] => {
-            if let Some((new, rest)) = several(*first, subtags) {
+            if let Some((new, rest)) = alias_of_prefix(*first, subtags) {
                 rename(&[new, rest].concat(), out);
             } else if second.len() == 3 && second.is_alphabetic() && EXTENDED.contains(first) {
                 rename(subtags.get(1..).unwrap_or_default(), out);
@@ -44,15 +44,15 @@ pub(super) fn canonical(subtags: &[Subtag], out: &mut Vec<Subtag>) -> bool {
 
 /// The canonical form of a tag as text, for readers that know only canonical names: `iw` is `he`.
 #[must_use]
-pub fn written(tag: &str) -> String {
+pub fn canonical_tag(tag: &str) -> String {
     let raw: Vec<_> = tag.split('-').map(Subtag::new).collect();
     let mut renamed = Vec::new();
-    let subtags = if canonical(&raw, &mut renamed) { renamed } else { raw };
+    let subtags = if canonicalize(&raw, &mut renamed) { renamed } else { raw };
     subtags.iter().map(|subtag| format!("{subtag:?}")).collect::<Vec<_>>().join("-")
 }
 
 /// The language that the first subtags name together, and the subtags behind them.
-fn several(first: Subtag, subtags: &[Subtag]) -> Option<(&'static [Subtag], &[Subtag])> {
+fn alias_of_prefix(first: Subtag, subtags: &[Subtag]) -> Option<(&'static [Subtag], &[Subtag])> {
     let start = cldr::PREFIX_ALIASES.partition_point(|(old, _)| old.first() < Some(&first));
     let mut rules =
         cldr::PREFIX_ALIASES.iter().skip(start).take_while(|(old, _)| old.first() == Some(&first));
@@ -60,8 +60,8 @@ fn several(first: Subtag, subtags: &[Subtag]) -> Option<(&'static [Subtag], &[Su
 }
 
 /// A language, script and region as they are written, and the subtags behind them.
-pub(super) fn split(subtags: &[Subtag]) -> (Node, &[Subtag]) {
-    let mut node = Node::default();
+pub(super) fn split_subtags(subtags: &[Subtag]) -> (LocaleNode, &[Subtag]) {
+    let mut node = LocaleNode::default();
     let mut rest = subtags;
     if let Some((&language, after)) = rest.split_first() {
         (node.language, rest) = (language, after);
@@ -82,8 +82,8 @@ pub(super) fn split(subtags: &[Subtag]) -> (Node, &[Subtag]) {
 
 /// Writes the subtags with every old name replaced.
 fn rename(subtags: &[Subtag], out: &mut Vec<Subtag>) {
-    let (written, rest) = split(subtags);
-    if written.language.is_single() {
+    let (written, rest) = split_subtags(subtags);
+    if written.language.is_singleton() {
         out.extend_from_slice(subtags);
         return;
     }
@@ -91,12 +91,12 @@ fn rename(subtags: &[Subtag], out: &mut Vec<Subtag>) {
     let named = found.ok().and_then(|at| cldr::LANGUAGE_ALIASES.get(at)).map(|(_, new)| *new);
     let language = named.map_or(written.language, |new| new.language);
     let script = replace(cldr::SCRIPT_ALIASES, written.script).or(named.unwrap_or_default().script);
-    let region = current_region(Node { language, script, region: written.region });
+    let region = current_region(LocaleNode { language, script, region: written.region });
     let region = region.or(named.unwrap_or_default().region);
     out.extend([language, script, region].into_iter().filter(|subtag| !subtag.is_none()));
     let mut variants = true;
     for &subtag in rest {
-        variants &= !subtag.is_single();
+        variants &= !subtag.is_singleton();
         out.push(if variants { replace(cldr::VARIANT_ALIASES, subtag) } else { subtag });
     }
 }
@@ -105,7 +105,7 @@ fn replace(aliases: &[(Subtag, Subtag)], subtag: Subtag) -> Subtag {
     aliases.iter().find(|(old, _)| *old == subtag).map_or(subtag, |(_, new)| *new)
 }
 
-fn current_region(node: Node) -> Subtag {
+fn current_region(node: LocaleNode) -> Subtag {
     let found = cldr::REGION_ALIASES.binary_search_by_key(&node.region, |(old, _)| *old);
     match found.ok().and_then(|at| cldr::REGION_ALIASES.get(at)) {
         None => node.region,
@@ -124,7 +124,7 @@ mod tests {
     fn check(tag: &str, expected: Option<&str>) {
         let subtags: Vec<_> = tag.split('-').map(Subtag::new).collect();
         let mut out = Vec::new();
-        let differs = canonical(&subtags, &mut out);
+        let differs = canonicalize(&subtags, &mut out);
         let text = out.iter().map(|subtag| format!("{subtag:?}")).collect::<Vec<_>>().join("-");
         assert_eq!(differs.then_some(text.as_str()), expected, "{tag}");
         assert_eq!(out.is_empty(), !differs, "{tag}");

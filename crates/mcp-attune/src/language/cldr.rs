@@ -6,10 +6,10 @@
 
 use jiff::civil::Weekday;
 
-use super::subtag::{Node, RegionRule, Regions, Subtag, n, s};
+use super::subtag::{LocaleNode, RegionRule, Regions, Subtag, n, s};
 
 /// One subtag that is an old name, another name or a longer name of a language.
-pub(super) static LANGUAGE_ALIASES: &[(Subtag, Node)] = &[
+pub(super) static LANGUAGE_ALIASES: &[(Subtag, LocaleNode)] = &[
     (s("aam"), n("aas", "", "")),
     (s("aar"), n("aa", "", "")),
     (s("abk"), n("ab", "", "")),
@@ -908,7 +908,7 @@ pub(super) static REGION_ALIASES: &[(Subtag, &[Subtag])] = &[
 ];
 
 /// Parent locales, where leaving out the region does not give them.
-pub(super) static PARENTS: &[(Node, Node)] = &[
+pub(super) static PARENTS: &[(LocaleNode, LocaleNode)] = &[
     (n("en", "", "150"), n("en", "", "001")),
     (n("en", "", "ag"), n("en", "", "001")),
     (n("en", "", "ai"), n("en", "", "001")),
@@ -1060,7 +1060,7 @@ pub(super) static PARENTS: &[(Node, Node)] = &[
 ];
 
 /// Regions that a language without a region stands for, where that is not the likely region.
-pub(super) static DEFAULT_REGIONS: &[(Node, Subtag)] = &[(n("ar", "", ""), s("001"))];
+pub(super) static DEFAULT_REGIONS: &[(LocaleNode, Subtag)] = &[(n("ar", "", ""), s("001"))];
 
 /// What it costs to read one language for another where no entry says otherwise.
 pub(super) const LANGUAGE_DISTANCE: u16 = 80;
@@ -1381,7 +1381,7 @@ pub(super) static LANGUAGE_DISTANCES: &[(Subtag, Subtag, u16)] = &[
 ];
 
 /// What it costs a reader of the first language and script to read the script of the second.
-pub(super) static SCRIPT_DISTANCES: &[(Node, Node, u16)] = &[
+pub(super) static SCRIPT_DISTANCES: &[(LocaleNode, LocaleNode, u16)] = &[
     (n("am", "ethi", ""), n("en", "latn", ""), 10),
     (n("ar", "latn", ""), n("ar", "arab", ""), 20),
     (n("az", "latn", ""), n("ru", "cyrl", ""), 10),

@@ -8,7 +8,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use super::tag::{IllFormed, Tag};
+use super::tag::{LanguageTagError, Tag};
 
 /// The languages that an answer is in; at least one.
 ///
@@ -35,9 +35,9 @@ impl ContentLanguage {
     /// Rules: L15.
     ///
     /// ```
-    /// use mcp_attune::language::{BadContent, ContentLanguage};
+    /// use mcp_attune::language::{ContentLanguageError, ContentLanguage};
     ///
-    /// assert_eq!(ContentLanguage::parse(&"en,".repeat(2000)), Err(BadContent::TooLong));
+    /// assert_eq!(ContentLanguage::parse(&"en,".repeat(2000)), Err(ContentLanguageError::TooLong));
     /// ```
     pub const MAX_LEN: usize = 4096;
 
@@ -81,15 +81,15 @@ impl ContentLanguage {
     /// Rules: L15.
     ///
     /// ```
-    /// use mcp_attune::language::{BadContent, ContentLanguage, IllFormed};
+    /// use mcp_attune::language::{ContentLanguageError, ContentLanguage, LanguageTagError};
     ///
     /// assert!(ContentLanguage::parse("mi, en").is_ok());
     /// let wrong = ContentLanguage::parse("mi, en_GB").unwrap_err();
-    /// assert_eq!(wrong, BadContent::Tag { at: 4, why: IllFormed::Syntax });
+    /// assert_eq!(wrong, ContentLanguageError::Tag { at: 4, why: LanguageTagError::Syntax });
     /// ```
-    pub fn parse(text: &str) -> Result<Self, BadContent> {
+    pub fn parse(text: &str) -> Result<Self, ContentLanguageError> {
         if text.len() > Self::MAX_LEN {
-            return Err(BadContent::TooLong);
+            return Err(ContentLanguageError::TooLong);
         }
         let mut tags = Vec::new();
         let mut at = 0;
@@ -98,12 +98,12 @@ impl ContentLanguage {
             let start = at + element.len() - member.len();
             let member = member.trim_end_matches([' ', '\t']);
             if !member.is_empty() {
-                tags.push(Tag::parse(member).map_err(|why| BadContent::Tag { at: start, why })?);
+                tags.push(Tag::parse(member).map_err(|why| ContentLanguageError::Tag { at: start, why })?);
             }
             at += element.len() + 1;
         }
         let mut tags = tags.into_iter();
-        let first = tags.next().ok_or(BadContent::Empty)?;
+        let first = tags.next().ok_or(ContentLanguageError::Empty)?;
         Ok(Self { first, rest: tags.collect() })
     }
 
@@ -149,9 +149,9 @@ impl From<Tag> for ContentLanguage {
 }
 
 impl FromStr for ContentLanguage {
-    type Err = BadContent;
+    type Err = ContentLanguageError;
 
-    fn from_str(text: &str) -> Result<Self, BadContent> {
+    fn from_str(text: &str) -> Result<Self, ContentLanguageError> {
         Self::parse(text)
     }
 }
@@ -168,13 +168,13 @@ impl fmt::Display for ContentLanguage {
 /// Rules: L15.
 ///
 /// ```
-/// use mcp_attune::language::{BadContent, ContentLanguage};
+/// use mcp_attune::language::{ContentLanguageError, ContentLanguage};
 ///
-/// assert_eq!(ContentLanguage::parse(",").unwrap_err(), BadContent::Empty);
+/// assert_eq!(ContentLanguage::parse(",").unwrap_err(), ContentLanguageError::Empty);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum BadContent {
+pub enum ContentLanguageError {
     /// More than [`ContentLanguage::MAX_LEN`] bytes: a megabyte of `en,`.
     TooLong,
     /// No tag at all: the empty text, `,`.
@@ -184,11 +184,11 @@ pub enum BadContent {
         /// Where that member starts.
         at: usize,
         /// What is wrong with it.
-        why: IllFormed,
+        why: LanguageTagError,
     },
 }
 
-impl fmt::Display for BadContent {
+impl fmt::Display for ContentLanguageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => f.write_str("too long for the language of an answer; write at most 4096 bytes"),
@@ -198,7 +198,7 @@ impl fmt::Display for BadContent {
     }
 }
 
-impl core::error::Error for BadContent {}
+impl core::error::Error for ContentLanguageError {}
 
 #[cfg(test)]
 mod tests {
@@ -221,10 +221,13 @@ mod tests {
     #[test]
     fn refuses_what_names_no_language() {
         for text in ["", " ", ",", ", ,"] {
-            assert_eq!(ContentLanguage::parse(text), Err(BadContent::Empty), "{text:?}");
+            assert_eq!(ContentLanguage::parse(text), Err(ContentLanguageError::Empty), "{text:?}");
         }
         for text in ["*", "en;q=1", "en, de_CH"] {
-            assert!(matches!(ContentLanguage::parse(text), Err(BadContent::Tag { .. })), "{text:?}");
+            assert!(
+                matches!(ContentLanguage::parse(text), Err(ContentLanguageError::Tag { .. })),
+                "{text:?}"
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 //! 1. The default comes first, and is always offered.
 //! 2. A language that comes again, in another case or under another of its names (`iw` and `he`), is left out: the first
 //!    spelling stands.
-//! 3. There are at most [`Languages::MAX`].
+//! 3. There are at most [`Languages::MAX_OFFERED`].
 //!
 //! Rules: L4, L5, L6.
 
@@ -11,11 +11,11 @@ use core::fmt;
 use std::collections::BTreeSet;
 
 use super::alias;
-use super::form::Form;
-use super::place::Place;
-use super::relation::nearness;
+use super::ancestry::LocaleAncestry;
+use super::distance::nearness;
+use super::form::SubtagForms;
 use super::subtag::Subtag;
-use super::tag::{IllFormed, Tag};
+use super::tag::{LanguageTagError, Tag};
 
 /// The languages that a server offers, the default first.
 ///
@@ -30,16 +30,16 @@ use super::tag::{IllFormed, Tag};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Languages {
-    default: Offered,
-    others: Vec<Offered>,
+    default: OfferedLanguage,
+    others: Vec<OfferedLanguage>,
     heads: BTreeSet<Subtag>,
 }
 
 /// One language with all that looking it up needs.
 #[derive(Clone, Debug)]
-pub(super) struct Offered {
+pub(super) struct OfferedLanguage {
     pub(super) tag: Tag,
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<LocaleAncestry>,
     raw: Box<[Subtag]>,
     renamed: Option<Box<[Subtag]>>,
 }
@@ -48,8 +48,8 @@ pub(super) struct Offered {
 impl From<Tag> for Languages {
     fn from(default: Tag) -> Self {
         let mut languages =
-            Self { default: Offered::new(default), others: Vec::new(), heads: BTreeSet::new() };
-        languages.heads = languages.offered().flat_map(|offered| offered.form().heads()).collect();
+            Self { default: OfferedLanguage::new(default), others: Vec::new(), heads: BTreeSet::new() };
+        languages.heads = languages.offered().flat_map(|offered| offered.form().first_subtags()).collect();
         languages
     }
 }
@@ -60,45 +60,45 @@ impl Languages {
     /// Rules: L4.
     ///
     /// ```
-    /// use mcp_attune::language::{Languages, Unusable};
+    /// use mcp_attune::language::{Languages, LanguagesError};
     ///
     /// let many: Vec<_> = (0..2000).map(|number| format!("en-x-n{number}")).collect();
-    /// assert_eq!(Languages::new("en".to_owned(), many).unwrap_err(), Unusable::TooMany);
+    /// assert_eq!(Languages::new("en".to_owned(), many).unwrap_err(), LanguagesError::TooMany);
     /// ```
-    pub const MAX: usize = 1000;
+    pub const MAX_OFFERED: usize = 1000;
 
     /// Makes languages ready: the default, then the others in the server's own order.
     ///
     /// Rules: L4, L5, L6.
     ///
     /// ```
-    /// use mcp_attune::language::{IllFormed, Languages, Unusable};
+    /// use mcp_attune::language::{LanguageTagError, Languages, LanguagesError};
     ///
     /// assert!(Languages::new("en", ["he", "iw", "EN"]).is_ok_and(|languages| languages.len() == 2));
     /// let wrong = Languages::new("en", ["fr", "de_CH"]).unwrap_err();
-    /// assert_eq!(wrong, Unusable::Tag { position: 2, why: IllFormed::Syntax });
+    /// assert_eq!(wrong, LanguagesError::Tag { position: 2, why: LanguageTagError::Syntax });
     /// ```
-    pub fn new<T>(default: T, others: impl IntoIterator<Item = T>) -> Result<Self, Unusable>
+    pub fn new<T>(default: T, others: impl IntoIterator<Item = T>) -> Result<Self, LanguagesError>
     where
         T: TryInto<Tag>,
-        T::Error: Into<IllFormed>,
+        T::Error: Into<LanguageTagError>,
     {
         let read = |position: usize, tag: T| {
-            let tag = tag.try_into().map_err(|why| Unusable::Tag { position, why: why.into() })?;
-            Ok(Offered::new(tag))
+            let tag = tag.try_into().map_err(|why| LanguagesError::Tag { position, why: why.into() })?;
+            Ok(OfferedLanguage::new(tag))
         };
         let mut languages = Self { default: read(0, default)?, others: Vec::new(), heads: BTreeSet::new() };
         let mut known = BTreeSet::from([languages.default.form().canonical().to_vec()]);
         for (position, tag) in (1..).zip(others) {
-            if position >= Self::MAX {
-                return Err(Unusable::TooMany);
+            if position >= Self::MAX_OFFERED {
+                return Err(LanguagesError::TooMany);
             }
             let offered = read(position, tag)?;
             if known.insert(offered.form().canonical().to_vec()) {
                 languages.others.push(offered);
             }
         }
-        languages.heads = languages.offered().flat_map(|offered| offered.form().heads()).collect();
+        languages.heads = languages.offered().flat_map(|offered| offered.form().first_subtags()).collect();
         Ok(languages)
     }
 
@@ -143,11 +143,11 @@ impl Languages {
     /// ```
     #[must_use]
     pub fn relatives(&self, of: &Tag) -> Vec<&Tag> {
-        let from = Offered::new(of.clone());
-        let same = |offered: &Offered| offered.form().canonical() == from.form().canonical();
-        let near = |offered: &Offered| {
+        let from = OfferedLanguage::new(of.clone());
+        let same = |offered: &OfferedLanguage| offered.form().canonical() == from.form().canonical();
+        let near = |offered: &OfferedLanguage| {
             let (here, there) = (from.place.as_ref()?, offered.place.as_ref()?);
-            let related = here.full.language == there.full.language && here.meeting(there).is_some();
+            let related = here.full.language == there.full.language && here.common_ancestor(there).is_some();
             related.then(|| nearness(Some(here), Some(there), 0))
         };
         let mut found: Vec<_> = self
@@ -177,26 +177,26 @@ impl Languages {
     }
 
     /// Whether a range begins like any of the languages; one that doesn't has nothing to do with them.
-    pub(super) fn begin_like(&self, range: Form<'_>) -> bool {
-        range.heads().any(|head| self.heads.contains(&head))
+    pub(super) fn may_match(&self, range: SubtagForms<'_>) -> bool {
+        range.first_subtags().any(|head| self.heads.contains(&head))
     }
 
-    pub(super) fn offered(&self) -> impl Iterator<Item = &Offered> {
+    pub(super) fn offered(&self) -> impl Iterator<Item = &OfferedLanguage> {
         core::iter::once(&self.default).chain(&self.others)
     }
 }
 
-impl Offered {
+impl OfferedLanguage {
     fn new(tag: Tag) -> Self {
         let raw: Box<[Subtag]> = tag.as_str().split('-').map(Subtag::new).collect();
         let mut renamed = Vec::new();
-        let renamed = alias::canonical(&raw, &mut renamed).then_some(renamed.into_boxed_slice());
-        let place = Place::of(renamed.as_deref().unwrap_or(&raw));
+        let renamed = alias::canonicalize(&raw, &mut renamed).then_some(renamed.into_boxed_slice());
+        let place = LocaleAncestry::of(renamed.as_deref().unwrap_or(&raw));
         Self { tag, place, raw, renamed }
     }
 
-    pub(super) fn form(&self) -> Form<'_> {
-        Form { raw: &self.raw, renamed: self.renamed.as_deref() }
+    pub(super) fn form(&self) -> SubtagForms<'_> {
+        SubtagForms { raw: &self.raw, renamed: self.renamed.as_deref() }
     }
 }
 
@@ -212,29 +212,29 @@ impl Offered {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Unusable {
-    /// More than [`Languages::MAX`] languages.
+pub enum LanguagesError {
+    /// More than [`Languages::MAX_OFFERED`] languages.
     TooMany,
     /// One that is no tag: `en_GB`.
     Tag {
         /// Which one: 0 is the default, 1 the first of the others.
         position: usize,
         /// What is wrong with it.
-        why: IllFormed,
+        why: LanguageTagError,
     },
 }
 
-impl fmt::Display for Unusable {
+impl fmt::Display for LanguagesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooMany => write!(f, "too many languages; offer at most {}", Languages::MAX),
+            Self::TooMany => write!(f, "too many languages; offer at most {}", Languages::MAX_OFFERED),
             Self::Tag { position: 0, why } => write!(f, "the default language is {why}"),
             Self::Tag { position, why } => write!(f, "language {position} of the list is {why}"),
         }
     }
 }
 
-impl core::error::Error for Unusable {}
+impl core::error::Error for LanguagesError {}
 
 #[cfg(test)]
 mod tests {
@@ -261,14 +261,17 @@ mod tests {
     #[test]
     fn refuses_more_than_it_can_hold() {
         let many = |count: usize| (0..count).map(|number| format!("en-x-{number}")).collect::<Vec<_>>();
-        assert!(Languages::new("en".to_owned(), many(Languages::MAX - 1)).is_ok());
-        assert_eq!(Languages::new("en".to_owned(), many(Languages::MAX)).unwrap_err(), Unusable::TooMany);
+        assert!(Languages::new("en".to_owned(), many(Languages::MAX_OFFERED - 1)).is_ok());
+        assert_eq!(
+            Languages::new("en".to_owned(), many(Languages::MAX_OFFERED)).unwrap_err(),
+            LanguagesError::TooMany
+        );
     }
 
     #[test]
     fn names_the_language_that_is_no_tag() {
         let wrong = Languages::new("en_US", ["fr"]).unwrap_err();
-        assert_eq!(wrong, Unusable::Tag { position: 0, why: IllFormed::Syntax });
+        assert_eq!(wrong, LanguagesError::Tag { position: 0, why: LanguageTagError::Syntax });
         assert!(wrong.to_string().starts_with("the default language is not a language tag"));
     }
 }

@@ -3,10 +3,10 @@
 use icu_locale::subtags::{Language, Region, Script};
 use icu_locale::{LanguageIdentifier, LocaleExpander};
 
-use super::subtag::{Node, Subtag};
+use super::subtag::{LocaleNode, Subtag};
 
 /// Fills in the script and region that the data know for a language; what is unknown stays none.
-pub(super) fn maximize(node: Node) -> Node {
+pub(super) fn maximize(node: LocaleNode) -> LocaleNode {
     let Some(language) = read(node.language, |text| Language::try_from_utf8(text).ok()) else {
         return node;
     };
@@ -20,7 +20,7 @@ pub(super) fn maximize(node: Node) -> Node {
         ..LanguageIdentifier::UNKNOWN
     };
     const { LocaleExpander::new_extended() }.maximize(&mut id);
-    Node {
+    LocaleNode {
         language: node.language,
         script: node.script.or(id.script.map_or(Subtag::NONE, |script| Subtag::new(script.as_str()))),
         region: node.region.or(id.region.map_or(Subtag::NONE, |region| Subtag::new(region.as_str()))),

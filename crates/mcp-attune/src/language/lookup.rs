@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 use mcp_attune_wire::quality::Quality;
 
-use super::accept::{AcceptLanguage, Member};
-use super::form::{Form, Relation};
-use super::languages::{Languages, Offered};
-use super::place::Place;
-use super::range::Range;
-use super::relation::{Reader, nearness, reads_others};
+use super::accept::{AcceptLanguage, PreferenceMember};
+use super::ancestry::LocaleAncestry;
+use super::distance::{LanguageReadability, may_read_others, nearness};
+use super::form::{RangeRelation, SubtagForms};
+use super::languages::{Languages, OfferedLanguage};
+use super::range::LanguageRange;
 use super::tag::Tag;
 
 /// What a caller gets, and why.
@@ -40,7 +40,7 @@ pub struct Choice<'a> {
     /// The weight it had; none for a relative and the default.
     pub quality: Option<Quality>,
     /// The range that gave it that weight, as the caller wrote it; none for a relative and the default.
-    pub range: Option<Range<'a>>,
+    pub range: Option<LanguageRange<'a>>,
 }
 
 /// What made a language the one that the caller gets.
@@ -126,11 +126,11 @@ pub fn lookup<'a>(accept: &'a AcceptLanguage, languages: &'a Languages) -> Choic
     if accept.is_empty() {
         return default;
     }
-    let wishes = Wishes::new(accept, languages);
-    let mut best: Option<Rank> = None;
+    let wishes = PreferenceMatcher::new(accept, languages);
+    let mut best: Option<OfferRank> = None;
     let mut tied = Vec::new();
     for offered in languages.offered() {
-        let Standing::Ranked(rank) = wishes.standing(offered.form()) else { continue };
+        let OfferStanding::Ranked(rank) = wishes.standing(offered.form()) else { continue };
         let order = best.map_or(Ordering::Greater, |best| rank.cmp(&best));
         if order.is_gt() {
             best = Some(rank);
@@ -147,7 +147,7 @@ pub fn lookup<'a>(accept: &'a AcceptLanguage, languages: &'a Languages) -> Choic
     if let Some((offered, member, rank)) = winner {
         return Choice {
             language: &offered.tag,
-            why: rank.fit.why(),
+            why: rank.fit.reason(),
             quality: Some(member.quality),
             range: Some(member.range),
         };
@@ -158,15 +158,15 @@ pub fn lookup<'a>(accept: &'a AcceptLanguage, languages: &'a Languages) -> Choic
 
 /// How a range fits a tag, the best last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Fit {
+enum RangeFit {
     Wildcard,
     Shortened,
     Covered,
     Exact,
 }
 
-impl Fit {
-    const fn why(self) -> Why {
+impl RangeFit {
+    const fn reason(self) -> Why {
         match self {
             Self::Wildcard => Why::Wildcard,
             Self::Shortened => Why::Shortened,
@@ -178,96 +178,108 @@ impl Fit {
 
 /// What a language on offer is worth to the caller, the best last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Rank {
+struct OfferRank {
     quality: Quality,
     position: Reverse<usize>,
-    fit: Fit,
+    fit: RangeFit,
 }
 
 /// How a language on offer stands with the caller.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Standing {
-    Ranked(Rank),
+enum OfferStanding {
+    Ranked(OfferRank),
     Excluded,
     Unmatched,
 }
 
 /// A preference laid out for asking about one language after the other.
-struct Wishes<'a> {
+struct PreferenceMatcher<'a> {
     accept: &'a AcceptLanguage,
     /// Those members that could have to do with a language on offer, by how they begin.
-    members: Vec<Member<'a>>,
+    members: Vec<PreferenceMember<'a>>,
     wildcard: Option<(Quality, Reverse<usize>)>,
 }
 
-impl<'a> Wishes<'a> {
+impl<'a> PreferenceMatcher<'a> {
     fn new(accept: &'a AcceptLanguage, languages: &Languages) -> Self {
-        let members = accept.members().filter(|member| languages.begin_like(member.form)).collect();
+        let members = accept.members().filter(|member| languages.may_match(member.form)).collect();
         let wildcard = accept.weight_of_wildcard().map(|(quality, position)| (quality, Reverse(position)));
         Self { accept, members, wildcard }
     }
 
     /// Rules 2 to 4 of the module: the most specific range that covers, else the best that reaches, else `*`.
-    fn standing(&self, tag: Form<'_>) -> Standing {
-        let mut covering: Option<(Relation, Quality, Reverse<usize>)> = None;
+    fn standing(&self, tag: SubtagForms<'_>) -> OfferStanding {
+        let mut covering: Option<(RangeRelation, Quality, Reverse<usize>)> = None;
         let mut reaching: Option<(Quality, Reverse<usize>)> = None;
         for member in &self.members {
             let position = Reverse(member.position);
             match member.form.relation(tag) {
-                Relation::Apart => {}
+                RangeRelation::Apart => {}
                 // What is not wanted is not widened by shortening.
-                Relation::Reaches if member.quality.is_zero() => {}
-                Relation::Reaches => reaching = reaching.max(Some((member.quality, position))),
+                RangeRelation::Reaches if member.quality.is_zero() => {}
+                RangeRelation::Reaches => reaching = reaching.max(Some((member.quality, position))),
                 relation => covering = covering.max(Some((relation, member.quality, position))),
             }
         }
         let (quality, position, fit) = match (covering, reaching, self.wildcard) {
-            (Some((Relation::Exact, quality, position)), _, _) => (quality, position, Fit::Exact),
-            (Some((_, quality, position)), _, _) => (quality, position, Fit::Covered),
-            (None, Some((quality, position)), _) => (quality, position, Fit::Shortened),
-            (None, None, Some((quality, position))) => (quality, position, Fit::Wildcard),
-            (None, None, None) => return Standing::Unmatched,
+            (Some((RangeRelation::Exact, quality, position)), _, _) => (quality, position, RangeFit::Exact),
+            (Some((_, quality, position)), _, _) => (quality, position, RangeFit::Covered),
+            (None, Some((quality, position)), _) => (quality, position, RangeFit::Shortened),
+            (None, None, Some((quality, position))) => (quality, position, RangeFit::Wildcard),
+            (None, None, None) => return OfferStanding::Unmatched,
         };
-        if quality.is_zero() { Standing::Excluded } else { Standing::Ranked(Rank { quality, position, fit }) }
+        if quality.is_zero() {
+            OfferStanding::Excluded
+        } else {
+            OfferStanding::Ranked(OfferRank { quality, position, fit })
+        }
     }
 
     /// Rule 5 of the module: of languages that rank equal, the nearest; of several, the first, which the default is.
-    fn nearest<'b>(&self, member: &Member<'_>, rank: Rank, tied: &[&'b Offered]) -> Option<&'b Offered> {
-        if tied.len() < 2 || rank.fit == Fit::Wildcard {
+    fn nearest<'b>(
+        &self,
+        member: &PreferenceMember<'_>,
+        rank: OfferRank,
+        tied: &[&'b OfferedLanguage],
+    ) -> Option<&'b OfferedLanguage> {
+        if tied.len() < 2 || rank.fit == RangeFit::Wildcard {
             return tied.first().copied();
         }
-        let wish = self.narrowest(member);
-        let from = Place::of(wish.canonical());
-        let near =
-            |offered: &Offered| nearness(from.as_ref(), offered.place.as_ref(), wish.shared(offered.form()));
+        let wish = self.narrowest_range(member);
+        let from = LocaleAncestry::of(wish.canonical());
+        let near = |offered: &OfferedLanguage| {
+            nearness(from.as_ref(), offered.place.as_ref(), wish.shared_subtags(offered.form()))
+        };
         tied.iter().copied().min_by_key(|offered| near(offered))
     }
 
     /// What nearness is measured from: the range itself, or a narrower one that the caller wants at least as much.
-    fn narrowest(&self, member: &Member<'a>) -> Form<'a> {
+    fn narrowest_range(&self, member: &PreferenceMember<'a>) -> SubtagForms<'a> {
         let narrower = self.accept.members().filter(|other| {
-            other.quality >= member.quality && matches!(member.form.relation(other.form), Relation::Covers(_))
+            other.quality >= member.quality
+                && matches!(member.form.relation(other.form), RangeRelation::Covers(_))
         });
         narrower.min_by_key(|other| Reverse(other.quality)).map_or(member.form, |other| other.form)
     }
 
     /// Rule 6 of the module: what readers of a wanted language most likely also read.
-    fn relative<'b>(&self, languages: &'b Languages) -> Option<&'b Offered> {
-        let reads_others =
-            |member: &Member<'_>| member.form.canonical().first().copied().is_some_and(reads_others);
+    fn relative<'b>(&self, languages: &'b Languages) -> Option<&'b OfferedLanguage> {
+        let reads_others = |member: &PreferenceMember<'_>| {
+            member.form.canonical().first().copied().is_some_and(may_read_others)
+        };
         let wanted = self.accept.members().filter(|member| !member.quality.is_zero());
         let mut wanted: Vec<_> = wanted.filter(reads_others).collect();
         wanted.sort_by_key(|member| Reverse(member.quality));
         // A region adds no readers, so each language and script is asked about once, however long the value.
         let mut asked = BTreeSet::new();
         wanted.iter().find_map(|member| {
-            let from = Place::of(member.form.canonical())?;
+            let from = LocaleAncestry::of(member.form.canonical())?;
             asked.insert((from.full.language, from.full.script)).then_some(())?;
-            let reader = Reader::at(&from);
+            let reader = LanguageReadability::of(&from);
             let readable = languages.offered().filter_map(|offered| {
                 let place = offered.place.as_ref()?;
-                let key = (reader.reads(place)?, nearness(Some(&from), Some(place), 0));
-                (self.standing(offered.form()) == Standing::Unmatched).then_some((key, offered))
+                let key = (reader.distance_to(place)?, nearness(Some(&from), Some(place), 0));
+                (self.standing(offered.form()) == OfferStanding::Unmatched).then_some((key, offered))
             });
             readable.min_by_key(|(key, _)| *key).map(|(_, offered)| offered)
         })
@@ -320,7 +332,7 @@ mod tests {
         let choice = lookup(&accept, &languages);
         assert_eq!(choice.why, Why::Shortened);
         assert_eq!(choice.quality.map(Quality::thousandths), Some(400));
-        assert_eq!(choice.range.map(Range::as_str), Some("DE-at"));
+        assert_eq!(choice.range.map(LanguageRange::as_str), Some("DE-at"));
     }
 
     #[test]

@@ -7,15 +7,15 @@ use core::fmt;
 /// Rules: L1, L2.
 ///
 /// ```
-/// use mcp_attune::language::{AcceptLanguage, Malformed};
+/// use mcp_attune::language::{AcceptLanguage, AcceptLanguageError};
 ///
 /// let wrong = AcceptLanguage::parse("en, de;q=1.5").unwrap_err();
-/// assert_eq!(wrong, Malformed::Weight { at: 9 });
+/// assert_eq!(wrong, AcceptLanguageError::Weight { at: 9 });
 /// assert_eq!(wrong.to_string(), "at byte 9: not a weight; write 0 to 1 with at most three decimals, such as q=0.8");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Malformed {
+pub enum AcceptLanguageError {
     /// More bytes than a preference can have: a megabyte of `en,`.
     TooLong {
         /// The first byte too many.
@@ -53,15 +53,15 @@ pub enum Malformed {
     },
 }
 
-impl Malformed {
+impl AcceptLanguageError {
     /// The byte at which the text stops being well formed.
     ///
     /// Rules: L1.
     ///
     /// ```
-    /// use mcp_attune::language::Range;
+    /// use mcp_attune::language::LanguageRange;
     ///
-    /// assert_eq!(Range::parse("en_GB").unwrap_err().at(), 2);
+    /// assert_eq!(LanguageRange::parse("en_GB").unwrap_err().at(), 2);
     /// ```
     #[must_use]
     pub const fn at(self) -> usize {
@@ -77,7 +77,7 @@ impl Malformed {
     }
 
     /// The same fault in a text that starts `by` bytes earlier.
-    pub(super) const fn moved(self, by: usize) -> Self {
+    pub(super) const fn shifted(self, by: usize) -> Self {
         match self {
             Self::TooLong { at } => Self::TooLong { at: at + by },
             Self::Edge { at } => Self::Edge { at: at + by },
@@ -91,7 +91,7 @@ impl Malformed {
 }
 
 /// Says where, what, and what to write instead.
-impl fmt::Display for Malformed {
+impl fmt::Display for AcceptLanguageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "at byte {}: ", self.at())?;
         f.write_str(match self {
@@ -109,7 +109,7 @@ impl fmt::Display for Malformed {
     }
 }
 
-impl core::error::Error for Malformed {}
+impl core::error::Error for AcceptLanguageError {}
 
 #[cfg(test)]
 mod tests {
@@ -118,15 +118,15 @@ mod tests {
     #[test]
     fn says_where_it_is_and_what_to_write() {
         for fault in [
-            Malformed::TooLong { at: 3 },
-            Malformed::Edge { at: 3 },
-            Malformed::Character { at: 3 },
-            Malformed::Primary { at: 3 },
-            Malformed::Subtag { at: 3 },
-            Malformed::Parameter { at: 3 },
-            Malformed::Weight { at: 3 },
+            AcceptLanguageError::TooLong { at: 3 },
+            AcceptLanguageError::Edge { at: 3 },
+            AcceptLanguageError::Character { at: 3 },
+            AcceptLanguageError::Primary { at: 3 },
+            AcceptLanguageError::Subtag { at: 3 },
+            AcceptLanguageError::Parameter { at: 3 },
+            AcceptLanguageError::Weight { at: 3 },
         ] {
-            assert_eq!((fault.at(), fault.moved(4).at()), (3, 7));
+            assert_eq!((fault.at(), fault.shifted(4).at()), (3, 7));
             let text = fault.to_string();
             assert!(text.starts_with("at byte 3: ") && text.contains("; "), "{text}");
         }

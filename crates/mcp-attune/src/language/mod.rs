@@ -14,7 +14,7 @@
 //! 6. Where nothing has a weight, the language that readers of the most wanted range most likely also read, unless it is
 //!    excluded: `nb` for `nn`, `de` for `gsw`, `es` for `ca`. Else the default, which stands even when excluded.
 //!
-//! Looking up never fails. What is malformed counts as absent, and [`preference`] says what was wrong.
+//! Looking up never fails. What is malformed counts as absent, and [`read_preference`] says what was wrong.
 //!
 //! Rules: L1, L2, L4, L5, L6, L19.
 //!
@@ -40,8 +40,8 @@ mod alias;
 mod form;
 
 // where a language stands among others, and how near,
-mod place;
-mod relation;
+mod ancestry;
+mod distance;
 
 // what can be read,
 mod malformed;
@@ -55,19 +55,19 @@ mod languages;
 mod lookup;
 
 // What it is called is for people only.
-mod shown;
+mod display;
 
 // The same tables know weeks.
 mod week;
 
-pub use alias::written as canonical;
+pub use alias::canonical_tag as canonical;
 pub(crate) use week::week_begins;
 
-pub use accept::{AcceptLanguage, preference};
-pub use content::{BadContent, ContentLanguage};
-pub use languages::{Languages, Unusable};
+pub use accept::{AcceptLanguage, read_preference};
+pub use content::{ContentLanguage, ContentLanguageError};
+pub use display::{TextDirection, native_name, text_direction};
+pub use languages::{Languages, LanguagesError};
 pub use lookup::{Choice, Why, lookup};
-pub use malformed::Malformed;
-pub use range::Range;
-pub use shown::{Direction, direction, own_name};
-pub use tag::{IllFormed, Tag};
+pub use malformed::AcceptLanguageError;
+pub use range::LanguageRange;
+pub use tag::{LanguageTagError, Tag};

@@ -8,7 +8,7 @@
 
 use core::fmt;
 
-use super::malformed::Malformed;
+use super::malformed::AcceptLanguageError;
 use super::subtag::Subtag;
 
 /// A basic language range of RFC 4647, as it is written.
@@ -16,49 +16,52 @@ use super::subtag::Subtag;
 /// Rules: L1.
 ///
 /// ```
-/// use mcp_attune::language::Range;
+/// use mcp_attune::language::LanguageRange;
 ///
-/// assert_eq!(Range::parse("de-CH").unwrap().as_str(), "de-CH");
-/// assert!(Range::parse("*").unwrap().is_wildcard());
-/// assert!(Range::parse("de-*").is_err());
+/// assert_eq!(LanguageRange::parse("de-CH").unwrap().as_str(), "de-CH");
+/// assert!(LanguageRange::parse("*").unwrap().is_wildcard());
+/// assert!(LanguageRange::parse("de-*").is_err());
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Range<'a>(&'a str);
+pub struct LanguageRange<'a>(&'a str);
 
-impl<'a> Range<'a> {
+impl<'a> LanguageRange<'a> {
     /// Any language: `*`.
     ///
     /// Rules: L1.
     ///
     /// ```
-    /// use mcp_attune::language::Range;
+    /// use mcp_attune::language::LanguageRange;
     ///
-    /// assert_eq!(Range::WILDCARD.to_string(), "*");
+    /// assert_eq!(LanguageRange::WILDCARD.to_string(), "*");
     /// ```
-    pub const WILDCARD: Range<'static> = Range("*");
+    pub const WILDCARD: LanguageRange<'static> = LanguageRange("*");
 
     /// Reads a range, and keeps its spelling.
     ///
     /// Rules: L1.
     ///
     /// ```
-    /// use mcp_attune::language::{Malformed, Range};
+    /// use mcp_attune::language::{AcceptLanguageError, LanguageRange};
     ///
-    /// assert!(Range::parse("zh-Hant-CN-x-private1-private2").is_ok());
-    /// assert_eq!(Range::parse("en--GB").unwrap_err(), Malformed::Subtag { at: 3 });
+    /// assert!(LanguageRange::parse("zh-Hant-CN-x-private1-private2").is_ok());
+    /// assert_eq!(LanguageRange::parse("en--GB").unwrap_err(), AcceptLanguageError::Subtag { at: 3 });
     /// ```
-    pub fn parse(text: &'a str) -> Result<Self, Malformed> {
-        Self::read(text, |_| {})
+    pub fn parse(text: &'a str) -> Result<Self, AcceptLanguageError> {
+        Self::parse_with(text, |_| {})
     }
 
     /// Reads a range and hands out its subtags on the way, none for `*`; `each` may see some of a malformed range.
-    pub(super) fn read(text: &'a str, mut each: impl FnMut(Subtag)) -> Result<Self, Malformed> {
+    pub(super) fn parse_with(
+        text: &'a str,
+        mut each: impl FnMut(Subtag),
+    ) -> Result<Self, AcceptLanguageError> {
         if text == "*" {
             return Ok(Self(text));
         }
         let mut at = 0;
         for subtag in text.split('-') {
-            check(subtag, at == 0).map_err(|fault| fault.moved(at))?;
+            check_subtag(subtag, at == 0).map_err(|fault| fault.shifted(at))?;
             each(Subtag::new(subtag));
             at += subtag.len() + 1;
         }
@@ -66,7 +69,7 @@ impl<'a> Range<'a> {
     }
 
     /// A range that was read before.
-    pub(super) const fn known(text: &'a str) -> Self {
+    pub(super) const fn new_unchecked(text: &'a str) -> Self {
         Self(text)
     }
 
@@ -75,9 +78,9 @@ impl<'a> Range<'a> {
     /// Rules: L1.
     ///
     /// ```
-    /// use mcp_attune::language::Range;
+    /// use mcp_attune::language::LanguageRange;
     ///
-    /// assert_eq!(Range::parse("EN-gb").unwrap().as_str(), "EN-gb");
+    /// assert_eq!(LanguageRange::parse("EN-gb").unwrap().as_str(), "EN-gb");
     /// ```
     #[must_use]
     pub const fn as_str(self) -> &'a str {
@@ -89,9 +92,9 @@ impl<'a> Range<'a> {
     /// Rules: L1, L4.
     ///
     /// ```
-    /// use mcp_attune::language::Range;
+    /// use mcp_attune::language::LanguageRange;
     ///
-    /// assert!(!Range::parse("en").unwrap().is_wildcard());
+    /// assert!(!LanguageRange::parse("en").unwrap().is_wildcard());
     /// ```
     #[must_use]
     pub fn is_wildcard(self) -> bool {
@@ -103,9 +106,9 @@ impl<'a> Range<'a> {
     /// Rules: L1, L19.
     ///
     /// ```
-    /// use mcp_attune::language::Range;
+    /// use mcp_attune::language::LanguageRange;
     ///
-    /// assert_eq!(Range::parse("de-CH-1996").unwrap().primary(), "de");
+    /// assert_eq!(LanguageRange::parse("de-CH-1996").unwrap().primary(), "de");
     /// ```
     #[must_use]
     pub fn primary(self) -> &'a str {
@@ -113,30 +116,30 @@ impl<'a> Range<'a> {
     }
 }
 
-fn check(subtag: &str, first: bool) -> Result<(), Malformed> {
+fn check_subtag(subtag: &str, first: bool) -> Result<(), AcceptLanguageError> {
     if let Some(at) = subtag.bytes().position(|byte| !byte.is_ascii_alphanumeric()) {
-        return Err(Malformed::Character { at });
+        return Err(AcceptLanguageError::Character { at });
     }
     let long = !matches!(subtag.len(), 1..=8);
     if first && (long || !subtag.bytes().all(|byte| byte.is_ascii_alphabetic())) {
-        return Err(Malformed::Primary { at: 0 });
+        return Err(AcceptLanguageError::Primary { at: 0 });
     }
     if long {
-        return Err(Malformed::Subtag { at: 0 });
+        return Err(AcceptLanguageError::Subtag { at: 0 });
     }
     Ok(())
 }
 
 /// Ranges are the same where they differ only in case.
-impl PartialEq for Range<'_> {
+impl PartialEq for LanguageRange<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.0.eq_ignore_ascii_case(other.0)
     }
 }
 
-impl Eq for Range<'_> {}
+impl Eq for LanguageRange<'_> {}
 
-impl fmt::Display for Range<'_> {
+impl fmt::Display for LanguageRange<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
@@ -149,34 +152,34 @@ mod tests {
     #[test]
     fn reads_what_rfc_4647_allows() {
         for text in ["*", "de", "de-de", "i", "x-1", "zh-Hant-CN-x-private1-private2", "abcdefgh-12345678"] {
-            assert_eq!(Range::parse(text).map(Range::as_str), Ok(text));
+            assert_eq!(LanguageRange::parse(text).map(LanguageRange::as_str), Ok(text));
         }
     }
 
     #[test]
     fn refuses_what_rfc_4647_does_not_allow() {
         for (text, fault) in [
-            ("", Malformed::Primary { at: 0 }),
-            ("-en", Malformed::Primary { at: 0 }),
-            ("1en", Malformed::Primary { at: 0 }),
-            ("abcdefghi", Malformed::Primary { at: 0 }),
-            ("en-", Malformed::Subtag { at: 3 }),
-            ("en--GB", Malformed::Subtag { at: 3 }),
-            ("en-abcdefghi", Malformed::Subtag { at: 3 }),
-            ("en_GB", Malformed::Character { at: 2 }),
-            ("de-*", Malformed::Character { at: 3 }),
-            ("*-CH", Malformed::Character { at: 0 }),
-            ("**", Malformed::Character { at: 0 }),
-            ("en-G\u{df}", Malformed::Character { at: 4 }),
-            ("en\0", Malformed::Character { at: 2 }),
+            ("", AcceptLanguageError::Primary { at: 0 }),
+            ("-en", AcceptLanguageError::Primary { at: 0 }),
+            ("1en", AcceptLanguageError::Primary { at: 0 }),
+            ("abcdefghi", AcceptLanguageError::Primary { at: 0 }),
+            ("en-", AcceptLanguageError::Subtag { at: 3 }),
+            ("en--GB", AcceptLanguageError::Subtag { at: 3 }),
+            ("en-abcdefghi", AcceptLanguageError::Subtag { at: 3 }),
+            ("en_GB", AcceptLanguageError::Character { at: 2 }),
+            ("de-*", AcceptLanguageError::Character { at: 3 }),
+            ("*-CH", AcceptLanguageError::Character { at: 0 }),
+            ("**", AcceptLanguageError::Character { at: 0 }),
+            ("en-G\u{df}", AcceptLanguageError::Character { at: 4 }),
+            ("en\0", AcceptLanguageError::Character { at: 2 }),
         ] {
-            assert_eq!(Range::parse(text), Err(fault), "{text:?}");
+            assert_eq!(LanguageRange::parse(text), Err(fault), "{text:?}");
         }
     }
 
     #[test]
     fn is_the_same_in_any_case() {
-        assert_eq!(Range::parse("de-CH"), Range::parse("DE-ch"));
-        assert_ne!(Range::parse("de-CH"), Range::parse("de"));
+        assert_eq!(LanguageRange::parse("de-CH"), LanguageRange::parse("DE-ch"));
+        assert_ne!(LanguageRange::parse("de-CH"), LanguageRange::parse("de"));
     }
 }

@@ -42,7 +42,7 @@ impl Subtag {
     }
 
     /// Whether it is a single character: the start of an extension or of private use.
-    pub(super) const fn is_single(self) -> bool {
+    pub(super) const fn is_singleton(self) -> bool {
         self.0 << 8 == 0
     }
 
@@ -76,18 +76,18 @@ impl fmt::Debug for Subtag {
 
 /// A language, its script and its region, where the last two may be missing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub(super) struct Node {
+pub(super) struct LocaleNode {
     pub(super) language: Subtag,
     pub(super) script: Subtag,
     pub(super) region: Subtag,
 }
 
 /// A node, for tables.
-pub(super) const fn n(language: &str, script: &str, region: &str) -> Node {
-    Node { language: s(language), script: s(script), region: s(region) }
+pub(super) const fn n(language: &str, script: &str, region: &str) -> LocaleNode {
+    LocaleNode { language: s(language), script: s(script), region: s(region) }
 }
 
-impl Node {
+impl LocaleNode {
     /// The same without its region.
     pub(super) const fn without_region(self) -> Self {
         Self { region: Subtag::NONE, ..self }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn measures_subtags() {
         assert_eq!([s(""), s("x"), s("de"), s("oxendict")].map(Subtag::len), [0, 1, 2, 8]);
-        assert!(s("x").is_single() && !s("de").is_single());
+        assert!(s("x").is_singleton() && !s("de").is_singleton());
         assert!(s("419").is_numeric() && !s("41a").is_numeric() && !s("41a").is_alphabetic());
     }
 

@@ -34,10 +34,10 @@ impl Tag {
     /// Rules: L4.
     ///
     /// ```
-    /// use mcp_attune::language::{IllFormed, Tag};
+    /// use mcp_attune::language::{LanguageTagError, Tag};
     ///
     /// let long = format!("en-x{}", "-private".repeat(40));
-    /// assert_eq!(Tag::parse(&long), Err(IllFormed::TooLong));
+    /// assert_eq!(Tag::parse(&long), Err(LanguageTagError::TooLong));
     /// ```
     pub const MAX_LEN: usize = 255;
 
@@ -46,28 +46,28 @@ impl Tag {
     /// Rules: L4.
     ///
     /// ```
-    /// use mcp_attune::language::{IllFormed, Tag};
+    /// use mcp_attune::language::{LanguageTagError, Tag};
     ///
     /// assert!(Tag::parse("i-klingon").is_ok());
     /// assert!(Tag::parse("zh-yue-HK").is_ok());
-    /// assert_eq!(Tag::parse("en_GB"), Err(IllFormed::Syntax));
+    /// assert_eq!(Tag::parse("en_GB"), Err(LanguageTagError::Syntax));
     /// ```
-    pub fn parse(text: &str) -> Result<Self, IllFormed> {
+    pub fn parse(text: &str) -> Result<Self, LanguageTagError> {
         if text.len() > Self::MAX_LEN {
-            return Err(IllFormed::TooLong);
+            return Err(LanguageTagError::TooLong);
         }
         if !text.is_ascii() {
-            return Err(IllFormed::Syntax);
+            return Err(LanguageTagError::Syntax);
         }
-        if is_usual(text.as_bytes()) {
+        if is_common_form(text.as_bytes()) {
             return Ok(Self(text.into()));
         }
-        let read = LanguageTag::parse(text).map_err(|_| IllFormed::Syntax)?;
-        if repeats(read.variant_subtags().map(str::to_ascii_lowercase)) {
-            return Err(IllFormed::RepeatedVariant);
+        let read = LanguageTag::parse(text).map_err(|_| LanguageTagError::Syntax)?;
+        if has_repeats(read.variant_subtags().map(str::to_ascii_lowercase)) {
+            return Err(LanguageTagError::RepeatedVariant);
         }
-        if repeats(read.extension_subtags().map(|(singleton, _)| singleton.to_ascii_lowercase())) {
-            return Err(IllFormed::RepeatedSingleton);
+        if has_repeats(read.extension_subtags().map(|(singleton, _)| singleton.to_ascii_lowercase())) {
+            return Err(LanguageTagError::RepeatedSingleton);
         }
         Ok(Self(text.into()))
     }
@@ -102,7 +102,7 @@ impl Tag {
 }
 
 /// Whether it is a language alone, or one with a country, as nearly all are: well formed at one look.
-fn is_usual(text: &[u8]) -> bool {
+fn is_common_form(text: &[u8]) -> bool {
     let letters = |text: &[u8]| text.iter().all(u8::is_ascii_alphabetic);
     match text {
         [a, b, b'-', region @ ..] => letters(&[*a, *b]) && region.len() == 2 && letters(region),
@@ -112,7 +112,7 @@ fn is_usual(text: &[u8]) -> bool {
 }
 
 /// At most a hundred subtags fit into a tag, so comparing each with each is cheap.
-fn repeats<T: PartialEq>(subtags: impl Iterator<Item = T>) -> bool {
+fn has_repeats<T: PartialEq>(subtags: impl Iterator<Item = T>) -> bool {
     let mut seen = Vec::new();
     for subtag in subtags {
         if seen.contains(&subtag) {
@@ -159,33 +159,33 @@ impl AsRef<str> for Tag {
 }
 
 impl FromStr for Tag {
-    type Err = IllFormed;
+    type Err = LanguageTagError;
 
-    fn from_str(text: &str) -> Result<Self, IllFormed> {
+    fn from_str(text: &str) -> Result<Self, LanguageTagError> {
         Self::parse(text)
     }
 }
 
 impl TryFrom<&str> for Tag {
-    type Error = IllFormed;
+    type Error = LanguageTagError;
 
-    fn try_from(text: &str) -> Result<Self, IllFormed> {
+    fn try_from(text: &str) -> Result<Self, LanguageTagError> {
         Self::parse(text)
     }
 }
 
 impl TryFrom<&String> for Tag {
-    type Error = IllFormed;
+    type Error = LanguageTagError;
 
-    fn try_from(text: &String) -> Result<Self, IllFormed> {
+    fn try_from(text: &String) -> Result<Self, LanguageTagError> {
         Self::parse(text)
     }
 }
 
 impl TryFrom<String> for Tag {
-    type Error = IllFormed;
+    type Error = LanguageTagError;
 
-    fn try_from(text: String) -> Result<Self, IllFormed> {
+    fn try_from(text: String) -> Result<Self, LanguageTagError> {
         Self::parse(&text)
     }
 }
@@ -195,15 +195,15 @@ impl TryFrom<String> for Tag {
 /// Rules: L4.
 ///
 /// ```
-/// use mcp_attune::language::{IllFormed, Tag};
+/// use mcp_attune::language::{LanguageTagError, Tag};
 ///
 /// let wrong = Tag::parse("english").map(|_| ()).and(Tag::parse("en-US-")).unwrap_err();
-/// assert_eq!(wrong, IllFormed::Syntax);
+/// assert_eq!(wrong, LanguageTagError::Syntax);
 /// assert!(wrong.to_string().contains("such as"));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum IllFormed {
+pub enum LanguageTagError {
     /// More than [`Tag::MAX_LEN`] bytes: `x-aaaaaaaa-aaaaaaaa-…`.
     TooLong,
     /// Not the grammar of BCP 47: `en_GB`, `de-`, the empty text, `*`.
@@ -214,7 +214,7 @@ pub enum IllFormed {
     RepeatedSingleton,
 }
 
-impl fmt::Display for IllFormed {
+impl fmt::Display for LanguageTagError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::TooLong => "too long for a language tag; write at most 255 bytes",
@@ -229,10 +229,10 @@ impl fmt::Display for IllFormed {
     }
 }
 
-impl core::error::Error for IllFormed {}
+impl core::error::Error for LanguageTagError {}
 
 /// A [`Tag`] needs no reading, so a list of them cannot fail to be one.
-impl From<Infallible> for IllFormed {
+impl From<Infallible> for LanguageTagError {
     fn from(never: Infallible) -> Self {
         match never {}
     }
@@ -313,21 +313,21 @@ mod tests {
             "en ",
             "日本語",
         ] {
-            assert_eq!(Tag::parse(text), Err(IllFormed::Syntax), "{text:?}");
+            assert_eq!(Tag::parse(text), Err(LanguageTagError::Syntax), "{text:?}");
         }
     }
 
     #[test]
     fn refuses_a_variant_twice() {
-        assert_eq!(Tag::parse("de-DE-1901-1901"), Err(IllFormed::RepeatedVariant));
-        assert_eq!(Tag::parse("sl-rozaj-ROZAJ"), Err(IllFormed::RepeatedVariant));
+        assert_eq!(Tag::parse("de-DE-1901-1901"), Err(LanguageTagError::RepeatedVariant));
+        assert_eq!(Tag::parse("sl-rozaj-ROZAJ"), Err(LanguageTagError::RepeatedVariant));
         assert!(Tag::parse("de-1901-x-1901").is_ok());
     }
 
     #[test]
     fn refuses_a_singleton_twice() {
-        assert_eq!(Tag::parse("ar-a-aaa-b-bbb-a-ccc"), Err(IllFormed::RepeatedSingleton));
-        assert_eq!(Tag::parse("en-u-ca-gregory-U-nu-latn"), Err(IllFormed::RepeatedSingleton));
+        assert_eq!(Tag::parse("ar-a-aaa-b-bbb-a-ccc"), Err(LanguageTagError::RepeatedSingleton));
+        assert_eq!(Tag::parse("en-u-ca-gregory-U-nu-latn"), Err(LanguageTagError::RepeatedSingleton));
         assert!(Tag::parse("en-a-bbb-x-a-ccc").is_ok());
     }
 
@@ -335,7 +335,7 @@ mod tests {
     fn refuses_more_than_it_can_hold() {
         let long = format!("x{}", "-12345678".repeat(28));
         assert!(Tag::parse(&long).is_ok_and(|tag| tag.as_str().len() == 253));
-        assert_eq!(Tag::parse(&(long + "-12")), Err(IllFormed::TooLong));
+        assert_eq!(Tag::parse(&(long + "-12")), Err(LanguageTagError::TooLong));
     }
 
     #[test]

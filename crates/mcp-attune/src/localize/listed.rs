@@ -2,22 +2,22 @@
 //!
 //! Rules: L22.
 
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{JsonKind, JsonString, SpannedValue};
 
 /// Visits every string under `enum`, `const` and `examples`, with the way to the field that holds it. The way is written as
 /// for titles: `filter.city`, `[]` for what is in a list, `*` for any other property, `$defs.Place` for a definition.
 /// What alternatives allow (`anyOf`, `oneOf`) belongs to the field that they are alternatives of.
-pub(super) fn each(schema: Value<'_>, seen: &mut dyn FnMut(&str, &str)) {
+pub(super) fn visit_listed_strings(schema: SpannedValue<'_>, seen: &mut dyn FnMut(&str, &str)) {
     walk(schema, &mut String::new(), seen);
 }
 
 /// As deep as the text is, which the scanner has bounded.
-fn walk(schema: Value<'_>, path: &mut String, seen: &mut dyn FnMut(&str, &str)) {
+fn walk(schema: SpannedValue<'_>, path: &mut String, seen: &mut dyn FnMut(&str, &str)) {
     for (name, value) in schema.members() {
         let Some(name) = name.decode() else { continue };
         match &*name {
-            "enum" | "examples" => value.elements().for_each(|value| said(value, path, seen)),
-            "const" => said(value, path, seen),
+            "enum" | "examples" => value.elements().for_each(|value| visit_string(value, path, seen)),
+            "const" => visit_string(value, path, seen),
             "properties" => {
                 for (name, schema) in value.members() {
                     if let Some(name) = name.decode() {
@@ -25,7 +25,7 @@ fn walk(schema: Value<'_>, path: &mut String, seen: &mut dyn FnMut(&str, &str)) 
                     }
                 }
             }
-            "items" | "contains" if value.kind() == Type::Object => step(value, path, "[]", seen),
+            "items" | "contains" if value.kind() == JsonKind::Object => step(value, path, "[]", seen),
             "items" | "prefixItems" => value.elements().for_each(|schema| step(schema, path, "[]", seen)),
             "additionalProperties" => step(value, path, "*", seen),
             "allOf" | "anyOf" | "oneOf" => value.elements().for_each(|schema| walk(schema, path, seen)),
@@ -42,13 +42,13 @@ fn walk(schema: Value<'_>, path: &mut String, seen: &mut dyn FnMut(&str, &str)) 
     }
 }
 
-fn said(value: Value<'_>, path: &str, seen: &mut dyn FnMut(&str, &str)) {
-    if let Some(text) = value.text().and_then(Text::decode) {
+fn visit_string(value: SpannedValue<'_>, path: &str, seen: &mut dyn FnMut(&str, &str)) {
+    if let Some(text) = value.text().and_then(JsonString::decode) {
         seen(path, &text);
     }
 }
 
-fn step(schema: Value<'_>, path: &mut String, name: &str, seen: &mut dyn FnMut(&str, &str)) {
+fn step(schema: SpannedValue<'_>, path: &mut String, name: &str, seen: &mut dyn FnMut(&str, &str)) {
     let length = path.len();
     if length > 0 && name != "[]" {
         path.push('.');
@@ -77,7 +77,7 @@ mod tests {
             "$defs":{"Way":{"enum":["left"]}},"required":["no"]}"##;
         let message = Message::parse(schema.as_bytes()).unwrap();
         let mut found = Vec::new();
-        each(message.body(), &mut |path, text| found.push(format!("{path} {text}")));
+        visit_listed_strings(message.body(), &mut |path, text| found.push(format!("{path} {text}")));
         assert_eq!(
             found,
             [

@@ -1,32 +1,32 @@
 //! Where a message says its language: in the `_meta` of an object.
 
-use mcp_attune_wire::json::{Span, Text, Type, Value};
+use mcp_attune_wire::json::{ByteSpan, JsonKind, JsonString, SpannedValue};
 use mcp_attune_wire::message::meta::CONTENT_LANGUAGE;
 
 /// The place of a report.
-pub(super) enum Report {
+pub(super) enum LanguageReportSlot {
     /// There is one.
     Reported(String),
     /// There is no room: something stands there that is no object, or no report.
     NoRoom,
     /// It can be put here, between these two.
-    Open(Span, &'static str, &'static str),
+    Open(ByteSpan, &'static str, &'static str),
 }
 
-impl Report {
+impl LanguageReportSlot {
     /// The place in an object.
-    pub(super) fn look(holder: Value<'_>) -> Self {
+    pub(super) fn find(holder: SpannedValue<'_>) -> Self {
         Self::of(holder, (holder.members().next().is_some(), holder.member("_meta")))
     }
 
     /// The same, where it is known already whether it has members, and its `_meta`.
-    pub(super) fn of(holder: Value<'_>, (filled, meta): (bool, Option<Value<'_>>)) -> Self {
+    pub(super) fn of(holder: SpannedValue<'_>, (filled, meta): (bool, Option<SpannedValue<'_>>)) -> Self {
         match meta {
-            _ if holder.kind() != Type::Object => Self::NoRoom,
+            _ if holder.kind() != JsonKind::Object => Self::NoRoom,
             None => Self::Open(holder.opening(), "\"_meta\":{", if filled { "}," } else { "}" }),
-            Some(meta) if meta.kind() != Type::Object => Self::NoRoom,
+            Some(meta) if meta.kind() != JsonKind::Object => Self::NoRoom,
             Some(meta) => match meta.member(CONTENT_LANGUAGE) {
-                Some(there) => match there.text().and_then(Text::decode) {
+                Some(there) => match there.text().and_then(JsonString::decode) {
                     Some(language) => Self::Reported(language.into_owned()),
                     None => Self::NoRoom,
                 },
@@ -39,20 +39,20 @@ impl Report {
     }
 
     /// The place in a member of an object, which may be absent.
-    pub(super) fn beside(object: Value<'_>, member: &str) -> Self {
+    pub(super) fn in_member(object: SpannedValue<'_>, member: &str) -> Self {
         match object.member(member) {
-            Some(there) => Self::look(there),
-            None if object.kind() != Type::Object => Self::NoRoom,
+            Some(there) => Self::find(there),
+            None if object.kind() != JsonKind::Object => Self::NoRoom,
             // An error has a code, so something follows; one that has nothing has no message to translate.
             None => Self::Open(object.opening(), "\"data\":{\"_meta\":{", "}},"),
         }
     }
 
     /// The report of what a task carries, where that reports its language itself.
-    pub(super) fn inside(task: Value<'_>) -> Option<Self> {
+    pub(super) fn in_carried_result(task: SpannedValue<'_>) -> Option<Self> {
         let data = task.member("error").and_then(|error| error.member("data"));
         let parts = [task.member("result"), data];
-        parts.into_iter().flatten().map(Self::look).find(|report| matches!(report, Self::Reported(_)))
+        parts.into_iter().flatten().map(Self::find).find(|report| matches!(report, Self::Reported(_)))
     }
 
     /// Whether nothing may be translated beside it.
@@ -69,11 +69,11 @@ impl Report {
 
     /// The edit that puts a report there, or what is there already. `followed` says whether something else is inserted
     /// behind it at the same place.
-    pub(super) fn insert(
+    pub(super) fn into_edit(
         self,
         language: &str,
-        followed: impl FnOnce(Span) -> bool,
-    ) -> Result<(Span, String), Self> {
+        followed: impl FnOnce(ByteSpan) -> bool,
+    ) -> Result<(ByteSpan, String), Self> {
         match self {
             Self::Open(place, before, after) => {
                 let comma = if !after.ends_with(',') && followed(place) { "," } else { "" };

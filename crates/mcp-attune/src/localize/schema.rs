@@ -1,8 +1,8 @@
 //! The titles and descriptions in a JSON Schema, each with the way to it.
 
-use mcp_attune_wire::json::{Type, Value, Walk};
+use mcp_attune_wire::json::{JsonKind, JsonWalker, SpannedValue};
 
-use crate::catalog::Field;
+use crate::catalog::LocaleField;
 
 /// Visits the title and description of every property. Only schema positions are looked into, so that nothing under
 /// `enum`, `const`, `default` or `examples` is taken for text, and no property for a keyword that it is named like.
@@ -10,22 +10,25 @@ use crate::catalog::Field;
 /// The way to a property is made of names: `filter.city`; `[]` for what is in a list, `*` for any other property, and
 /// `$defs.Place` for a definition. What alternatives say of themselves (`oneOf`, `if`) has no name, and is left alone; the
 /// properties in them have theirs.
-pub(super) fn each<'a>(schema: Value<'a>, mut seen: impl FnMut(&str, Field, Value<'a>)) {
+pub(super) fn visit_titles_and_descriptions<'a>(
+    schema: SpannedValue<'a>,
+    mut seen: impl FnMut(&str, LocaleField, SpannedValue<'a>),
+) {
     walk(&mut schema.walk(), &mut String::new(), false, &mut seen);
 }
 
 /// As deep as the text is, which the scanner has bounded.
 fn walk<'a>(
-    place: &mut Walk<'a>,
+    place: &mut JsonWalker<'a>,
     path: &mut String,
     named: bool,
-    seen: &mut dyn FnMut(&str, Field, Value<'a>),
+    seen: &mut dyn FnMut(&str, LocaleField, SpannedValue<'a>),
 ) {
     place.members(|name, place| {
         let Some(name) = name.decode() else { return };
         match &*name {
-            "title" | "description" if named && place.kind() == Type::String => {
-                let field = if name == "title" { Field::Title } else { Field::Description };
+            "title" | "description" if named && place.kind() == JsonKind::String => {
+                let field = if name == "title" { LocaleField::Title } else { LocaleField::Description };
                 seen(path, field, place.value());
             }
             "properties" => place.members(|name, place| {
@@ -33,7 +36,7 @@ fn walk<'a>(
                     step(place, path, &name, seen);
                 }
             }),
-            "items" | "contains" if place.kind() == Type::Object => step(place, path, "[]", seen),
+            "items" | "contains" if place.kind() == JsonKind::Object => step(place, path, "[]", seen),
             "items" | "prefixItems" => place.elements(|place| step(place, path, "[]", seen)),
             "additionalProperties" => step(place, path, "*", seen),
             "allOf" | "anyOf" | "oneOf" => place.elements(|place| walk(place, path, false, seen)),
@@ -49,10 +52,10 @@ fn walk<'a>(
 }
 
 fn step<'a>(
-    place: &mut Walk<'a>,
+    place: &mut JsonWalker<'a>,
     path: &mut String,
     name: &str,
-    seen: &mut dyn FnMut(&str, Field, Value<'a>),
+    seen: &mut dyn FnMut(&str, LocaleField, SpannedValue<'a>),
 ) {
     let length = path.len();
     if length > 0 && name != "[]" {
@@ -82,7 +85,7 @@ mod tests {
             "$defs":{"Place":{"description":"J","properties":{"lat":{"title":"K"}}}},"required":["title"]}"#;
         let message = Message::parse(schema.as_bytes()).unwrap();
         let mut found = Vec::new();
-        each(message.body(), |path, field, value| {
+        visit_titles_and_descriptions(message.body(), |path, field, value| {
             found.push(format!("{path} {} {}", field.as_str(), value.raw()));
         });
         assert_eq!(

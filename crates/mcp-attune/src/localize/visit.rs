@@ -4,18 +4,18 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Span, Text, Type, Value, Walk};
+use mcp_attune_wire::json::{ByteSpan, JsonKind, JsonString, JsonWalker, SpannedValue};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::meta::SERVER_INFO;
 
-use super::asked::Asked;
+use super::request_subject::RequestSubject;
 use super::schema;
-use crate::catalog::{Field, Slot};
-use crate::task::is_created;
+use crate::catalog::{LocaleField, TextSlot};
+use crate::task::is_created_task;
 
 /// Who a text is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Audience {
+pub(super) enum TextAudience {
     /// People.
     Display,
     /// A model.
@@ -24,42 +24,42 @@ pub(super) enum Audience {
     Log,
 }
 
-impl Audience {
+impl TextAudience {
     /// Titles are for people, but for those in schemas, which only models are sure to read.
-    pub(super) fn of(slot: Slot<'_>) -> Self {
+    pub(super) fn of(slot: TextSlot<'_>) -> Self {
         match slot {
-            Slot::Argument { .. } | Slot::Output { .. } => Self::Model,
-            Slot::Server(field)
-            | Slot::Tool(_, field)
-            | Slot::Prompt(_, field)
-            | Slot::PromptArgument { field, .. }
-            | Slot::Resource(_, field)
-            | Slot::ResourceTemplate(_, field) => match field {
-                Field::Title | Field::Invoking | Field::Invoked => Self::Display,
-                Field::Description | Field::Instructions => Self::Model,
+            TextSlot::Argument { .. } | TextSlot::Output { .. } => Self::Model,
+            TextSlot::Server(field)
+            | TextSlot::Tool(_, field)
+            | TextSlot::Prompt(_, field)
+            | TextSlot::PromptArgument { field, .. }
+            | TextSlot::Resource(_, field)
+            | TextSlot::ResourceTemplate(_, field) => match field {
+                LocaleField::Title | LocaleField::Invoking | LocaleField::Invoked => Self::Display,
+                LocaleField::Description | LocaleField::Instructions => Self::Model,
             },
         }
     }
 }
 
 /// Whoever is shown the texts.
-pub(super) trait Sink {
+pub(super) trait TextSink {
     /// Whether text for these is of interest at all.
-    fn wants(&self, audience: Audience) -> bool;
+    fn wants(&self, audience: TextAudience) -> bool;
     /// A text that has a name.
-    fn named(&mut self, slot: Slot<'_>, there: Value<'_>);
+    fn named_text(&mut self, slot: TextSlot<'_>, there: SpannedValue<'_>);
     /// A title that is not there, and where it could be put as a first member.
-    fn absent(&mut self, slot: Slot<'_>, opening: Span);
+    fn missing_title(&mut self, slot: TextSlot<'_>, opening: ByteSpan);
     /// A text that goes by what it says.
-    fn live(&mut self, audience: Audience, there: Value<'_>);
+    fn unnamed_text(&mut self, audience: TextAudience, there: SpannedValue<'_>);
 }
 
 /// Visits the result of an answer; tells whether it has members, and its `_meta`.
 pub(super) fn result<'a>(
     answer: &Message<'a>,
-    asked: &Asked,
-    sink: &mut impl Sink,
-) -> (bool, Option<Value<'a>>) {
+    asked: &RequestSubject,
+    sink: &mut impl TextSink,
+) -> (bool, Option<SpannedValue<'a>>) {
     let (mut filled, mut held) = (false, None);
     for (name, value) in answer.result_members() {
         filled = true;
@@ -74,11 +74,11 @@ pub(super) fn result<'a>(
             ("resources/templates/list", "resourceTemplates") => walk.elements(|walk| template(walk, sink)),
             ("initialize" | "server/discover", "serverInfo") => server(value, sink),
             ("initialize" | "server/discover", "instructions") => {
-                sink.named(Slot::Server(Field::Instructions), value);
+                sink.named_text(TextSlot::Server(LocaleField::Instructions), value);
             }
             (_, "inputRequests") => walk.members(|_, walk| input_request(walk.value(), sink)),
-            ("tools/call", "statusMessage") if answer.member("result").is_some_and(is_created) => {
-                sink.live(Audience::Display, value);
+            ("tools/call", "statusMessage") if answer.member("result").is_some_and(is_created_task) => {
+                sink.unnamed_text(TextAudience::Display, value);
             }
             ("tools/call", "task") => status(value, sink),
             ("tasks/list", "tasks") => walk.elements(|walk| status(walk.value(), sink)),
@@ -91,7 +91,7 @@ pub(super) fn result<'a>(
             ("prompts/get", "messages") => walk.elements(|walk| prompt_message(walk.value(), sink)),
             ("prompts/get", "description") => {
                 if let Some(prompt) = asked.subject() {
-                    sink.named(Slot::Prompt(prompt, Field::Description), value);
+                    sink.named_text(TextSlot::Prompt(prompt, LocaleField::Description), value);
                 }
             }
             ("resources/read", "contents") => walk.elements(|walk| contents(walk.value(), sink)),
@@ -105,12 +105,12 @@ pub(super) fn result<'a>(
 }
 
 /// Visits the parameters of an elicitation, form or URL.
-pub(super) fn elicitation(params: &mut Walk<'_>, sink: &mut impl Sink) {
-    if !sink.wants(Audience::Display) {
+pub(super) fn elicitation(params: &mut JsonWalker<'_>, sink: &mut impl TextSink) {
+    if !sink.wants(TextAudience::Display) {
         return;
     }
     params.members(|name, walk| match name.decode().as_deref() {
-        Some("message") => sink.live(Audience::Display, walk.value()),
+        Some("message") => sink.unnamed_text(TextAudience::Display, walk.value()),
         Some("requestedSchema") => walk.members(|name, walk| {
             if name.is("properties") {
                 walk.members(|_, walk| property(walk, sink));
@@ -121,16 +121,16 @@ pub(super) fn elicitation(params: &mut Walk<'_>, sink: &mut impl Sink) {
 }
 
 /// Visits the parameters of a log message: its data is a text, or has one in `message`.
-pub(super) fn log(params: Value<'_>, sink: &mut impl Sink) {
+pub(super) fn log(params: SpannedValue<'_>, sink: &mut impl TextSink) {
     let Some(data) = params.member("data") else { return };
-    let text = if data.kind() == Type::Object { data.member("message") } else { Some(data) };
+    let text = if data.kind() == JsonKind::Object { data.member("message") } else { Some(data) };
     if let Some(text) = text {
-        sink.live(Audience::Log, text);
+        sink.unnamed_text(TextAudience::Log, text);
     }
 }
 
 /// Visits a task with what it carries, as a notification has it.
-pub(super) fn task(task: Value<'_>, sink: &mut impl Sink) {
+pub(super) fn task(task: SpannedValue<'_>, sink: &mut impl TextSink) {
     for (name, value) in task.members() {
         match name.decode().as_deref() {
             Some("inputRequests") => value.members().for_each(|(_, request)| input_request(request, sink)),
@@ -141,15 +141,19 @@ pub(super) fn task(task: Value<'_>, sink: &mut impl Sink) {
 }
 
 /// A member of a task: what became of it, and the result or the error that it ended with.
-fn task_member(name: &str, value: Value<'_>, sink: &mut impl Sink) {
+fn task_member(name: &str, value: SpannedValue<'_>, sink: &mut impl TextSink) {
     match name {
-        "statusMessage" => sink.live(Audience::Display, value),
+        "statusMessage" => sink.unnamed_text(TextAudience::Display, value),
         "result" => {
-            value.member("content").into_iter().flat_map(Value::elements).for_each(|it| block(it, sink));
+            value
+                .member("content")
+                .into_iter()
+                .flat_map(SpannedValue::elements)
+                .for_each(|it| block(it, sink));
         }
         "error" => {
             if let Some(message) = value.member("message") {
-                sink.live(Audience::Display, message);
+                sink.unnamed_text(TextAudience::Display, message);
             }
         }
         _ => {}
@@ -157,15 +161,15 @@ fn task_member(name: &str, value: Value<'_>, sink: &mut impl Sink) {
 }
 
 /// A task without what it carries.
-fn status(task: Value<'_>, sink: &mut impl Sink) {
+fn status(task: SpannedValue<'_>, sink: &mut impl TextSink) {
     if let Some(message) = task.member("statusMessage").filter(|_| task.member("taskId").is_some()) {
-        sink.live(Audience::Display, message);
+        sink.unnamed_text(TextAudience::Display, message);
     }
 }
 
-fn property(walk: &mut Walk<'_>, sink: &mut impl Sink) {
+fn property(walk: &mut JsonWalker<'_>, sink: &mut impl TextSink) {
     walk.members(|name, walk| match name.decode().as_deref() {
-        Some("title" | "description") => sink.live(Audience::Display, walk.value()),
+        Some("title" | "description") => sink.unnamed_text(TextAudience::Display, walk.value()),
         Some("oneOf" | "anyOf" | "enumNames") => choices(walk, sink),
         // Where several can be chosen, the choices are those of the items.
         Some("items") => walk.members(|name, walk| {
@@ -177,20 +181,22 @@ fn property(walk: &mut Walk<'_>, sink: &mut impl Sink) {
     });
 }
 
-fn choices(walk: &mut Walk<'_>, sink: &mut impl Sink) {
+fn choices(walk: &mut JsonWalker<'_>, sink: &mut impl TextSink) {
     walk.elements(|walk| match walk.kind() {
-        Type::String => sink.live(Audience::Display, walk.value()),
+        JsonKind::String => sink.unnamed_text(TextAudience::Display, walk.value()),
         _ => walk.members(|name, walk| {
             if name.is("title") {
-                sink.live(Audience::Display, walk.value());
+                sink.unnamed_text(TextAudience::Display, walk.value());
             }
         }),
     });
 }
 
-fn input_request(request: Value<'_>, sink: &mut impl Sink) {
-    let is_elicitation =
-        request.member("method").and_then(Value::text).is_some_and(|method| method.is("elicitation/create"));
+fn input_request(request: SpannedValue<'_>, sink: &mut impl TextSink) {
+    let is_elicitation = request
+        .member("method")
+        .and_then(SpannedValue::text)
+        .is_some_and(|method| method.is("elicitation/create"));
     if let Some(params) = request.member("params").filter(|_| is_elicitation) {
         elicitation(&mut params.walk(), sink);
     }
@@ -198,28 +204,28 @@ fn input_request(request: Value<'_>, sink: &mut impl Sink) {
 
 /// What is common to everything that has a name.
 #[derive(Default)]
-struct Thing<'a> {
-    opening: Option<Span>,
+struct VisitedItem<'a> {
+    opening: Option<ByteSpan>,
     name: Option<Cow<'a, str>>,
-    title: Option<Value<'a>>,
-    description: Option<Value<'a>>,
+    title: Option<SpannedValue<'a>>,
+    description: Option<SpannedValue<'a>>,
     /// The title of earlier protocol versions.
-    hint: Option<Value<'a>>,
-    input: Option<Value<'a>>,
-    output: Option<Value<'a>>,
-    arguments: Option<Value<'a>>,
-    meta: Option<Value<'a>>,
+    hint: Option<SpannedValue<'a>>,
+    input: Option<SpannedValue<'a>>,
+    output: Option<SpannedValue<'a>>,
+    arguments: Option<SpannedValue<'a>>,
+    meta: Option<SpannedValue<'a>>,
 }
 
-impl<'a> Thing<'a> {
+impl<'a> VisitedItem<'a> {
     /// Goes over a thing that is called by this member, in one pass: the name may come last.
-    fn read(walk: &mut Walk<'a>, key: &str, wants: impl Fn(Audience) -> bool) -> Self {
+    fn read(walk: &mut JsonWalker<'a>, key: &str, wants: impl Fn(TextAudience) -> bool) -> Self {
         let mut thing =
-            Self { opening: (walk.kind() == Type::Object).then(|| walk.opening()), ..Self::default() };
-        let model = wants(Audience::Model);
+            Self { opening: (walk.kind() == JsonKind::Object).then(|| walk.opening()), ..Self::default() };
+        let model = wants(TextAudience::Model);
         // Decoded: a title that was overlooked would be put in a second time.
         walk.members(|name, walk| match name.decode().as_deref() {
-            Some(name) if name == key => thing.name = walk.value().text().and_then(Text::decode),
+            Some(name) if name == key => thing.name = walk.value().text().and_then(JsonString::decode),
             Some("title") => thing.title = Some(walk.value()),
             Some("description") if model => thing.description = Some(walk.value()),
             Some("annotations") => thing.hint = walk.value().member("title"),
@@ -232,85 +238,93 @@ impl<'a> Thing<'a> {
         thing
     }
 
-    fn texts<'s>(&self, slot: impl Fn(Field) -> Slot<'s>, sink: &mut impl Sink) {
+    fn texts<'s>(&self, slot: impl Fn(LocaleField) -> TextSlot<'s>, sink: &mut impl TextSink) {
         match (self.title, self.opening) {
-            (Some(title), _) => sink.named(slot(Field::Title), title),
-            (None, Some(opening)) if self.hint.is_none() => sink.absent(slot(Field::Title), opening),
+            (Some(title), _) => sink.named_text(slot(LocaleField::Title), title),
+            (None, Some(opening)) if self.hint.is_none() => {
+                sink.missing_title(slot(LocaleField::Title), opening);
+            }
             _ => {}
         }
         if let Some(hint) = self.hint {
-            sink.named(slot(Field::Title), hint);
+            sink.named_text(slot(LocaleField::Title), hint);
         }
         if let Some(description) = self.description {
-            sink.named(slot(Field::Description), description);
+            sink.named_text(slot(LocaleField::Description), description);
         }
     }
 }
 
 /// What ChatGPT shows while a tool runs, and when it is done.
-const INVOCATION: [(&str, Field); 2] =
-    [("openai/toolInvocation/invoking", Field::Invoking), ("openai/toolInvocation/invoked", Field::Invoked)];
+const INVOCATION_KEYS: [(&str, LocaleField); 2] = [
+    ("openai/toolInvocation/invoking", LocaleField::Invoking),
+    ("openai/toolInvocation/invoked", LocaleField::Invoked),
+];
 
-fn tool(walk: &mut Walk<'_>, sink: &mut impl Sink) {
-    let thing = Thing::read(walk, "name", |audience| sink.wants(audience));
+fn tool(walk: &mut JsonWalker<'_>, sink: &mut impl TextSink) {
+    let thing = VisitedItem::read(walk, "name", |audience| sink.wants(audience));
     let Some(tool) = thing.name.as_deref() else { return };
-    thing.texts(|field| Slot::Tool(tool, field), sink);
-    for (key, field) in INVOCATION {
+    thing.texts(|field| TextSlot::Tool(tool, field), sink);
+    for (key, field) in INVOCATION_KEYS {
         if let Some(there) = thing.meta.and_then(|meta| meta.member(key)) {
-            sink.named(Slot::Tool(tool, field), there);
+            sink.named_text(TextSlot::Tool(tool, field), there);
         }
     }
     if let Some(input) = thing.input {
-        schema::each(input, |path, field, there| sink.named(Slot::Argument { tool, path, field }, there));
+        schema::visit_titles_and_descriptions(input, |path, field, there| {
+            sink.named_text(TextSlot::Argument { tool, path, field }, there);
+        });
     }
     if let Some(output) = thing.output {
-        schema::each(output, |path, field, there| sink.named(Slot::Output { tool, path, field }, there));
+        schema::visit_titles_and_descriptions(output, |path, field, there| {
+            sink.named_text(TextSlot::Output { tool, path, field }, there);
+        });
     }
 }
 
-fn prompt(walk: &mut Walk<'_>, sink: &mut impl Sink) {
-    let thing = Thing::read(walk, "name", |audience| sink.wants(audience));
+fn prompt(walk: &mut JsonWalker<'_>, sink: &mut impl TextSink) {
+    let thing = VisitedItem::read(walk, "name", |audience| sink.wants(audience));
     let Some(prompt) = thing.name.as_deref() else { return };
-    thing.texts(|field| Slot::Prompt(prompt, field), sink);
-    for argument in thing.arguments.into_iter().flat_map(Value::elements) {
-        let thing = Thing::read(&mut argument.walk(), "name", |audience| sink.wants(audience));
+    thing.texts(|field| TextSlot::Prompt(prompt, field), sink);
+    for argument in thing.arguments.into_iter().flat_map(SpannedValue::elements) {
+        let thing = VisitedItem::read(&mut argument.walk(), "name", |audience| sink.wants(audience));
         let Some(argument) = thing.name.as_deref() else { continue };
-        thing.texts(|field| Slot::PromptArgument { prompt, argument, field }, sink);
+        thing.texts(|field| TextSlot::PromptArgument { prompt, argument, field }, sink);
     }
 }
 
-fn resource(walk: &mut Walk<'_>, sink: &mut impl Sink) {
-    let thing = Thing::read(walk, "uri", |audience| sink.wants(audience));
-    let thing = Thing { hint: None, ..thing };
+fn resource(walk: &mut JsonWalker<'_>, sink: &mut impl TextSink) {
+    let thing = VisitedItem::read(walk, "uri", |audience| sink.wants(audience));
+    let thing = VisitedItem { hint: None, ..thing };
     if let Some(uri) = thing.name.as_deref() {
-        thing.texts(|field| Slot::Resource(uri, field), sink);
+        thing.texts(|field| TextSlot::Resource(uri, field), sink);
     }
 }
 
-fn template(walk: &mut Walk<'_>, sink: &mut impl Sink) {
-    let thing = Thing::read(walk, "uriTemplate", |audience| sink.wants(audience));
-    let thing = Thing { hint: None, ..thing };
+fn template(walk: &mut JsonWalker<'_>, sink: &mut impl TextSink) {
+    let thing = VisitedItem::read(walk, "uriTemplate", |audience| sink.wants(audience));
+    let thing = VisitedItem { hint: None, ..thing };
     if let Some(template) = thing.name.as_deref() {
-        thing.texts(|field| Slot::ResourceTemplate(template, field), sink);
+        thing.texts(|field| TextSlot::ResourceTemplate(template, field), sink);
     }
 }
 
-fn server(info: Value<'_>, sink: &mut impl Sink) {
-    let thing = Thing::read(&mut info.walk(), "name", |audience| sink.wants(audience));
+fn server(info: SpannedValue<'_>, sink: &mut impl TextSink) {
+    let thing = VisitedItem::read(&mut info.walk(), "name", |audience| sink.wants(audience));
     // Whatever its name: there is one server.
     if thing.name.is_some() {
-        Thing { hint: None, ..thing }.texts(Slot::Server, sink);
+        VisitedItem { hint: None, ..thing }.texts(TextSlot::Server, sink);
     }
 }
 
 /// A block of content: what it is decides where its text stands.
-fn block(block: Value<'_>, sink: &mut impl Sink) {
-    let Some(kind) = block.member("type").and_then(Value::text) else { return };
+fn block(block: SpannedValue<'_>, sink: &mut impl TextSink) {
+    let Some(kind) = block.member("type").and_then(SpannedValue::text) else { return };
     if kind.is("resource_link") {
         resource(&mut block.walk(), sink);
-    } else if kind.is("text") && sink.wants(Audience::Model) {
+    } else if kind.is("text") && sink.wants(TextAudience::Model) {
         if let Some(text) = block.member("text") {
-            sink.live(Audience::Model, text);
+            sink.unnamed_text(TextAudience::Model, text);
         }
     } else if kind.is("resource")
         && let Some(embedded) = block.member("resource")
@@ -319,17 +333,19 @@ fn block(block: Value<'_>, sink: &mut impl Sink) {
     }
 }
 
-fn prompt_message(message: Value<'_>, sink: &mut impl Sink) {
+fn prompt_message(message: SpannedValue<'_>, sink: &mut impl TextSink) {
     match message.member("content") {
-        Some(content) if content.kind() == Type::Array => content.elements().for_each(|it| block(it, sink)),
+        Some(content) if content.kind() == JsonKind::Array => {
+            content.elements().for_each(|it| block(it, sink));
+        }
         Some(content) => block(content, sink),
         None => {}
     }
 }
 
 /// The contents of a resource; text that is data (`application/json`) is no sentence of a catalog, and stays.
-fn contents(contents: Value<'_>, sink: &mut impl Sink) {
-    if let Some(text) = contents.member("text").filter(|_| sink.wants(Audience::Model)) {
-        sink.live(Audience::Model, text);
+fn contents(contents: SpannedValue<'_>, sink: &mut impl TextSink) {
+    if let Some(text) = contents.member("text").filter(|_| sink.wants(TextAudience::Model)) {
+        sink.unnamed_text(TextAudience::Model, text);
     }
 }

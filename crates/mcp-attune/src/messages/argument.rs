@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 
-use super::number::{self, Written};
-use crate::format::{Digits, Number};
+use super::number::{self, WrittenNumber};
+use crate::format::{DecimalNumber, FractionDigits};
 
 /// One variable's value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Argument<'a> {
+pub enum MessageArgument<'a> {
     /// Text, which stands as it is.
     Text(Cow<'a, str>),
     /// A number, written for the reader.
-    Number(Number),
+    Number(DecimalNumber),
     /// A day.
     Date(Date),
     /// A day and a time, in no zone.
@@ -26,18 +26,18 @@ pub enum Argument<'a> {
     Live(&'a str),
 }
 
-impl<'a> Argument<'a> {
+impl<'a> MessageArgument<'a> {
     /// The number in it, and how it was written where a server wrote it.
-    pub(super) fn number(&self) -> Option<Written> {
+    pub(super) fn as_number(&self) -> Option<WrittenNumber> {
         match self {
             Self::Number(number) => {
                 let text = number.to_string();
                 // More than three are what a calculation left behind.
                 let digits = match text.split_once('.').map_or(0, |(_, behind)| behind.len()) {
-                    short @ 0..=3 => Digits::exactly(short.try_into().unwrap_or(3)),
-                    _ => Digits::up_to(3),
+                    short @ 0..=3 => FractionDigits::exactly(short.try_into().unwrap_or(3)),
+                    _ => FractionDigits::up_to(3),
                 };
-                Some(Written { number: number.clone(), digits, grouped: true })
+                Some(WrittenNumber { number: number.clone(), digits, grouped: true })
             }
             Self::Live(text) => number::read(text),
             _ => None,
@@ -48,15 +48,15 @@ impl<'a> Argument<'a> {
 /// The variables of one message, by name.
 ///
 /// ```
-/// use mcp_attune::messages::Arguments;
+/// use mcp_attune::messages::MessageArguments;
 ///
-/// let arguments = Arguments::new().text("city", "Bern").number("count", 3);
+/// let arguments = MessageArguments::new().text("city", "Bern").number("count", 3);
 /// assert_eq!(arguments.iter().count(), 2);
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Arguments<'a>(Vec<(&'a str, Argument<'a>)>);
+pub struct MessageArguments<'a>(Vec<(&'a str, MessageArgument<'a>)>);
 
-impl<'a> Arguments<'a> {
+impl<'a> MessageArguments<'a> {
     /// No variable.
     #[must_use]
     pub fn new() -> Self {
@@ -65,7 +65,7 @@ impl<'a> Arguments<'a> {
 
     /// With one more; of two with one name the first stands.
     #[must_use]
-    pub fn with(mut self, name: &'a str, argument: Argument<'a>) -> Self {
+    pub fn with(mut self, name: &'a str, argument: MessageArgument<'a>) -> Self {
         self.0.push((name, argument));
         self
     }
@@ -73,33 +73,33 @@ impl<'a> Arguments<'a> {
     /// With text.
     #[must_use]
     pub fn text(self, name: &'a str, text: impl Into<Cow<'a, str>>) -> Self {
-        self.with(name, Argument::Text(text.into()))
+        self.with(name, MessageArgument::Text(text.into()))
     }
 
     /// With a number.
     #[must_use]
-    pub fn number(self, name: &'a str, number: impl Into<Number>) -> Self {
-        self.with(name, Argument::Number(number.into()))
+    pub fn number(self, name: &'a str, number: impl Into<DecimalNumber>) -> Self {
+        self.with(name, MessageArgument::Number(number.into()))
     }
 
     /// With a day.
     #[must_use]
     pub fn date(self, name: &'a str, date: Date) -> Self {
-        self.with(name, Argument::Date(date))
+        self.with(name, MessageArgument::Date(date))
     }
 
     /// With an instant.
     #[must_use]
     pub fn instant(self, name: &'a str, instant: Timestamp) -> Self {
-        self.with(name, Argument::Instant(instant))
+        self.with(name, MessageArgument::Instant(instant))
     }
 
     /// The names and values.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Argument<'a>)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &MessageArgument<'a>)> {
         self.0.iter().map(|(name, argument)| (*name, argument))
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Argument<'a>> {
+    pub(super) fn get(&self, name: &str) -> Option<&MessageArgument<'a>> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, argument)| argument)
     }
 }

@@ -9,51 +9,51 @@ use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, MatchKind};
 
-use super::source::Source;
+use super::source::SourcePattern;
 
 /// The longest text that is compared with sources that have variables, in bytes.
-const LONGEST: usize = 16 * 1024;
+const MAX_MATCHED_BYTES: usize = 16 * 1024;
 
 /// How often fixed parts may be found in one text, and how many sources may be compared with it.
-const FOUND: usize = 10_000;
-const COMPARED: usize = 256;
+const MAX_ANCHOR_HITS: usize = 10_000;
+const MAX_COMPARISONS: usize = 256;
 
 /// How many sources may have no fixed part but ones that others have too.
-const ALIKE: usize = 128;
+const MAX_SOURCES_PER_ANCHOR: usize = 128;
 
 /// Sources with the numbers of their messages.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Matcher {
+pub(super) struct SourceMatcher {
     exact: HashMap<Box<str>, u32>,
     anchors: Option<AhoCorasick>,
     /// For every anchor the sources that have it, those with the most fixed text first.
-    groups: Box<[Box<[Candidate]>]>,
+    groups: Box<[Box<[SourceCandidate]>]>,
 }
 
 #[derive(Clone, Debug)]
-struct Candidate {
-    source: Source,
+struct SourceCandidate {
+    source: SourcePattern,
     weight: u32,
     message: u32,
 }
 
 /// A message, and what the variables of its source stand for.
-pub(super) struct Found<'s, 't> {
+pub(super) struct SourceMatch<'s, 't> {
     pub(super) message: u32,
     pub(super) names: &'s [Box<str>],
     pub(super) values: Vec<&'t str>,
 }
 
-impl Matcher {
+impl SourceMatcher {
     /// Tells beside it which messages are left out, in their order, because too many are too much alike.
-    pub(super) fn new(sources: Vec<(u32, Source)>) -> (Self, Vec<u32>) {
+    pub(super) fn new(sources: Vec<(u32, SourcePattern)>) -> (Self, Vec<u32>) {
         let (mut exact, mut left_out) = (HashMap::new(), Vec::new());
         let mut anchors = Vec::<Box<str>>::new();
         let mut known = HashMap::<Box<str>, usize>::new();
-        let mut groups = Vec::<Vec<Candidate>>::new();
-        let counts = counts(&sources);
+        let mut groups = Vec::<Vec<SourceCandidate>>::new();
+        let counts = anchor_counts(&sources);
         for (message, source) in sources {
-            if let Some(text) = source.exact() {
+            if let Some(text) = source.exact_text() {
                 exact.insert(text.into(), message);
                 continue;
             }
@@ -64,9 +64,11 @@ impl Matcher {
                 groups.push(Vec::new());
                 groups.len() - 1
             });
-            let weight = u32::try_from(source.weight()).unwrap_or(u32::MAX);
+            let weight = u32::try_from(source.fixed_len()).unwrap_or(u32::MAX);
             match groups.get_mut(group) {
-                Some(group) if group.len() < ALIKE => group.push(Candidate { source, weight, message }),
+                Some(group) if group.len() < MAX_SOURCES_PER_ANCHOR => {
+                    group.push(SourceCandidate { source, weight, message });
+                }
                 _ => left_out.push(message),
             }
         }
@@ -86,40 +88,41 @@ impl Matcher {
     }
 
     /// The message of a text, and what the variables of its source stand for.
-    pub(super) fn find<'s, 't>(&'s self, text: &'t str) -> Option<Found<'s, 't>> {
+    pub(super) fn find<'s, 't>(&'s self, text: &'t str) -> Option<SourceMatch<'s, 't>> {
         if let Some(message) = self.exact.get(text) {
-            return Some(Found { message: *message, names: &[], values: Vec::new() });
+            return Some(SourceMatch { message: *message, names: &[], values: Vec::new() });
         }
-        let anchors = self.anchors.as_ref().filter(|_| text.len() <= LONGEST)?;
-        let mut best: Option<(&'s Candidate, Vec<&'t str>)> = None;
-        let mut seen = Seen::default();
+        let anchors = self.anchors.as_ref().filter(|_| text.len() <= MAX_MATCHED_BYTES)?;
+        let mut best: Option<(&'s SourceCandidate, Vec<&'t str>)> = None;
+        let mut seen = SeenAnchors::default();
         let mut compared = 0;
         for (count, found) in anchors.find_overlapping_iter(text).enumerate() {
-            if count >= FOUND {
+            if count >= MAX_ANCHOR_HITS {
                 return None;
             }
             let anchor = found.pattern().as_usize();
-            if !seen.first_time(anchor) {
+            if !seen.insert_new(anchor) {
                 continue;
             }
             for candidate in self.groups.get(anchor)? {
-                let rank = |candidate: &Candidate| (candidate.weight, core::cmp::Reverse(candidate.message));
+                let rank =
+                    |candidate: &SourceCandidate| (candidate.weight, core::cmp::Reverse(candidate.message));
                 if best.as_ref().is_some_and(|(best, _)| rank(best) >= rank(candidate)) {
                     break;
                 }
                 compared += 1;
-                if compared > COMPARED {
+                if compared > MAX_COMPARISONS {
                     return None;
                 }
-                if let Some(values) = candidate.source.fit(text) {
+                if let Some(values) = candidate.source.match_text(text) {
                     best = Some((candidate, values));
                     break;
                 }
             }
         }
-        let found = |(candidate, values): (&'s Candidate, _)| Found {
+        let found = |(candidate, values): (&'s SourceCandidate, _)| SourceMatch {
             message: candidate.message,
-            names: candidate.source.names(),
+            names: candidate.source.variable_names(),
             values,
         };
         best.map(found)
@@ -127,10 +130,12 @@ impl Matcher {
 }
 
 /// How many sources have each fixed part.
-fn counts(sources: &[(u32, Source)]) -> HashMap<Box<str>, u32> {
+fn anchor_counts(sources: &[(u32, SourcePattern)]) -> HashMap<Box<str>, u32> {
     let mut counts = HashMap::<Box<str>, u32>::new();
-    for anchor in
-        sources.iter().filter(|(_, source)| source.exact().is_none()).flat_map(|(_, source)| source.anchors())
+    for anchor in sources
+        .iter()
+        .filter(|(_, source)| source.exact_text().is_none())
+        .flat_map(|(_, source)| source.anchors())
     {
         match counts.get_mut(anchor) {
             Some(count) => *count += 1,
@@ -142,10 +147,10 @@ fn counts(sources: &[(u32, Source)]) -> HashMap<Box<str>, u32> {
 
 /// Which anchors were found before, a bit each.
 #[derive(Default)]
-struct Seen(Vec<u64>);
+struct SeenAnchors(Vec<u64>);
 
-impl Seen {
-    fn first_time(&mut self, anchor: usize) -> bool {
+impl SeenAnchors {
+    fn insert_new(&mut self, anchor: usize) -> bool {
         let (word, bit) = (anchor / 64, 1 << (anchor % 64));
         if self.0.len() <= word {
             self.0.resize(word + 1, 0);
@@ -162,9 +167,9 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn matcher(sources: &[&str]) -> Matcher {
-        let read = |(number, source): (u32, &&str)| (number, Source::read(source).unwrap());
-        let (matcher, left_out) = Matcher::new((0..).zip(sources).map(read).collect());
+    fn matcher(sources: &[&str]) -> SourceMatcher {
+        let read = |(number, source): (u32, &&str)| (number, SourcePattern::read(source).unwrap());
+        let (matcher, left_out) = SourceMatcher::new((0..).zip(sources).map(read).collect());
         assert!(left_out.is_empty(), "{left_out:?}");
         matcher
     }
@@ -195,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_text_cannot_cost_more_than_a_multiple_of_its_length() {
-        let long = "a".repeat(LONGEST);
+        let long = "a".repeat(MAX_MATCHED_BYTES);
         // Every place of the text is the end of dozens of fixed parts.
         let nested: Vec<_> = (1..60).map(|length| format!("{{x}}{}{{y}}", "a".repeat(length))).collect();
         let nested = matcher(&nested.iter().map(String::as_str).collect::<Vec<_>>());
@@ -213,11 +218,11 @@ mod tests {
     fn sources_that_are_too_much_alike_are_told() {
         // Each of both parts is that of many.
         let alike = |number: u32| format!("Error {} in {{x}} of {}", number % 20, number / 20);
-        let read = |number| (number, Source::read(&alike(number)).unwrap());
-        let (_, left_out) = Matcher::new((0..400).map(read).collect());
+        let read = |number| (number, SourcePattern::read(&alike(number)).unwrap());
+        let (_, left_out) = SourceMatcher::new((0..400).map(read).collect());
         assert!(left_out.is_empty(), "{left_out:?}");
-        let read = |number: u32| (number, Source::read(&format!("{{x}}: {{y{number}}} ")).unwrap());
-        let (_, left_out) = Matcher::new((0..200).map(read).collect());
+        let read = |number: u32| (number, SourcePattern::read(&format!("{{x}}: {{y{number}}} ")).unwrap());
+        let (_, left_out) = SourceMatcher::new((0..200).map(read).collect());
         assert_eq!(left_out, (128..200).collect::<Vec<_>>());
     }
 }

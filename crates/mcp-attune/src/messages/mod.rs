@@ -9,11 +9,11 @@
 //!    the reader with as many digits, in groups where the server grouped. Everything else is carried over as it is, and
 //!    so is what only looks like a number, a version or a name, with `TEXT`.
 //! 4. `text` is a [Fluent](https://projectfluent.org) pattern: variables, selection by plural form, number or word,
-//!    references to other messages, and the functions [`NUMBER`, `DATETIME` and `TEXT`](Call). No isolation marks are
+//!    references to other messages, and the functions [`NUMBER`, `DATETIME` and `TEXT`](PatternFunction). No isolation marks are
 //!    put around values, because machines read the text too. Fluent takes off the space that all lines but the first begin
 //!    with; where a line is to begin with some, it is written `{"  "}`.
 //! 5. Plural forms follow the language of the text; numbers and dates follow the reader.
-//! 6. What is wrong with a message is told when it is read ([`Wrong`]), and only that message is left out. Rendering
+//! 6. What is wrong with a message is told when it is read ([`MessageDefinitionError`]), and only that message is left out. Rendering
 //!    is bounded; what cannot be rendered gives nothing, and the server's own text stands.
 //!
 //! Recognizing a text takes one pass over it, whatever the number of messages: all are looked for at once by
@@ -24,22 +24,22 @@
 //! ```
 //! use jiff::tz::TimeZone;
 //! use mcp_attune::language::Tag;
-//! use mcp_attune::messages::{Entry, Messages, Voice};
+//! use mcp_attune::messages::{MessageDefinition, FluentMessages, MessageFormats};
 //!
 //! let text = "{ $count ->\n    [one] Eine von { $total } Seiten geladen\n   *[other] { $count } von { $total } Seiten geladen\n}";
 //! let source = Some("Fetched {count} of {total} pages");
-//! let (messages, wrong) = Messages::new([Entry { key: "pages-fetched", source, text }]);
+//! let (messages, wrong) = FluentMessages::new([MessageDefinition { key: "pages-fetched", source, text }]);
 //! assert!(wrong.is_empty());
 //! let german = Tag::parse("de").unwrap();
-//! let format = mcp_attune_format::formatters(&german).format([], TimeZone::UTC);
-//! let voice = Voice { words: &format, values: &format };
-//! assert_eq!(messages.live("Fetched 1 of 1,200 pages", voice).unwrap(), "Eine von 1.200 Seiten geladen");
-//! assert_eq!(messages.live("Fetched nothing", voice), None);
+//! let format = mcp_attune_format::formatters(&german).for_locales([], TimeZone::UTC);
+//! let voice = MessageFormats { words: &format, values: &format };
+//! assert_eq!(messages.translate_source("Fetched 1 of 1,200 pages", voice).unwrap(), "Eine von 1.200 Seiten geladen");
+//! assert_eq!(messages.translate_source("Fetched nothing", voice), None);
 //! ```
 
 // What is read,
 mod number;
-mod wrong;
+mod error;
 
 mod pattern;
 mod source;
@@ -53,14 +53,14 @@ mod argument;
 mod render;
 
 // and for translators' tools what is in it, and other words for it.
-mod look;
-mod retell;
+mod analysis;
+mod rewrite;
 
-pub use argument::{Argument, Arguments};
-pub use look::{Choice, Look, VALUE};
-pub use pattern::{Call, literal_pattern};
-pub use render::Voice;
-pub use retell::retell;
-pub use set::{Entry, Messages};
+pub use analysis::{MessageAnalysis, PluralChoice, VALUE_PLACEHOLDER};
+pub use argument::{MessageArgument, MessageArguments};
+pub use error::{MessageDefinitionError, MessageDefinitionPart};
+pub use pattern::{PatternFunction, literal_pattern};
+pub use render::MessageFormats;
+pub use rewrite::map_fixed_text;
+pub use set::{FluentMessages, MessageDefinition};
 pub use source::literal_source;
-pub use wrong::{Part, Wrong};

@@ -1,24 +1,24 @@
 //! Numbers in the text of a server, as programs write them.
 
-use crate::format::{Digits, Number};
+use crate::format::{DecimalNumber, FractionDigits};
 
 /// A number with the way it was written.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Written {
-    pub(super) number: Number,
+pub(super) struct WrittenNumber {
+    pub(super) number: DecimalNumber,
     /// How many digits stood behind the point.
-    pub(super) digits: Digits,
+    pub(super) digits: FractionDigits,
     /// Whether the digits before it stood in groups.
     pub(super) grouped: bool,
 }
 
 /// Reads `42`, `-3.50` and `1,234,567.8`. A leading zero (`007`), a `+` or an exponent is no number here: it is more
 /// likely a code, and carried over as it is.
-pub(super) fn read(text: &str) -> Option<Written> {
-    const LONGEST: usize = 60;
+pub(super) fn read(text: &str) -> Option<WrittenNumber> {
+    const MAX_NUMBER_BYTES: usize = 60;
     let bare = text.strip_prefix('-').unwrap_or(text);
     let first = bare.bytes().next()?;
-    if !first.is_ascii_digit() || text.len() > LONGEST {
+    if !first.is_ascii_digit() || text.len() > MAX_NUMBER_BYTES {
         return None;
     }
     let (whole, fraction) = match bare.split_once('.') {
@@ -35,9 +35,10 @@ pub(super) fn read(text: &str) -> Option<Written> {
     if grouped && (head.len() > 3 || !groups.all(|group| group.len() == 3 && digits(group))) {
         return None;
     }
-    let number = if grouped { Number::parse(&text.replace(',', "")) } else { Number::parse(text) };
+    let number =
+        if grouped { DecimalNumber::parse(&text.replace(',', "")) } else { DecimalNumber::parse(text) };
     let digits = fraction.map_or(0, str::len).try_into().ok()?;
-    Some(Written { number: number.ok()?, digits: Digits::exactly(digits), grouped })
+    Some(WrittenNumber { number: number.ok()?, digits: FractionDigits::exactly(digits), grouped })
 }
 
 #[cfg(test)]
@@ -58,7 +59,7 @@ mod tests {
             let written = read(text).unwrap();
             assert_eq!(
                 (written.number.to_string().as_str(), written.digits, written.grouped),
-                (number, Digits::exactly(digits), grouped)
+                (number, FractionDigits::exactly(digits), grouped)
             );
         }
     }

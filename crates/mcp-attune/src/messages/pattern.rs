@@ -6,11 +6,11 @@ use fluent_syntax::ast::{
 use fluent_syntax::parser;
 use fluent_syntax::unicode::unescape_unicode_to_string;
 
-use super::wrong::Wrong;
-use crate::format::{Currency, Digits, Length, Number};
+use super::error::MessageDefinitionError;
+use crate::format::{Currency, DecimalNumber, FormatLength, FractionDigits};
 
 /// How deep braces and brackets may stand inside each other; the parser calls itself for each.
-const DEEPEST: usize = 16;
+const MAX_NESTING: usize = 16;
 
 /// Writes text without variables as a Fluent pattern that renders to it. The text stands on one line.
 ///
@@ -34,37 +34,37 @@ pub fn literal_pattern(text: &str) -> String {
 
 /// A pattern that can be rendered.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pattern(pub(super) Box<[Piece]>);
+pub(super) struct FluentPattern(pub(super) Box<[PatternPiece]>);
 
 #[derive(Clone, Debug)]
-pub(super) enum Piece {
+pub(super) enum PatternPiece {
     Text(Box<str>),
-    Value(Value),
-    Select(Box<Select>),
+    Value(PatternValue),
+    Select(Box<SelectExpression>),
 }
 
 /// What has a value: it is shown, or it selects.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(super) enum PatternValue {
     Text(Box<str>),
-    Number(Box<Number>),
+    Number(Box<DecimalNumber>),
     Variable(Box<str>),
     /// A message, by its key until it is known where it stands.
     Message(Box<str>),
-    Call(Box<str>, Box<Call>),
+    Call(Box<str>, Box<PatternFunction>),
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Select {
-    pub(super) on: Value,
-    pub(super) variants: Box<[(Key, Pattern)]>,
+pub(super) struct SelectExpression {
+    pub(super) on: PatternValue,
+    pub(super) variants: Box<[(SelectKey, FluentPattern)]>,
     pub(super) default: usize,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Key {
+pub(super) enum SelectKey {
     Word(Box<str>),
-    Number(Number),
+    Number(DecimalNumber),
 }
 
 /// The functions that a pattern can apply to a variable.
@@ -73,37 +73,37 @@ pub(super) enum Key {
 /// `currency: "CHF"` it is money. `DATETIME($d, dateStyle: "long", timeStyle: "short")`, where `none` leaves one of the
 /// two out. `TEXT($v)` carries over what the server wrote, also where it reads as a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Call {
+pub enum PatternFunction {
     /// A number with these digits, in groups or not.
     Number {
         /// How many digits behind the point; none: as many as the number has.
-        digits: Option<Digits>,
+        digits: Option<FractionDigits>,
         /// Whether digits are grouped; none: as the number was written.
         grouped: Option<bool>,
     },
     /// A ratio in hundredths.
     Percent {
         /// How many digits behind the point.
-        digits: Option<Digits>,
+        digits: Option<FractionDigits>,
     },
     /// An amount of money.
     Currency(Currency),
     /// A date, a time, or both.
     DateTime {
         /// How long the date is; none: left out.
-        date: Option<Length>,
+        date: Option<FormatLength>,
         /// How long the time is; none: left out.
-        time: Option<Length>,
+        time: Option<FormatLength>,
     },
     /// As it was written.
     Text,
 }
 
-impl Pattern {
+impl FluentPattern {
     /// Reads a pattern; `text` is what stands behind the `=` of a Fluent message.
-    pub(super) fn read(text: &str) -> Result<Self, Wrong> {
-        if depth(text) > DEEPEST {
-            return Err(Wrong::TooDeep);
+    pub(super) fn read(text: &str) -> Result<Self, MessageDefinitionError> {
+        if depth(text) > MAX_NESTING {
+            return Err(MessageDefinitionError::TooDeep);
         }
         // Lines after the first belong to a message when they are indented.
         let resource = format!("m = {}\n", text.replace('\n', "\n "));
@@ -111,28 +111,31 @@ impl Pattern {
             Ok(read) => read,
             Err((_, errors)) => {
                 let first = errors.first().map(|error| error.kind.to_string()).unwrap_or_default();
-                return Err(Wrong::Syntax(first.into()));
+                return Err(MessageDefinitionError::Syntax(first.into()));
             }
         };
         match read.body.as_slice() {
-            [Entry::Message(message)] if !message.attributes.is_empty() => Err(Wrong::Attribute),
-            [Entry::Message(message)] => {
-                message.value.as_ref().map_or_else(|| Err(Wrong::Syntax("no text".into())), pattern)
+            [Entry::Message(message)] if !message.attributes.is_empty() => {
+                Err(MessageDefinitionError::Attribute)
             }
-            _ => Err(Wrong::Syntax("more than one message".into())),
+            [Entry::Message(message)] => message
+                .value
+                .as_ref()
+                .map_or_else(|| Err(MessageDefinitionError::Syntax("no text".into())), pattern),
+            _ => Err(MessageDefinitionError::Syntax("more than one message".into())),
         }
     }
 
     /// Every value in it, in whatever variant.
-    pub(super) fn each(&self, seen: &mut impl FnMut(&Value)) {
+    pub(super) fn for_each_value(&self, seen: &mut impl FnMut(&PatternValue)) {
         for piece in &self.0 {
             match piece {
-                Piece::Text(_) => {}
-                Piece::Value(value) => seen(value),
-                Piece::Select(select) => {
+                PatternPiece::Text(_) => {}
+                PatternPiece::Value(value) => seen(value),
+                PatternPiece::Select(select) => {
                     seen(&select.on);
                     for (_, pattern) in &select.variants {
-                        pattern.each(seen);
+                        pattern.for_each_value(seen);
                     }
                 }
             }
@@ -140,7 +143,7 @@ impl Pattern {
     }
 }
 
-impl Value {
+impl PatternValue {
     /// The variable that it needs.
     pub(super) fn variable(&self) -> Option<&str> {
         match self {
@@ -170,15 +173,15 @@ fn depth(text: &str) -> usize {
     deepest
 }
 
-fn pattern(ast: &Ast<&str>) -> Result<Pattern, Wrong> {
+fn pattern(ast: &Ast<&str>) -> Result<FluentPattern, MessageDefinitionError> {
     let mut pieces = Vec::new();
     for element in &ast.elements {
         let expression = match element {
             PatternElement::TextElement { value } => {
                 // The parser gives each line by itself.
                 match pieces.last_mut() {
-                    Some(Piece::Text(before)) => *before = format!("{before}{value}").into(),
-                    _ => pieces.push(Piece::Text((*value).into())),
+                    Some(PatternPiece::Text(before)) => *before = format!("{before}{value}").into(),
+                    _ => pieces.push(PatternPiece::Text((*value).into())),
                 }
                 continue;
             }
@@ -186,63 +189,65 @@ fn pattern(ast: &Ast<&str>) -> Result<Pattern, Wrong> {
         };
         pieces.push(piece(expression)?);
     }
-    Ok(Pattern(pieces.into()))
+    Ok(FluentPattern(pieces.into()))
 }
 
-fn piece(expression: &Expression<&str>) -> Result<Piece, Wrong> {
+fn piece(expression: &Expression<&str>) -> Result<PatternPiece, MessageDefinitionError> {
     match expression {
         // Braces in braces mean no more than one pair.
         Expression::Inline(InlineExpression::Placeable { expression }) => piece(expression),
-        Expression::Inline(inline) => value(inline).map(Piece::Value),
+        Expression::Inline(inline) => value(inline).map(PatternPiece::Value),
         Expression::Select { selector, variants } => {
             let default = variants.iter().position(|variant| variant.default).unwrap_or_default();
             let read = variants.iter().map(|variant| {
                 let key = match variant.key {
-                    VariantKey::Identifier { name } => Key::Word(name.into()),
-                    VariantKey::NumberLiteral { value } => Key::Number(number(value)?),
+                    VariantKey::Identifier { name } => SelectKey::Word(name.into()),
+                    VariantKey::NumberLiteral { value } => SelectKey::Number(number(value)?),
                 };
                 Ok((key, pattern(&variant.value)?))
             });
-            let variants = read.collect::<Result<_, Wrong>>()?;
-            Ok(Piece::Select(Box::new(Select { on: value(selector)?, variants, default })))
+            let variants = read.collect::<Result<_, MessageDefinitionError>>()?;
+            Ok(PatternPiece::Select(Box::new(SelectExpression { on: value(selector)?, variants, default })))
         }
     }
 }
 
-fn value(inline: &InlineExpression<&str>) -> Result<Value, Wrong> {
+fn value(inline: &InlineExpression<&str>) -> Result<PatternValue, MessageDefinitionError> {
     match inline {
         InlineExpression::StringLiteral { value } => {
-            Ok(Value::Text(unescape_unicode_to_string(value).into()))
+            Ok(PatternValue::Text(unescape_unicode_to_string(value).into()))
         }
-        InlineExpression::NumberLiteral { value } => Ok(Value::Number(Box::new(number(value)?))),
-        InlineExpression::VariableReference { id } => Ok(Value::Variable(id.name.into())),
-        InlineExpression::MessageReference { id, attribute: None } => Ok(Value::Message(id.name.into())),
+        InlineExpression::NumberLiteral { value } => Ok(PatternValue::Number(Box::new(number(value)?))),
+        InlineExpression::VariableReference { id } => Ok(PatternValue::Variable(id.name.into())),
+        InlineExpression::MessageReference { id, attribute: None } => {
+            Ok(PatternValue::Message(id.name.into()))
+        }
         InlineExpression::TermReference { id, attribute: None, arguments: None } => {
-            Ok(Value::Message(format!("-{}", id.name).into()))
+            Ok(PatternValue::Message(format!("-{}", id.name).into()))
         }
         InlineExpression::FunctionReference { id, arguments } => call(id.name, arguments),
         InlineExpression::TermReference { attribute: None, .. } => {
-            Err(Wrong::Syntax("terms take no arguments here".into()))
+            Err(MessageDefinitionError::Syntax("terms take no arguments here".into()))
         }
         InlineExpression::MessageReference { .. } | InlineExpression::TermReference { .. } => {
-            Err(Wrong::Attribute)
+            Err(MessageDefinitionError::Attribute)
         }
-        InlineExpression::Placeable { .. } => Err(Wrong::Syntax("braces in braces".into())),
+        InlineExpression::Placeable { .. } => Err(MessageDefinitionError::Syntax("braces in braces".into())),
     }
 }
 
-fn number(text: &str) -> Result<Number, Wrong> {
-    Number::parse(text).map_err(|wrong| Wrong::Syntax(wrong.to_string().into()))
+fn number(text: &str) -> Result<DecimalNumber, MessageDefinitionError> {
+    DecimalNumber::parse(text).map_err(|wrong| MessageDefinitionError::Syntax(wrong.to_string().into()))
 }
 
-fn call(function: &str, arguments: &CallArguments<&str>) -> Result<Value, Wrong> {
+fn call(function: &str, arguments: &CallArguments<&str>) -> Result<PatternValue, MessageDefinitionError> {
     let [InlineExpression::VariableReference { id }] = arguments.positional.as_slice() else {
-        return Err(Wrong::BadArgument("a variable".into()));
+        return Err(MessageDefinitionError::BadArgument("a variable".into()));
     };
-    let named = Named(arguments);
+    let named = NamedCallArguments(arguments);
     let call = match function {
         "NUMBER" => {
-            named.only(&[
+            named.reject_unknown(&[
                 "minimumFractionDigits",
                 "maximumFractionDigits",
                 "useGrouping",
@@ -252,25 +257,25 @@ fn call(function: &str, arguments: &CallArguments<&str>) -> Result<Value, Wrong>
             named.number_style()?
         }
         "DATETIME" => {
-            named.only(&["dateStyle", "timeStyle"])?;
+            named.reject_unknown(&["dateStyle", "timeStyle"])?;
             named.date_style()?
         }
         "TEXT" => {
-            named.only(&[])?;
-            Call::Text
+            named.reject_unknown(&[])?;
+            PatternFunction::Text
         }
-        other => return Err(Wrong::UnknownFunction(other.into())),
+        other => return Err(MessageDefinitionError::UnknownFunction(other.into())),
     };
-    Ok(Value::Call(id.name.into(), Box::new(call)))
+    Ok(PatternValue::Call(id.name.into(), Box::new(call)))
 }
 
 /// The named arguments of a call.
-struct Named<'a>(&'a CallArguments<&'a str>);
+struct NamedCallArguments<'a>(&'a CallArguments<&'a str>);
 
-impl<'a> Named<'a> {
-    fn only(&self, known: &[&str]) -> Result<(), Wrong> {
+impl<'a> NamedCallArguments<'a> {
+    fn reject_unknown(&self, known: &[&str]) -> Result<(), MessageDefinitionError> {
         let unknown = self.0.named.iter().find(|argument| !known.contains(&argument.name.name));
-        unknown.map_or(Ok(()), |argument| Err(Wrong::BadArgument(argument.name.name.into())))
+        unknown.map_or(Ok(()), |argument| Err(MessageDefinitionError::BadArgument(argument.name.name.into())))
     }
 
     fn get(&self, name: &str) -> Option<&'a str> {
@@ -283,17 +288,23 @@ impl<'a> Named<'a> {
         }
     }
 
-    fn read<T>(&self, name: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<Option<T>, Wrong> {
-        self.get(name).map(|text| read(text).ok_or_else(|| Wrong::BadArgument(name.into()))).transpose()
+    fn read<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, MessageDefinitionError> {
+        self.get(name)
+            .map(|text| read(text).ok_or_else(|| MessageDefinitionError::BadArgument(name.into())))
+            .transpose()
     }
 
-    fn number_style(&self) -> Result<Call, Wrong> {
+    fn number_style(&self) -> Result<PatternFunction, MessageDefinitionError> {
         let least = self.read("minimumFractionDigits", |text| text.parse().ok())?;
         let most = self.read("maximumFractionDigits", |text| text.parse().ok())?;
         let digits = match (least, most) {
             (None, None) => None,
-            (Some(least), None) => Some(Digits::between(least, 3)),
-            (least, Some(most)) => Some(Digits::between(least.unwrap_or(0), most)),
+            (Some(least), None) => Some(FractionDigits::between(least, 3)),
+            (least, Some(most)) => Some(FractionDigits::between(least.unwrap_or(0), most)),
         };
         let grouped = self.read("useGrouping", |text| match text {
             "0" | "false" => Some(false),
@@ -302,20 +313,24 @@ impl<'a> Named<'a> {
         })?;
         let currency = self.read("currency", |code| Currency::parse(code).ok())?;
         match (self.get("style").unwrap_or("decimal"), currency) {
-            ("decimal", None) => Ok(Call::Number { digits, grouped }),
-            ("percent", None) => Ok(Call::Percent { digits }),
-            ("decimal" | "currency", Some(currency)) => Ok(Call::Currency(currency)),
-            ("percent" | "currency", _) => Err(Wrong::BadArgument("currency".into())),
-            _ => Err(Wrong::BadArgument("style".into())),
+            ("decimal", None) => Ok(PatternFunction::Number { digits, grouped }),
+            ("percent", None) => Ok(PatternFunction::Percent { digits }),
+            ("decimal" | "currency", Some(currency)) => Ok(PatternFunction::Currency(currency)),
+            ("percent" | "currency", _) => Err(MessageDefinitionError::BadArgument("currency".into())),
+            _ => Err(MessageDefinitionError::BadArgument("style".into())),
         }
     }
 
-    fn date_style(&self) -> Result<Call, Wrong> {
-        let style = |text: &str| if text == "none" { Some(None) } else { Length::named(text).map(Some) };
+    fn date_style(&self) -> Result<PatternFunction, MessageDefinitionError> {
+        let style =
+            |text: &str| if text == "none" { Some(None) } else { FormatLength::named(text).map(Some) };
         let (date, time) = (self.read("dateStyle", style)?, self.read("timeStyle", style)?);
         Ok(match (date, time) {
-            (None, None) => Call::DateTime { date: Some(Length::Medium), time: Some(Length::Medium) },
-            (date, time) => Call::DateTime { date: date.flatten(), time: time.flatten() },
+            (None, None) => PatternFunction::DateTime {
+                date: Some(FormatLength::Medium),
+                time: Some(FormatLength::Medium),
+            },
+            (date, time) => PatternFunction::DateTime { date: date.flatten(), time: time.flatten() },
         })
     }
 }
@@ -334,7 +349,7 @@ mod tests {
             "{ NUMBER($n, minimumFractionDigits: 2) } { DATETIME($d, dateStyle: \"long\") } { TEXT($v) } { other } { -brand }",
             "{{ $a }}",
         ] {
-            assert!(Pattern::read(text).is_ok(), "{text}: {:?}", Pattern::read(text).err());
+            assert!(FluentPattern::read(text).is_ok(), "{text}: {:?}", FluentPattern::read(text).err());
         }
     }
 
@@ -356,7 +371,7 @@ mod tests {
             ("x\n.title = y", "messages have no attributes"),
             ("{ -brand(case: \"x\") }", "no Fluent pattern: terms"),
         ] {
-            let found = Pattern::read(text).unwrap_err().to_string();
+            let found = FluentPattern::read(text).unwrap_err().to_string();
             assert!(found.starts_with(wrong), "{text}: {found}");
         }
     }
@@ -367,9 +382,9 @@ mod tests {
             format!("{}1{}", "{".repeat(100_000), "}".repeat(100_000)),
             format!("{{{}", "A(".repeat(100_000)),
         ] {
-            assert_eq!(Pattern::read(&deep).unwrap_err(), Wrong::TooDeep);
+            assert_eq!(FluentPattern::read(&deep).unwrap_err(), MessageDefinitionError::TooDeep);
         }
-        assert!(Pattern::read(&"{\"{\"}".repeat(1000)).is_ok());
+        assert!(FluentPattern::read(&"{\"{\"}".repeat(1000)).is_ok());
         assert_eq!(depth("(((({ $a } \")\" (("), 1);
     }
 }

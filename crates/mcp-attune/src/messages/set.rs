@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-use super::matcher::Matcher;
-use super::pattern::{Pattern, Value};
-use super::source::{Source, is_name};
-use super::wrong::{Part, Wrong};
+use super::error::{MessageDefinitionError, MessageDefinitionPart};
+use super::matcher::SourceMatcher;
+use super::pattern::{FluentPattern, PatternValue};
+use super::source::{SourcePattern, is_name};
 
 /// How many references in a row may lead from one message to another.
-const REFERENCES: u8 = 8;
+const MAX_REFERENCE_DEPTH: u8 = 8;
 
 /// A message as it stands in a locale file.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'a> {
+pub struct MessageDefinition<'a> {
     /// What it is called; a term, which only other messages use, begins with `-`.
     pub key: &'a str,
     /// What the server says, where the message is recognized in its text.
@@ -25,31 +25,33 @@ pub struct Entry<'a> {
 ///
 /// Rules: L8, L10.
 #[derive(Clone, Debug, Default)]
-pub struct Messages {
+pub struct FluentMessages {
     keys: HashMap<Box<str>, u32>,
-    pub(super) patterns: Box<[Pattern]>,
-    pub(super) matcher: Matcher,
+    pub(super) patterns: Box<[FluentPattern]>,
+    pub(super) matcher: SourceMatcher,
 }
 
-impl Messages {
+impl FluentMessages {
     /// Reads messages; those that are wrong are left out, and told by their keys.
     #[must_use]
-    pub fn new<'a>(entries: impl IntoIterator<Item = Entry<'a>>) -> (Self, Vec<(Box<str>, Wrong, Part)>) {
+    pub fn new<'a>(
+        entries: impl IntoIterator<Item = MessageDefinition<'a>>,
+    ) -> (Self, Vec<(Box<str>, MessageDefinitionError, MessageDefinitionPart)>) {
         let mut wrong = Vec::new();
         let mut read = Vec::new();
         let mut sources = HashMap::new();
         for entry in entries {
-            match Read::new(entry, &mut sources) {
+            match ParsedDefinition::new(entry, &mut sources) {
                 Ok(message) => read.push(message),
                 Err((what, part)) => wrong.push((entry.key.into(), what, part)),
             }
         }
-        let unusable = unusable(&read);
+        let unusable = reference_errors(&read);
         let mut messages = Self::default();
         let (mut patterns, mut live) = (Vec::new(), Vec::new());
         for (message, unusable) in read.into_iter().zip(unusable) {
             if let Some(what) = unusable {
-                wrong.push((message.key, what, Part::Text));
+                wrong.push((message.key, what, MessageDefinitionPart::Text));
                 continue;
             }
             let number = u32::try_from(patterns.len()).unwrap_or(u32::MAX);
@@ -58,12 +60,16 @@ impl Messages {
             patterns.push(message.pattern);
         }
         messages.patterns = patterns.into();
-        let (matcher, left_out) = Matcher::new(live);
+        let (matcher, left_out) = SourceMatcher::new(live);
         messages.matcher = matcher;
         let mut alike: Vec<_> =
             messages.keys.iter().filter(|(_, number)| left_out.binary_search(number).is_ok()).collect();
         alike.sort_unstable_by_key(|(_, number)| **number);
-        wrong.extend(alike.into_iter().map(|(key, _)| (key.clone(), Wrong::TooAlike, Part::Source)));
+        wrong.extend(
+            alike.into_iter().map(|(key, _)| {
+                (key.clone(), MessageDefinitionError::TooAlike, MessageDefinitionPart::Source)
+            }),
+        );
         (messages, wrong)
     }
 
@@ -81,49 +87,57 @@ impl Messages {
 
     /// Whether a message fits what a server says.
     #[must_use]
-    pub fn fits(&self, text: &str) -> bool {
+    pub fn matches_source(&self, text: &str) -> bool {
         self.matcher.find(text).is_some()
     }
 
-    pub(super) fn pattern(&self, key: &str) -> Option<&Pattern> {
+    pub(super) fn pattern(&self, key: &str) -> Option<&FluentPattern> {
         self.patterns.get(*self.keys.get(key)? as usize)
     }
 }
 
 /// A message that is in order by itself.
-struct Read {
+struct ParsedDefinition {
     key: Box<str>,
-    source: Option<Source>,
-    pattern: Pattern,
+    source: Option<SourcePattern>,
+    pattern: FluentPattern,
     /// The keys that it refers to.
     refers: Vec<Box<str>>,
 }
 
-impl Read {
-    fn new(entry: Entry<'_>, sources: &mut HashMap<Box<str>, Box<str>>) -> Result<Self, (Wrong, Part)> {
+impl ParsedDefinition {
+    fn new(
+        entry: MessageDefinition<'_>,
+        sources: &mut HashMap<Box<str>, Box<str>>,
+    ) -> Result<Self, (MessageDefinitionError, MessageDefinitionPart)> {
         if !is_name(entry.key.strip_prefix('-').unwrap_or(entry.key)) {
-            return Err((Wrong::Key, Part::Key));
+            return Err((MessageDefinitionError::Key, MessageDefinitionPart::Key));
         }
-        let source = entry.source.map(Source::read).transpose().map_err(|wrong| (wrong, Part::Source))?;
-        let pattern = Pattern::read(entry.text).map_err(|wrong| (wrong, Part::Text))?;
+        let source = entry
+            .source
+            .map(SourcePattern::read)
+            .transpose()
+            .map_err(|wrong| (wrong, MessageDefinitionPart::Source))?;
+        let pattern =
+            FluentPattern::read(entry.text).map_err(|wrong| (wrong, MessageDefinitionPart::Text))?;
         let (mut refers, mut unknown) = (Vec::new(), None);
-        pattern.each(&mut |value| {
-            if let Value::Message(key) = value {
+        pattern.for_each_value(&mut |value| {
+            if let PatternValue::Message(key) = value {
                 refers.push(key.clone());
             }
             let has = |name: &str| {
-                source.as_ref().is_none_or(|source| source.names().iter().any(|it| **it == *name))
+                source.as_ref().is_none_or(|source| source.variable_names().iter().any(|it| **it == *name))
             };
             unknown = unknown.take().or_else(|| value.variable().filter(|name| !has(name)).map(Into::into));
         });
         if let Some(name) = unknown {
-            return Err((Wrong::UnknownVariable(name), Part::Text));
+            return Err((MessageDefinitionError::UnknownVariable(name), MessageDefinitionPart::Text));
         }
         if let Some(text) = entry.source
             && let Some(first) = sources.insert(text.into(), entry.key.into())
         {
             sources.insert(text.into(), first.clone());
-            return Err((Wrong::RepeatedSource(first), Part::Source));
+            return Err((MessageDefinitionError::RepeatedSource(first), MessageDefinitionPart::Source));
         }
         refers.sort_unstable();
         refers.dedup();
@@ -135,12 +149,13 @@ impl Read {
 ///
 /// Messages are settled from those without references on; what is never settled goes round in a circle, or refers
 /// to what does.
-fn unusable(read: &[Read]) -> Vec<Option<Wrong>> {
+fn reference_errors(read: &[ParsedDefinition]) -> Vec<Option<MessageDefinitionError>> {
     let index: HashMap<&str, usize> = (0..).zip(read).map(|(at, message)| (&*message.key, at)).collect();
     let mut users = vec![Vec::new(); read.len()];
     let mut open: Vec<usize> = read.iter().map(|message| message.refers.len()).collect();
     let mut depth = vec![0u8; read.len()];
-    let mut outcome: Vec<Option<Wrong>> = vec![Some(Wrong::Endless); read.len()];
+    let mut outcome: Vec<Option<MessageDefinitionError>> =
+        vec![Some(MessageDefinitionError::Endless); read.len()];
     for (at, message) in (0..).zip(read) {
         for key in &message.refers {
             let slot = index.get(&**key).and_then(|used| users.get_mut(*used));
@@ -149,11 +164,12 @@ fn unusable(read: &[Read]) -> Vec<Option<Wrong>> {
             }
         }
     }
-    let missing = |message: &Read| message.refers.iter().find(|key| !index.contains_key(&***key)).cloned();
+    let missing =
+        |message: &ParsedDefinition| message.refers.iter().find(|key| !index.contains_key(&***key)).cloned();
     let mut settled: Vec<usize> = Vec::new();
     for ((at, message), outcome) in (0..).zip(read).zip(&mut outcome) {
         if let Some(key) = missing(message) {
-            *outcome = Some(Wrong::UnknownMessage(key));
+            *outcome = Some(MessageDefinitionError::UnknownMessage(key));
         } else if message.refers.is_empty() {
             *outcome = None;
             settled.push(at);
@@ -171,12 +187,13 @@ fn unusable(read: &[Read]) -> Vec<Option<Wrong>> {
             };
             *open = open.saturating_sub(1);
             *depth = (*depth).max(below.saturating_add(1));
-            if !usable && matches!(outcome, Some(Wrong::Endless)) {
-                *outcome = Some(Wrong::UnknownMessage(key.clone()));
+            if !usable && matches!(outcome, Some(MessageDefinitionError::Endless)) {
+                *outcome = Some(MessageDefinitionError::UnknownMessage(key.clone()));
             }
             if *open == 0 {
-                if matches!(outcome, Some(Wrong::Endless)) {
-                    *outcome = (*depth > REFERENCES).then_some(Wrong::TooManyReferences);
+                if matches!(outcome, Some(MessageDefinitionError::Endless)) {
+                    *outcome =
+                        (*depth > MAX_REFERENCE_DEPTH).then_some(MessageDefinitionError::TooManyReferences);
                 }
                 settled.push(user);
             }

@@ -1,6 +1,6 @@
 //! What a server says, with its variable parts named.
 
-use super::wrong::Wrong;
+use super::error::MessageDefinitionError;
 
 /// Writes text without variables as a `source` that fits it exactly.
 ///
@@ -16,14 +16,14 @@ pub fn literal_source(text: &str) -> String {
 
 /// A source that was read: fixed parts with variables between them.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Source {
+pub(super) struct SourcePattern {
     /// One more than there are names; the first and the last may be empty.
     fixed: Box<[Box<str>]>,
     names: Box<[Box<str>]>,
 }
 
-impl Source {
-    pub(super) fn read(text: &str) -> Result<Self, Wrong> {
+impl SourcePattern {
+    pub(super) fn read(text: &str) -> Result<Self, MessageDefinitionError> {
         let (mut fixed, mut names) = (Vec::<Box<str>>::new(), Vec::<Box<str>>::new());
         let mut open = String::new();
         let mut rest = text;
@@ -35,17 +35,17 @@ impl Source {
                 rest = after;
                 continue;
             }
-            let inside = rest.strip_prefix('{').ok_or(Wrong::Brace)?;
-            let (name, after) = inside.split_once('}').ok_or(Wrong::Brace)?;
+            let inside = rest.strip_prefix('{').ok_or(MessageDefinitionError::Brace)?;
+            let (name, after) = inside.split_once('}').ok_or(MessageDefinitionError::Brace)?;
             let name = name.trim();
             if !is_name(name) {
-                return Err(Wrong::Brace);
+                return Err(MessageDefinitionError::Brace);
             }
             if names.iter().any(|known| **known == *name) {
-                return Err(Wrong::RepeatedVariable(name.into()));
+                return Err(MessageDefinitionError::RepeatedVariable(name.into()));
             }
             if open.is_empty() && !names.is_empty() {
-                return Err(Wrong::NothingBetween);
+                return Err(MessageDefinitionError::NothingBetween);
             }
             fixed.push(core::mem::take(&mut open).into());
             names.push(name.into());
@@ -54,17 +54,17 @@ impl Source {
         open.push_str(rest);
         fixed.push(open.into());
         if fixed.iter().all(|fixed| fixed.trim().is_empty()) {
-            return Err(Wrong::NothingFixed);
+            return Err(MessageDefinitionError::NothingFixed);
         }
         Ok(Self { fixed: fixed.into(), names: names.into() })
     }
 
-    pub(super) fn names(&self) -> &[Box<str>] {
+    pub(super) fn variable_names(&self) -> &[Box<str>] {
         &self.names
     }
 
     /// The whole text, where there is no variable in it.
-    pub(super) fn exact(&self) -> Option<&str> {
+    pub(super) fn exact_text(&self) -> Option<&str> {
         match &*self.fixed {
             [only] => Some(only),
             _ => None,
@@ -72,7 +72,7 @@ impl Source {
     }
 
     /// How much of it is fixed, in bytes.
-    pub(super) fn weight(&self) -> usize {
+    pub(super) fn fixed_len(&self) -> usize {
         self.fixed.iter().map(|fixed| fixed.len()).sum()
     }
 
@@ -82,7 +82,7 @@ impl Source {
     }
 
     /// What the variables stand for, where the text fits as a whole: each ends as early as it can.
-    pub(super) fn fit<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
+    pub(super) fn match_text<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
         let (first, others) = self.fixed.split_first()?;
         let (last, middle) = others.split_last()?;
         let mut rest = text.strip_prefix(&**first)?.strip_suffix(&**last)?;
@@ -101,8 +101,8 @@ impl Source {
 
 /// The beginning of a fixed part: enough to tell it from others, and no more than an automaton should hold.
 fn shortened(fixed: &str) -> &str {
-    const LONGEST: usize = 64;
-    let end = (0..=LONGEST.min(fixed.len())).rev().find(|end| fixed.is_char_boundary(*end));
+    const MAX_ANCHOR_BYTES: usize = 64;
+    let end = (0..=MAX_ANCHOR_BYTES.min(fixed.len())).rev().find(|end| fixed.is_char_boundary(*end));
     end.and_then(|end| fixed.get(..end)).unwrap_or(fixed)
 }
 
@@ -118,7 +118,7 @@ mod tests {
 
     #[track_caller]
     fn check(source: &str, text: &str, expected: Option<&[&str]>) {
-        let fit = Source::read(source).unwrap().fit(text);
+        let fit = SourcePattern::read(source).unwrap().match_text(text);
         assert_eq!(fit.as_deref(), expected, "{source} {text}");
     }
 
@@ -146,24 +146,27 @@ mod tests {
     #[test]
     fn braces_are_written_twice() {
         check("set {{{name}}}", "set {x}", Some(&["x"]));
-        let exact = Source::read("{{}}").unwrap();
-        assert_eq!(exact.exact(), Some("{}"));
+        let exact = SourcePattern::read("{{}}").unwrap();
+        assert_eq!(exact.exact_text(), Some("{}"));
     }
 
     #[test]
     fn refuses_what_could_be_read_in_two_ways() {
         for (source, wrong) in [
-            ("{count", Wrong::Brace),
-            ("count}", Wrong::Brace),
-            ("{}x", Wrong::Brace),
-            ("{1}x", Wrong::Brace),
-            ("{a b}x", Wrong::Brace),
-            ("{a}{b}x", Wrong::NothingBetween),
-            ("{a} {b}", Wrong::NothingFixed),
-            ("", Wrong::NothingFixed),
+            ("{count", MessageDefinitionError::Brace),
+            ("count}", MessageDefinitionError::Brace),
+            ("{}x", MessageDefinitionError::Brace),
+            ("{1}x", MessageDefinitionError::Brace),
+            ("{a b}x", MessageDefinitionError::Brace),
+            ("{a}{b}x", MessageDefinitionError::NothingBetween),
+            ("{a} {b}", MessageDefinitionError::NothingFixed),
+            ("", MessageDefinitionError::NothingFixed),
         ] {
-            assert_eq!(Source::read(source), Err(wrong), "{source}");
+            assert_eq!(SourcePattern::read(source), Err(wrong), "{source}");
         }
-        assert_eq!(Source::read("{a}, {a}"), Err(Wrong::RepeatedVariable("a".into())));
+        assert_eq!(
+            SourcePattern::read("{a}, {a}"),
+            Err(MessageDefinitionError::RepeatedVariable("a".into()))
+        );
     }
 }

@@ -7,9 +7,9 @@ use core::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::bind::Bindings;
-use crate::catalog::ChainKey;
+use crate::catalog::LocaleChainKey;
 use crate::language::Tag;
-use crate::localize::{Asked, Translate};
+use crate::localize::{RequestSubject, TranslationScope};
 use crate::shaping::ListingShapeKey;
 
 /// The part of a plan that the adapted form of a listing depends on.
@@ -24,9 +24,9 @@ pub struct PlanKey {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct TranslationKey {
-    pub(super) asked: Asked,
-    pub(super) chain: ChainKey,
-    pub(super) translate: Translate,
+    pub(super) asked: RequestSubject,
+    pub(super) chain: LocaleChainKey,
+    pub(super) translate: TranslationScope,
 }
 
 /// Bindings that are the same only where they are the very same.

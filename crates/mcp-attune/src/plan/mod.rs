@@ -3,8 +3,8 @@
 //! 1. A preference is honoured where the server's own language is known ([`Offer::languages`]); elsewhere nothing
 //!    is reported.
 //! 2. Every result to a well-formed preference reports the language that it is in: the chosen one where text came from
-//!    the [catalogs](crate::catalog) that the host gave ([`Plan::translating`]), else the server's default.
-//! 3. A server may choose languages itself, in its own code: what it says through [`Spoken`] is reported instead.
+//!    the [catalogs](crate::catalog) that the host gave ([`Plan::with_translation`]), else the server's default.
+//! 3. A server may choose languages itself, in its own code: what it says through [`ReportedLanguages`] is reported instead.
 //! 4. A message that reports a language already is left alone, and its report is what the header mirrors.
 //! 5. A message that cannot be read, or that no rule touches, stays as it came, byte for byte.
 //! 6. Where the operator turned it on, what a caller's tags ask for is done before it is translated ([`AnswerShape`]).
@@ -20,31 +20,33 @@ use std::sync::Arc;
 use core::fmt;
 
 use jiff::Timestamp;
-use mcp_attune_wire::context::MEMBER;
-use mcp_attune_wire::json::{Span, Type, Value};
-use mcp_attune_wire::message::{Kind, Message, meta};
+use mcp_attune_wire::context::CONTEXT_MEMBER;
+use mcp_attune_wire::json::{ByteSpan, JsonKind, SpannedValue};
+use mcp_attune_wire::message::{Message, MessageKind, meta};
 
-use crate::bind::{Bindings, Filled};
+use crate::bind::{Bindings, FilledArguments};
 use crate::caller::Caller;
-use crate::catalog::{Catalogs, Chain, Field, Locale, Slot};
-use crate::context::Placement;
-use crate::edits::{Edit, Edits};
-use crate::features::Wanted;
+use crate::catalog::{CompiledLocale, LocaleChain, LocaleField, LocaleIndex, TextSlot};
+use crate::context::ContextPlacement;
+use crate::edits::{MessageEdit, MessageEdits};
+use crate::features::FeaturePreferences;
 use crate::format;
 use crate::language::{ContentLanguage, Tag, Why, lookup};
-use crate::localize::{self, Asked, How, Translate};
-use crate::shaping::{AnswerShape, Effort, Outcome, Reader, Request, Shaper, Texts};
+use crate::localize::{self, LocalizeOptions, RequestSubject, TranslationScope};
+use crate::shaping::{
+    AdaptEffort, AnswerReader, AnswerShape, ShapeOutcome, ShapeRequest, Shaper, TextChains,
+};
 
 mod adapted;
 mod key;
 mod offer;
-mod spoken;
+mod reported;
 
-pub use adapted::Adapted;
+pub use adapted::AdaptedMessage;
 pub use key::PlanKey;
 use key::{SharedBindings, TranslationKey};
 pub use offer::Offer;
-pub use spoken::Spoken;
+pub use reported::ReportedLanguages;
 
 /// What one caller gets. Only [`negotiate`] makes one, and it cannot fail.
 #[derive(Clone)]
@@ -52,31 +54,36 @@ pub struct Plan {
     chosen: Option<(Tag, Why)>,
     report: Option<Tag>,
     /// Where the server says its languages, for a caller who asked for some.
-    spoken: Option<Spoken>,
+    spoken: Option<ReportedLanguages>,
     varies: bool,
     /// Whether there are translations.
     translates: bool,
     /// What texts are translated with.
-    speech: Option<Arc<Speech>>,
+    speech: Option<Arc<AnswerTranslation>>,
     /// The part of the context that goes on, and where.
-    onward: Option<(Placement, String)>,
+    onward: Option<(ContextPlacement, String)>,
     /// What the schemas of a listing are made with.
     shows: Option<Arc<Bindings>>,
     /// What the caller's tags make of the answer.
     shape: Option<Arc<dyn AnswerShape>>,
 }
 
-struct Speech {
-    asked: Asked,
-    chain: Chain,
-    translate: Translate,
+struct AnswerTranslation {
+    asked: RequestSubject,
+    chain: LocaleChain,
+    translate: TranslationScope,
 }
 
 /// How numbers and dates are written for a caller whose answer is in this language.
-fn values(caller: &Caller, chosen: Option<&Tag>, offer: &Offer, clock: Timestamp) -> format::Format {
+fn value_format(
+    caller: &Caller,
+    chosen: Option<&Tag>,
+    offer: &Offer,
+    clock: Timestamp,
+) -> format::ValueFormatter {
     let context = caller.context();
     let locales = context.locale().into_iter().chain(chosen);
-    offer.formatters().format(locales, context.now(clock).zone)
+    offer.formatters().for_locales(locales, context.now(clock).zone)
 }
 
 /// Decides what a caller gets.
@@ -84,9 +91,9 @@ fn values(caller: &Caller, chosen: Option<&Tag>, offer: &Offer, clock: Timestamp
 /// Rules: C10, L7.
 #[must_use]
 pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
-    let catalogs = offer.library.as_ref().map(|library| library.catalogs());
+    let catalogs = offer.library.as_ref().map(|library| library.locale_index());
     let catalogs = catalogs.as_deref().filter(|catalogs| !catalogs.is_empty());
-    let languages = catalogs.map(Catalogs::languages).or(offer.languages.as_ref());
+    let languages = catalogs.map(LocaleIndex::languages).or(offer.languages.as_ref());
     let wish = caller.preference().zip(languages);
     let chosen = wish.map(|(preference, languages)| {
         let choice = lookup(preference, languages);
@@ -94,7 +101,7 @@ pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
     });
     let report = wish.map(|(_, languages)| languages.default_language().clone());
     let onward = offer.forward.write(caller.context()).map(|context| (offer.forward.placement, context));
-    let spoken = (offer.speaks && caller.preference().is_some()).then(Spoken::default);
+    let spoken = (offer.speaks && caller.preference().is_some()).then(ReportedLanguages::default);
     Plan {
         chosen,
         report,
@@ -111,7 +118,7 @@ pub fn negotiate(caller: &Caller, offer: &Offer) -> Plan {
 impl Plan {
     /// The language that was chosen, and why.
     #[must_use]
-    pub fn chosen(&self) -> Option<(&Tag, Why)> {
+    pub fn chosen_language(&self) -> Option<(&Tag, Why)> {
         self.chosen.as_ref().map(|(tag, why)| (tag, *why))
     }
 
@@ -124,33 +131,36 @@ impl Plan {
 
     /// The language whose locale files are needed, where there are any and the caller wants a language.
     #[must_use]
-    pub fn wants(&self) -> Option<&Tag> {
+    pub fn needed_locale(&self) -> Option<&Tag> {
         self.chosen.as_ref().filter(|_| self.translates).map(|(tag, _)| tag)
     }
 
-    /// The same plan, with the files for the language that it [wants](Self::wants). `asked` is the request that is answered,
+    /// The same plan, with the files for the language that it [wants](Self::needed_locale). `asked` is the request that is answered,
     /// `clock` what the server's clock says.
     ///
     /// Rules: L8, L9, L12, L13.
     #[must_use]
-    pub fn translating(
+    pub fn with_translation(
         self,
-        asked: Asked,
+        asked: RequestSubject,
         caller: &Caller,
         offer: &Offer,
-        locales: Vec<Arc<Locale>>,
+        locales: Vec<Arc<CompiledLocale>>,
         clock: Timestamp,
     ) -> Self {
-        let Some(chosen) = self.wants().filter(|_| !locales.is_empty()) else { return self };
-        let values = values(caller, Some(chosen), offer, clock);
-        let chain = Chain::new(chosen, locales, &offer.formatters(), values);
-        Self { speech: Some(Arc::new(Speech { asked, chain, translate: offer.translate })), ..self }
+        let Some(chosen) = self.needed_locale().filter(|_| !locales.is_empty()) else { return self };
+        let values = value_format(caller, Some(chosen), offer, clock);
+        let chain = LocaleChain::new(chosen, locales, &offer.formatters(), values);
+        Self {
+            speech: Some(Arc::new(AnswerTranslation { asked, chain, translate: offer.translate })),
+            ..self
+        }
     }
 
     /// What is asked, with the language argument that the operator names for it.
     #[must_use]
-    pub fn asked(message: &Message<'_>, offer: &Offer) -> Asked {
-        let asked = Asked::of(message);
+    pub fn subject_of(message: &Message<'_>, offer: &Offer) -> RequestSubject {
+        let asked = RequestSubject::of(message);
         let argument = asked.subject().and_then(|subject| offer.language_arguments.get(subject));
         match argument {
             Some(argument) => asked.with_language_argument(message, argument),
@@ -162,7 +172,7 @@ impl Plan {
     ///
     /// Rules: L17.
     #[must_use]
-    pub fn varies(&self) -> bool {
+    pub fn depends_on_language(&self) -> bool {
         self.varies
     }
 
@@ -170,13 +180,13 @@ impl Plan {
     ///
     /// Rules: C9.
     #[must_use]
-    pub fn showing(self, bindings: &Arc<Bindings>) -> Self {
+    pub fn with_bindings(self, bindings: &Arc<Bindings>) -> Self {
         Self { shows: (!bindings.is_empty()).then(|| bindings.clone()), ..self }
     }
 
     /// Whether listings change on their way back.
     #[must_use]
-    pub fn shows(&self) -> bool {
+    pub fn edits_listings(&self) -> bool {
         self.shows.is_some()
     }
 
@@ -185,46 +195,46 @@ impl Plan {
     ///
     /// Rules: F1, F4.
     #[must_use]
-    pub fn shape(
+    pub fn decide_shape(
         &self,
-        request: Request,
+        request: ShapeRequest,
         shaper: Arc<dyn Shaper>,
         caller: &Caller,
         offer: &Offer,
         clock: Timestamp,
     ) -> Option<Box<dyn AnswerShape>> {
-        let wanted = Wanted::read(caller.features().tags());
-        let format = &|| values(caller, self.chosen().map(|(tag, _)| tag), offer, clock);
-        shaper.shape(Reader { wanted, views: caller.views(), format, now: clock }, request)
+        let wanted = FeaturePreferences::read(caller.features().tags());
+        let format = &|| value_format(caller, self.chosen_language().map(|(tag, _)| tag), offer, clock);
+        shaper.shape(AnswerReader { wanted, views: caller.view_support(), format, now: clock }, request)
     }
 
     /// The plan with a shape for its answer.
     #[must_use]
-    pub fn shaping(self, shape: Box<dyn AnswerShape>) -> Self {
+    pub fn with_shape(self, shape: Box<dyn AnswerShape>) -> Self {
         Self { shape: Some(shape.into()), ..self }
     }
 
     /// Whether the caller's tags make something else of the answer.
     #[must_use]
-    pub fn shapes(&self) -> bool {
+    pub fn shapes_answer(&self) -> bool {
         self.shape.is_some()
     }
 
     /// Whether an answer has to be read as a whole, whatever its language.
     #[must_use]
-    pub fn reads(&self) -> bool {
-        self.shows() || self.shapes()
+    pub fn needs_whole_answer(&self) -> bool {
+        self.edits_listings() || self.shapes_answer()
     }
 
     /// Whether messages may have to change on their way back.
     #[must_use]
-    pub fn changes(&self) -> bool {
-        self.report.is_some() || self.spoken.is_some() || self.reads()
+    pub fn may_edit(&self) -> bool {
+        self.report.is_some() || self.spoken.is_some() || self.needs_whole_answer()
     }
 
     /// Where the server's own code says the languages of its answer, if it can and somebody asked.
     #[must_use]
-    pub fn spoken(&self) -> Option<&Spoken> {
+    pub fn reported_languages(&self) -> Option<&ReportedLanguages> {
         self.spoken.as_ref()
     }
 
@@ -234,34 +244,34 @@ impl Plan {
     /// Rules: C10.
     #[must_use]
     pub fn forward<'m>(&self, message: &Message<'m>) -> Cow<'m, str> {
-        self.forward_filled(message, &Filled::default())
+        self.forward_filled(message, &FilledArguments::default())
     }
 
     /// The same, with the arguments that the context fills.
     ///
     /// Rules: C9, C10.
     #[must_use]
-    pub fn forward_filled<'m>(&self, message: &Message<'m>, filled: &Filled) -> Cow<'m, str> {
-        self.forward_with(message, filled, &[])
+    pub fn forward_filled<'m>(&self, message: &Message<'m>, filled: &FilledArguments) -> Cow<'m, str> {
+        self.forward_with_edits(message, filled, &[])
     }
 
     /// The same, with what else is to be changed.
     #[must_use]
-    pub fn forward_with<'m>(
+    pub fn forward_with_edits<'m>(
         &self,
         message: &Message<'m>,
-        filled: &Filled,
-        others: &[(Span, String)],
+        filled: &FilledArguments,
+        others: &[(ByteSpan, String)],
     ) -> Cow<'m, str> {
-        let onward = self.onward.as_ref().filter(|_| message.kind() == Kind::Request);
-        let put = onward.and_then(|(placement, context)| put(message, *placement, context));
+        let onward = self.onward.as_ref().filter(|_| message.kind() == MessageKind::Request);
+        let put = onward.and_then(|(placement, context)| insert_context(message, *placement, context));
         let stays = |placement| put.is_some() && onward.is_some_and(|(place, _)| *place == placement);
-        let mut edits: Vec<(Span, &str)> = filled.edits();
-        if !stays(Placement::Beside) {
-            edits.extend(message.member_span(MEMBER).map(|place| (place, "")));
+        let mut edits: Vec<(ByteSpan, &str)> = filled.edits();
+        if !stays(ContextPlacement::Beside) {
+            edits.extend(message.member_removal_span(CONTEXT_MEMBER).map(|place| (place, "")));
         }
-        if !stays(Placement::Meta) {
-            edits.extend(message.meta_span(meta::CLIENT_CONTEXT).map(|place| (place, "")));
+        if !stays(ContextPlacement::Meta) {
+            edits.extend(message.meta_removal_span(meta::CLIENT_CONTEXT).map(|place| (place, "")));
         }
         edits.extend(put.as_ref().map(|(place, text)| (*place, text.as_str())));
         edits.extend(others.iter().map(|(place, text)| (*place, text.as_str())));
@@ -272,86 +282,96 @@ impl Plan {
     }
 
     /// How many bytes a message has at most that is short work to adapt.
-    pub const MAX_SHORT: usize = 128 << 10;
+    pub const MAX_SHORT_BYTES: usize = 128 << 10;
 
     /// One message of the answer, as the caller gets it.
     ///
     /// It may take tens of milliseconds, or as long as a large message takes: hosts whose threads serve many callers try
     /// [`adapt_if_short`](Self::adapt_if_short) first.
     #[must_use]
-    pub fn adapt<'m>(&self, message: &'m [u8]) -> Adapted<'m> {
+    pub fn adapt<'m>(&self, message: &'m [u8]) -> AdaptedMessage<'m> {
         match Message::parse(message) {
             Ok(read) => self
-                .adapt_read(&read, Vec::new(), Effort::Full)
-                .unwrap_or_else(|| Adapted::untouched(message)),
-            Err(_) => Adapted::untouched(message),
+                .adapt_parsed(&read, Vec::new(), AdaptEffort::Full)
+                .unwrap_or_else(|| AdaptedMessage::untouched(message)),
+            Err(_) => AdaptedMessage::untouched(message),
         }
     }
 
     /// The same where that is short work: about a millisecond, but for what large messages take up to
-    /// [`MAX_SHORT`](Self::MAX_SHORT) bytes. `None` where it may take longer, and [`adapt`](Self::adapt) is better called where
+    /// [`MAX_SHORT_BYTES`](Self::MAX_SHORT_BYTES) bytes. `None` where it may take longer, and [`adapt`](Self::adapt) is better called where
     /// nobody else waits.
     ///
     /// Rules: G4.
     #[must_use]
-    pub fn adapt_if_short<'m>(&self, message: &'m [u8]) -> Option<Adapted<'m>> {
-        if message.len() > Self::MAX_SHORT {
+    pub fn adapt_if_short<'m>(&self, message: &'m [u8]) -> Option<AdaptedMessage<'m>> {
+        if message.len() > Self::MAX_SHORT_BYTES {
             return None;
         }
         match Message::parse(message) {
-            Ok(read) => self.adapt_read(&read, Vec::new(), Effort::Short),
-            Err(_) => Some(Adapted::untouched(message)),
+            Ok(read) => self.adapt_parsed(&read, Vec::new(), AdaptEffort::Short),
+            Err(_) => Some(AdaptedMessage::untouched(message)),
         }
     }
 
     /// The same for a message that was read already, with what else is to be changed in it. `None` where more than this
-    /// effort is needed, which is never so for [`Effort::Full`].
+    /// effort is needed, which is never so for [`AdaptEffort::Full`].
     ///
     /// Rules: G4.
     #[must_use]
-    pub fn adapt_read<'m>(
+    pub fn adapt_parsed<'m>(
         &self,
         read: &Message<'m>,
-        others: Vec<(Span, String)>,
-        effort: Effort,
-    ) -> Option<Adapted<'m>> {
+        others: Vec<(ByteSpan, String)>,
+        effort: AdaptEffort,
+    ) -> Option<AdaptedMessage<'m>> {
         // What bindings, shaping and translation change is put together, and applied in one pass.
-        let nothing = Asked::new("");
-        let spoken = self.spoken.as_ref().and_then(Spoken::languages);
-        let how = self.how(&nothing, spoken.as_ref());
-        let models = how.models();
-        let mut edits = Edits::default();
+        let nothing = RequestSubject::new("");
+        let spoken = self.spoken.as_ref().and_then(ReportedLanguages::languages);
+        let how = self.localize_options(&nothing, spoken.as_ref());
+        let models = how.model_chain();
+        let mut edits = MessageEdits::default();
         let mut translated = false;
         if let Some(bindings) = &self.shows {
-            let shown = shown(read, bindings, models);
+            let shown = listing_edits(read, bindings, models);
             translated = shown.translated;
             edits.add_step(shown.edits);
         }
-        let mut done = Outcome::default();
+        let mut done = ShapeOutcome::default();
         if let Some(shape) = &self.shape {
             let model = models.filter(|_| !how.asked.language_chosen());
-            done = shape.edit(read, &Texts { display: how.chain, model }, effort, &mut edits)?;
+            done = shape.edit(read, &TextChains { display: how.chain, model }, effort, &mut edits)?;
         }
         let chosen = self.chosen.as_ref().map(|(tag, _)| tag).filter(|_| translated || done.translated);
-        let how = How { default: chosen.or(how.default), ..how };
-        let content_language = localize::step(read, &how, &mut edits);
+        let how = LocalizeOptions { default: chosen.or(how.default), ..how };
+        let content_language = localize::add_localize_edits(read, &how, &mut edits);
         edits.add_step(others.into_iter().map(|(place, text)| (place, Cow::Owned(text))).collect());
         let text = match edits.apply(read) {
             Some(changed) => Cow::Owned(changed.into_bytes()),
             None => Cow::Borrowed(read.text().as_bytes()),
         };
-        let Outcome { left_out, faults, unusable, .. } = done;
-        Some(Adapted { text, content_language, left_out, faults, unusable })
+        let ShapeOutcome { left_out, faults, unusable, .. } = done;
+        Some(AdaptedMessage { text, content_language, left_out, faults, unusable })
     }
 
     /// How messages are translated.
-    fn how<'a>(&'a self, nothing: &'a Asked, spoken: Option<&'a ContentLanguage>) -> How<'a> {
+    fn localize_options<'a>(
+        &'a self,
+        nothing: &'a RequestSubject,
+        spoken: Option<&'a ContentLanguage>,
+    ) -> LocalizeOptions<'a> {
         let default = self.report.as_ref();
         match self.speech.as_deref() {
-            Some(Speech { asked, chain, translate }) => {
-                How { asked, chain: Some(chain), translate: *translate, default, spoken }
+            Some(AnswerTranslation { asked, chain, translate }) => {
+                LocalizeOptions { asked, chain: Some(chain), translate: *translate, default, spoken }
             }
-            None => How { asked: nothing, chain: None, translate: Translate::default(), default, spoken },
+            None => LocalizeOptions {
+                asked: nothing,
+                chain: None,
+                translate: TranslationScope::default(),
+                default,
+                spoken,
+            },
         }
     }
 }
@@ -378,10 +398,8 @@ impl Plan {
         if spoken.is_some() {
             return None;
         }
-        let translation = speech.as_deref().map(|Speech { asked, chain, translate }| TranslationKey {
-            asked: asked.clone(),
-            chain: chain.key(),
-            translate: *translate,
+        let translation = speech.as_deref().map(|AnswerTranslation { asked, chain, translate }| {
+            TranslationKey { asked: asked.clone(), chain: chain.key(), translate: *translate }
         });
         let shape = match shape {
             Some(shape) => Some(shape.listing_key()?),
@@ -407,29 +425,33 @@ impl fmt::Debug for Plan {
             .field("varies", &self.varies)
             .field("chain", &self.speech.as_ref().map(|speech| &speech.chain))
             .field("onward", &self.onward.as_ref().map(|(placement, _)| placement))
-            .field("shows", &self.shows())
+            .field("shows", &self.edits_listings())
             .field("shape", &self.shape)
             .finish()
     }
 }
 
 /// How a context gets into a message, in the place of the one that is there; none where there is no room for it.
-fn put(message: &Message<'_>, placement: Placement, context: &str) -> Option<(Span, String)> {
+fn insert_context(
+    message: &Message<'_>,
+    placement: ContextPlacement,
+    context: &str,
+) -> Option<(ByteSpan, String)> {
     let there = match placement {
-        Placement::Beside => message.member(MEMBER),
-        Placement::Meta => message.meta(meta::CLIENT_CONTEXT),
+        ContextPlacement::Beside => message.member(CONTEXT_MEMBER),
+        ContextPlacement::Meta => message.meta(meta::CLIENT_CONTEXT),
     };
     if let Some(value) = there {
         return Some((value.span(), context.to_owned()));
     }
-    if placement == Placement::Beside {
+    if placement == ContextPlacement::Beside {
         // A request has members, so there is one to follow.
-        return Some((message.opening()?, format!("\"{MEMBER}\":{context},")));
+        return Some((message.opening()?, format!("\"{CONTEXT_MEMBER}\":{context},")));
     }
     let entry = format!("\"{}\":{context}", meta::CLIENT_CONTEXT);
-    let first = |object: Value<'_>, text: &str| {
+    let first = |object: SpannedValue<'_>, text: &str| {
         let comma = if object.members().next().is_some() { "," } else { "" };
-        (object.kind() == Type::Object).then(|| (object.opening(), format!("{text}{comma}")))
+        (object.kind() == JsonKind::Object).then(|| (object.opening(), format!("{text}{comma}")))
     };
     match (message.member("params"), message.param("_meta")) {
         (_, Some(held)) => first(held, &entry),
@@ -439,22 +461,22 @@ fn put(message: &Message<'_>, placement: Placement, context: &str) -> Option<(Sp
 }
 
 /// What changes in a listing.
-struct Shown {
-    edits: Vec<Edit<'static>>,
+struct ListingEdits {
+    edits: Vec<MessageEdit<'static>>,
     /// Whether a text of it came from a catalog.
     translated: bool,
 }
 
 /// What changes in the listing in a message, as callers are shown it.
-fn shown(read: &Message<'_>, bindings: &Bindings, models: Option<&Chain>) -> Shown {
+fn listing_edits(read: &Message<'_>, bindings: &Bindings, models: Option<&LocaleChain>) -> ListingEdits {
     let translated = Cell::new(false);
-    let edits = bindings.show_described(read, |tool, path| {
-        let text = models?.find(Slot::Argument { tool, path, field: Field::Description })?;
+    let edits = bindings.edits_with_descriptions(read, |tool, path| {
+        let text = models?.find(TextSlot::Argument { tool, path, field: LocaleField::Description })?;
         translated.set(true);
         Some(text.to_owned())
     });
     let edits = edits.into_iter().map(|(place, text)| (place, Cow::Owned(text))).collect();
-    Shown { edits, translated: translated.get() }
+    ListingEdits { edits, translated: translated.get() }
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::bind::Bindings;
-use crate::catalog::{Catalogs, Library};
-use crate::context::Forward;
+use crate::catalog::{LocaleIndex, LocaleStore};
+use crate::context::ContextForwarding;
 use crate::format::Formatters;
 use crate::language::{Languages, Tag};
-use crate::localize::Translate;
-use crate::shaping::Supply;
-use crate::when::Past;
+use crate::localize::TranslationScope;
+use crate::shaping::ShaperSource;
+use crate::when::PastPhrasePolicy;
 
 /// What a server can do for its callers.
 #[derive(Clone, Debug, Default)]
@@ -18,25 +18,25 @@ pub struct Offer {
     /// The languages it has, its default first. None: no claim is made about language at all, but for what the server
     /// itself says.
     pub languages: Option<Languages>,
-    /// Whether the server can choose languages in its own code, and say so through [`Spoken`](super::Spoken).
+    /// Whether the server can choose languages in its own code, and say so through [`Spoken`](super::ReportedLanguages).
     pub speaks: bool,
     /// What of its callers' contexts it is given.
-    pub forward: Forward,
+    pub forward: ContextForwarding,
     /// The arguments of its tools that its callers' contexts fill.
     pub bindings: Arc<Bindings>,
     /// Its translations. Where there are files, they decide which languages it has.
-    pub library: Option<Arc<dyn Library>>,
+    pub library: Option<Arc<dyn LocaleStore>>,
     /// What of its texts is translated.
-    pub translate: Translate,
+    pub translate: TranslationScope,
     /// The arguments that name a language, by tool or prompt. Rules: L12.
     pub language_arguments: Arc<BTreeMap<String, String>>,
     /// What writes dates and numbers inside translations and shaped answers. Where there is none, the host sets one if it
     /// has the data of locales; else plain forms are used.
     pub formatters: Option<Formatters>,
     /// How its answers are shaped; none: not at all.
-    pub content: Option<Arc<dyn Supply>>,
+    pub content: Option<Arc<dyn ShaperSource>>,
     /// What `the last week` and its like mean in what its callers write. Rules: C14.
-    pub past: Past,
+    pub past: PastPhrasePolicy,
 }
 
 impl Offer {
@@ -49,10 +49,10 @@ impl Offer {
     /// The languages that callers can get now, the server's own first: those that there are files for, where there are
     /// any, else those that the offer names.
     #[must_use]
-    pub fn tags(&self) -> Vec<Tag> {
-        let catalogs = self.library.as_ref().map(|library| library.catalogs());
+    pub fn available_languages(&self) -> Vec<Tag> {
+        let catalogs = self.library.as_ref().map(|library| library.locale_index());
         let catalogs = catalogs.as_deref().filter(|catalogs| !catalogs.is_empty());
-        let languages = catalogs.map(Catalogs::languages).or(self.languages.as_ref());
+        let languages = catalogs.map(LocaleIndex::languages).or(self.languages.as_ref());
         languages.into_iter().flat_map(Languages::tags).cloned().collect()
     }
 }

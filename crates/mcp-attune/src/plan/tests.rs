@@ -1,18 +1,21 @@
 //! What a plan makes of requests and answers.
 
 use super::*;
-use crate::context::{Field, Forward};
+use crate::context::{ClientContextField, ContextForwarding};
 use crate::language::Languages;
-use mcp_attune_wire::agree::{self, Agree, Policy};
-use mcp_attune_wire::header::Headers;
+use mcp_attune_wire::agree::{self, HeaderAgreement, HeaderPolicy};
+use mcp_attune_wire::header::MirroredHeaders;
 
 fn plan(preference: Option<&str>, languages: Option<Languages>) -> Plan {
     let meta =
         preference.map(|value| format!("\"{}\":\"{value}\"", meta::ACCEPT_LANGUAGE)).unwrap_or_default();
     let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"_meta":{{{meta}}}}}}}"#);
-    let policy = Policy::default();
+    let policy = HeaderPolicy::default();
     let message = Message::parse(body.as_bytes()).unwrap();
-    let Agree::Done(agreed) = agree::begin(&Headers::default(), message, &policy).unwrap() else { panic!() };
+    let HeaderAgreement::Done(agreed) = agree::begin(&MirroredHeaders::default(), message, &policy).unwrap()
+    else {
+        panic!()
+    };
     negotiate(&Caller::read(&agreed), &Offer { languages, ..Offer::default() })
 }
 
@@ -82,7 +85,7 @@ fn claims_nothing_without_a_preference_or_without_a_language_of_its_own() {
     ] {
         let plan = plan(preference, languages);
         check(&plan, message, message, None);
-        assert_eq!((plan.changes(), plan.varies()), (false, varies), "{preference:?}");
+        assert_eq!((plan.may_edit(), plan.depends_on_language()), (false, varies), "{preference:?}");
     }
 }
 
@@ -96,10 +99,10 @@ fn the_context_beside_params_does_not_go_on() {
     }
 }
 
-fn onward(fields: &[Field], placement: Placement, body: &str) -> String {
+fn onward(fields: &[ClientContextField], placement: ContextPlacement, body: &str) -> String {
     let message = Message::parse(body.as_bytes()).unwrap();
-    let agreed = agree::without_headers(message, &Policy::default()).unwrap();
-    let forward = Forward { fields: fields.to_vec(), placement, ..Forward::default() };
+    let agreed = agree::check_without_headers(message, &HeaderPolicy::default()).unwrap();
+    let forward = ContextForwarding { fields: fields.to_vec(), placement, ..ContextForwarding::default() };
     let plan = negotiate(&Caller::read(&agreed), &Offer { forward, ..Offer::default() });
     let onward = plan.forward(agreed.message()).into_owned();
     Message::parse(onward.as_bytes()).unwrap();
@@ -123,7 +126,7 @@ fn asked(beside: &str, in_meta: &str) -> String {
 fn a_context_in_meta_does_not_go_on_either() {
     for (beside, in_meta) in [(BOTH, BOTH), ("", BOTH), ("7", "[]"), ("", "")] {
         assert_eq!(
-            onward(&[], Placement::Meta, &asked(beside, in_meta)),
+            onward(&[], ContextPlacement::Meta, &asked(beside, in_meta)),
             asked("", ""),
             "{beside} {in_meta}"
         );
@@ -133,7 +136,7 @@ fn a_context_in_meta_does_not_go_on_either() {
 #[test]
 fn what_is_allowed_goes_on_in_meta() {
     for (beside, in_meta) in [(BOTH, BOTH), ("", BOTH), (BOTH, ""), (BOTH, "7")] {
-        let sent = onward(&[Field::Timezone], Placement::Meta, &asked(beside, in_meta));
+        let sent = onward(&[ClientContextField::Timezone], ContextPlacement::Meta, &asked(beside, in_meta));
         assert_eq!(sent, asked("", ZONE), "{beside} {in_meta}");
     }
     let params = |params: &str, first: &str| {
@@ -154,7 +157,7 @@ fn what_is_allowed_goes_on_in_meta() {
         (",\"params\":[]", ",\"params\":[]".to_owned(), String::new()),
         (",\"params\":{\"_meta\":7}", ",\"params\":{\"_meta\":7}".to_owned(), String::new()),
     ] {
-        let sent = onward(&[Field::Timezone], Placement::Meta, &params(before, ""));
+        let sent = onward(&[ClientContextField::Timezone], ContextPlacement::Meta, &params(before, ""));
         assert_eq!(sent, params(&after, &first).replace(&gone, ""));
     }
 }
@@ -162,10 +165,10 @@ fn what_is_allowed_goes_on_in_meta() {
 #[test]
 fn what_is_allowed_goes_on_beside_params() {
     for (beside, in_meta) in [(BOTH, BOTH), (BOTH, "")] {
-        let sent = onward(&[Field::Timezone], Placement::Beside, &asked(beside, in_meta));
+        let sent = onward(&[ClientContextField::Timezone], ContextPlacement::Beside, &asked(beside, in_meta));
         assert_eq!(sent, asked(ZONE, ""), "{beside} {in_meta}");
     }
-    let sent = onward(&[Field::Timezone], Placement::Beside, &asked("", BOTH));
+    let sent = onward(&[ClientContextField::Timezone], ContextPlacement::Beside, &asked("", BOTH));
     assert_eq!(sent, asked(ZONE, "").replace(": {", ":{"));
 }
 
@@ -173,8 +176,10 @@ fn what_is_allowed_goes_on_beside_params() {
 fn debug_of_a_plan_shows_nothing_of_the_context() {
     let body = asked(BOTH, "");
     let agreed =
-        agree::without_headers(Message::parse(body.as_bytes()).unwrap(), &Policy::default()).unwrap();
-    let forward = Forward { fields: vec![Field::Timezone], ..Forward::default() };
+        agree::check_without_headers(Message::parse(body.as_bytes()).unwrap(), &HeaderPolicy::default())
+            .unwrap();
+    let forward =
+        ContextForwarding { fields: vec![ClientContextField::Timezone], ..ContextForwarding::default() };
     let plan = negotiate(&Caller::read(&agreed), &Offer { forward, ..Offer::default() });
     assert!(plan.onward.as_ref().is_some_and(|(_, context)| context.contains("Zurich")));
     assert!(!format!("{plan:?}").contains("Zurich"));
@@ -184,6 +189,6 @@ fn debug_of_a_plan_shows_nothing_of_the_context() {
 fn says_what_was_chosen_and_why() {
     let languages = Languages::new("en", ["de-CH"]).unwrap();
     let plan = plan(Some("de"), Some(languages));
-    let (tag, why) = plan.chosen().unwrap();
+    let (tag, why) = plan.chosen_language().unwrap();
     assert_eq!((tag.as_str(), why), ("de-CH", Why::Covered));
 }

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use mcp_attune_wire::json::{Text, Type, Value};
+use mcp_attune_wire::json::{JsonKind, JsonString, SpannedValue};
 use mcp_attune_wire::message::{Message, meta};
 pub use mcp_attune_wire::protocol::extension::{CONTENT_NEGOTIATION, VIEWS};
 use mcp_attune_wire::protocol::method;
 
-use super::fields::{Broken, Reader, put, text};
-use crate::features::Wanted;
+use super::fields::{IdPayloadError, IdPayloadReader, put_bytes, utf8_text};
+use crate::features::FeaturePreferences;
 
 /// Whether a caller draws views from structured content.
 ///
@@ -29,7 +29,7 @@ pub enum ViewSupport {
 ///
 /// Rules: F1, F3, F6.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Features {
+pub struct ClientFeatures {
     tags: Vec<String>,
     views: bool,
 }
@@ -39,49 +39,54 @@ const VIEWS_FLAG: u8 = 0x80;
 
 /// What a message declares.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Declared {
+pub struct FeatureDeclaration {
     /// The tags.
-    pub features: Features,
+    pub features: ClientFeatures,
     /// How many members of the list are not among them: they are no text, too long, too many, or do not fit.
     pub left_out: usize,
 }
 
-impl Features {
+impl ClientFeatures {
     /// How many tags are read.
     pub const MAX_TAGS: usize = 64;
     /// How many bytes a tag may have.
-    pub const MAX_TAG: usize = 256;
+    pub const MAX_TAG_BYTES: usize = 256;
     /// How many bytes all tags together may have. One that does not fit is left out whole; a shorter one after it may
     /// fit again.
-    pub const MAX_LEN: usize = 1024;
+    pub const MAX_TOTAL_BYTES: usize = 1024;
 
     /// What an `initialize` declares; nothing where it is another message, or where `features` is no list.
     #[must_use]
-    pub fn declared(message: &Message<'_>) -> Declared {
-        Self::declared_for(message, |_| false)
+    pub fn from_initialize(message: &Message<'_>) -> FeatureDeclaration {
+        Self::from_initialize_keeping(message, |_| false)
     }
 
     /// The same; where not all tags fit, those that have a meaning come first, and then those that matter `to_operator`.
     ///
     /// Rules: F3.
     #[must_use]
-    pub fn declared_for(message: &Message<'_>, to_operator: impl Fn(&str) -> bool) -> Declared {
+    pub fn from_initialize_keeping(
+        message: &Message<'_>,
+        to_operator: impl Fn(&str) -> bool,
+    ) -> FeatureDeclaration {
         let begins = message.method().is_some_and(|method| method.is(method::INITIALIZE));
         let capabilities = message.param("capabilities").filter(|_| begins);
-        capabilities.map(|capabilities| Declared::read(capabilities, to_operator)).unwrap_or_default()
+        capabilities
+            .map(|capabilities| FeatureDeclaration::read(capabilities, to_operator))
+            .unwrap_or_default()
     }
 
     /// What a request of the modern era declares for itself.
     #[must_use]
-    pub fn of_request(message: &Message<'_>) -> Declared {
+    pub fn from_request(message: &Message<'_>) -> FeatureDeclaration {
         let capabilities = message.meta(meta::CLIENT_CAPABILITIES);
-        capabilities.map(|capabilities| Declared::read(capabilities, |_| false)).unwrap_or_default()
+        capabilities.map(|capabilities| FeatureDeclaration::read(capabilities, |_| false)).unwrap_or_default()
     }
 
     /// The tags of a list that was read elsewhere.
     #[must_use]
-    pub fn of<'t>(tags: impl IntoIterator<Item = &'t str>) -> Declared {
-        Declared::choose(tags.into_iter().map(|tag| Some(Cow::Borrowed(tag))), |_| false)
+    pub fn from_tags<'t>(tags: impl IntoIterator<Item = &'t str>) -> FeatureDeclaration {
+        FeatureDeclaration::choose(tags.into_iter().map(|tag| Some(Cow::Borrowed(tag))), |_| false)
     }
 
     /// The tags in their order.
@@ -109,21 +114,21 @@ impl Features {
         Self { views, ..self }
     }
 
-    pub(super) fn put(&self, out: &mut Vec<u8>) {
+    pub(super) fn encode_into(&self, out: &mut Vec<u8>) {
         let count = u8::try_from(self.tags.len()).unwrap_or(!VIEWS_FLAG);
         out.push(count | if self.views { VIEWS_FLAG } else { 0 });
         for tag in &self.tags {
-            put(out, tag.as_bytes());
+            put_bytes(out, tag.as_bytes());
         }
     }
 
-    pub(super) fn take(reader: &mut Reader<'_>) -> Result<Self, Broken> {
+    pub(super) fn decode_from(reader: &mut IdPayloadReader<'_>) -> Result<Self, IdPayloadError> {
         let first = reader.byte()?;
         let mut features = Self { views: first & VIEWS_FLAG != 0, ..Self::default() };
         for _ in 0..first & !VIEWS_FLAG {
-            let tag = text(reader.bytes(Self::MAX_TAG)?)?;
+            let tag = utf8_text(reader.bytes(Self::MAX_TAG_BYTES)?)?;
             if !features.add(tag) {
-                return Err(Broken::Long);
+                return Err(IdPayloadError::Long);
             }
         }
         Ok(features)
@@ -133,8 +138,8 @@ impl Features {
     fn add(&mut self, tag: &str) -> bool {
         let held: usize = self.tags().map(str::len).sum();
         let fits = self.tags.len() < Self::MAX_TAGS
-            && (1..=Self::MAX_TAG).contains(&tag.len())
-            && held + tag.len() <= Self::MAX_LEN;
+            && (1..=Self::MAX_TAG_BYTES).contains(&tag.len())
+            && held + tag.len() <= Self::MAX_TOTAL_BYTES;
         if fits {
             self.tags.push(tag.to_owned());
         }
@@ -143,26 +148,26 @@ impl Features {
 }
 
 /// The list in a client's capabilities.
-fn list(capabilities: Value<'_>) -> Option<Value<'_>> {
+fn tag_list(capabilities: SpannedValue<'_>) -> Option<SpannedValue<'_>> {
     let settings = capabilities.member("extensions")?.member(CONTENT_NEGOTIATION)?;
-    settings.member("features").filter(|list| list.kind() == Type::Array)
+    settings.member("features").filter(|list| list.kind() == JsonKind::Array)
 }
 
-fn read_tags(list: Value<'_>, to_operator: impl Fn(&str) -> bool) -> Declared {
-    let tag = |element: Value<'_>| {
+fn read_tags(list: SpannedValue<'_>, to_operator: impl Fn(&str) -> bool) -> FeatureDeclaration {
+    let tag = |element: SpannedValue<'_>| {
         // A text of so many bytes in escapes has fewer when they are read, but never fewer than a sixth.
-        let short = element.raw().len() <= 6 * Features::MAX_TAG + 2;
-        element.text().filter(|_| short).and_then(Text::decode).map(|tag| Cow::Owned(tag.into_owned()))
+        let short = element.raw().len() <= 6 * ClientFeatures::MAX_TAG_BYTES + 2;
+        element.text().filter(|_| short).and_then(JsonString::decode).map(|tag| Cow::Owned(tag.into_owned()))
     };
-    Declared::choose(list.elements().map(tag), to_operator)
+    FeatureDeclaration::choose(list.elements().map(tag), to_operator)
 }
 
-impl Declared {
+impl FeatureDeclaration {
     /// What a client's capabilities declare.
-    fn read(capabilities: Value<'_>, to_operator: impl Fn(&str) -> bool) -> Self {
-        let declared = list(capabilities).map(|list| read_tags(list, to_operator)).unwrap_or_default();
+    fn read(capabilities: SpannedValue<'_>, to_operator: impl Fn(&str) -> bool) -> Self {
+        let declared = tag_list(capabilities).map(|list| read_tags(list, to_operator)).unwrap_or_default();
         let views = capabilities.member("extensions").and_then(|extensions| extensions.member(VIEWS));
-        let views = views.is_some_and(|settings| settings.kind() == Type::Object);
+        let views = views.is_some_and(|settings| settings.kind() == JsonKind::Object);
         Self { features: declared.features.with_views(views), ..declared }
     }
 
@@ -173,15 +178,15 @@ impl Declared {
     ) -> Self {
         let (mut held, mut left_out) = (Vec::new(), 0);
         for (number, tag) in tags.enumerate() {
-            match tag
-                .filter(|tag| number < Features::MAX_TAGS && (1..=Features::MAX_TAG).contains(&tag.len()))
-            {
+            match tag.filter(|tag| {
+                number < ClientFeatures::MAX_TAGS && (1..=ClientFeatures::MAX_TAG_BYTES).contains(&tag.len())
+            }) {
                 Some(tag) => held.push((tag, false)),
                 None => left_out += 1,
             }
         }
         let total: usize = held.iter().map(|(tag, _)| tag.len()).sum();
-        let mut room = Features::MAX_LEN;
+        let mut room = ClientFeatures::MAX_TOTAL_BYTES;
         let mut take = |wanted: &dyn Fn(&str) -> bool| {
             for (tag, taken) in held.iter_mut().filter(|(tag, taken)| !taken && wanted(tag)) {
                 if let Some(left) = room.checked_sub(tag.len()) {
@@ -189,13 +194,13 @@ impl Declared {
                 }
             }
         };
-        if total > Features::MAX_LEN {
+        if total > ClientFeatures::MAX_TOTAL_BYTES {
             take(&is_known);
             take(&to_operator);
         }
         take(&|_| true);
         let taken = held.iter().filter(|(_, taken)| *taken).map(|(tag, _)| tag.as_ref().to_owned());
-        let features = Features { tags: taken.collect(), views: false };
+        let features = ClientFeatures { tags: taken.collect(), views: false };
         left_out += held.len() - features.tags.len();
         Self { features, left_out }
     }
@@ -203,8 +208,8 @@ impl Declared {
 
 /// Whether a tag has a meaning for everybody.
 fn is_known(tag: &str) -> bool {
-    let wanted = Wanted::read([tag]);
-    !wanted.is_nothing() && wanted.custom().next().is_none()
+    let wanted = FeaturePreferences::read([tag]);
+    !wanted.is_nothing() && wanted.vendor_tags().next().is_none()
 }
 
 #[cfg(test)]
@@ -216,14 +221,17 @@ mod tests {
         let body = format!(
             r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"capabilities":{capabilities}}}}}"#
         );
-        let declared = Features::declared(&Message::parse(body.as_bytes()).unwrap());
+        let declared = ClientFeatures::from_initialize(&Message::parse(body.as_bytes()).unwrap());
         assert_eq!(declared.features.tags().collect::<Vec<_>>(), tags, "{capabilities}");
         assert_eq!(declared.left_out, left_out, "{capabilities}");
         let empty = br#"{"jsonrpc":"2.0","id":0,"method":"initialize"}"#;
-        assert_eq!(Features::declared(&Message::parse(empty).unwrap()), Declared::default());
+        assert_eq!(
+            ClientFeatures::from_initialize(&Message::parse(empty).unwrap()),
+            FeatureDeclaration::default()
+        );
         let other = body.replace("initialize", "tools/list");
-        let other = Features::declared(&Message::parse(other.as_bytes()).unwrap());
-        assert_eq!(other, Declared::default(), "only initialize begins a session");
+        let other = ClientFeatures::from_initialize(&Message::parse(other.as_bytes()).unwrap());
+        assert_eq!(other, FeatureDeclaration::default(), "only initialize begins a session");
     }
 
     fn extension(settings: &str) -> String {
@@ -287,7 +295,7 @@ mod tests {
         );
         let message = Message::parse(body.as_bytes()).unwrap();
         let kept = |to_operator: &dyn Fn(&str) -> bool| {
-            let declared = Features::declared_for(&message, to_operator);
+            let declared = ClientFeatures::from_initialize_keeping(&message, to_operator);
             assert_eq!(declared.features.tags().count() + declared.left_out, tags.len());
             declared.features.tags().map(str::to_owned).collect::<Vec<_>>()
         };

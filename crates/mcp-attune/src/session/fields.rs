@@ -5,7 +5,7 @@ use std::fmt;
 /// Why bytes are none that were written here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Broken {
+pub enum IdPayloadError {
     /// The first byte names no version that is known.
     Version,
     /// They end too soon.
@@ -20,7 +20,7 @@ pub enum Broken {
     Rest,
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for IdPayloadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Version => "is of a version that is not known",
@@ -33,10 +33,10 @@ impl fmt::Display for Broken {
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for IdPayloadError {}
 
 /// Writes a length and the bytes. Every type bounds its parts far below 64 KiB before it writes them.
-pub(super) fn put(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
     out.extend_from_slice(&length.to_be_bytes());
     out.extend(bytes.iter().take(length.into()));
@@ -46,55 +46,55 @@ pub(super) fn put(out: &mut Vec<u8>, bytes: &[u8]) {
 pub(super) fn put_optional(out: &mut Vec<u8>, bytes: Option<&[u8]>) {
     out.push(bytes.is_some().into());
     if let Some(bytes) = bytes {
-        put(out, bytes);
+        put_bytes(out, bytes);
     }
 }
 
-pub(super) fn text(bytes: &[u8]) -> Result<&str, Broken> {
-    std::str::from_utf8(bytes).map_err(|_| Broken::Text)
+pub(super) fn utf8_text(bytes: &[u8]) -> Result<&str, IdPayloadError> {
+    std::str::from_utf8(bytes).map_err(|_| IdPayloadError::Text)
 }
 
 /// Takes bytes from the front.
-pub(super) struct Reader<'b> {
+pub(super) struct IdPayloadReader<'b> {
     rest: &'b [u8],
 }
 
-impl<'b> Reader<'b> {
+impl<'b> IdPayloadReader<'b> {
     pub(super) fn new(bytes: &'b [u8]) -> Self {
         Self { rest: bytes }
     }
 
-    pub(super) fn version(&mut self, known: u8) -> Result<(), Broken> {
-        if self.byte()? == known { Ok(()) } else { Err(Broken::Version) }
+    pub(super) fn version(&mut self, known: u8) -> Result<(), IdPayloadError> {
+        if self.byte()? == known { Ok(()) } else { Err(IdPayloadError::Version) }
     }
 
-    pub(super) fn byte(&mut self) -> Result<u8, Broken> {
-        let (first, rest) = self.rest.split_first().ok_or(Broken::Short)?;
+    pub(super) fn byte(&mut self) -> Result<u8, IdPayloadError> {
+        let (first, rest) = self.rest.split_first().ok_or(IdPayloadError::Short)?;
         self.rest = rest;
         Ok(*first)
     }
 
-    /// What [`put`] wrote.
-    pub(super) fn bytes(&mut self, most: usize) -> Result<&'b [u8], Broken> {
+    /// What [`put_bytes`] wrote.
+    pub(super) fn bytes(&mut self, most: usize) -> Result<&'b [u8], IdPayloadError> {
         let length = usize::from(u16::from_be_bytes([self.byte()?, self.byte()?]));
         if length > most {
-            return Err(Broken::Long);
+            return Err(IdPayloadError::Long);
         }
-        let (bytes, rest) = self.rest.split_at_checked(length).ok_or(Broken::Short)?;
+        let (bytes, rest) = self.rest.split_at_checked(length).ok_or(IdPayloadError::Short)?;
         self.rest = rest;
         Ok(bytes)
     }
 
     /// What [`put_optional`] wrote.
-    pub(super) fn optional(&mut self, most: usize) -> Result<Option<&'b [u8]>, Broken> {
+    pub(super) fn optional(&mut self, most: usize) -> Result<Option<&'b [u8]>, IdPayloadError> {
         match self.byte()? {
             0 => Ok(None),
             1 => self.bytes(most).map(Some),
-            _ => Err(Broken::Flag),
+            _ => Err(IdPayloadError::Flag),
         }
     }
 
-    pub(super) fn end(self) -> Result<(), Broken> {
-        if self.rest.is_empty() { Ok(()) } else { Err(Broken::Rest) }
+    pub(super) fn end(self) -> Result<(), IdPayloadError> {
+        if self.rest.is_empty() { Ok(()) } else { Err(IdPayloadError::Rest) }
     }
 }

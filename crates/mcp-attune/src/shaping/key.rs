@@ -4,7 +4,7 @@ use core::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::Shaper;
-use crate::features::Wanted;
+use crate::features::FeaturePreferences;
 use crate::session::ViewSupport;
 
 /// All that the form of a listing, or of what a server says of itself, depends on.
@@ -15,7 +15,7 @@ pub struct ListingShapeKey {
     /// What was asked.
     pub method: &'static str,
     /// What the caller's tags ask for.
-    pub wanted: Wanted,
+    pub wanted: FeaturePreferences,
     /// Whether the caller's host draws views.
     pub views: ViewSupport,
 }

@@ -6,7 +6,7 @@ use core::any::Any;
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
-use mcp_attune_wire::json::{Type, Value};
+use mcp_attune_wire::json::{JsonKind, SpannedValue};
 use mcp_attune_wire::message::Message;
 
 use crate::session::CONTENT_NEGOTIATION;
@@ -16,7 +16,7 @@ use crate::session::CONTENT_NEGOTIATION;
 ///
 /// Rules: F14.
 #[must_use]
-pub fn negotiates(answer: &Message<'_>) -> Option<bool> {
+pub fn declares_content_negotiation(answer: &Message<'_>) -> Option<bool> {
     let capabilities = answer.member("result")?.member("capabilities")?;
     let extensions = capabilities.member("extensions");
     Some(extensions.is_some_and(|extensions| extensions.member(CONTENT_NEGOTIATION).is_some()))
@@ -30,16 +30,16 @@ pub fn negotiates(answer: &Message<'_>) -> Option<bool> {
 ///
 /// let tool = br#"{"name":"map","_meta":{"ui":{"resourceUri":"ui://map"}}}"#;
 /// assert!(has_view(Message::parse(tool)?.body()));
-/// # Ok::<(), mcp_attune_wire::message::Unreadable>(())
+/// # Ok::<(), mcp_attune_wire::message::JsonParseError>(())
 /// ```
 #[must_use]
-pub fn has_view(tool: Value<'_>) -> bool {
+pub fn has_view(tool: SpannedValue<'_>) -> bool {
     let Some(meta) = tool.member("_meta") else { return false };
     let nested = meta.member("ui").and_then(|ui| ui.member("resourceUri"));
     [nested, meta.member("ui/resourceUri"), meta.member("openai/outputTemplate")]
         .into_iter()
         .flatten()
-        .any(|uri| uri.kind() == Type::String)
+        .any(|uri| uri.kind() == JsonKind::String)
 }
 
 /// What a listing says of a called tool, as far as the shape of its results depends on it.

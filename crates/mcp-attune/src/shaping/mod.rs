@@ -22,16 +22,16 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use mcp_attune_wire::message::Message;
 
-use crate::catalog::Chain;
-use crate::edits::Edits;
-use crate::features::{self, Wanted};
-use crate::format::Format;
+use crate::catalog::LocaleChain;
+use crate::edits::MessageEdits;
+use crate::features::{self, FeaturePreferences};
+use crate::format::ValueFormatter;
 use crate::session::ViewSupport;
 
 pub use key::ListingShapeKey;
-pub use listed::{ListedSchema, ListedTool, OutputSchema, has_view, negotiates};
-pub use report::{Fault, LeftOut, UnusableReason, UnusableSchema};
-pub use request::Request;
+pub use listed::{ListedSchema, ListedTool, OutputSchema, declares_content_negotiation, has_view};
+pub use report::{AnswerOmissions, UnusableReason, UnusableSchema, UnusableTemplate};
+pub use request::ShapeRequest;
 
 /// What an operator wrote for the answers of one server.
 pub trait Shaper: Send + Sync + fmt::Debug {
@@ -57,17 +57,21 @@ pub trait Shaper: Send + Sync + fmt::Debug {
     /// Decides how the answer to a request is shaped; `None` where nothing is to be done.
     ///
     /// Rules: F4.
-    fn shape(self: Arc<Self>, reader: Reader<'_>, request: Request) -> Option<Box<dyn AnswerShape>>;
+    fn shape(
+        self: Arc<Self>,
+        reader: AnswerReader<'_>,
+        request: ShapeRequest,
+    ) -> Option<Box<dyn AnswerShape>>;
 }
 
 /// Who reads a shaped answer.
-pub struct Reader<'a> {
+pub struct AnswerReader<'a> {
     /// What their feature tags ask for.
-    pub wanted: Wanted,
+    pub wanted: FeaturePreferences,
     /// Whether their host draws views.
     pub views: ViewSupport,
     /// Makes what writes dates and numbers for them. It is called only where something is shaped.
-    pub format: &'a dyn Fn() -> Format,
+    pub format: &'a dyn Fn() -> ValueFormatter,
     /// The server's clock.
     pub now: Timestamp,
 }
@@ -75,7 +79,7 @@ pub struct Reader<'a> {
 /// How the answer to one request is shaped.
 pub trait AnswerShape: Send + Sync + fmt::Debug {
     /// The format that the caller's tags ask for.
-    fn format(&self) -> Option<features::Format>;
+    fn format(&self) -> Option<features::ContentFormat>;
 
     /// The tool whose listing has to be known first, if any.
     fn tool(&self) -> Option<&str>;
@@ -88,30 +92,30 @@ pub trait AnswerShape: Send + Sync + fmt::Debug {
     fn listing_key(&self) -> Option<ListingShapeKey>;
 
     /// Adds the edits that shape one message of the answer. `None` where that takes more than this effort, which is never
-    /// so for [`Effort::Full`]; then no edit was added.
+    /// so for [`AdaptEffort::Full`]; then no edit was added.
     ///
     /// Rules: G4.
     fn edit(
         &self,
         message: &Message<'_>,
-        texts: &Texts<'_>,
-        effort: Effort,
-        edits: &mut Edits<'_>,
-    ) -> Option<Outcome>;
+        texts: &TextChains<'_>,
+        effort: AdaptEffort,
+        edits: &mut MessageEdits<'_>,
+    ) -> Option<ShapeOutcome>;
 }
 
 /// Where translated texts are looked for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Texts<'a> {
+pub struct TextChains<'a> {
     /// Texts that people read.
-    pub display: Option<&'a Chain>,
+    pub display: Option<&'a LocaleChain>,
     /// Texts that stand where models read them, if those are translated.
-    pub model: Option<&'a Chain>,
+    pub model: Option<&'a LocaleChain>,
 }
 
 /// How much work adapting one message may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effort {
+pub enum AdaptEffort {
     /// About a millisecond, but for what large messages take.
     Short,
     /// Whatever the bounds of the rules allow.
@@ -120,27 +124,27 @@ pub enum Effort {
 
 /// What was done to one message.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Outcome {
+pub struct ShapeOutcome {
     /// Whether texts from the catalogs are in it.
     pub translated: bool,
     /// What was left out of it.
-    pub left_out: LeftOut,
+    pub left_out: AnswerOmissions,
     /// The templates that failed.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<UnusableTemplate>,
     /// The schema of the tool's results, where it turned out not to be usable. It is reported once for a schema.
     pub unusable: Option<UnusableSchema>,
 }
 
 /// Where a [`Shaper`] comes from: a host asks with each request for the one that holds now. Following changes is up to
 /// whoever keeps it.
-pub trait Supply: Send + Sync + fmt::Debug {
+pub trait ShaperSource: Send + Sync + fmt::Debug {
     /// What holds now.
-    fn content(&self) -> Arc<dyn Shaper>;
+    fn current_shaper(&self) -> Arc<dyn Shaper>;
 }
 
 /// What never changes.
-impl<S: Shaper + 'static> Supply for Arc<S> {
-    fn content(&self) -> Arc<dyn Shaper> {
+impl<S: Shaper + 'static> ShaperSource for Arc<S> {
+    fn current_shaper(&self) -> Arc<dyn Shaper> {
         self.clone()
     }
 }

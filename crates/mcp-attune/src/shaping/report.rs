@@ -7,7 +7,7 @@ use core::ops::AddAssign;
 ///
 /// Rules: F5, F8.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LeftOut {
+pub struct AnswerOmissions {
     /// Text blocks.
     pub blocks: usize,
     /// Fields of the data.
@@ -16,7 +16,7 @@ pub struct LeftOut {
     pub bytes: usize,
 }
 
-impl LeftOut {
+impl AnswerOmissions {
     /// Whether nothing was.
     #[must_use]
     pub fn is_empty(self) -> bool {
@@ -24,7 +24,7 @@ impl LeftOut {
     }
 }
 
-impl AddAssign for LeftOut {
+impl AddAssign for AnswerOmissions {
     fn add_assign(&mut self, more: Self) {
         self.blocks += more.blocks;
         self.fields += more.fields;
@@ -34,14 +34,14 @@ impl AddAssign for LeftOut {
 
 /// A template that could not be used for an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fault {
+pub struct UnusableTemplate {
     /// What follows the dot in the name of its file, and what it is for.
     pub template: String,
     /// What went wrong, and where.
     pub what: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for UnusableTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.template, self.what)
     }

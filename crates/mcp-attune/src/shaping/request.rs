@@ -4,15 +4,15 @@ use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::method::{SUBSCRIPTIONS_LISTEN, TOOLS_CALL};
 
 use super::Shaper;
-use crate::localize::Asked;
-use crate::session::Features;
-use crate::task::{TaskTools, listened};
+use crate::localize::RequestSubject;
+use crate::session::ClientFeatures;
+use crate::task::{TaskTools, subscribed_task_ids};
 
 /// A request whose answer may be shaped.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ShapeRequest {
     /// What was asked.
-    pub asked: Asked,
+    pub asked: RequestSubject,
     /// The arguments, as they were written, where something may use them.
     pub arguments: Option<Box<str>>,
     /// Whether it is one of the modern era.
@@ -23,16 +23,16 @@ pub struct Request {
     pub tasks: TaskTools,
 }
 
-impl Request {
+impl ShapeRequest {
     /// Reads what a request asks for, with its arguments where the operator wrote something that may use them.
     #[must_use]
     pub fn of(message: &Message<'_>, modern: bool, shaper: &dyn Shaper) -> Self {
-        let asked = Asked::of(message);
+        let asked = RequestSubject::of(message);
         let uses = |name: &&str| shaper.uses_arguments_of(name);
         let arguments = asked.subject().filter(uses).and_then(|_| message.param("arguments"));
         let about_tasks = match asked.method() {
             "tasks/get" | "tasks/result" => true,
-            SUBSCRIPTIONS_LISTEN => listened(message).next().is_some(),
+            SUBSCRIPTIONS_LISTEN => subscribed_task_ids(message).next().is_some(),
             _ => false,
         };
         let arguments = arguments.map(|arguments| arguments.raw().into());
@@ -50,15 +50,15 @@ impl Request {
     ///
     /// Rules: F6, F8, F10.
     #[must_use]
-    pub fn names_its_tasks(&self, shaper: &dyn Shaper, features: &Features) -> Option<&str> {
+    pub fn tool_for_created_tasks(&self, shaper: &dyn Shaper, features: &ClientFeatures) -> Option<&str> {
         let tool = self.asked.subject().filter(|_| self.asked.method() == TOOLS_CALL)?;
         (!features.is_empty() && shaper.has_form_for(tool)).then_some(tool)
     }
 
     /// What is known of a request whose stream goes on after it broke off.
     #[must_use]
-    pub fn resumed() -> Self {
-        let (asked, tasks) = (Asked::new(""), TaskTools::default());
+    pub fn for_resumed_stream() -> Self {
+        let (asked, tasks) = (RequestSubject::new(""), TaskTools::default());
         Self { asked, arguments: None, modern: false, about_tasks: false, tasks }
     }
 }

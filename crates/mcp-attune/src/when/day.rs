@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, Time};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
-use super::Unresolvable;
+use super::TimeResolutionError;
 
 /// The first instant at which the date, or a later one, is on the calendar of the zone.
 ///
@@ -12,7 +12,7 @@ use super::Unresolvable;
 /// - Two, because the clocks went back across it: the first.
 /// - None, because they went forward across it: when they did. A zone that skipped the whole day has that instant for
 ///   the beginning of the next day too.
-pub(super) fn begin(date: Date, zone: &TimeZone) -> Result<Timestamp, Unresolvable> {
+pub(super) fn begin(date: Date, zone: &TimeZone) -> Result<Timestamp, TimeResolutionError> {
     let midnight = date.to_datetime(Time::midnight());
     let instant = match zone.to_ambiguous_timestamp(midnight).offset() {
         AmbiguousOffset::Unambiguous { offset } => offset.to_timestamp(midnight),
@@ -31,7 +31,7 @@ pub(super) fn begin(date: Date, zone: &TimeZone) -> Result<Timestamp, Unresolvab
             late
         }
     };
-    instant.map_err(|_| Unresolvable::OutOfRange)
+    instant.map_err(|_| TimeResolutionError::OutOfRange)
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn a_day_outside_the_calendar_is_an_error() {
         let zone = TimeZone::get("Pacific/Kiritimati").unwrap();
-        assert_eq!(begin(Date::MIN, &zone), Err(Unresolvable::OutOfRange));
-        assert_eq!(begin(Date::MAX, &TimeZone::UTC), Err(Unresolvable::OutOfRange));
+        assert_eq!(begin(Date::MIN, &zone), Err(TimeResolutionError::OutOfRange));
+        assert_eq!(begin(Date::MAX, &TimeZone::UTC), Err(TimeResolutionError::OutOfRange));
     }
 }

@@ -7,9 +7,9 @@ use core::fmt;
 /// Rules: C5.
 ///
 /// ```
-/// assert!(mcp_attune::when::READABLE.contains("last N U"));
+/// assert!(mcp_attune::when::EXPRESSION_HELP.contains("last N U"));
 /// ```
-pub const READABLE: &str = concat!(
+pub const EXPRESSION_HELP: &str = concat!(
     "  days      today, yesterday, tomorrow, day before yesterday, day after tomorrow\n",
     "  units     this U, last U, next U; U is day, week, month, quarter or year\n",
     "  several   last N U, next N U; N is 1 to 10000, or a word from one to twelve\n",
@@ -26,17 +26,17 @@ pub const READABLE: &str = concat!(
 /// Rules: C5.
 ///
 /// ```
-/// use mcp_attune::when::{Language, Unreadable, When};
+/// use mcp_attune::when::{ExpressionLanguage, TimeExpressionError, When};
 ///
-/// let read = |text| When::parse(text, Language::English).unwrap_err();
-/// assert_eq!(read("soon"), Unreadable::Unknown);
-/// assert_eq!(read("last 0 days"), Unreadable::Number);
-/// assert_eq!(read("2026-02-30"), Unreadable::NoSuchDate);
-/// assert_eq!(read(&"a".repeat(201)), Unreadable::TooLong);
+/// let read = |text| When::parse(text, ExpressionLanguage::English).unwrap_err();
+/// assert_eq!(read("soon"), TimeExpressionError::Unknown);
+/// assert_eq!(read("last 0 days"), TimeExpressionError::Number);
+/// assert_eq!(read("2026-02-30"), TimeExpressionError::NoSuchDate);
+/// assert_eq!(read(&"a".repeat(201)), TimeExpressionError::TooLong);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Unreadable {
+pub enum TimeExpressionError {
     /// More characters than an expression can have.
     TooLong,
     /// Not in the tables: `soon`, `last 24 hours`.
@@ -50,12 +50,16 @@ pub enum Unreadable {
 }
 
 /// Says what is wrong and what to write.
-impl fmt::Display for Unreadable {
+impl fmt::Display for TimeExpressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => f.write_str("too long for an expression of time; write at most 200 characters"),
             Self::Unknown => {
-                write!(f, "not an expression of time that can be read; write one of\n{}", READABLE.trim_end())
+                write!(
+                    f,
+                    "not an expression of time that can be read; write one of\n{}",
+                    EXPRESSION_HELP.trim_end()
+                )
             }
             Self::Ambiguous => f.write_str(
                 "ambiguous: a calendar unit, or the time up to now; write `last week` or `last 7 days`",
@@ -68,7 +72,7 @@ impl fmt::Display for Unreadable {
     }
 }
 
-impl core::error::Error for Unreadable {}
+impl core::error::Error for TimeExpressionError {}
 
 /// Why an expression names no interval for a caller.
 ///
@@ -76,17 +80,17 @@ impl core::error::Error for Unreadable {}
 ///
 /// ```
 /// use jiff::{civil::Weekday, tz::TimeZone};
-/// use mcp_attune::when::{Language, Now, Unresolvable, When};
+/// use mcp_attune::when::{ExpressionLanguage, ReferenceTime, TimeResolutionError, When};
 ///
 /// let instant = "2026-11-12T13:23:00Z".parse().unwrap();
-/// let now = Now { instant, zone: TimeZone::UTC, first_day: Weekday::Monday };
-/// let resolve = |text| When::parse(text, Language::English).unwrap().resolve(&now).unwrap_err();
-/// assert_eq!(resolve("next 10000 years"), Unresolvable::OutOfRange);
-/// assert_eq!(resolve("tomorrow to yesterday"), Unresolvable::Backwards);
+/// let now = ReferenceTime { instant, zone: TimeZone::UTC, first_day: Weekday::Monday };
+/// let resolve = |text| When::parse(text, ExpressionLanguage::English).unwrap().resolve(&now).unwrap_err();
+/// assert_eq!(resolve("next 10000 years"), TimeResolutionError::OutOfRange);
+/// assert_eq!(resolve("tomorrow to yesterday"), TimeResolutionError::Backwards);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Unresolvable {
+pub enum TimeResolutionError {
     /// Before the year -9999 or after the year 9999.
     OutOfRange,
     /// A range whose end comes before its start.
@@ -94,7 +98,7 @@ pub enum Unresolvable {
 }
 
 /// Says what is wrong and what to write.
-impl fmt::Display for Unresolvable {
+impl fmt::Display for TimeResolutionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OutOfRange => {
@@ -105,7 +109,7 @@ impl fmt::Display for Unresolvable {
     }
 }
 
-impl core::error::Error for Unresolvable {}
+impl core::error::Error for TimeResolutionError {}
 
 /// Why a text names no interval for a caller: one or the other of what can go wrong.
 ///
@@ -118,14 +122,14 @@ impl core::error::Error for Unresolvable {}
 /// assert!(unclear.to_string().starts_with("not an expression of time that can be read; write one of"));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Unclear {
+pub enum TimeIntervalError {
     /// It cannot be read.
-    Unreadable(Unreadable),
+    Unreadable(TimeExpressionError),
     /// It can be read and names no interval.
-    Unresolvable(Unresolvable),
+    Unresolvable(TimeResolutionError),
 }
 
-impl fmt::Display for Unclear {
+impl fmt::Display for TimeIntervalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(unreadable) => unreadable.fmt(f),
@@ -134,16 +138,16 @@ impl fmt::Display for Unclear {
     }
 }
 
-impl core::error::Error for Unclear {}
+impl core::error::Error for TimeIntervalError {}
 
-impl From<Unreadable> for Unclear {
-    fn from(unreadable: Unreadable) -> Self {
+impl From<TimeExpressionError> for TimeIntervalError {
+    fn from(unreadable: TimeExpressionError) -> Self {
         Self::Unreadable(unreadable)
     }
 }
 
-impl From<Unresolvable> for Unclear {
-    fn from(unresolvable: Unresolvable) -> Self {
+impl From<TimeResolutionError> for TimeIntervalError {
+    fn from(unresolvable: TimeResolutionError) -> Self {
         Self::Unresolvable(unresolvable)
     }
 }
@@ -155,13 +159,13 @@ mod tests {
     #[test]
     fn says_what_is_wrong_and_what_to_write() {
         let unreadable = [
-            Unreadable::TooLong,
-            Unreadable::Unknown,
-            Unreadable::Ambiguous,
-            Unreadable::Number,
-            Unreadable::NoSuchDate,
+            TimeExpressionError::TooLong,
+            TimeExpressionError::Unknown,
+            TimeExpressionError::Ambiguous,
+            TimeExpressionError::Number,
+            TimeExpressionError::NoSuchDate,
         ];
-        let unresolvable = [Unresolvable::OutOfRange, Unresolvable::Backwards];
+        let unresolvable = [TimeResolutionError::OutOfRange, TimeResolutionError::Backwards];
         let texts =
             unreadable.iter().map(ToString::to_string).chain(unresolvable.iter().map(ToString::to_string));
         for text in texts {

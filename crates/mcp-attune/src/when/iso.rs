@@ -2,12 +2,12 @@
 
 use jiff::civil::{Date, ISOWeekDate, Weekday};
 
-use super::Unreadable;
-use super::span::Span;
+use super::TimeExpressionError;
+use super::span::CalendarSpan;
 
-/// What is written as a date, or nothing where it is something else. The text is [plain](super::text::plain): its
+/// What is written as a date, or nothing where it is something else. The text is [plain](super::text::normalize): its
 /// hyphens are blanks.
-pub(super) fn read(text: &str) -> Option<Result<Span, Unreadable>> {
+pub(super) fn read(text: &str) -> Option<Result<CalendarSpan, TimeExpressionError>> {
     let mut parts = text.split(' ');
     let year = number(parts.next()?, 4)?;
     let (second, third, more) = (parts.next(), parts.next(), parts.next());
@@ -32,7 +32,7 @@ pub(super) fn read(text: &str) -> Option<Result<Span, Unreadable>> {
             }
         },
     };
-    Some(days.map(|(first, last)| Span::Dates { first, last }).ok_or(Unreadable::NoSuchDate))
+    Some(days.map(|(first, last)| CalendarSpan::Dates { first, last }).ok_or(TimeExpressionError::NoSuchDate))
 }
 
 /// Exactly so many digits.
@@ -57,17 +57,17 @@ fn week_days(year: i16, week: i8) -> Option<(Date, Date)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::plain;
+    use super::super::text::normalize;
     use super::*;
 
-    fn check(text: &str, expected: Option<Result<(&str, &str), Unreadable>>) {
+    fn check(text: &str, expected: Option<Result<(&str, &str), TimeExpressionError>>) {
         let span = expected.map(|read| {
-            read.map(|(first, last)| Span::Dates {
+            read.map(|(first, last)| CalendarSpan::Dates {
                 first: first.parse().unwrap(),
                 last: last.parse().unwrap(),
             })
         });
-        assert_eq!(read(&plain(text)), span, "{text}");
+        assert_eq!(read(&normalize(text)), span, "{text}");
     }
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
         for text in
             ["2026-02-29", "2026-13", "2026-00", "2026-11-31", "2025-W53", "2026-W00", "2026-Q5", "2026-Q0"]
         {
-            check(text, Some(Err(Unreadable::NoSuchDate)));
+            check(text, Some(Err(TimeExpressionError::NoSuchDate)));
         }
     }
 

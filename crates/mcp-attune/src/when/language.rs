@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::table::Table;
+use super::table::PhraseTable;
 use crate::language::Tag;
 
 /// A language that expressions of time are read in. English is always read too.
@@ -11,14 +11,14 @@ use crate::language::Tag;
 ///
 /// ```
 /// use mcp_attune::language::Tag;
-/// use mcp_attune::when::Language;
+/// use mcp_attune::when::ExpressionLanguage;
 ///
-/// assert_eq!(Language::of(&Tag::parse("de-CH").unwrap()), Language::German);
-/// assert_eq!(Language::of(&Tag::parse("tlh").unwrap()), Language::English);
+/// assert_eq!(ExpressionLanguage::of(&Tag::parse("de-CH").unwrap()), ExpressionLanguage::German);
+/// assert_eq!(ExpressionLanguage::of(&Tag::parse("tlh").unwrap()), ExpressionLanguage::English);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
-pub enum Language {
+pub enum ExpressionLanguage {
     /// English.
     #[default]
     English,
@@ -36,7 +36,7 @@ pub enum Language {
     Japanese,
 }
 
-impl Language {
+impl ExpressionLanguage {
     /// All of them.
     pub const ALL: &[Self] = &[
         Self::English,
@@ -54,9 +54,9 @@ impl Language {
     ///
     /// ```
     /// use mcp_attune::language::Tag;
-    /// use mcp_attune::when::Language;
+    /// use mcp_attune::when::ExpressionLanguage;
     ///
-    /// assert_eq!(Language::of(&Tag::parse("PT-br").unwrap()), Language::Portuguese);
+    /// assert_eq!(ExpressionLanguage::of(&Tag::parse("PT-br").unwrap()), ExpressionLanguage::Portuguese);
     /// ```
     #[must_use]
     pub fn of(tag: &Tag) -> Self {
@@ -89,12 +89,12 @@ impl Language {
     }
 
     /// The table, read from its file when it is first asked for.
-    pub(super) fn table(self) -> &'static Table {
-        static TABLES: [OnceLock<Table>; Language::ALL.len()] =
-            [const { OnceLock::new() }; Language::ALL.len()];
-        static NONE: OnceLock<Table> = OnceLock::new();
+    pub(super) fn table(self) -> &'static PhraseTable {
+        static TABLES: [OnceLock<PhraseTable>; ExpressionLanguage::ALL.len()] =
+            [const { OnceLock::new() }; ExpressionLanguage::ALL.len()];
+        static NONE: OnceLock<PhraseTable> = OnceLock::new();
         let place = TABLES.get(self as usize).unwrap_or(&NONE);
-        place.get_or_init(|| Table::read(self.source(), self != Self::Japanese).0)
+        place.get_or_init(|| PhraseTable::read(self.source(), self != Self::Japanese).0)
     }
 }
 
@@ -104,8 +104,9 @@ mod tests {
 
     #[test]
     fn every_line_of_every_table_can_be_read() {
-        for language in Language::ALL {
-            let (table, wrong) = Table::read(language.source(), *language != Language::Japanese);
+        for language in ExpressionLanguage::ALL {
+            let (table, wrong) =
+                PhraseTable::read(language.source(), *language != ExpressionLanguage::Japanese);
             assert_eq!(wrong, [""; 0], "{language:?}");
             assert!(!table.ranges.is_empty(), "{language:?}");
         }
@@ -113,9 +114,9 @@ mod tests {
 
     #[test]
     fn each_language_has_a_table_of_its_own() {
-        for (at, language) in Language::ALL.iter().enumerate() {
+        for (at, language) in ExpressionLanguage::ALL.iter().enumerate() {
             assert_eq!(*language as usize, at);
-            assert_eq!(Language::of(&Tag::parse(language.code()).unwrap()), *language);
+            assert_eq!(ExpressionLanguage::of(&Tag::parse(language.code()).unwrap()), *language);
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use jiff::civil::Weekday;
 
-use super::span::{Span, Unit, Which};
-use super::{Meaning, Unreadable, When};
+use super::span::{CalendarSpan, CalendarUnit, RelativeWeekday};
+use super::{ExpressionMeaning, TimeExpressionError, When};
 
 /// What a phrase means, before the words in it that vary are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sense {
+pub(super) enum PhraseSense {
     /// The one unit that lies so many after the current.
     One(i32),
     /// The one unit that lies N before the current.
@@ -19,7 +19,7 @@ pub(super) enum Sense {
     /// The N units after the current.
     NextN,
     /// A day by its name.
-    Weekday(Which),
+    Weekday(RelativeWeekday),
     /// From the start of the current unit to now.
     ToDate,
     /// The time up to now, or the unit before the current: what is said with the same words.
@@ -28,31 +28,35 @@ pub(super) enum Sense {
 
 /// What the words that vary said, or the phrase by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct PhraseValues {
     pub(super) number: Option<u32>,
-    pub(super) unit: Option<Unit>,
+    pub(super) unit: Option<CalendarUnit>,
     pub(super) day: Option<Weekday>,
 }
 
-impl Sense {
+impl PhraseSense {
     /// The meaning with everything known; nothing where the phrase leaves something open that it needs.
-    fn with(self, said: Said) -> Option<Result<Meaning, Unreadable>> {
+    fn meaning_with(self, said: PhraseValues) -> Option<Result<ExpressionMeaning, TimeExpressionError>> {
         let number = match (said.number, self) {
             (Some(number @ 1..=When::MAX_NUMBER), _) => i32::try_from(number).ok()?,
-            (Some(_), _) => return Some(Err(Unreadable::Number)),
+            (Some(_), _) => return Some(Err(TimeExpressionError::Number)),
             (None, Self::Ago | Self::Ahead | Self::LastN | Self::NextN) => return None,
             (None, _) => 1,
         };
-        let units = |from, count| said.unit.map(|unit| Meaning::Span(Span::Units { unit, from, count }));
+        let units = |from, count| {
+            said.unit.map(|unit| ExpressionMeaning::Span(CalendarSpan::Units { unit, from, count }))
+        };
         let meaning = match self {
             Self::One(from) => units(from, 1),
             Self::Ago => units(-number, 1),
             Self::Ahead => units(number, 1),
             Self::LastN => units(-number, number),
             Self::NextN => units(1, number),
-            Self::Weekday(which) => said.day.map(|day| Meaning::Span(Span::Weekday { day, which })),
-            Self::ToDate => said.unit.map(Meaning::ToDate),
-            Self::Past => said.unit.map(Meaning::Rolling),
+            Self::Weekday(which) => {
+                said.day.map(|day| ExpressionMeaning::Span(CalendarSpan::Weekday { day, which }))
+            }
+            Self::ToDate => said.unit.map(ExpressionMeaning::ToDate),
+            Self::Past => said.unit.map(ExpressionMeaning::Rolling),
         };
         meaning.map(Ok)
     }
@@ -60,7 +64,7 @@ impl Sense {
 
 /// One step of a phrase.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum PhraseStep {
     /// This word.
     Word(String),
     /// One word of this list.
@@ -74,29 +78,29 @@ pub(super) enum Step {
 }
 
 /// Words and what they stand for.
-pub(super) type Names<T> = Vec<(String, T)>;
+pub(super) type WordValues<T> = Vec<(String, T)>;
 
 /// The words that vary.
 #[derive(Debug, Default)]
-pub(super) struct Lists {
+pub(super) struct PhraseVocabulary {
     /// Whether words stand apart by blanks. If not, there are no blanks at all.
     pub(super) spaced: bool,
-    pub(super) units: Names<Unit>,
-    pub(super) days: Names<Weekday>,
-    pub(super) numbers: Names<u32>,
+    pub(super) units: WordValues<CalendarUnit>,
+    pub(super) days: WordValues<Weekday>,
+    pub(super) numbers: WordValues<u32>,
     pub(super) others: Vec<(String, Vec<String>)>,
 }
 
 /// All phrases of a language: those that begin alike share their beginning.
 #[derive(Debug, Default)]
-pub(super) struct Phrases {
-    next: Vec<(Step, Phrases)>,
-    end: Option<(Sense, Said)>,
+pub(super) struct PhraseTree {
+    next: Vec<(PhraseStep, PhraseTree)>,
+    end: Option<(PhraseSense, PhraseValues)>,
 }
 
-impl Phrases {
+impl PhraseTree {
     /// Adds a phrase; false where it is there already and means something else.
-    pub(super) fn add(&mut self, steps: Vec<Step>, sense: Sense, said: Said) -> bool {
+    pub(super) fn add(&mut self, steps: Vec<PhraseStep>, sense: PhraseSense, said: PhraseValues) -> bool {
         let mut phrases = self;
         for step in steps {
             let at = phrases.next.iter().position(|(other, _)| *other == step).unwrap_or(phrases.next.len());
@@ -110,15 +114,24 @@ impl Phrases {
     }
 
     /// What a text means, where the whole of it is one of the phrases.
-    pub(super) fn find(&self, text: &str, lists: &Lists) -> Option<Result<Meaning, Unreadable>> {
-        self.follow(text, Said::default(), lists)
+    pub(super) fn find(
+        &self,
+        text: &str,
+        lists: &PhraseVocabulary,
+    ) -> Option<Result<ExpressionMeaning, TimeExpressionError>> {
+        self.follow(text, PhraseValues::default(), lists)
     }
 
     /// No deeper than the longest phrase of the table has words.
-    fn follow(&self, text: &str, said: Said, lists: &Lists) -> Option<Result<Meaning, Unreadable>> {
+    fn follow(
+        &self,
+        text: &str,
+        said: PhraseValues,
+        lists: &PhraseVocabulary,
+    ) -> Option<Result<ExpressionMeaning, TimeExpressionError>> {
         if text.is_empty() {
             let (sense, known) = self.end?;
-            return sense.with(Said {
+            return sense.meaning_with(PhraseValues {
                 number: said.number.or(known.number),
                 unit: said.unit.or(known.unit),
                 day: said.day,
@@ -127,35 +140,37 @@ impl Phrases {
         self.next.iter().find_map(|(step, below)| {
             let go = |rest: &str, said| below.follow(rest, said, lists);
             match step {
-                Step::Word(word) => go(lists.after(text, word)?, said),
-                Step::OneOf(list) => {
+                PhraseStep::Word(word) => go(lists.strip_word(text, word)?, said),
+                PhraseStep::OneOf(list) => {
                     let (_, words) = lists.others.get(*list)?;
-                    words.iter().find_map(|word| go(lists.after(text, word)?, said))
+                    words.iter().find_map(|word| go(lists.strip_word(text, word)?, said))
                 }
-                Step::Number => {
+                PhraseStep::Number => {
                     let (digits, number) = digits(text);
                     if !digits.is_empty() {
-                        return go(lists.after(text, digits)?, Said { number: Some(number), ..said });
+                        return go(
+                            lists.strip_word(text, digits)?,
+                            PhraseValues { number: Some(number), ..said },
+                        );
                     }
                     lists.numbers.iter().find_map(|(word, number)| {
-                        go(lists.after(text, word)?, Said { number: Some(*number), ..said })
+                        go(lists.strip_word(text, word)?, PhraseValues { number: Some(*number), ..said })
                     })
                 }
-                Step::Unit => lists.units.iter().find_map(|(word, unit)| {
-                    go(lists.after(text, word)?, Said { unit: Some(*unit), ..said })
+                PhraseStep::Unit => lists.units.iter().find_map(|(word, unit)| {
+                    go(lists.strip_word(text, word)?, PhraseValues { unit: Some(*unit), ..said })
                 }),
-                Step::Day => lists
-                    .days
-                    .iter()
-                    .find_map(|(word, day)| go(lists.after(text, word)?, Said { day: Some(*day), ..said })),
+                PhraseStep::Day => lists.days.iter().find_map(|(word, day)| {
+                    go(lists.strip_word(text, word)?, PhraseValues { day: Some(*day), ..said })
+                }),
             }
         })
     }
 }
 
-impl Lists {
+impl PhraseVocabulary {
     /// What follows a word at the beginning of a text, where the word ends there.
-    fn after<'t>(&self, text: &'t str, word: &str) -> Option<&'t str> {
+    fn strip_word<'t>(&self, text: &'t str, word: &str) -> Option<&'t str> {
         let rest = text.strip_prefix(word)?;
         if !self.spaced || rest.is_empty() { Some(rest) } else { rest.strip_prefix(' ') }
     }

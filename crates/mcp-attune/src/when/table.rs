@@ -4,40 +4,41 @@
 
 use jiff::civil::Weekday;
 
-use super::phrase::{Lists, Phrases, Said, Sense, Step};
-use super::span::{Unit, Which};
-use super::text::{plain, spelled_out};
+use super::phrase::{PhraseSense, PhraseStep, PhraseTree, PhraseValues, PhraseVocabulary};
+use super::span::{CalendarUnit, RelativeWeekday};
+use super::text::{normalize, transliterate_umlauts};
 
 /// What is known of a language.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    pub(super) lists: Lists,
-    pub(super) phrases: Phrases,
-    pub(super) ranges: Vec<Range>,
+pub(super) struct PhraseTable {
+    pub(super) lists: PhraseVocabulary,
+    pub(super) phrases: PhraseTree,
+    pub(super) ranges: Vec<RangePhrase>,
 }
 
 /// What stands before, between and after the ends of a range.
 #[derive(Debug, PartialEq)]
-pub(super) struct Range {
+pub(super) struct RangePhrase {
     pub(super) before: String,
     pub(super) between: String,
     pub(super) after: String,
 }
 
-impl Table {
+impl PhraseTable {
     /// Reads a table. What cannot be read is left out, and its line is returned; a test sees to it that there is none.
     pub(super) fn read(source: &str, spaced: bool) -> (Self, Vec<&str>) {
-        let mut table = Self { lists: Lists { spaced, ..Lists::default() }, ..Self::default() };
+        let mut table =
+            Self { lists: PhraseVocabulary { spaced, ..PhraseVocabulary::default() }, ..Self::default() };
         let lines = source.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let wrong = lines.filter(|line| table.line(line).is_none()).collect();
+        let wrong = lines.filter(|line| table.read_line(line).is_none()).collect();
         (table, wrong)
     }
 
-    fn line(&mut self, line: &str) -> Option<()> {
+    fn read_line(&mut self, line: &str) -> Option<()> {
         let (key, phrases) = line.split_once(':')?;
         let phrases = phrases.split(',').flat_map(|phrase| variants(phrase.trim()));
         let phrases: Vec<String> =
-            phrases.flat_map(|text| [spelled_out(&text), Some(text)]).flatten().collect();
+            phrases.flat_map(|text| [transliterate_umlauts(&text), Some(text)]).flatten().collect();
         let lists = &mut self.lists;
         let words = phrases.iter().map(|word| lists.plain(word)).collect::<Vec<_>>().into_iter();
         if let Some(unit) = unit(key) {
@@ -63,20 +64,20 @@ impl Table {
     }
 }
 
-impl Lists {
+impl PhraseVocabulary {
     fn plain(&self, text: &str) -> String {
-        if self.spaced { plain(text) } else { plain(text).replace(' ', "") }
+        if self.spaced { normalize(text) } else { normalize(text).replace(' ', "") }
     }
 
     /// A phrase word by word. Names in capitals stand for lists.
-    fn steps(&self, phrase: &str) -> Option<Vec<Step>> {
+    fn steps(&self, phrase: &str) -> Option<Vec<PhraseStep>> {
         let mut steps = Vec::new();
         for word in phrase.split_whitespace() {
             let mut rest = word;
             while !rest.is_empty() {
                 let (name, behind) = capitals(rest);
                 if !name.is_empty() {
-                    steps.push(self.named(name)?);
+                    steps.push(self.list_step(name)?);
                     rest = behind;
                     continue;
                 }
@@ -86,7 +87,9 @@ impl Lists {
                 // A hyphen or an apostrophe makes two words of one.
                 let text = self.plain(text.trim_start_matches('-'));
                 steps.extend(
-                    text.split(' ').filter(|word| !word.is_empty()).map(|word| Step::Word(word.to_owned())),
+                    text.split(' ')
+                        .filter(|word| !word.is_empty())
+                        .map(|word| PhraseStep::Word(word.to_owned())),
                 );
                 rest = behind;
             }
@@ -94,12 +97,12 @@ impl Lists {
         (!steps.is_empty()).then_some(steps)
     }
 
-    fn named(&self, name: &str) -> Option<Step> {
+    fn list_step(&self, name: &str) -> Option<PhraseStep> {
         match name {
-            "N" => Some(Step::Number),
-            "U" => Some(Step::Unit),
-            "W" => Some(Step::Day),
-            _ => self.others.iter().position(|(other, _)| other == name).map(Step::OneOf),
+            "N" => Some(PhraseStep::Number),
+            "U" => Some(PhraseStep::Unit),
+            "W" => Some(PhraseStep::Day),
+            _ => self.others.iter().position(|(other, _)| other == name).map(PhraseStep::OneOf),
         }
     }
 }
@@ -127,12 +130,12 @@ fn variants(phrase: &str) -> Vec<String> {
 }
 
 /// `von A bis B`. The ends of what stands between keep their blanks, where there are any.
-fn range(phrase: &str, spaced: bool) -> Option<Range> {
+fn range(phrase: &str, spaced: bool) -> Option<RangePhrase> {
     let (before, rest) = phrase.split_once('A')?;
     let (between, after) = rest.split_once('B')?;
     let blank = |text: &str| if spaced && !text.is_empty() { " " } else { "" };
-    let [before, between, after] = [before, between, after].map(plain);
-    Some(Range {
+    let [before, between, after] = [before, between, after].map(normalize);
+    Some(RangePhrase {
         before: format!("{before}{}", blank(&before)),
         between: format!("{0}{between}{0}", blank(&between)),
         after: format!("{}{after}", blank(&after)),
@@ -140,12 +143,14 @@ fn range(phrase: &str, spaced: bool) -> Option<Range> {
 }
 
 /// What the left side of a line says, in English.
-fn sense(key: &str) -> Option<(Sense, Said)> {
+fn sense(key: &str) -> Option<(PhraseSense, PhraseValues)> {
     let words: Vec<&str> = key.split(' ').collect();
-    let whole = |from, word| Some((Sense::One(from), Said { unit: open(word)?, ..Said::default() }));
+    let whole = |from, word| {
+        Some((PhraseSense::One(from), PhraseValues { unit: unit_or_open(word)?, ..PhraseValues::default() }))
+    };
     let counted = |sense, count: &str, word| {
         let number = if count == "N" { None } else { Some(count.parse().ok()?) };
-        Some((sense, Said { number, unit: open(word)?, day: None }))
+        Some((sense, PhraseValues { number, unit: unit_or_open(word)?, day: None }))
     };
     match words.as_slice() {
         ["today"] => whole(0, "day"),
@@ -153,34 +158,38 @@ fn sense(key: &str) -> Option<(Sense, Said)> {
         ["tomorrow"] => whole(1, "day"),
         ["day", "before", "yesterday"] => whole(-2, "day"),
         ["day", "after", "tomorrow"] => whole(2, "day"),
-        ["W"] | ["this", "W"] => Some((Sense::Weekday(Which::This), Said::default())),
-        ["last", "W"] => Some((Sense::Weekday(Which::Last), Said::default())),
-        ["next", "W"] => Some((Sense::Weekday(Which::Next), Said::default())),
+        ["W"] | ["this", "W"] => Some((PhraseSense::Weekday(RelativeWeekday::This), PhraseValues::default())),
+        ["last", "W"] => Some((PhraseSense::Weekday(RelativeWeekday::Last), PhraseValues::default())),
+        ["next", "W"] => Some((PhraseSense::Weekday(RelativeWeekday::Next), PhraseValues::default())),
         ["this", unit] => whole(0, unit),
         ["last", unit] => whole(-1, unit),
         ["next", unit] => whole(1, unit),
-        ["past", unit] => Some((Sense::Past, Said { unit: open(unit)?, ..Said::default() })),
-        ["last", count, unit] => counted(Sense::LastN, count, unit),
-        ["next", count, unit] => counted(Sense::NextN, count, unit),
-        [count, unit, "ago"] => counted(Sense::Ago, count, unit),
-        ["in", count, unit] => counted(Sense::Ahead, count, unit),
-        [unit, "to", "date"] => Some((Sense::ToDate, Said { unit: open(unit)?, ..Said::default() })),
+        ["past", unit] => {
+            Some((PhraseSense::Past, PhraseValues { unit: unit_or_open(unit)?, ..PhraseValues::default() }))
+        }
+        ["last", count, unit] => counted(PhraseSense::LastN, count, unit),
+        ["next", count, unit] => counted(PhraseSense::NextN, count, unit),
+        [count, unit, "ago"] => counted(PhraseSense::Ago, count, unit),
+        ["in", count, unit] => counted(PhraseSense::Ahead, count, unit),
+        [unit, "to", "date"] => {
+            Some((PhraseSense::ToDate, PhraseValues { unit: unit_or_open(unit)?, ..PhraseValues::default() }))
+        }
         _ => None,
     }
 }
 
 /// `U`, which a phrase fills in, or a unit.
-fn open(word: &str) -> Option<Option<Unit>> {
+fn unit_or_open(word: &str) -> Option<Option<CalendarUnit>> {
     if word == "U" { Some(None) } else { unit(word.strip_suffix('s').unwrap_or(word)).map(Some) }
 }
 
-fn unit(word: &str) -> Option<Unit> {
+fn unit(word: &str) -> Option<CalendarUnit> {
     Some(match word {
-        "day" => Unit::Day,
-        "week" => Unit::Week,
-        "month" => Unit::Month,
-        "quarter" => Unit::Quarter,
-        "year" => Unit::Year,
+        "day" => CalendarUnit::Day,
+        "week" => CalendarUnit::Week,
+        "month" => CalendarUnit::Month,
+        "quarter" => CalendarUnit::Quarter,
+        "year" => CalendarUnit::Year,
         _ => return None,
     })
 }
@@ -211,7 +220,7 @@ mod tests {
     #[test]
     fn a_line_that_means_nothing_is_returned() {
         let lines = "# a note\n\nday: day\nnoon: noon\nlast U: last U\nlast N: x\nthis U: last U\nno key\nlast U: LAST U\nA to B: B or A";
-        let (_, wrong) = Table::read(lines, true);
+        let (_, wrong) = PhraseTable::read(lines, true);
         assert_eq!(
             wrong,
             ["noon: noon", "last N: x", "this U: last U", "no key", "last U: LAST U", "A to B: B or A"]
@@ -220,16 +229,22 @@ mod tests {
 
     #[test]
     fn names_in_capitals_stand_for_lists() {
-        let (table, wrong) = Table::read("LAST: past, bygone\nlast N U: LAST N U, N-LAST U", true);
+        let (table, wrong) = PhraseTable::read("LAST: past, bygone\nlast N U: LAST N U, N-LAST U", true);
         assert_eq!(wrong, [""; 0]);
-        let step = |text: &str| Step::Word(text.to_owned());
-        assert_eq!(table.lists.steps("LAST N-U").unwrap(), [Step::OneOf(0), Step::Number, Step::Unit]);
+        let step = |text: &str| PhraseStep::Word(text.to_owned());
+        assert_eq!(
+            table.lists.steps("LAST N-U").unwrap(),
+            [PhraseStep::OneOf(0), PhraseStep::Number, PhraseStep::Unit]
+        );
         assert_eq!(table.lists.steps("l'altro Ieri").unwrap(), [step("l"), step("altro"), step("ieri")]);
-        assert_eq!(table.lists.steps("Woche N-mal").unwrap(), [step("woche"), Step::Number, step("mal")]);
-        let (table, _) = Table::read("MONTHS: か月\n", false);
+        assert_eq!(
+            table.lists.steps("Woche N-mal").unwrap(),
+            [step("woche"), PhraseStep::Number, step("mal")]
+        );
+        let (table, _) = PhraseTable::read("MONTHS: か月\n", false);
         assert_eq!(
             table.lists.steps("過去N MONTHS 間").unwrap(),
-            [step("過去"), Step::Number, Step::OneOf(0), step("間")]
+            [step("過去"), PhraseStep::Number, PhraseStep::OneOf(0), step("間")]
         );
     }
 
@@ -237,7 +252,7 @@ mod tests {
     fn a_range_has_words_around_its_ends() {
         let check = |phrase, spaced, expected: [&str; 3]| {
             let [before, between, after] = expected.map(str::to_owned);
-            assert_eq!(range(phrase, spaced), Some(Range { before, between, after }));
+            assert_eq!(range(phrase, spaced), Some(RangePhrase { before, between, after }));
         };
         check("von A bis B", true, ["von ", " bis ", ""]);
         check("AからBまで", false, ["", "から", "まで"]);

@@ -9,7 +9,7 @@
 //! use mcp_attune::{language::AcceptLanguage, words};
 //!
 //! let reply = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"there are too many connections; try again later"}}"#;
-//! let said = words::say(reply, &AcceptLanguage::parse("de-CH").unwrap());
+//! let said = words::localize_reply(reply, &AcceptLanguage::parse("de-CH").unwrap());
 //! assert_eq!(said.content_language.as_deref(), Some("de"));
 //! assert!(String::from_utf8_lossy(&said.text).contains("Verbindungen"));
 //! ```
@@ -19,10 +19,10 @@ use std::sync::LazyLock;
 
 use jiff::tz::TimeZone;
 
-use crate::catalog::{Carried, Chain, Library};
+use crate::catalog::{EmbeddedLocales, LocaleChain, LocaleStore};
 use crate::format::Formatters;
 use crate::language::{AcceptLanguage, Tag, lookup};
-use crate::localize::{Adapted, Asked, How, Translate, adapt};
+use crate::localize::{LocalizeOptions, LocalizedMessage, RequestSubject, TranslationScope, adapt};
 
 /// The files, by their tags.
 pub const FILES: [(&str, &str); 12] = [
@@ -40,41 +40,53 @@ pub const FILES: [(&str, &str); 12] = [
     ("zh-Hant", include_str!("zh-Hant.json")),
 ];
 
-struct Words {
-    files: Carried,
+struct BuiltinLocales {
+    files: EmbeddedLocales,
     formatters: Formatters,
     english: Tag,
 }
 
-static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| {
+static BUILTIN_LOCALES: LazyLock<Option<BuiltinLocales>> = LazyLock::new(|| {
     let english = Tag::parse("en").ok()?;
-    let files = Carried::new(english.clone(), &FILES).ok()?;
-    Some(Words { files, formatters: Formatters::default(), english })
+    let files = EmbeddedLocales::new(english.clone(), &FILES).ok()?;
+    Some(BuiltinLocales { files, formatters: Formatters::default(), english })
 });
 
 /// An answer of our own, in the language that its caller prefers. Where that is none of ours, it stays as it is.
 #[must_use]
-pub fn say<'m>(reply: &'m [u8], preference: &AcceptLanguage) -> Adapted<'m> {
-    let untouched = Adapted { text: reply.into(), content_language: None };
-    let Some(Words { files, formatters, english }) = WORDS.as_ref().filter(|_| !preference.is_empty()) else {
+pub fn localize_reply<'m>(reply: &'m [u8], preference: &AcceptLanguage) -> LocalizedMessage<'m> {
+    let untouched = LocalizedMessage { text: reply.into(), content_language: None };
+    let Some(BuiltinLocales { files, formatters, english }) =
+        BUILTIN_LOCALES.as_ref().filter(|_| !preference.is_empty())
+    else {
         return untouched;
     };
-    let catalogs = files.catalogs();
+    let catalogs = files.locale_index();
     let chosen = lookup(preference, catalogs.languages()).language.clone();
-    let chain =
-        Chain::new(&chosen, files.load(&chosen), formatters, formatters.format([&chosen], TimeZone::UTC));
+    let chain = LocaleChain::new(
+        &chosen,
+        files.load(&chosen),
+        formatters,
+        formatters.for_locales([&chosen], TimeZone::UTC),
+    );
     // What we say in the place of a tool is as much for people as for models.
-    let translate = Translate { display: true, model: true, logs: false };
-    let asked = Asked::new(method::TOOLS_CALL);
-    let how = How { asked: &asked, chain: Some(&chain), translate, default: Some(english), spoken: None };
+    let translate = TranslationScope { display: true, model: true, logs: false };
+    let asked = RequestSubject::new(method::TOOLS_CALL);
+    let how = LocalizeOptions {
+        asked: &asked,
+        chain: Some(&chain),
+        translate,
+        default: Some(english),
+        spoken: None,
+    };
     adapt(reply, &how)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Locale;
-    use mcp_attune_wire::hop::Unfit;
+    use crate::catalog::CompiledLocale;
+    use mcp_attune_wire::hop_headers::HopHeaderError;
     use mcp_attune_wire::message::Message;
     use mcp_attune_wire::reply::Reply;
 
@@ -82,7 +94,7 @@ mod tests {
     fn every_file_is_whole_and_has_the_same_messages() {
         let mut counts = Vec::new();
         for (tag, text) in FILES {
-            let (locale, findings) = Locale::read(Tag::parse(tag).unwrap(), text.as_bytes()).unwrap();
+            let (locale, findings) = CompiledLocale::read(Tag::parse(tag).unwrap(), text.as_bytes()).unwrap();
             assert!(findings.is_empty(), "{tag}: {findings:?}");
             counts.push(locale.messages().len());
         }
@@ -95,7 +107,7 @@ mod tests {
         let reply = Reply::failed(500, Some("7"), &message);
         let mut said = vec![message.to_owned()];
         for (tag, _) in FILES.iter().filter(|(tag, _)| *tag != "en") {
-            let adapted = say(reply.body.as_bytes(), &AcceptLanguage::parse(tag).unwrap());
+            let adapted = localize_reply(reply.body.as_bytes(), &AcceptLanguage::parse(tag).unwrap());
             let read: serde_json::Value = serde_json::from_slice(&adapted.text).unwrap();
             assert_eq!(adapted.content_language.as_deref(), Some(*tag), "{message}");
             assert_eq!(
@@ -120,8 +132,8 @@ mod tests {
         check("the body is over 4194304 bytes, the limit `body`; send a smaller one", &["`body`"]);
         check("the path is another spelling of /mcp; write it exactly so", &["/mcp"]);
         check("this method is not allowed here; use POST, GET, DELETE, OPTIONS, HEAD", &["DELETE"]);
-        check(&Unfit::ConnectionNames("mcp-name".into()).to_string(), &["Connection", "mcp-name"]);
-        check(&Unfit::Underscore.to_string(), &["Mcp"]);
+        check(&HopHeaderError::ConnectionNames("mcp-name".into()).to_string(), &["Connection", "mcp-name"]);
+        check(&HopHeaderError::Underscore.to_string(), &["Mcp"]);
         check(
             "Mcp-Param-* has an underscore in its name that the tool does not declare; write the name as the tool declares \
              it, or leave the header out",
@@ -149,11 +161,11 @@ mod tests {
         let reply = Reply::failed(500, None, &"no such sentence").body;
         let german = AcceptLanguage::parse("de").unwrap();
         assert_eq!(
-            say(reply.as_bytes(), &german),
-            Adapted { text: reply.as_bytes().into(), content_language: None }
+            localize_reply(reply.as_bytes(), &german),
+            LocalizedMessage { text: reply.as_bytes().into(), content_language: None }
         );
         let reply = Reply::failed(503, None, &"there are too many connections; try again later").body;
         let none = AcceptLanguage::default();
-        assert_eq!(say(reply.as_bytes(), &none).text, reply.as_bytes());
+        assert_eq!(localize_reply(reply.as_bytes(), &none).text, reply.as_bytes());
     }
 }

@@ -9,18 +9,21 @@ use exchange_cases::{
     run, write_events,
 };
 use jiff::Timestamp;
-use mcp_attune::exchange::listing::{self, Envelope, Interest, Listing, NotListed, Page};
+use mcp_attune::exchange::listing::{
+    self, ListingPageError, ListingReadOptions, ToolIndex, ToolListRequest, ToolListingPage,
+};
 use mcp_attune::exchange::{
-    Answering, Exchange, Keys, Known, Learned, Need, NoRandomness, Recency, Rejection, Resumption, Rules,
-    Seal, Way, mirrored_preference, reword,
+    AnswerAdapter, AnswerBodyMode, Exchange, ExchangeSettings, IdSeal, LearnedFact, ListingAvailability,
+    ListingRecency, Need, NoRandomness, NonPostExchange, Rejection, SealKeys, localize_reply,
+    mirrored_preference,
 };
 use mcp_attune::language::AcceptLanguage;
 use mcp_attune::plan::Offer;
-use mcp_attune::session::Features;
-use mcp_attune::shaping::Effort;
-use mcp_attune_wire::agree::Policy;
-use mcp_attune_wire::hop;
-use mcp_attune_wire::listing::{Pages, Turn};
+use mcp_attune::session::ClientFeatures;
+use mcp_attune::shaping::AdaptEffort;
+use mcp_attune_wire::agree::HeaderPolicy;
+use mcp_attune_wire::hop_headers;
+use mcp_attune_wire::listing::{ListingStep, Pages};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::protocol::method::TOOLS_LIST;
 use mcp_attune_wire::reply::Reply;
@@ -59,15 +62,15 @@ type Refused = Box<(Reply, AcceptLanguage)>;
 /// What a host would have of one case: how it is set up, and what it remembers.
 struct Played {
     offer: Offer,
-    policy: Policy,
+    policy: HeaderPolicy,
     report_only: bool,
     refuse_unknown: bool,
-    seal: Option<Seal>,
+    seal: Option<IdSeal>,
     now: Timestamp,
     /// What the server answers to a `tools/list` of our own.
     listing: Option<Text>,
     /// What is known of the tools, from a listing.
-    known: Option<Arc<Listing>>,
+    known: Option<Arc<ToolIndex>>,
     /// Whether the server negotiates content itself.
     negotiates: bool,
     asked: Asked,
@@ -79,7 +82,7 @@ impl Played {
         let keys = setup.keys();
         let seal = keys
             .split_first()
-            .map(|(first, others)| Seal::new(Keys::new(first, others), "default", never_the_same));
+            .map(|(first, others)| IdSeal::new(SealKeys::new(first, others), "default", never_the_same));
         Self {
             offer: setup.offer(),
             policy: setup.policy(),
@@ -108,12 +111,12 @@ impl Played {
 
     fn rules<'r>(
         offer: &'r Offer,
-        policy: &'r Policy,
-        seal: Option<&'r Seal>,
+        policy: &'r HeaderPolicy,
+        seal: Option<&'r IdSeal>,
         (report_only, refuse_unknown, negotiates): (bool, bool, bool),
-    ) -> Rules<'r> {
-        let content = offer.content.as_ref().filter(|_| !negotiates).map(|supply| supply.content());
-        Rules { policy, report_only, refuse_unknown, offer, content, seal, tasks: None }
+    ) -> ExchangeSettings<'r> {
+        let content = offer.content.as_ref().filter(|_| !negotiates).map(|supply| supply.current_shaper());
+        ExchangeSettings { policy, report_only, refuse_unknown, offer, content, seal, tasks: None }
     }
 
     fn flags(&self) -> (bool, bool, bool) {
@@ -121,23 +124,23 @@ impl Played {
     }
 
     /// A request on its way in.
-    fn post(&mut self, headers: &Headers, body: &str) -> Result<(Arrived, Answering), Refused> {
+    fn post(&mut self, headers: &Headers, body: &str) -> Result<(Arrived, AnswerAdapter), Refused> {
         self.admit(headers)?;
         let (offer, policy, seal) = (self.offer.clone(), self.policy.clone(), self.seal.clone());
         let rules = Self::rules(&offer, &policy, seal.as_ref(), self.flags());
-        let session = Features::default();
+        let session = ClientFeatures::default();
         let begun = Exchange::begin(rules, Some(headers), body.as_bytes(), session, self.now);
         let mut exchange = begun.map_err(rejection)?;
         while let Some(need) = exchange.need() {
             match need {
                 Need::Tool(_, recency) => {
-                    let known = self.tools(recency, &exchange.envelope(), headers.clone());
-                    let given = exchange.tool(known);
+                    let known = self.tools(recency, &exchange.tool_list_request(), headers.clone());
+                    let given = exchange.provide_tool(known);
                     exchange = given.map_err(rejection)?;
                 }
                 Need::Locales(language) => {
                     let locales = offer.library.as_ref().unwrap().load(language);
-                    exchange.locales(locales);
+                    exchange.provide_locales(locales);
                 }
             }
         }
@@ -155,14 +158,14 @@ impl Played {
         headers: &Headers,
         body: String,
         streams: bool,
-    ) -> Result<(Arrived, Answering), Refused> {
+    ) -> Result<(Arrived, AnswerAdapter), Refused> {
         self.admit(headers)?;
         let rules = Self::rules(&self.offer, &self.policy, self.seal.as_ref(), self.flags());
-        let begun = Resumption::begin(&rules, headers, streams, self.now);
+        let begun = NonPostExchange::begin(&rules, headers, streams, self.now);
         let mut resumption = begun.map_err(|reply| Box::new((reply, mirrored_preference(headers))))?;
         if let Some(language) = resumption.need() {
             let locales = self.offer.library.as_ref().unwrap().load(language);
-            resumption = resumption.locales(locales);
+            resumption = resumption.with_locales(locales);
         }
         let (changes, _, answering) = resumption.forward();
         let mut headers = headers.clone();
@@ -175,76 +178,86 @@ impl Played {
         let lines: Vec<_> =
             headers.0.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect();
         let lines = lines.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-        match hop::check(lines, |_| false) {
+        match hop_headers::check(lines, |_| false) {
             Err(unfit) if !self.report_only => {
-                Err(Box::new((Reply::not_taken(400, "H20", &unfit), mirrored_preference(headers))))
+                Err(Box::new((Reply::not_accepted(400, "H20", &unfit), mirrored_preference(headers))))
             }
             _ => Ok(()),
         }
     }
 
     /// What is known of the tools, where that is recent enough; else what the server lists.
-    fn tools(&mut self, recency: Recency, envelope: &Envelope, mut headers: Headers) -> Known {
+    fn tools(
+        &mut self,
+        recency: ListingRecency,
+        envelope: &ToolListRequest,
+        mut headers: Headers,
+    ) -> ListingAvailability {
         match (recency, &self.known) {
-            (Recency::AtHand | Recency::Usual, Some(listing)) => return Known::Listed(Arc::clone(listing)),
-            (Recency::AtHand, None) => return Known::Never,
-            (Recency::Usual, None) | (Recency::Recent, _) => {}
+            (ListingRecency::AtHand | ListingRecency::Usual, Some(listing)) => {
+                return ListingAvailability::Listed(Arc::clone(listing));
+            }
+            (ListingRecency::AtHand, None) => return ListingAvailability::Never,
+            (ListingRecency::Usual, None) | (ListingRecency::Recent, _) => {}
         }
         // One that has just come is recent.
         if let Some(listing) = self.known.as_ref().filter(|_| self.asked.listings > 0) {
-            return Known::Listed(Arc::clone(listing));
+            return ListingAvailability::Listed(Arc::clone(listing));
         }
         self.asked.listings += 1;
-        let request = envelope.request(None);
+        let request = envelope.body(None);
         assert_eq!(Message::parse(request.as_bytes()).unwrap().known_method(), Some(TOOLS_LIST));
-        headers.change(envelope.headers());
+        headers.change(envelope.header_changes());
         let listing = self.listing.clone().filter(|_| !names_sealed_session(&headers.0));
         let answer = listing.or(Answer::no_listing().body).unwrap().0;
-        let interest = Interest { bindings: &self.offer.bindings, outputs: self.offer.content.is_some() };
+        let interest =
+            ListingReadOptions { bindings: &self.offer.bindings, outputs: self.offer.content.is_some() };
         match listing::read_page(answer.as_bytes(), interest, &mut Pages::new(TOOLS_LIST), |_| {}) {
-            Ok((page, Turn::Done)) => Known::Listed(self.keep(&page)),
-            Err(NotListed::NotNow) => Known::NotNow { declared_before: false },
+            Ok((page, ListingStep::Done)) => ListingAvailability::Listed(self.keep(&page)),
+            Err(ListingPageError::NotNow) => ListingAvailability::NotNow { declared_before: false },
             // A server that always gives the same page never comes to its end.
-            Ok(_) | Err(NotListed::Never) => Known::Never,
+            Ok(_) | Err(ListingPageError::Never) => ListingAvailability::Never,
         }
     }
 
-    fn keep(&mut self, page: &Page) -> Arc<Listing> {
-        let mut listing = Listing::default();
+    fn keep(&mut self, page: &ToolListingPage) -> Arc<ToolIndex> {
+        let mut listing = ToolIndex::default();
         listing.add(page);
         Arc::clone(self.known.insert(Arc::new(listing)))
     }
 
-    fn learn(&mut self, learned: Learned<'_, '_>) {
+    fn learn(&mut self, learned: LearnedFact<'_, '_>) {
         match learned {
-            Learned::Tools(page) => {
-                let interest =
-                    Interest { bindings: &self.offer.bindings, outputs: self.offer.content.is_some() };
-                let page = Page::read(page, interest, |_| {});
+            LearnedFact::Tools(page) => {
+                let interest = ListingReadOptions {
+                    bindings: &self.offer.bindings,
+                    outputs: self.offer.content.is_some(),
+                };
+                let page = ToolListingPage::read(page, interest, |_| {});
                 if let Some(page) = page.filter(|page| page.next.is_none()) {
                     self.keep(&page);
                 }
             }
-            Learned::MoreTools(_) => {}
-            Learned::ToolsChanged => self.known = None,
-            Learned::Negotiates(said) => self.negotiates = said,
+            LearnedFact::MoreTools(_) => {}
+            LearnedFact::ToolsChanged => self.known = None,
+            LearnedFact::Negotiates(said) => self.negotiates = said,
         }
     }
 
     /// An answer of the server, as the caller gets it.
-    fn answer(&mut self, server: &Answer, answering: &Answering) -> Got {
+    fn answer(&mut self, server: &Answer, answering: &AnswerAdapter) -> Got {
         let status = server.status.unwrap_or(200);
         let mut headers = Headers(server.lines());
-        let (way, changes, _) = answering.answer((200..300).contains(&status), &headers);
+        let (way, changes, _) = answering.adapt_head((200..300).contains(&status), &headers);
         headers.change(changes);
         let streams = server.events.is_some();
         let body = match way {
-            Way::Pass => server.bytes(),
-            Way::Events => write_events(&self.events(server, answering)),
-            Way::Hold => {
+            AnswerBodyMode::Pass => server.bytes(),
+            AnswerBodyMode::Events => write_events(&self.events(server, answering)),
+            AnswerBodyMode::Hold => {
                 let came = server.bytes();
                 let message = self.message(&came, answering);
-                let (changes, _) = answering.held(&message.1, &headers);
+                let (changes, _) = answering.adapt_held_head(&message.1, &headers);
                 headers.change(changes);
                 message.0.into_owned()
             }
@@ -252,7 +265,7 @@ impl Played {
         Got { status: Some(status), headers: Some(headers.0), body, streams, bare: false }
     }
 
-    fn events(&mut self, server: &Answer, answering: &Answering) -> Vec<Event> {
+    fn events(&mut self, server: &Answer, answering: &AnswerAdapter) -> Vec<Event> {
         let adapt = |event: &Event| {
             let data = event.data.as_ref().map(|data| self.message(&data.0, answering).0.into_owned());
             let id = event.id.as_ref().map(|id| {
@@ -267,11 +280,11 @@ impl Played {
     fn message<'m>(
         &mut self,
         came: &'m str,
-        answering: &Answering,
-    ) -> (Cow<'m, str>, mcp_attune::exchange::Reworked) {
-        let short = answering.adapt(came.as_bytes(), Effort::Short, |learned| self.learn(learned));
+        answering: &AnswerAdapter,
+    ) -> (Cow<'m, str>, mcp_attune::exchange::MessageRewrite) {
+        let short = answering.adapt(came.as_bytes(), AdaptEffort::Short, |learned| self.learn(learned));
         let adapted = short.unwrap_or_else(|| {
-            answering.adapt(came.as_bytes(), Effort::Full, |learned| self.learn(learned)).unwrap()
+            answering.adapt(came.as_bytes(), AdaptEffort::Full, |learned| self.learn(learned)).unwrap()
         });
         let text = adapted.changed.clone().map(|changed| String::from_utf8(changed).unwrap());
         (text.map_or(Cow::Borrowed(came), Cow::Owned), adapted)
@@ -292,7 +305,7 @@ fn never_the_same(bytes: &mut [u8]) -> Result<(), NoRandomness> {
 
 /// An answer of our own, as its caller gets it.
 fn refused(reply: Reply, preference: &AcceptLanguage) -> Got {
-    let (reply, language) = reword(reply, preference);
+    let (reply, language) = localize_reply(reply, preference);
     let mut headers = vec![("Content-Type".to_owned(), reply.content_type.to_owned())];
     headers.extend(language.map(|language| ("Content-Language".to_owned(), language)));
     Got { status: Some(reply.status), headers: Some(headers), body: reply.body, streams: false, bare: false }

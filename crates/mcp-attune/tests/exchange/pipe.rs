@@ -1,36 +1,36 @@
 //! What a pipe keeps of requests, and for how long.
 
 use jiff::Timestamp;
-use mcp_attune::exchange::pipe::{Back, Pipe};
+use mcp_attune::exchange::pipe::{PipeExchange, ReturnedLine};
 use mcp_attune::language::Languages;
 use mcp_attune::plan::Offer;
-use mcp_attune_wire::agree::Policy;
+use mcp_attune_wire::agree::HeaderPolicy;
 
 /// A pipe of a server that speaks English, with room for so many requests.
-fn english(most: usize) -> Pipe {
+fn english(most: usize) -> PipeExchange {
     let languages = Languages::new("en", []).ok();
-    Pipe::new(Offer { languages, ..Offer::default() }, Policy::default(), false, most)
+    PipeExchange::new(Offer { languages, ..Offer::default() }, HeaderPolicy::default(), false, most)
 }
 
 /// Sends a request with a preference, whose answer will say its language. Returns the status of what is answered instead.
-fn ask(pipe: &mut Pipe, id: &str) -> Result<(), u16> {
+fn ask(pipe: &mut PipeExchange, id: &str) -> Result<(), u16> {
     let line = format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{{"_meta":{{"io.modelcontextprotocol/acceptLanguage":"de"}}}}}}"#
     );
-    let sent = pipe.onward(line.as_bytes(), Timestamp::UNIX_EPOCH);
+    let sent = pipe.forward_line(line.as_bytes(), Timestamp::UNIX_EPOCH);
     sent.map(drop).map_err(|rejected| rejected.reply.status)
 }
 
-fn send(pipe: &mut Pipe, line: &str) {
-    assert!(pipe.onward(line.as_bytes(), Timestamp::UNIX_EPOCH).is_ok(), "{line}");
+fn send(pipe: &mut PipeExchange, line: &str) {
+    assert!(pipe.forward_line(line.as_bytes(), Timestamp::UNIX_EPOCH).is_ok(), "{line}");
 }
 
 /// Whether the answer to a request says its language: whether what was decided of the request is still known.
-fn is_known(pipe: &mut Pipe, id: &str) -> bool {
+fn is_known(pipe: &mut PipeExchange, id: &str) -> bool {
     let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-    match pipe.back(line.as_bytes(), |_| {}, |_| {}) {
-        Back::Send(sent) => *sent != *line.as_bytes(),
-        Back::Drop => panic!("dropped"),
+    match pipe.return_line(line.as_bytes(), |_| {}, |_| {}) {
+        ReturnedLine::Send(sent) => *sent != *line.as_bytes(),
+        ReturnedLine::Drop => panic!("dropped"),
     }
 }
 
@@ -47,7 +47,7 @@ fn a_request_is_kept_until_it_is_answered() {
 
 #[test]
 fn a_request_whose_answer_stays_as_it_is_is_not_kept() {
-    let mut pipe = Pipe::new(Offer::default(), Policy::default(), false, 0);
+    let mut pipe = PipeExchange::new(Offer::default(), HeaderPolicy::default(), false, 0);
     send(&mut pipe, r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
     assert!(pipe.is_idle());
 }
@@ -84,7 +84,7 @@ fn what_was_answered_in_another_way_is_forgotten() {
     assert!(pipe.refuse(br#"{"jsonrpc":"2.0","method":"notifications/x"}"#, &"no").is_none());
     assert!(!is_known(&mut pipe, "1") && !is_known(&mut pipe, "\"2\""));
     let told: Vec<_> =
-        pipe.give_up(&"the server ended").into_iter().map(|reply| (reply.status, reply.body)).collect();
+        pipe.fail_all(&"the server ended").into_iter().map(|reply| (reply.status, reply.body)).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0].0 == 502 && told[0].1.contains(r#""id":3"#), "{told:?}");
     assert!(pipe.is_idle());

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mcp_attune::bind::{Binding, Bindings, Fills, Source};
-use mcp_attune::context::Precision;
-use mcp_attune::exchange::listing::{Interest, Listing, Page};
-use mcp_attune::exchange::{Exchange, Known, Need, Recency, Rejection, Rules};
+use mcp_attune::bind::{ArgumentFill, Binding, Bindings, BoundContextPart};
+use mcp_attune::context::CoordinatePrecision;
+use mcp_attune::exchange::listing::{ListingReadOptions, ToolIndex, ToolListingPage};
+use mcp_attune::exchange::{
+    Exchange, ExchangeSettings, ListingAvailability, ListingRecency, Need, Rejection,
+};
 use mcp_attune::plan::Offer;
-use mcp_attune::session::Features;
-use mcp_attune_wire::agree::Policy;
+use mcp_attune::session::ClientFeatures;
+use mcp_attune_wire::agree::HeaderPolicy;
 use mcp_attune_wire::message::Message;
 
 type Lines<'a> = &'a [(&'a str, &'a [u8])];
@@ -39,7 +41,7 @@ const OTHER_NAME: Lines<'static> = &[
 /// A policy and an offer, for as long as an exchange goes on.
 #[derive(Default)]
 struct Place {
-    policy: Policy,
+    policy: HeaderPolicy,
     offer: Offer,
 }
 
@@ -54,7 +56,7 @@ impl Place {
         body: &'a str,
         refuse_unknown: bool,
     ) -> Result<Exchange<'a, Lines<'a>>, Box<Rejection>> {
-        let rules = Rules {
+        let rules = ExchangeSettings {
             policy: &self.policy,
             report_only: false,
             refuse_unknown,
@@ -63,40 +65,46 @@ impl Place {
             seal: None,
             tasks: None,
         };
-        Exchange::begin(rules, Some(headers), body.as_bytes(), Features::default(), Timestamp::UNIX_EPOCH)
+        Exchange::begin(
+            rules,
+            Some(headers),
+            body.as_bytes(),
+            ClientFeatures::default(),
+            Timestamp::UNIX_EPOCH,
+        )
     }
 }
 
 /// A listing of the tool `t`, whose argument `a` is declared as this header.
-fn listed(header: &str) -> Known {
+fn listed(header: &str) -> ListingAvailability {
     let answer = format!(
         r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"t","inputSchema":{{"type":"object","properties":{{"a":{{"type":"string","x-mcp-header":"{header}"}}}}}}}}]}}}}"#
     );
-    let interest = Interest { bindings: &Bindings::default(), outputs: false };
-    let page = Page::read(&Message::parse(answer.as_bytes()).unwrap(), interest, |_| {}).unwrap();
-    let mut listing = Listing::default();
+    let interest = ListingReadOptions { bindings: &Bindings::default(), outputs: false };
+    let page = ToolListingPage::read(&Message::parse(answer.as_bytes()).unwrap(), interest, |_| {}).unwrap();
+    let mut listing = ToolIndex::default();
     listing.add(&page);
-    Known::Listed(Arc::new(listing))
+    ListingAvailability::Listed(Arc::new(listing))
 }
 
 #[test]
 fn what_is_not_known_of_a_tool_keeps_its_call_only_where_that_could_hide_something() {
-    let not_now = |declared_before| Known::NotNow { declared_before };
+    let not_now = |declared_before| ListingAvailability::NotNow { declared_before };
     for (headers, refuse_unknown, known, expected) in [
-        (PLAIN, false, Known::Never, Ok(true)),
-        (WITH_PARAM, false, Known::Never, Ok(true)),
-        (PLAIN, true, Known::Never, Err(503)),
+        (PLAIN, false, ListingAvailability::Never, Ok(true)),
+        (WITH_PARAM, false, ListingAvailability::Never, Ok(true)),
+        (PLAIN, true, ListingAvailability::Never, Err(503)),
         (PLAIN, false, not_now(false), Ok(true)),
         (PLAIN, true, not_now(false), Err(503)),
         (PLAIN, false, not_now(true), Err(503)),
         (WITH_PARAM, false, not_now(false), Err(503)),
         // Refused whatever the tool declares.
         (OTHER_NAME, false, not_now(true), Err(400)),
-        (OTHER_NAME, true, Known::Never, Err(400)),
+        (OTHER_NAME, true, ListingAvailability::Never, Err(400)),
         (WITH_PARAM, false, listed("A"), Ok(false)),
     ] {
         let (place, told) = (Place::default(), format!("{headers:?} {refuse_unknown} {known:?}"));
-        let exchange = place.begin(headers, refuse_unknown).tool(known);
+        let exchange = place.begin(headers, refuse_unknown).provide_tool(known);
         let got = exchange.as_ref().map(|it| it.facts().unchecked).map_err(|it| it.reply.status);
         assert_eq!(got, expected, "{told}");
     }
@@ -110,27 +118,28 @@ fn a_refusal_rests_on_a_recent_listing() {
         _ => None,
     };
     let exchange = place.begin(PLAIN, false);
-    assert_eq!(recency(&exchange), Some(("t".to_owned(), Recency::Usual)));
+    assert_eq!(recency(&exchange), Some(("t".to_owned(), ListingRecency::Usual)));
     // The header of the argument is missing.
-    let exchange = exchange.tool(listed("A")).unwrap();
-    assert_eq!(recency(&exchange), Some(("t".to_owned(), Recency::Recent)));
-    assert_eq!(exchange.tool(listed("A")).unwrap_err().reply.status, 400);
-    assert_eq!(recency(&place.begin(OTHER_NAME, false)), Some(("t".to_owned(), Recency::AtHand)));
+    let exchange = exchange.provide_tool(listed("A")).unwrap();
+    assert_eq!(recency(&exchange), Some(("t".to_owned(), ListingRecency::Recent)));
+    assert_eq!(exchange.provide_tool(listed("A")).unwrap_err().reply.status, 400);
+    assert_eq!(recency(&place.begin(OTHER_NAME, false)), Some(("t".to_owned(), ListingRecency::AtHand)));
 }
 
 #[test]
 fn tells_what_is_called_by_whom_and_what_the_context_fills() {
     let mut place = Place::default();
-    let fills = Fills::Context { from: Source::Timezone, default: Some("\"UTC\"".to_owned()) };
+    let fills =
+        ArgumentFill::Context { from: BoundContextPart::Timezone, default: Some("\"UTC\"".to_owned()) };
     let bound = BTreeMap::from([("tz".to_owned(), Binding { fills, hide: false })]);
     place.offer.bindings =
-        Arc::new(Bindings::new([("t".to_owned(), bound)].into_iter().collect(), Precision::Off));
+        Arc::new(Bindings::new([("t".to_owned(), bound)].into_iter().collect(), CoordinatePrecision::Off));
     let exchange = place.begin(PLAIN, false);
-    assert_eq!((exchange.called(), exchange.facts().method), (Some("t"), Some("tools/call")));
-    assert!(exchange.caller().is_none() && exchange.filled().is_none());
-    let exchange = exchange.tool(Known::Never).unwrap();
+    assert_eq!((exchange.called_tool(), exchange.facts().method), (Some("t"), Some("tools/call")));
+    assert!(exchange.caller().is_none() && exchange.filled_arguments().is_none());
+    let exchange = exchange.provide_tool(ListingAvailability::Never).unwrap();
     assert_eq!(exchange.caller().unwrap().preference().unwrap().as_str(), "de");
-    assert!(!exchange.filled().unwrap().is_empty());
+    assert!(!exchange.filled_arguments().unwrap().is_empty());
     let prompt = CALL.replace("tools/call", "prompts/get");
     let rejected = place.read(PLAIN, &prompt, false).unwrap_err();
     assert_eq!((rejected.called, rejected.facts.method), (None, Some("prompts/get")));

@@ -1,7 +1,7 @@
 //! What is kept: a server may have hundreds of languages, and ten of them in use.
 
 use allocation_counter::measure;
-use mcp_attune::catalog::Locale;
+use mcp_attune::catalog::CompiledLocale;
 use mcp_attune::language::Tag;
 
 /// Two thousand texts of sixty bytes or so: titles and descriptions of tools, and messages with variables.
@@ -29,7 +29,7 @@ fn ten_languages_of_two_thousand_texts_are_kept_in_less_than_sixty_megabytes() {
     let mut kept = Vec::new();
     let used = measure(|| {
         for _ in 0..10 {
-            kept.push(Locale::read(Tag::parse("de").unwrap(), file.as_bytes()).unwrap().0);
+            kept.push(CompiledLocale::read(Tag::parse("de").unwrap(), file.as_bytes()).unwrap().0);
         }
     });
     assert!(used.bytes_current < 30 * 1024 * 1024, "{} bytes are kept", used.bytes_current);

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use case_table::{check, same};
 use jiff::Timestamp;
-use mcp_attune::bind::{Binding, Bindings, Fills, Finding, Part, Source, Unfillable, Why, Written, Wrong};
+use mcp_attune::bind::{
+    ArgumentFill, ArgumentFillError, ArgumentFillReason, Binding, BindingFinding, BindingProblem, Bindings,
+    BoundContextPart, InstantNotation, IntervalEdge,
+};
 use mcp_attune::caller::Caller;
-use mcp_attune::context::Precision;
-use mcp_attune::when::{Unreadable, Unresolvable};
-use mcp_attune_wire::agree::{self, Policy};
+use mcp_attune::context::CoordinatePrecision;
+use mcp_attune::when::{TimeExpressionError, TimeResolutionError};
+use mcp_attune_wire::agree::{self, HeaderPolicy};
 use mcp_attune_wire::message::Message;
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -32,9 +35,9 @@ type Tools = BTreeMap<String, BTreeMap<String, Bound>>;
 
 fn bindings(tools: Tools, coordinates: Option<&str>) -> Bindings {
     let precision = match coordinates {
-        Some("exact") => Precision::Exact,
-        Some("coarse") => Precision::Coarse,
-        _ => Precision::Off,
+        Some("exact") => CoordinatePrecision::Exact,
+        Some("coarse") => CoordinatePrecision::Coarse,
+        _ => CoordinatePrecision::Off,
     };
     let each = |bound: BTreeMap<String, Bound>| {
         bound.into_iter().map(|(argument, bound)| (argument, binding(bound))).collect()
@@ -44,39 +47,39 @@ fn bindings(tools: Tools, coordinates: Option<&str>) -> Bindings {
 
 fn binding(bound: Bound) -> Binding {
     let written = match bound.r#as.as_deref() {
-        None | Some("date-time") => Written::DateTime,
-        Some("date") => Written::Date,
-        Some("utc") => Written::Utc,
-        Some("unix") => Written::Unix,
-        Some("unix-ms") => Written::UnixMillis,
+        None | Some("date-time") => InstantNotation::DateTime,
+        Some("date") => InstantNotation::Date,
+        Some("utc") => InstantNotation::Utc,
+        Some("unix") => InstantNotation::Unix,
+        Some("unix-ms") => InstantNotation::UnixMillis,
         Some(other) => panic!("{other}"),
     };
     let fills = match (bound.from.as_deref(), bound.interval) {
         (Some(from), None) => {
             let from = match from {
-                "timezone" => Source::Timezone,
-                "offset" => Source::Offset,
-                "now" => Source::Now(written),
-                "today" => Source::Now(Written::Date),
-                "locale" => Source::Locale,
-                "language" => Source::Language,
-                "city" => Source::City,
-                "region" => Source::Region,
-                "country" => Source::Country,
-                "latitude" => Source::Latitude,
-                "longitude" => Source::Longitude,
+                "timezone" => BoundContextPart::Timezone,
+                "offset" => BoundContextPart::Offset,
+                "now" => BoundContextPart::Now(written),
+                "today" => BoundContextPart::Now(InstantNotation::Date),
+                "locale" => BoundContextPart::Locale,
+                "language" => BoundContextPart::Language,
+                "city" => BoundContextPart::City,
+                "region" => BoundContextPart::Region,
+                "country" => BoundContextPart::Country,
+                "latitude" => BoundContextPart::Latitude,
+                "longitude" => BoundContextPart::Longitude,
                 other => panic!("{other}"),
             };
-            Fills::Context { from, default: bound.default.map(|value| value.to_string()) }
+            ArgumentFill::Context { from, default: bound.default.map(|value| value.to_string()) }
         }
         (None, Some(named)) => {
             let part = match (bound.part.as_deref(), bound.end.as_deref()) {
-                (Some("start"), None) => Part::Start,
-                (Some("end"), None | Some("exclusive")) => Part::After,
-                (Some("end"), Some("inclusive")) => Part::Last,
+                (Some("start"), None) => IntervalEdge::Start,
+                (Some("end"), None | Some("exclusive")) => IntervalEdge::After,
+                (Some("end"), Some("inclusive")) => IntervalEdge::Last,
                 other => panic!("{other:?}"),
             };
-            Fills::Interval { named, part, written }
+            ArgumentFill::Interval { named, part, written }
         }
         other => panic!("{other:?}"),
     };
@@ -126,9 +129,9 @@ fn request(input: &Input) -> String {
     )
 }
 
-fn fill(bindings: &Bindings, body: &str, clock: &str) -> Result<String, Unfillable> {
+fn fill(bindings: &Bindings, body: &str, clock: &str) -> Result<String, ArgumentFillError> {
     let message = Message::parse(body.as_bytes()).unwrap();
-    let agreed = agree::without_headers(message, &Policy::default()).unwrap();
+    let agreed = agree::check_without_headers(message, &HeaderPolicy::default()).unwrap();
     let clock: Timestamp = clock.parse().unwrap();
     let filled = bindings.fill(agreed.message(), &Caller::read(&agreed), clock)?;
     Ok(agreed.message().splice(&filled.edits()).unwrap())
@@ -138,13 +141,13 @@ fn filled(bindings: &Bindings, input: &Input) -> Value {
     let body = request(input);
     let onward = match fill(bindings, &body, input.clock.as_deref().unwrap()) {
         Ok(onward) => onward,
-        Err(Unfillable { argument, why }) => {
+        Err(ArgumentFillError { argument, why }) => {
             let why = match why {
-                Why::NotText => "not-text",
-                Why::Unreadable(Unreadable::Unknown) => "unknown",
-                Why::Unreadable(Unreadable::NoSuchDate) => "no-such-date",
-                Why::Unresolvable(Unresolvable::Backwards) => "backwards",
-                Why::Unresolvable(Unresolvable::OutOfRange) => "out-of-range",
+                ArgumentFillReason::NotText => "not-text",
+                ArgumentFillReason::Unreadable(TimeExpressionError::Unknown) => "unknown",
+                ArgumentFillReason::Unreadable(TimeExpressionError::NoSuchDate) => "no-such-date",
+                ArgumentFillReason::Unresolvable(TimeResolutionError::Backwards) => "backwards",
+                ArgumentFillReason::Unresolvable(TimeResolutionError::OutOfRange) => "out-of-range",
                 other => panic!("{other:?}"),
             };
             return json!({ "error": format!("{argument} {why}") });
@@ -167,7 +170,7 @@ fn shown(bindings: &Bindings, schema: &str) -> String {
         (r#"{"id":1,"result":{"tools":[{"inputSchema":"#, r#","name":"t"}]},"jsonrpc":"2.0"}"#);
     let answer = format!("{before}{schema}{after}");
     let read = Message::parse(answer.as_bytes()).unwrap();
-    let edits = bindings.show(&read);
+    let edits = bindings.edits_for_listing(&read);
     let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();
     let spliced = read.splice(&edits).unwrap();
     Message::parse(spliced.as_bytes()).unwrap();
@@ -182,16 +185,16 @@ fn shown(bindings: &Bindings, schema: &str) -> String {
 fn findings(bindings: &Bindings, tools: &Value) -> Value {
     let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"tools": tools}}).to_string();
     let answer = Message::parse(answer.as_bytes()).unwrap();
-    let told =
-        bindings.check(&[answer], true).into_iter().map(|Finding { tool, argument, wrong, .. }| {
+    let told = bindings.check(&[answer], true).into_iter().map(
+        |BindingFinding { tool, argument, wrong, .. }| {
             let (word, meant) = match wrong {
-                Wrong::NoTool(meant) => ("no-tool", meant),
-                Wrong::NoArgument { meant, .. } => ("no-argument", meant),
-                Wrong::Type { .. } => ("type", None),
-                Wrong::Format { .. } => ("format", None),
-                Wrong::Default { .. } => ("default", None),
-                Wrong::Taken => ("taken", None),
-                Wrong::MayLack => ("may-lack", None),
+                BindingProblem::NoTool(meant) => ("no-tool", meant),
+                BindingProblem::NoArgument { meant, .. } => ("no-argument", meant),
+                BindingProblem::Type { .. } => ("type", None),
+                BindingProblem::Format { .. } => ("format", None),
+                BindingProblem::Default { .. } => ("default", None),
+                BindingProblem::Taken => ("taken", None),
+                BindingProblem::MayLack => ("may-lack", None),
                 other => panic!("{other:?}"),
             };
             let mut told = json!({ "tool": tool, "wrong": word });
@@ -202,7 +205,8 @@ fn findings(bindings: &Bindings, tools: &Value) -> Value {
                 told["meant"] = meant.into();
             }
             told
-        });
+        },
+    );
     json!({ "findings": told.collect::<Vec<_>>() })
 }
 
@@ -267,7 +271,8 @@ fn what_cannot_be_read_says_what_can() {
 #[test]
 fn debug_names_arguments_and_shows_none() {
     let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"},"clientContext":{"timezone":"Europe/Zurich"}}"#;
-    let agreed = agree::without_headers(Message::parse(body).unwrap(), &Policy::default()).unwrap();
+    let agreed =
+        agree::check_without_headers(Message::parse(body).unwrap(), &HeaderPolicy::default()).unwrap();
     let filled = two().fill(agreed.message(), &Caller::read(&agreed), Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!(filled.names().collect::<Vec<_>>(), ["tz"]);
     assert_eq!(format!("{filled:?}"), "Filled { names: [\"tz\"], .. }");
@@ -366,7 +371,7 @@ proptest! {
         );
         let show = |answer: &str| {
             let read = Message::parse(answer.as_bytes()).unwrap();
-            let edits = two().show(&read);
+            let edits = two().edits_for_listing(&read);
             let edits: Vec<_> = edits.iter().map(|(place, text)| (*place, text.as_str())).collect();
             read.splice(&edits).unwrap()
         };
@@ -380,7 +385,7 @@ proptest! {
         prop_assert_eq!(rebuilt, answer("t"));
         let before = Message::parse(schema.as_bytes()).unwrap();
         for keyword in ["a", "b", "o\"x", "é", "tz", "from", "period"] {
-            let raw = |value: mcp_attune_wire::json::Value<'_>| value.raw().to_owned();
+            let raw = |value: mcp_attune_wire::json::SpannedValue<'_>| value.raw().to_owned();
             prop_assert_eq!(made.member(keyword).map(raw), before.member(keyword).map(raw));
         }
         // Where there is room for it, the new argument is there, and nothing is that is hidden.

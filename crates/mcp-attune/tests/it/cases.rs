@@ -5,11 +5,17 @@ use jiff::Timestamp;
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use mcp_attune::caller::Caller;
-use mcp_attune::context::{ClientContext, Warning};
-use mcp_attune::format::{Currency, Digits, Format, Length, List, Number, Step, Unit};
+use mcp_attune::context::{ClientContext, ContextWarning};
+use mcp_attune::format::{
+    Currency, DecimalNumber, FormatLength, FractionDigits, ListStyle, MeasureUnit, RelativeTimeUnit,
+    ValueFormatter,
+};
 use mcp_attune::language::{self, AcceptLanguage, Languages, Tag, lookup as choose};
-use mcp_attune::when::{Interval, Language, Now, Past, Unreadable, Unresolvable, When};
-use mcp_attune_wire::agree::{self, Policy};
+use mcp_attune::when::{
+    ExpressionLanguage, Interval, PastPhrasePolicy, ReferenceTime, TimeExpressionError, TimeResolutionError,
+    When,
+};
+use mcp_attune_wire::agree::{self, HeaderPolicy};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::reply::Reply;
 use serde::Deserialize;
@@ -74,7 +80,7 @@ struct Chosen {
 #[test]
 fn lookup() {
     check(include_str!("../../../../spec/cases/lookup.json"), 150, |input: Request, expected: Chosen| {
-        let (accept, _) = language::preference(input.accept.as_deref());
+        let (accept, _) = language::read_preference(input.accept.as_deref());
         let languages = Languages::new(input.default, input.available).map_err(|wrong| wrong.to_string())?;
         let choice = choose(&accept, &languages);
         same("language", &choice.language.to_string(), &expected.language)?;
@@ -118,12 +124,12 @@ fn when() {
     check(include_str!("../../../../spec/cases/when.json"), 700, |input: Said, expected: Resolved| {
         let instant = |text: &str| text.parse::<Timestamp>().map_err(|wrong| wrong.to_string());
         let tag = Tag::parse(input.language.as_deref().unwrap_or("en")).map_err(|wrong| wrong.to_string())?;
-        let language = Language::of(&tag);
+        let language = ExpressionLanguage::of(&tag);
         let mut days = Weekday::Monday.cycle_forward().take(7);
         let named = |day: &Weekday| format!("{day:?}").eq_ignore_ascii_case(&input.first_day);
         let first_day = days.find(named).ok_or("no such day")?;
         let zone = TimeZone::get(&input.timezone).map_err(|wrong| wrong.to_string())?;
-        let now = Now { instant: instant(&input.now)?, zone, first_day };
+        let now = ReferenceTime { instant: instant(&input.now)?, zone, first_day };
         let expected = match expected {
             Resolved::Interval { start, end } => {
                 Ok(Interval { start: instant(&start)?, end: instant(&end)? })
@@ -131,28 +137,33 @@ fn when() {
             Resolved::Error { error } => Err(error),
         };
         let past = match input.past.as_deref() {
-            None | Some("rolling") => Past::Rolling,
-            Some("calendar") => Past::Calendar,
-            Some("refuse") => Past::Refuse,
+            None | Some("rolling") => PastPhrasePolicy::Rolling,
+            Some("calendar") => PastPhrasePolicy::Calendar,
+            Some("refuse") => PastPhrasePolicy::Refuse,
             Some(_) => return Err("no such reading of the past".to_owned()),
         };
         same("interval", &resolved(&input.expression, language, &now, past).map_err(str::to_owned), &expected)
     });
 }
 
-fn resolved(expression: &str, language: Language, now: &Now, past: Past) -> Result<Interval, &'static str> {
-    let when = When::parse(expression, language).and_then(|when| when.with_past(past));
+fn resolved(
+    expression: &str,
+    language: ExpressionLanguage,
+    now: &ReferenceTime,
+    past: PastPhrasePolicy,
+) -> Result<Interval, &'static str> {
+    let when = When::parse(expression, language).and_then(|when| when.with_past_policy(past));
     let when = when.map_err(|wrong| match wrong {
-        Unreadable::TooLong => "too-long",
-        Unreadable::Unknown => "unknown",
-        Unreadable::Number => "number",
-        Unreadable::NoSuchDate => "no-such-date",
-        Unreadable::Ambiguous => "ambiguous",
+        TimeExpressionError::TooLong => "too-long",
+        TimeExpressionError::Unknown => "unknown",
+        TimeExpressionError::Number => "number",
+        TimeExpressionError::NoSuchDate => "no-such-date",
+        TimeExpressionError::Ambiguous => "ambiguous",
         _ => "another error",
     })?;
     when.resolve(now).map_err(|wrong| match wrong {
-        Unresolvable::OutOfRange => "out-of-range",
-        Unresolvable::Backwards => "backwards",
+        TimeResolutionError::OutOfRange => "out-of-range",
+        TimeResolutionError::Backwards => "backwards",
         _ => "another error",
     })
 }
@@ -172,7 +183,7 @@ fn context() {
         }
         let body = body.to_string();
         let message = Message::parse(body.as_bytes()).map_err(|wrong| wrong.to_string())?;
-        let agreed = match agree::without_headers(message, &Policy::default()) {
+        let agreed = match agree::check_without_headers(message, &HeaderPolicy::default()) {
             Ok(agreed) => agreed,
             Err(refusal) => {
                 let reply = Reply::from(&refusal);
@@ -210,14 +221,14 @@ fn told(context: &ClientContext, clock: Option<&str>) -> serde_json::Map<String,
     if let Some(locale) = context.locale() {
         tell("locale", json!(locale.as_str()));
     }
-    if let Some(place) = context.place() {
+    if let Some(place) = context.user_location() {
         for (name, value) in [("city", place.city()), ("region", place.region())] {
             value.map(|value| tell(name, json!(value)));
         }
         place.country().map(|country| tell("country", json!(country.as_str())));
         place.coordinates().map(|at| tell("coordinates", numbers([at.latitude(), at.longitude()])));
     }
-    let unknown: Vec<_> = context.unknown().map(|(name, _)| name).collect();
+    let unknown: Vec<_> = context.unknown_fields().map(|(name, _)| name).collect();
     if !unknown.is_empty() {
         let mut unknown = unknown;
         unknown.sort_unstable_by_key(|name| std::cmp::Reverse(*name));
@@ -237,7 +248,7 @@ fn numbers(values: [f64; 2]) -> serde_json::Value {
 }
 
 /// Where a warning points.
-fn path(warning: &Warning) -> String {
+fn path(warning: &ContextWarning) -> String {
     warning.to_string().split_once(" is ignored").unwrap().0.to_owned()
 }
 
@@ -280,35 +291,37 @@ fn format() {
         let formatters = mcp_attune_format::formatters(&Tag::parse(&input.default).unwrap());
         let locales: Vec<_> = input.locales.iter().map(|locale| Tag::parse(locale).unwrap()).collect();
         let zone = input.zone.map_or(TimeZone::UTC, |name| TimeZone::get(&name).unwrap());
-        same("text", &shown(&formatters.format(&locales, zone), &input.value), &expected.text)
+        same("text", &shown(&formatters.for_locales(&locales, zone), &input.value), &expected.text)
     });
 }
 
-fn shown(format: &Format, value: &Formatted) -> String {
-    let length = |name: &str| Length::named(name).unwrap();
-    let number = |text: &str| Number::parse(text).unwrap();
+fn shown(format: &ValueFormatter, value: &Formatted) -> String {
+    let length = |name: &str| FormatLength::named(name).unwrap();
+    let number = |text: &str| DecimalNumber::parse(text).unwrap();
     match value {
         Formatted::Date(date, name) => format.date(date.parse().unwrap(), length(name)),
         Formatted::Time(time, name) => format.time(time.parse().unwrap(), length(name)),
         Formatted::DateTime(civil, name) => format.date_time(civil.parse().unwrap(), length(name)),
         Formatted::Zoned(instant, name) => format.zoned(instant.parse().unwrap(), length(name)),
-        Formatted::Number(text, least, most) => format.number(&number(text), Digits::between(*least, *most)),
+        Formatted::Number(text, least, most) => {
+            format.number(&number(text), FractionDigits::between(*least, *most))
+        }
         Formatted::Percent(text, least, most) => {
-            format.percent(&number(text), Digits::between(*least, *most))
+            format.percent(&number(text), FractionDigits::between(*least, *most))
         }
         Formatted::Currency(text, code) => format.currency(&number(text), Currency::parse(code).unwrap()),
         Formatted::Unit(text, unit, name) => {
-            format.unit(&number(text), Unit::named(unit).unwrap(), length(name))
+            format.unit(&number(text), MeasureUnit::named(unit).unwrap(), length(name))
         }
         Formatted::Relative(count, step, name) => {
-            format.relative(*count, Step::named(step).unwrap(), length(name))
+            format.relative(*count, RelativeTimeUnit::named(step).unwrap(), length(name))
         }
         Formatted::Distance(seconds, name) => {
             format.distance(jiff::SignedDuration::from_secs(*seconds), length(name))
         }
         Formatted::List(items, kind) => {
             let items: Vec<_> = items.iter().map(String::as_str).collect();
-            format.list(&items, List::named(kind).unwrap())
+            format.list(&items, ListStyle::named(kind).unwrap())
         }
         Formatted::Plural(text) => format.plural(&number(text)).as_str().to_owned(),
     }

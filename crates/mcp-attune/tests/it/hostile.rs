@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use mcp_attune::context::ClientContext;
-use mcp_attune::language::{AcceptLanguage, ContentLanguage, Languages, Malformed, Tag, Why, lookup};
+use mcp_attune::language::{
+    AcceptLanguage, AcceptLanguageError, ContentLanguage, Languages, Tag, Why, lookup,
+};
 use mcp_attune_wire::message::Message;
 
 /// Far above what any of these takes in a debug build, and far below what quadratic work over megabytes would.
@@ -39,7 +41,7 @@ fn letters(number: usize) -> String {
 }
 
 fn many_languages(tag: impl Fn(usize) -> String) -> Languages {
-    Languages::new("en".to_owned(), (0..Languages::MAX - 1).map(tag)).unwrap()
+    Languages::new("en".to_owned(), (0..Languages::MAX_OFFERED - 1).map(tag)).unwrap()
 }
 
 #[test]
@@ -47,7 +49,7 @@ fn refuses_ten_megabytes_at_once() {
     for unit in ["en,", "en-", "a", ",", " ", ";q=0.5", "\0", "é"] {
         let text = unit.repeat(10 * 1024 * 1024 / unit.len());
         let fault = in_time(|| AcceptLanguage::parse(&text)).unwrap_err();
-        assert_eq!(fault, Malformed::TooLong { at: AcceptLanguage::MAX_LEN });
+        assert_eq!(fault, AcceptLanguageError::TooLong { at: AcceptLanguage::MAX_LEN });
         assert!(in_time(|| Tag::parse(&text)).is_err());
         assert!(in_time(|| ContentLanguage::parse(&text)).is_err());
     }
@@ -156,13 +158,13 @@ fn a_context_that_means_harm_costs_only_itself() {
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"ping","clientContext":{context}}}"#);
         let (read, warnings) = in_time(|| ClientContext::read(&Message::parse(body.as_bytes()).unwrap()));
         let shown = context.chars().take(60).collect::<String>();
-        assert_eq!((read.names().count(), warnings.len()), (names, ignored), "{shown}");
+        assert_eq!((read.field_names().count(), warnings.len()), (names, ignored), "{shown}");
     }
 }
 
 #[test]
 fn translated_values_cost_no_more_than_their_length() {
-    use mcp_attune::catalog::{Locale, Sheet, lint};
+    use mcp_attune::catalog::{CompiledLocale, ParsedLocaleFile, lint};
     let tag = || Tag::parse("de").unwrap();
     let file = |entry: &dyn Fn(usize) -> String| {
         let entries: Vec<_> = (0..4_000).map(entry).collect();
@@ -173,24 +175,24 @@ fn translated_values_cost_no_more_than_their_length() {
         (0..4_000).map(|number| format!(r#""{{a}} is {number} {{b}}":"{{ $no }}""#)).collect();
     let one = format!(r#"{{"tools":{{"t":{{"output":{{"f":{{"values":{{{}}}}}}}}}}}}}"#, values.join(","));
     for file in [fields, one] {
-        let (locale, findings) = in_time(|| Locale::read(tag(), file.as_bytes())).unwrap();
-        assert!(findings.len() <= 2 * Sheet::MAX_FINDINGS + 1);
+        let (locale, findings) = in_time(|| CompiledLocale::read(tag(), file.as_bytes())).unwrap();
+        assert!(findings.len() <= 2 * ParsedLocaleFile::MAX_FINDINGS + 1);
         let values = locale.values("t", "f").or_else(|| locale.values("t", "f7")).expect("values");
-        in_time(|| values.fits(&"is 7 ".repeat(3000)));
-        let (sheet, _) = Sheet::read(file.as_bytes()).unwrap();
+        in_time(|| values.matches_source(&"is 7 ".repeat(3000)));
+        let (sheet, _) = ParsedLocaleFile::read(file.as_bytes()).unwrap();
         in_time(|| lint(&tag(), &sheet, Some(&sheet)));
     }
 }
 
 #[test]
 fn locale_files_and_what_they_match_cost_no_more_than_their_length() {
-    use mcp_attune::catalog::{Locale, Sheet};
+    use mcp_attune::catalog::{CompiledLocale, ParsedLocaleFile};
     let tag = || Tag::parse("de").unwrap();
     let filled = |entry: &dyn Fn(usize) -> String| {
         let mut entries = String::new();
         for number in 0..40_000 {
             let next = entry(number);
-            if entries.len() + next.len() > Sheet::MAX_BYTES / 8 {
+            if entries.len() + next.len() > ParsedLocaleFile::MAX_BYTES / 8 {
                 break;
             }
             let _ = write!(entries, "{}{next}", if number == 0 { "" } else { "," });
@@ -211,10 +213,10 @@ fn locale_files_and_what_they_match_cost_no_more_than_their_length() {
         }),
         filled(&|number| format!(r#""{}{number}":7"#, "é".repeat(100))),
     ] {
-        let (locale, findings) = in_time(|| Locale::read(tag(), file.as_bytes())).unwrap();
-        assert!(findings.len() <= 2 * Sheet::MAX_FINDINGS + 1);
+        let (locale, findings) = in_time(|| CompiledLocale::read(tag(), file.as_bytes())).unwrap();
+        assert!(findings.len() <= 2 * ParsedLocaleFile::MAX_FINDINGS + 1);
         for text in ["a".repeat(16 * 1024), "is ".repeat(5000), " is a is ".repeat(1000)] {
-            in_time(|| locale.messages().fits(&text));
+            in_time(|| locale.messages().matches_source(&text));
         }
     }
 }

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use mcp_attune::catalog::{Catalogs, Chain, Locale};
+use mcp_attune::catalog::{CompiledLocale, LocaleChain, LocaleIndex};
 use mcp_attune::language::Tag;
-use mcp_attune::localize::{Asked, How, Translate, adapt, texts};
+use mcp_attune::localize::{LocalizeOptions, RequestSubject, TranslationScope, adapt, visit_named_texts};
 use mcp_attune_wire::message::Message;
 use serde_json::{Value, json};
 
@@ -18,15 +18,15 @@ pub(crate) fn tag(text: &str) -> Tag {
 }
 
 /// A chain of these files, the first of which is the chosen language.
-pub(crate) fn chain(files: &[(&str, Value)]) -> Chain {
+pub(crate) fn chain(files: &[(&str, Value)]) -> LocaleChain {
     let locale = |(name, file): &(&str, Value)| {
-        let (locale, findings) = Locale::read(tag(name), file.to_string().as_bytes()).unwrap();
+        let (locale, findings) = CompiledLocale::read(tag(name), file.to_string().as_bytes()).unwrap();
         assert_eq!(findings, []);
         Arc::new(locale)
     };
     let (formatters, chosen) = (mcp_attune_format::formatters(&tag("en")), tag(files[0].0));
-    let values = formatters.format([&chosen], TimeZone::UTC);
-    Chain::new(&chosen, files.iter().map(locale), &formatters, values)
+    let values = formatters.for_locales([&chosen], TimeZone::UTC);
+    LocaleChain::new(&chosen, files.iter().map(locale), &formatters, values)
 }
 
 fn german() -> Value {
@@ -59,17 +59,17 @@ fn german() -> Value {
     })
 }
 
-const DISPLAY: Translate = Translate { display: true, model: false, logs: false };
-pub(crate) const BOTH: Translate = Translate { display: true, model: true, logs: false };
+const DISPLAY: TranslationScope = TranslationScope { display: true, model: false, logs: false };
+pub(crate) const BOTH: TranslationScope = TranslationScope { display: true, model: true, logs: false };
 
 pub(crate) fn adapted<'m>(
     message: &'m str,
-    asked: &Asked,
-    chain: &Chain,
-    translate: Translate,
+    asked: &RequestSubject,
+    chain: &LocaleChain,
+    translate: TranslationScope,
 ) -> (Cow<'m, str>, Option<String>) {
     let english = tag("en");
-    let how = How { asked, chain: Some(chain), translate, default: Some(&english), spoken: None };
+    let how = LocalizeOptions { asked, chain: Some(chain), translate, default: Some(&english), spoken: None };
     let adapted = adapt(message.as_bytes(), &how);
     let text = match adapted.text {
         Cow::Borrowed(text) => Cow::Borrowed(std::str::from_utf8(text).unwrap()),
@@ -80,12 +80,18 @@ pub(crate) fn adapted<'m>(
 
 /// Adapts a result and compares it, the report left out and said beside.
 #[track_caller]
-fn check(method: &str, translate: Translate, result: &Value, expected: &Value, language: &str) {
-    check_asked(&Asked::new(method), translate, result, expected, language);
+fn check(method: &str, translate: TranslationScope, result: &Value, expected: &Value, language: &str) {
+    check_asked(&RequestSubject::new(method), translate, result, expected, language);
 }
 
 #[track_caller]
-fn check_asked(asked: &Asked, translate: Translate, result: &Value, expected: &Value, language: &str) {
+fn check_asked(
+    asked: &RequestSubject,
+    translate: TranslationScope,
+    result: &Value,
+    expected: &Value,
+    language: &str,
+) {
     let message = json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string();
     let (text, reported) = adapted(&message, asked, &chain(&[("de", german())]), translate);
     let mut after: Value = serde_json::from_str(&text).unwrap();
@@ -136,9 +142,13 @@ fn what_is_seen_while_a_tool_runs() {
     // And they are written into the file of the server's own language.
     let message = json!({"jsonrpc": "2.0", "id": 1, "result": before}).to_string();
     let mut found = Vec::new();
-    texts(&Message::parse(message.as_bytes()).unwrap(), &Asked::new("tools/list"), |slot, text| {
-        found.push(format!("{} {text}", slot.path()));
-    });
+    visit_named_texts(
+        &Message::parse(message.as_bytes()).unwrap(),
+        &RequestSubject::new("tools/list"),
+        |slot, text| {
+            found.push(format!("{} {text}", slot.path()));
+        },
+    );
     let expected = [
         "tools.get_weather.title Aktuelles Wetter",
         "tools.get_weather.invoking Fetching",
@@ -170,7 +180,7 @@ fn text_for_models_only_where_the_operator_opted_in() {
     let before = tools("Says the weather.", "Location", "Where", "Day", "Temperature");
     check("tools/list", BOTH, &before, &tools("Sagt das Wetter.", "Ort", "Wo", "Tag", "Temperatur"), "de");
     check("tools/list", DISPLAY, &before, &before, "de");
-    let nothing = Translate { display: false, model: false, logs: false };
+    let nothing = TranslationScope { display: false, model: false, logs: false };
     check("tools/list", nothing, &before, &before, "en");
 }
 
@@ -261,7 +271,7 @@ fn links_and_content_of_tools_prompts_and_resources() {
     };
     let request = br#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"plan_trip","arguments":{"language":"ga"}}}"#;
     let request = Message::parse(request).unwrap();
-    let asked = Asked::of(&request);
+    let asked = RequestSubject::of(&request);
     check_asked(&asked, DISPLAY, &messages(&before, "Plans."), &messages(&display, "Plans."), "de");
     check_asked(&asked, BOTH, &messages(&before, "Plans."), &messages(&model, "Plant eine Reise."), "de");
     let read = |text: &str| json!({"contents": [{"uri": "map://a", "mimeType": "Window", "text": text, "blob": "Window"}]});
@@ -285,7 +295,7 @@ fn an_explicit_language_argument_keeps_its_content() {
     ] {
         let body = body(language);
         let request = Message::parse(body.as_bytes()).unwrap();
-        let asked = Asked::of(&request).with_language_argument(&request, "language");
+        let asked = RequestSubject::of(&request).with_language_argument(&request, "language");
         // What stands beside the content still follows the preference.
         check_asked(&asked, BOTH, &result("Window", "W"), &result(content, "Wetterdienst"), "de");
     }
@@ -313,13 +323,13 @@ fn forms_in_both_eras() {
             "ask": {"method": "sampling/createMessage", "params": {"message": "Window", "systemPrompt": "Window"}}}})
     };
     check("tools/call", DISPLAY, &required(&before), &required(&after), "de");
-    let none = Translate { display: false, model: true, logs: false };
+    let none = TranslationScope { display: false, model: true, logs: false };
     check("tools/call", none, &required(&before), &required(&before), "en");
     // A question of a legacy server.
     let question = |method: &str, params: &Value| {
         json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
     };
-    let asked = Asked::new("tools/call");
+    let asked = RequestSubject::new("tools/call");
     let message = question("elicitation/create", &before);
     let (text, reported) = adapted(&message, &asked, &chain(&[("de", german())]), DISPLAY);
     assert_eq!(
@@ -333,7 +343,8 @@ fn forms_in_both_eras() {
 /// Adapts any message and compares it as text.
 #[track_caller]
 fn check_text(message: &str, expected: &str, language: Option<&str>) {
-    let (text, reported) = adapted(message, &Asked::new("tools/call"), &chain(&[("de", german())]), BOTH);
+    let (text, reported) =
+        adapted(message, &RequestSubject::new("tools/call"), &chain(&[("de", german())]), BOTH);
     assert_eq!(text, expected);
     assert_eq!(reported.as_deref(), language, "{message}");
     assert_eq!(matches!(text, Cow::Borrowed(_)), message == expected, "{message}");
@@ -373,9 +384,9 @@ fn what_is_logged_is_translated_where_the_operator_says_so() {
     let log =
         |params: &str| format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{params}}}"#);
     let chain = chain(&[("de", german())]);
-    let logs = Translate { logs: true, ..DISPLAY };
+    let logs = TranslationScope { logs: true, ..DISPLAY };
     let adapted = |message: &str, translate| {
-        let (text, reported) = adapted(message, &Asked::new("tools/call"), &chain, translate);
+        let (text, reported) = adapted(message, &RequestSubject::new("tools/call"), &chain, translate);
         (text.into_owned(), reported)
     };
     let report = format!(r#""_meta":{{"{KEY}":"de"}},"#);
@@ -472,8 +483,9 @@ fn a_server_that_localizes_by_itself_is_left_alone() {
 #[test]
 fn nothing_is_translated_without_a_preference_that_is_honoured() {
     let message = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"Window"}]}}"#;
-    let (asked, chain) = (Asked::new("tools/call"), chain(&[("de", german())]));
-    let how = How { asked: &asked, chain: Some(&chain), translate: BOTH, default: None, spoken: None };
+    let (asked, chain) = (RequestSubject::new("tools/call"), chain(&[("de", german())]));
+    let how =
+        LocalizeOptions { asked: &asked, chain: Some(&chain), translate: BOTH, default: None, spoken: None };
     assert!(matches!(adapt(message.as_bytes(), &how).text, Cow::Borrowed(_)));
 }
 
@@ -489,15 +501,15 @@ fn each_text_falls_back_by_itself() {
             {"name": "b", "title": b, "description": b2}, {"name": "c", "title": c, "description": c2}]}})
     };
     let message = tools(["a", "a*", "b", "b*", "c", "c*"]).to_string();
-    let (text, reported) = adapted(&message, &Asked::new("tools/list"), &chain, BOTH);
+    let (text, reported) = adapted(&message, &RequestSubject::new("tools/list"), &chain, BOTH);
     let mut after: Value = serde_json::from_str(&text).unwrap();
     after["result"].as_object_mut().unwrap().remove("_meta");
     assert_eq!(after, tools(["A (CH)", "A* (DE)", "B (DE)", "B (CH)", "c", "c*"]));
     // Text of a relative counts as the chosen language.
     assert_eq!(reported.as_deref(), Some("de-CH"));
-    assert_eq!(chain.live("M").as_deref(), Some("M (CH)"));
-    assert_eq!(chain.live("N").as_deref(), Some("N (DE)"));
-    assert_eq!(chain.live("O"), None);
+    assert_eq!(chain.translate_text("M").as_deref(), Some("M (CH)"));
+    assert_eq!(chain.translate_text("N").as_deref(), Some("N (DE)"));
+    assert_eq!(chain.translate_text("O"), None);
 }
 
 #[test]
@@ -505,7 +517,7 @@ fn a_choice_wants_its_own_file_and_those_of_its_relatives() {
     let files =
         ["es", "es-MX", "fr", "zh-Hans", "zh-Hant", "zh-HK", "iw", "en-GB", "x-own", "pt-PT", "pt", "de"]
             .map(tag);
-    let catalogs = Catalogs::new(tag("en"), files).unwrap();
+    let catalogs = LocaleIndex::new(tag("en"), files).unwrap();
     for (chosen, wanted) in [
         ("es-UY", &["es-MX", "es"][..]),
         ("es-MX", &["es-MX", "es"]),
@@ -521,22 +533,23 @@ fn a_choice_wants_its_own_file_and_those_of_its_relatives() {
         ("gsw", &[]),
         ("ja", &[]),
     ] {
-        let found = catalogs.wanted(&tag(chosen));
+        let found = catalogs.required_locales(&tag(chosen));
         assert_eq!(found.iter().map(|tag| tag.as_str()).collect::<Vec<_>>(), wanted, "{chosen}");
     }
-    let catalogs = Catalogs::new(tag("de"), ["de-AT", "de", "de-CH"].map(tag)).unwrap();
-    assert_eq!(catalogs.wanted(&tag("de-CH")), [&tag("de-CH"), &tag("de")]);
-    assert_eq!(catalogs.wanted(&tag("de")), [&tag("de")]);
+    let catalogs = LocaleIndex::new(tag("de"), ["de-AT", "de", "de-CH"].map(tag)).unwrap();
+    assert_eq!(catalogs.required_locales(&tag("de-CH")), [&tag("de-CH"), &tag("de")]);
+    assert_eq!(catalogs.required_locales(&tag("de")), [&tag("de")]);
 }
 
 #[test]
 fn names_are_compared_as_they_read_not_as_they_are_written() {
     let message = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{ "title" : "\u0043urrent" , "name":"get\u005fweather"}]}}"#;
-    let (text, _) = adapted(message, &Asked::new("tools/list"), &chain(&[("de", german())]), DISPLAY);
+    let (text, _) =
+        adapted(message, &RequestSubject::new("tools/list"), &chain(&[("de", german())]), DISPLAY);
     assert!(text.contains(r#"{ "title" : "Aktuelles Wetter" , "name":"get\u005fweather"}"#), "{text}");
     let message =
         r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"S\u0061y \"hi\"\n"}]}}"#;
-    let (text, _) = adapted(message, &Asked::new("tools/call"), &chain(&[("de", german())]), BOTH);
+    let (text, _) = adapted(message, &RequestSubject::new("tools/call"), &chain(&[("de", german())]), BOTH);
     assert!(text.contains(r#""text":"Sag \"hallo\"""#), "{text}");
     // What is there already is not put in once more.
     let escaped = |title: &str, meta: &str| {
@@ -545,11 +558,12 @@ fn names_are_compared_as_they_read_not_as_they_are_written() {
         )
     };
     let message = escaped("Current", "");
-    let (text, _) = adapted(&message, &Asked::new("tools/list"), &chain(&[("de", german())]), DISPLAY);
+    let (text, _) =
+        adapted(&message, &RequestSubject::new("tools/list"), &chain(&[("de", german())]), DISPLAY);
     assert_eq!(text, escaped("Aktuelles Wetter", &format!("\"{KEY}\":\"de\"")));
     let half =
         r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"\ud83d","title":"\ud83d"}],"content":[]}}"#;
-    let (text, _) = adapted(half, &Asked::new("tools/list"), &chain(&[("de", german())]), DISPLAY);
+    let (text, _) = adapted(half, &RequestSubject::new("tools/list"), &chain(&[("de", german())]), DISPLAY);
     assert!(text.contains(r#"[{"name":"\ud83d","title":"\ud83d"}]"#), "{text}");
 }
 
@@ -560,7 +574,9 @@ fn the_texts_of_a_server_can_be_listed() {
     .to_string();
     let mut found = Vec::new();
     let read = Message::parse(answer.as_bytes()).unwrap();
-    texts(&read, &Asked::new("prompts/list"), |slot, text| found.push(format!("{} = {text}", slot.path())));
+    visit_named_texts(&read, &RequestSubject::new("prompts/list"), |slot, text| {
+        found.push(format!("{} = {text}", slot.path()));
+    });
     assert_eq!(
         found,
         [

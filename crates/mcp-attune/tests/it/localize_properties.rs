@@ -6,8 +6,8 @@
 
 use std::sync::LazyLock;
 
-use mcp_attune::catalog::Chain;
-use mcp_attune::localize::{Asked, How, Translate, adapt};
+use mcp_attune::catalog::LocaleChain;
+use mcp_attune::localize::{LocalizeOptions, RequestSubject, TranslationScope, adapt};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
@@ -21,9 +21,9 @@ fn word() -> impl Strategy<Value = &'static str> {
     prop::sample::select(&["a", "b", "Choose 7", "c d", "é\n", "unknown"][..])
 }
 
-static CHAIN: LazyLock<Chain> = LazyLock::new(translated);
+static CHAIN: LazyLock<LocaleChain> = LazyLock::new(translated);
 
-fn translated() -> Chain {
+fn translated() -> LocaleChain {
     let mark = |text: &str| format!("«{text}»");
     let things = |inner: &[&str]| -> Value {
         let entry = || {
@@ -327,8 +327,8 @@ proptest! {
         let before = if pretty { serde_json::to_string_pretty(&message) } else { serde_json::to_string(&message) }.unwrap();
         let (english, chain) = (tag("en"), &*CHAIN);
         let request = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"name":"a"}}}}"#);
-        let asked = Asked::of(&mcp_attune_wire::message::Message::parse(request.as_bytes()).unwrap());
-        let how = How { asked: &asked, chain: Some(chain), translate: Translate { display: true, model, logs: model }, default: Some(&english), spoken: None };
+        let asked = RequestSubject::of(&mcp_attune_wire::message::Message::parse(request.as_bytes()).unwrap());
+        let how = LocalizeOptions { asked: &asked, chain: Some(chain), translate: TranslationScope { display: true, model, logs: model }, default: Some(&english), spoken: None };
         let adapted = adapt(before.as_bytes(), &how);
         let after = std::str::from_utf8(&adapted.text).unwrap();
         let read: Value = serde_json::from_str(after).unwrap();

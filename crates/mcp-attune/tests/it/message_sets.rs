@@ -1,19 +1,23 @@
 //! Sets of messages: recognized by what a server says, rendered by key, and left out where they are wrong.
 
 use jiff::tz::TimeZone;
-use mcp_attune::format::{Format, Number};
+use mcp_attune::format::{DecimalNumber, ValueFormatter};
 use mcp_attune::language::Tag;
-use mcp_attune::messages::{Arguments, Entry, Messages, Part, Voice, Wrong};
+use mcp_attune::messages::{
+    FluentMessages, MessageArguments, MessageDefinition, MessageDefinitionError, MessageDefinitionPart,
+    MessageFormats,
+};
 
-fn format(tag: &str) -> Format {
+fn format(tag: &str) -> ValueFormatter {
     mcp_attune_format::formatters(&Tag::parse(tag).unwrap())
-        .format([], TimeZone::get("Europe/Zurich").unwrap())
+        .for_locales([], TimeZone::get("Europe/Zurich").unwrap())
 }
 
-fn messages(entries: &[(&str, &str, &str)]) -> Messages {
+fn messages(entries: &[(&str, &str, &str)]) -> FluentMessages {
     let source = |text| (!str::is_empty(text)).then_some(text);
-    let entries = entries.iter().map(|(key, text, said)| Entry { key, source: source(said), text });
-    let (messages, wrong) = Messages::new(entries);
+    let entries =
+        entries.iter().map(|(key, text, said)| MessageDefinition { key, source: source(said), text });
+    let (messages, wrong) = FluentMessages::new(entries);
     assert_eq!(wrong, []);
     messages
 }
@@ -22,7 +26,7 @@ fn messages(entries: &[(&str, &str, &str)]) -> Messages {
 fn check(tag: &str, source: &str, text: &str, said: &str, expected: Option<&str>) {
     let format = format(tag);
     let messages = messages(&[("m", text, source)]);
-    let live = messages.live(said, Voice { words: &format, values: &format });
+    let live = messages.translate_source(said, MessageFormats { words: &format, values: &format });
     assert_eq!(live.as_deref(), expected, "{said}");
 }
 
@@ -85,9 +89,9 @@ fn plural_forms_follow_the_text_and_numbers_the_reader() {
     let text = "{ $n ->\n [one] { $n } Seite\n *[other] { $n } Seiten\n}";
     let messages = messages(&[("m", text, "{n} pages")]);
     // Zero is singular in French.
-    let voice = Voice { words: &german, values: &french };
-    assert_eq!(messages.live("0 pages", voice).unwrap(), "0 Seiten");
-    assert_eq!(messages.live("1,234.5 pages", voice).unwrap(), "1\u{202f}234,5 Seiten");
+    let voice = MessageFormats { words: &german, values: &french };
+    assert_eq!(messages.translate_source("0 pages", voice).unwrap(), "0 Seiten");
+    assert_eq!(messages.translate_source("1,234.5 pages", voice).unwrap(), "1\u{202f}234,5 Seiten");
 }
 
 #[test]
@@ -101,43 +105,49 @@ fn messages_are_rendered_by_key_with_arguments() {
         ),
         ("-brand", "Attune", ""),
     ]);
-    let voice = Voice { words: &format, values: &format };
+    let voice = MessageFormats { words: &format, values: &format };
     let day = jiff::civil::date(2024, 9, 10);
-    let arguments = Arguments::new().number("n", 2_000).text("city", "Bern").date("day", day);
+    let arguments = MessageArguments::new().number("n", 2_000).text("city", "Bern").date("day", day);
     assert_eq!(
-        messages.text("seats", &arguments, voice).unwrap(),
+        messages.render_key("seats", &arguments, voice).unwrap(),
         "2.000 Plätze nach Bern am 10.09.2024, Attune"
     );
-    assert_eq!(messages.text("seats", &Arguments::new(), voice), None);
-    assert_eq!(messages.text("nothing", &arguments, voice), None);
-    let half = Arguments::new().number("n", Number::parse("1.0").unwrap()).text("city", "x").date("day", day);
-    assert!(messages.text("seats", &half, voice).unwrap().starts_with("1,0 Plätze"));
-    let sum = Number::try_from(0.1 + 0.2).unwrap();
-    let sum = Arguments::new().number("n", sum).text("city", "x").date("day", day);
-    assert!(messages.text("seats", &sum, voice).unwrap().starts_with("0,3 Plätze"));
+    assert_eq!(messages.render_key("seats", &MessageArguments::new(), voice), None);
+    assert_eq!(messages.render_key("nothing", &arguments, voice), None);
+    let half = MessageArguments::new()
+        .number("n", DecimalNumber::parse("1.0").unwrap())
+        .text("city", "x")
+        .date("day", day);
+    assert!(messages.render_key("seats", &half, voice).unwrap().starts_with("1,0 Plätze"));
+    let sum = DecimalNumber::try_from(0.1 + 0.2).unwrap();
+    let sum = MessageArguments::new().number("n", sum).text("city", "x").date("day", day);
+    assert!(messages.render_key("seats", &sum, voice).unwrap().starts_with("0,3 Plätze"));
 }
 
-fn faults(entries: &[(&str, &str, &str)]) -> Vec<(String, Wrong)> {
+fn faults(entries: &[(&str, &str, &str)]) -> Vec<(String, MessageDefinitionError)> {
     let source = |text| (!str::is_empty(text)).then_some(text);
-    let entries = entries.iter().map(|(key, text, said)| Entry { key, source: source(said), text });
-    let (_, wrong) = Messages::new(entries);
+    let entries =
+        entries.iter().map(|(key, text, said)| MessageDefinition { key, source: source(said), text });
+    let (_, wrong) = FluentMessages::new(entries);
     wrong.into_iter().map(|(key, wrong, _)| (key.into(), wrong)).collect()
 }
 
 #[test]
 fn references_that_lead_nowhere_back_or_too_far_are_told() {
-    assert_eq!(faults(&[("a", "{ a }", "")]), [("a".to_owned(), Wrong::Endless)]);
+    assert_eq!(faults(&[("a", "{ a }", "")]), [("a".to_owned(), MessageDefinitionError::Endless)]);
     let circle = [("a", "{ b }", ""), ("b", "{ -c }", ""), ("-c", "{ a } x", ""), ("fine", "x", "")];
     assert_eq!(faults(&circle).len(), 3);
-    assert!(faults(&circle).iter().all(|(_, wrong)| *wrong == Wrong::Endless));
+    assert!(faults(&circle).iter().all(|(_, wrong)| *wrong == MessageDefinitionError::Endless));
     let nowhere = [("a", "{ b }", ""), ("b", "{ gone }", "")];
-    assert!(faults(&nowhere).contains(&("b".to_owned(), Wrong::UnknownMessage("gone".into()))));
+    assert!(
+        faults(&nowhere).contains(&("b".to_owned(), MessageDefinitionError::UnknownMessage("gone".into())))
+    );
     assert_eq!(faults(&nowhere).len(), 2);
     let row: Vec<_> = (0..12).map(|n| (format!("m{n}"), format!("{{ m{} }}", n + 1))).collect();
     let mut row: Vec<_> = row.iter().map(|(key, text)| (key.as_str(), text.as_str(), "")).collect();
     row.push(("m12", "end", ""));
     let faults = faults(&row);
-    assert!(faults.contains(&("m3".to_owned(), Wrong::TooManyReferences)), "{faults:?}");
+    assert!(faults.contains(&("m3".to_owned(), MessageDefinitionError::TooManyReferences)), "{faults:?}");
     assert_eq!(faults.len(), 4, "{faults:?}");
 }
 
@@ -152,12 +162,21 @@ fn what_is_wrong_is_left_out_and_the_rest_stands() {
         ("f", "{", ""),
     ];
     let source = |text| (!str::is_empty(text)).then_some(text);
-    let entries = entries.iter().map(|(key, text, said)| Entry { key, source: source(said), text });
-    let (messages, wrong) = Messages::new(entries);
+    let entries =
+        entries.iter().map(|(key, text, said)| MessageDefinition { key, source: source(said), text });
+    let (messages, wrong) = FluentMessages::new(entries);
     let parts: Vec<_> = wrong.iter().map(|(key, _, part)| (&**key, *part)).collect();
-    assert_eq!(parts, [("a", Part::Text), ("c", Part::Source), ("d e", Part::Key), ("f", Part::Text)]);
-    let voice = Voice { words: &format, values: &format };
-    assert_eq!(messages.live("good", voice).unwrap(), "gut");
+    assert_eq!(
+        parts,
+        [
+            ("a", MessageDefinitionPart::Text),
+            ("c", MessageDefinitionPart::Source),
+            ("d e", MessageDefinitionPart::Key),
+            ("f", MessageDefinitionPart::Text)
+        ]
+    );
+    let voice = MessageFormats { words: &format, values: &format };
+    assert_eq!(messages.translate_source("good", voice).unwrap(), "gut");
     assert_eq!((messages.len(), messages.is_empty()), (1, false));
 }
 
@@ -167,9 +186,9 @@ fn text_that_multiplies_is_given_up() {
     let many = "{ a }".repeat(2_000);
     let next = "{ b }".repeat(2_000);
     let messages = messages(&[("a", "{\"\"}", ""), ("b", &many, ""), ("c", &next, "go")]);
-    let voice = Voice { words: &format, values: &format };
-    assert_eq!(messages.live("go", voice), None);
+    let voice = MessageFormats { words: &format, values: &format };
+    assert_eq!(messages.translate_source("go", voice), None);
     let long = "x".repeat(60_000);
     let messages = self::messages(&[("a", &long, ""), ("b", "{ a }{ a }", "go")]);
-    assert_eq!(messages.live("go", voice), None);
+    assert_eq!(messages.translate_source("go", voice), None);
 }

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use case_table::{check, same};
-use mcp_attune::catalog::Chain;
-use mcp_attune::localize::Asked;
+use mcp_attune::catalog::LocaleChain;
+use mcp_attune::localize::RequestSubject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -53,12 +53,12 @@ fn messages() {
     let read = |(name, catalog): (String, Catalog)| {
         (name, chain(&[(&catalog.language, json!({"messages": catalog.messages}))]))
     };
-    let chains: BTreeMap<String, Chain> = file.catalogs.into_iter().map(read).collect();
+    let chains: BTreeMap<String, LocaleChain> = file.catalogs.into_iter().map(read).collect();
     check(FILE, 150, |input: Said, expected: Given| {
         let chain = chains.get(&input.catalog).ok_or("no such catalog")?;
-        same("text", &chain.live(&input.said), &expected.text)?;
+        same("text", &chain.translate_text(&input.said), &expected.text)?;
         let (message, place) = carried(&input.r#in, &input.said)?;
-        let (after, _) = adapted(&message, &Asked::new("tools/call"), chain, BOTH);
+        let (after, _) = adapted(&message, &RequestSubject::new("tools/call"), chain, BOTH);
         let after: Value = serde_json::from_str(&after).map_err(|wrong| wrong.to_string())?;
         let stands = after.pointer(place).and_then(Value::as_str).map(str::to_owned);
         same("text in its place", &stands, &Some(expected.text.unwrap_or(input.said)))?;

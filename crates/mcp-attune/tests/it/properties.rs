@@ -1,7 +1,7 @@
 //! What holds for every input.
 
-use mcp_attune::language::{AcceptLanguage, ContentLanguage, Languages, Range, Tag, Why, lookup};
-use mcp_attune::session::{CONTENT_NEGOTIATION, Event, Features, Session};
+use mcp_attune::language::{AcceptLanguage, ContentLanguage, LanguageRange, Languages, Tag, Why, lookup};
+use mcp_attune::session::{CONTENT_NEGOTIATION, ClientFeatures, EventIdPayload, SessionIdPayload};
 use mcp_attune_wire::message::Message;
 use mcp_attune_wire::quality::Quality;
 use proptest::collection::vec;
@@ -154,7 +154,7 @@ proptest! {
     fn reading_never_panics(text in any::<String>()) {
         for text in [text.as_str(), &text.replace(|letter: char| !letter.is_ascii(), ",")] {
             let accept = AcceptLanguage::parse(text).unwrap_or_default();
-            let _ = (Tag::parse(text), ContentLanguage::parse(text), Range::parse(text), accept.coarse());
+            let _ = (Tag::parse(text), ContentLanguage::parse(text), LanguageRange::parse(text), accept.coarse());
         }
     }
 
@@ -174,7 +174,7 @@ proptest! {
             (range.clone(), Quality::parse(&weight).unwrap())
         };
         let members: Vec<_> = members.iter().map(weighted).collect();
-        let ranges = members.iter().map(|(range, quality)| (Range::parse(range).unwrap(), *quality));
+        let ranges = members.iter().map(|(range, quality)| (LanguageRange::parse(range).unwrap(), *quality));
         let built = AcceptLanguage::from_ranges(ranges).unwrap();
         let read = AcceptLanguage::parse(built.as_str()).unwrap();
         let read: Vec<_> = read.ranges().map(|(range, quality)| (range.to_string(), quality)).collect();
@@ -248,11 +248,11 @@ proptest! {
         upstream in prop::option::of(vec(any::<u8>(), 0..300)), tags in vec("[!-~é]{0,40}", 0..70),
         preference in prop::option::of(".{0,60}"),
     ) {
-        let session = Session::new(upstream.as_deref(), features(&tags)).unwrap();
-        prop_assert!(session.encode().len() <= Session::MAX_LEN);
-        prop_assert_eq!(Session::decode(&session.encode()).unwrap(), session);
-        let event = Event::new(&upstream.unwrap_or_default(), preference.as_deref()).unwrap();
-        prop_assert_eq!(Event::decode(&event.encode()).unwrap(), event);
+        let session = SessionIdPayload::new(upstream.as_deref(), features(&tags)).unwrap();
+        prop_assert!(session.encode().len() <= SessionIdPayload::MAX_LEN);
+        prop_assert_eq!(SessionIdPayload::decode(&session.encode()).unwrap(), session);
+        let event = EventIdPayload::new(&upstream.unwrap_or_default(), preference.as_deref()).unwrap();
+        prop_assert_eq!(EventIdPayload::decode(&event.encode()).unwrap(), event);
     }
 
     #[test]
@@ -260,14 +260,14 @@ proptest! {
         bytes in vec(prop_oneof![Just(0_u8), Just(1), Just(2), any::<u8>()], 0..60), cut in any::<prop::sample::Index>(),
         tags in vec("[a-z]{1,9}", 0..4), changed in any::<u8>(),
     ) {
-        let mut near = Session::new(Some(&bytes), features(&tags)).unwrap().encode();
+        let mut near = SessionIdPayload::new(Some(&bytes), features(&tags)).unwrap().encode();
         let at = cut.index(near.len());
         near[at] = changed;
         for bytes in [&bytes[..], &near, &near[..at]] {
-            if let Ok(session) = Session::decode(bytes) {
+            if let Ok(session) = SessionIdPayload::decode(bytes) {
                 prop_assert_eq!(session.encode(), bytes);
             }
-            if let Ok(event) = Event::decode(bytes) {
+            if let Ok(event) = EventIdPayload::decode(bytes) {
                 prop_assert_eq!(event.encode(), bytes);
             }
         }
@@ -275,10 +275,10 @@ proptest! {
 }
 
 /// What a client declares with these tags.
-fn features(tags: &[String]) -> Features {
+fn features(tags: &[String]) -> ClientFeatures {
     let tags = serde_json::json!({ CONTENT_NEGOTIATION: { "features": tags } });
     let body = serde_json::json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "capabilities": { "extensions": tags }}})
     .to_string();
-    Features::declared(&Message::parse(body.as_bytes()).unwrap()).features
+    ClientFeatures::from_initialize(&Message::parse(body.as_bytes()).unwrap()).features
 }

@@ -1,6 +1,6 @@
 //! What arrives through tasks, in both eras: in its caller's language, as what arrives at once.
 
-use mcp_attune::localize::Asked;
+use mcp_attune::localize::RequestSubject;
 use serde_json::{Value, json};
 
 use crate::localize::{BOTH, KEY, adapted, chain};
@@ -38,7 +38,7 @@ fn task([status, error, question, content]: [&str; 4]) -> Value {
 /// Adapts the answer to a request, or a notification during it, to a German.
 fn german_of(method: &str, message: &Value) -> (Value, Option<String>) {
     let message = message.to_string();
-    let (text, reported) = adapted(&message, &Asked::new(method), &chain(&[("de", german())]), BOTH);
+    let (text, reported) = adapted(&message, &RequestSubject::new(method), &chain(&[("de", german())]), BOTH);
     (serde_json::from_str(&text).unwrap(), reported)
 }
 

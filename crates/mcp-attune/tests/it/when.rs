@@ -3,12 +3,12 @@
 use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use mcp_attune::when::{Interval, Language, Now, Unreadable, When};
+use mcp_attune::when::{ExpressionLanguage, Interval, ReferenceTime, TimeExpressionError, When};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 const UNITS: [&str; 5] = ["day", "week", "month", "quarter", "year"];
-const ENGLISH: Language = Language::English;
+const ENGLISH: ExpressionLanguage = ExpressionLanguage::English;
 
 /// Zones whose clocks do what clocks should not.
 fn zone() -> impl Strategy<Value = TimeZone> {
@@ -39,7 +39,7 @@ fn weekday() -> impl Strategy<Value = Weekday> {
 }
 
 /// From 1840 to 2100, and often within two days of a change of the clocks.
-fn now() -> impl Strategy<Value = Now> {
+fn now() -> impl Strategy<Value = ReferenceTime> {
     let seconds = -4_100_000_000..4_100_000_000_i64;
     (zone(), seconds, weekday(), any::<bool>(), -172_800..172_800_i64).prop_map(
         |(zone, second, first_day, near_change, by)| {
@@ -47,7 +47,7 @@ fn now() -> impl Strategy<Value = Now> {
             if near_change && let Some(change) = zone.following(instant).next() {
                 instant = Timestamp::from_second(change.timestamp().as_second() + by).unwrap();
             }
-            Now { instant, zone, first_day }
+            ReferenceTime { instant, zone, first_day }
         },
     )
 }
@@ -56,12 +56,12 @@ fn unit() -> impl Strategy<Value = &'static str> {
     prop::sample::select(UNITS.to_vec())
 }
 
-fn resolve(text: &str, now: &Now) -> Interval {
+fn resolve(text: &str, now: &ReferenceTime) -> Interval {
     When::parse(text, ENGLISH).unwrap().resolve(now).unwrap()
 }
 
-fn any_language() -> impl Strategy<Value = Language> {
-    prop::sample::select(Language::ALL.to_vec())
+fn any_language() -> impl Strategy<Value = ExpressionLanguage> {
+    prop::sample::select(ExpressionLanguage::ALL.to_vec())
 }
 
 proptest! {
@@ -163,7 +163,7 @@ proptest! {
         end in prop::sample::select(vec![Timestamp::MIN, Timestamp::MAX, Timestamp::UNIX_EPOCH]),
     ) {
         if let Ok(when) = When::parse(&words.join(blank), language)
-            && let Ok(Interval { start, end }) = when.resolve(&Now { instant: end, zone, first_day })
+            && let Ok(Interval { start, end }) = when.resolve(&ReferenceTime { instant: end, zone, first_day })
         {
             prop_assert!(start <= end);
         }
@@ -174,7 +174,8 @@ proptest! {
 fn the_ends_of_time_are_errors_and_no_panics() {
     for instant in [Timestamp::MIN, Timestamp::MAX] {
         for zone in ["UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago", "America/New_York"] {
-            let now = Now { instant, zone: TimeZone::get(zone).unwrap(), first_day: Weekday::Sunday };
+            let now =
+                ReferenceTime { instant, zone: TimeZone::get(zone).unwrap(), first_day: Weekday::Sunday };
             for unit in UNITS {
                 for text in [
                     "this U",
@@ -200,15 +201,15 @@ fn the_ends_of_time_are_errors_and_no_panics() {
 fn a_long_text_is_refused_before_it_is_read() {
     for unit in ["last ", "1", "..", " to ", "日", "\u{301}", "A bis "] {
         let text = unit.repeat(10 * 1024 * 1024 / unit.len());
-        assert_eq!(When::parse(&text, Language::German), Err(Unreadable::TooLong));
+        assert_eq!(When::parse(&text, ExpressionLanguage::German), Err(TimeExpressionError::TooLong));
         let text: String = unit.repeat(200).chars().take(When::MAX_LEN).collect();
-        assert!(When::parse(&text, Language::Japanese).is_err());
+        assert!(When::parse(&text, ExpressionLanguage::Japanese).is_err());
     }
 }
 
 #[test]
 fn every_form_in_the_list_of_what_can_be_read_can_be_read() {
-    let forms = mcp_attune::when::READABLE.lines().flat_map(|line| {
+    let forms = mcp_attune::when::EXPRESSION_HELP.lines().flat_map(|line| {
         let forms = line.strip_prefix("  ").unwrap().split_once("  ").unwrap().1.split(';').next().unwrap();
         forms.split([',']).flat_map(|form| form.split(" or ")).map(str::trim).collect::<Vec<_>>()
     });

@@ -3,43 +3,43 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use mcp_attune_rmcp::{Connection, Era, Error, Options, Target};
-use mcp_attune_wire::json::Value;
+use mcp_attune_rmcp::{ClientError, Connection, ConnectionOptions, Era, ServerTarget};
+use mcp_attune_wire::json::SpannedValue;
 use mcp_attune_wire::protocol::method;
 use serde_json::value::RawValue;
 
 use super::listing::ListingCost;
-use crate::arguments::Call;
+use crate::call_plan::PlannedCall;
 use crate::exit::hinted;
 use crate::progress;
-use crate::server::{as_answer, endless, pages};
-use crate::tool::Tool;
+use crate::server::{endless_error, for_each_page, wrap_in_answer};
+use crate::tool::CallableTool;
 
 /// How many bytes one answer may have.
-const LARGEST: usize = 4 << 20;
+const MAX_RESULT_BYTES: usize = 4 << 20;
 /// How many tools a server may have.
-const MOST_TOOLS: usize = 10_000;
+const MAX_LISTED_TOOLS: usize = 10_000;
 /// How long the listing may take, all its pages together.
-const LISTING: Duration = Duration::from_secs(120);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(120);
 /// How often a connection that broke is made again.
-const MOST_AGAIN: usize = 5;
+const MAX_RECONNECTS: usize = 5;
 
 /// A server that is being asked. One that breaks off is connected to again, because one bad tool is no reason not to
 /// look at the others.
-pub(super) struct Asked<'a> {
-    target: &'a Target,
-    options: Options,
+pub(super) struct AuditSession<'a> {
+    target: &'a ServerTarget,
+    options: ConnectionOptions,
     connection: Option<Connection>,
     again: usize,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> AuditSession<'a> {
     pub(super) async fn open(
-        target: &'a Target,
-        mut options: Options,
+        target: &'a ServerTarget,
+        mut options: ConnectionOptions,
         patience: Duration,
     ) -> anyhow::Result<Self> {
-        (options.connect, options.answer, options.bytes) = (patience, patience, LARGEST);
+        (options.connect, options.answer, options.bytes) = (patience, patience, MAX_RESULT_BYTES);
         let connection = Connection::open(target, &options).await?;
         Ok(Self { target, options, connection: Some(connection), again: 0 })
     }
@@ -50,22 +50,22 @@ impl<'a> Asked<'a> {
     }
 
     /// All tools, and what they cost before any is called.
-    pub(super) async fn tools(&self) -> anyhow::Result<(Vec<Tool>, ListingCost)> {
+    pub(super) async fn tools(&self) -> anyhow::Result<(Vec<CallableTool>, ListingCost)> {
         let connection = self.connection.as_ref().context("the connection is closed")?;
         let (mut tools, mut listed_pages) = (Vec::new(), Vec::<String>::new());
         let turn = |page| progress::show(&format!("tools/list, page {page}"));
-        let take = |result: Value<'_>| {
+        let take = |result: SpannedValue<'_>| {
             let listed = result.member("tools");
-            tools.extend(listed.into_iter().flat_map(Value::elements).filter_map(Tool::read));
-            if tools.len() > MOST_TOOLS {
-                return Err(endless(&format!("more than {MOST_TOOLS} tools")));
+            tools.extend(listed.into_iter().flat_map(SpannedValue::elements).filter_map(CallableTool::read));
+            if tools.len() > MAX_LISTED_TOOLS {
+                return Err(endless_error(&format!("more than {MAX_LISTED_TOOLS} tools")));
             }
-            listed_pages.push(as_answer(result.raw()));
+            listed_pages.push(wrap_in_answer(result.raw()));
             Ok(())
         };
-        let listing = pages(connection, method::TOOLS_LIST, turn, take);
-        tokio::time::timeout(LISTING, listing).await.map_err(|_| {
-            let what = format!("the tools are not listed within {} seconds", LISTING.as_secs());
+        let listing = for_each_page(connection, method::TOOLS_LIST, turn, take);
+        tokio::time::timeout(LISTING_TIMEOUT, listing).await.map_err(|_| {
+            let what = format!("the tools are not listed within {} seconds", LISTING_TIMEOUT.as_secs());
             hinted(what, "see whether the server gives the same page again and again")
         })??;
         // Tokens are counted once all pages are there, so that a listing over its bound is refused first.
@@ -73,7 +73,7 @@ impl<'a> Asked<'a> {
     }
 
     /// What comes of a call, or why nothing does.
-    pub(super) async fn call(&mut self, call: &Call<'_>) -> Result<Box<RawValue>, Error> {
+    pub(super) async fn call(&mut self, call: &PlannedCall<'_>) -> Result<Box<RawValue>, ClientError> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => Connection::open(self.target, &self.options).await?,
@@ -91,7 +91,7 @@ impl<'a> Asked<'a> {
 
     /// Whether the server broke off so often that it is not asked any more.
     pub(super) fn gave_up(&self) -> bool {
-        self.again > MOST_AGAIN
+        self.again > MAX_RECONNECTS
     }
 
     pub(super) async fn close(self) {

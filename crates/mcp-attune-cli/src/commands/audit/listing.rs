@@ -5,23 +5,23 @@
 
 use std::collections::BTreeMap;
 
-use mcp_attune::bind::{Binding, Bindings, Fills};
-use mcp_attune_wire::json::{Text, Value};
+use mcp_attune::bind::{ArgumentFill, Binding, Bindings};
+use mcp_attune_wire::json::{JsonString, SpannedValue};
 use mcp_attune_wire::message::Message;
 use serde::Serialize;
 
-use super::tokens::{self, Cost};
-use crate::commands::init::filled_from;
+use super::tokens::{self, AuditTokenCost};
+use crate::commands::init::context_source;
 use crate::text::quoted;
 
 /// How many arguments are named that can be hidden.
-const MOST_NAMED: usize = 10;
+const MAX_HIDEABLE_NAMES: usize = 10;
 
 /// What all tools cost, and each of them.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ListingCost {
     #[serde(flatten)]
-    pub(super) total: Cost,
+    pub(super) total: AuditTokenCost,
     /// How many tokens are not there where every argument of `can_hide` is hidden.
     pub(super) can_save: usize,
     /// The most expensive first.
@@ -33,7 +33,7 @@ pub(super) struct ListingCost {
 pub(super) struct ToolCost {
     pub(super) tool: String,
     #[serde(flatten)]
-    pub(super) cost: Cost,
+    pub(super) cost: AuditTokenCost,
     /// Arguments that the caller's context can fill, so that models need not see them.
     pub(super) can_hide: Vec<String>,
 }
@@ -55,7 +55,7 @@ impl ListingCost {
             let Some(name) = name(tool) else { continue };
             let can_hide = hideable(tool);
             let cost = cost(tool);
-            self.total = self.total.and(cost);
+            self.total = self.total.plus(cost);
             bound.extend((!can_hide.is_empty()).then(|| (name.clone(), can_hide.clone())));
             let can_hide = can_hide.into_keys().collect();
             self.tools.push(ToolCost { tool: name, cost, can_hide });
@@ -68,33 +68,38 @@ impl ListingCost {
     /// The arguments that can be hidden, as `tool.argument`; of many only the first.
     pub(super) fn can_hide(&self) -> Vec<String> {
         let all = self.tools.iter().flat_map(|tool| tool.can_hide.iter().map(move |name| (&tool.tool, name)));
-        all.take(MOST_NAMED).map(|(tool, name)| format!("{}.{}", quoted(tool), quoted(name))).collect()
+        all.take(MAX_HIDEABLE_NAMES)
+            .map(|(tool, name)| format!("{}.{}", quoted(tool), quoted(name)))
+            .collect()
     }
 }
 
-fn listed<'a>(page: &Message<'a>) -> impl Iterator<Item = Value<'a>> + use<'a> {
-    page.member("result").and_then(|result| result.member("tools")).into_iter().flat_map(Value::elements)
+fn listed<'a>(page: &Message<'a>) -> impl Iterator<Item = SpannedValue<'a>> + use<'a> {
+    page.member("result")
+        .and_then(|result| result.member("tools"))
+        .into_iter()
+        .flat_map(SpannedValue::elements)
 }
 
-fn name(tool: Value<'_>) -> Option<String> {
-    tool.member("name").and_then(Value::text).and_then(Text::decode).map(Into::into)
+fn name(tool: SpannedValue<'_>) -> Option<String> {
+    tool.member("name").and_then(SpannedValue::text).and_then(JsonString::decode).map(Into::into)
 }
 
-fn cost(tool: Value<'_>) -> Cost {
-    let text = |member: &str| tool.member(member).and_then(Value::text).and_then(Text::decode);
+fn cost(tool: SpannedValue<'_>) -> AuditTokenCost {
+    let text = |member: &str| tool.member(member).and_then(SpannedValue::text).and_then(JsonString::decode);
     let schema = tool.member("inputSchema").map(|schema| schema.raw().into());
     let counted = [text("name"), text("description"), schema].into_iter().flatten();
-    let costs = counted.map(|text| Cost { bytes: text.len(), tokens: tokens::count(&text) });
-    costs.fold(Cost::default(), Cost::and)
+    let costs = counted.map(|text| AuditTokenCost { bytes: text.len(), tokens: tokens::count(&text) });
+    costs.fold(AuditTokenCost::default(), AuditTokenCost::plus)
 }
 
 /// The arguments of a tool that the caller's context can fill, by their names, hidden.
-fn hideable(tool: Value<'_>) -> BTreeMap<String, Binding> {
+fn hideable(tool: SpannedValue<'_>) -> BTreeMap<String, Binding> {
     let properties = tool.member("inputSchema").and_then(|schema| schema.member("properties"));
-    let named = properties.into_iter().flat_map(Value::members).filter_map(|(name, schema)| {
+    let named = properties.into_iter().flat_map(SpannedValue::members).filter_map(|(name, schema)| {
         let name = name.decode()?.into_owned();
         let schema = serde_json::from_str(schema.raw()).ok()?;
-        let fills = Fills::Context { from: filled_from(&name, &schema)?, default: None };
+        let fills = ArgumentFill::Context { from: context_source(&name, &schema)?, default: None };
         Some((name, Binding { fills, hide: true }))
     });
     named.collect()
@@ -103,7 +108,7 @@ fn hideable(tool: Value<'_>) -> BTreeMap<String, Binding> {
 /// How many tokens of a page are not there any more for callers who do not see these arguments.
 fn saved(page: &Message<'_>, bound: BTreeMap<String, BTreeMap<String, Binding>>) -> usize {
     let bindings = Bindings::new(bound, Default::default());
-    let edits = bindings.show(page);
+    let edits = bindings.edits_for_listing(page);
     let edits: Vec<_> = edits.iter().map(|(span, text)| (*span, text.as_str())).collect();
     let all = |page: &Message<'_>| listed(page).map(|tool| cost(tool).tokens).sum::<usize>();
     let shown = page.splice(&edits).ok();
@@ -130,7 +135,7 @@ mod tests {
         assert_eq!(with.tools.iter().map(|tool| tool.tool.as_str()).collect::<Vec<_>>(), ["clock", "a"]);
         assert_eq!(
             (&*with.tools[0].can_hide, with.tools[1].cost),
-            (&["tz".to_owned()][..], Cost { bytes: 1, tokens: 1 })
+            (&["tz".to_owned()][..], AuditTokenCost { bytes: 1, tokens: 1 })
         );
         assert!(with.can_save >= 10, "{with:?}");
         assert_eq!((with.total.tokens - with.can_save, without.can_save), (without.total.tokens, 0));

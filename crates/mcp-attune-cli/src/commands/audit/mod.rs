@@ -19,22 +19,22 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
-use mcp_attune_rmcp::{Era, Error, Options, Target};
-use mcp_attune_wire::json::Type;
+use mcp_attune_rmcp::{ClientError, ConnectionOptions, Era, ServerTarget};
+use mcp_attune_wire::json::JsonKind;
 use mcp_attune_wire::protocol::method;
 use serde_json::value::RawValue;
 
-use self::ask::Asked;
+use self::ask::AuditSession;
 use self::found::{findings, is_error};
 use self::listing::ListingCost;
-use self::report::{Outcome, Report, Row};
-use crate::arguments::{Call, Left, Named, choose};
+use self::report::{AuditCallOutcome, AuditReport, AuditRow};
+use crate::call_plan::{PlannedCall, SkippedTool, ToolCallOption, plan_calls};
 use crate::exit::Exit;
-use crate::output::writable;
+use crate::output::check_writable;
 use crate::progress;
-use crate::running::one_thread;
-use crate::server::{Server, as_answer, read_result};
-use crate::text::{json, quoted};
+use crate::running::single_thread_runtime;
+use crate::server::{ServerArgs, read_result, wrap_in_answer};
+use crate::text::{print_json, quoted};
 
 /// See what the tools of a server cost in every conversation, and what each result costs, in bytes and tokens
 ///
@@ -54,9 +54,9 @@ use crate::text::{json, quoted};
 #[command(
     after_help = "Examples:\n  $ attune audit -- attune demo --bare --stdio\n  $ attune audit --call 'get_weather={\"location\": \"Bern\"}' --json -- attune demo --bare --stdio\n\nA server that runs, and one that is started:\n  attune audit http://127.0.0.1:9000/mcp --html audit.html\n  attune audit --call search -- npx -y some-server"
 )]
-pub(crate) struct Audit {
+pub(crate) struct AuditArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// Call this tool too, whatever it does; its arguments follow as JSON, else they come from its schema
     #[arg(long, value_name = "TOOL[={…}]")]
     call: Vec<String>,
@@ -71,58 +71,59 @@ pub(crate) struct Audit {
     html: Option<PathBuf>,
 }
 
-impl Audit {
+impl AuditArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         // What is wrong with the command line is told before anything is started.
         let (target, options) = self.server.read()?;
-        let named: Vec<_> = self.call.iter().map(|text| Named::read(text)).collect::<Result<_, _>>()?;
+        let named: Vec<_> =
+            self.call.iter().map(|text| ToolCallOption::read(text)).collect::<Result<_, _>>()?;
         if let Some(file) = &self.html {
-            writable(file, "name a file for the page, such as --html audit.html")?;
+            check_writable(file, "name a file for the page, such as --html audit.html")?;
         }
         let patience = Duration::from_secs(self.timeout.into());
-        let report = one_thread()?.block_on(audit(&target, options, patience, &named))?;
+        let report = single_thread_runtime()?.block_on(audit(&target, options, patience, &named))?;
         if let Some(file) = &self.html {
-            let written = mcp_attune_files::write(file, &page::page(&report));
+            let written = mcp_attune_files::write_atomically(file, &page::page(&report));
             written.with_context(|| format!("could not write {}", file.display()))?;
         }
         if self.json {
-            json(out, &report)?;
+            print_json(out, &report)?;
         } else {
             table::write(out, &report)?;
         }
-        Ok(if report.is_bad() { Exit::Findings } else { Exit::Fine })
+        Ok(if report.has_faults() { Exit::Findings } else { Exit::Fine })
     }
 }
 
 async fn audit(
-    target: &Target,
-    options: Options,
+    target: &ServerTarget,
+    options: ConnectionOptions,
     patience: Duration,
-    named: &[Named],
-) -> anyhow::Result<Report> {
-    let mut asked = Asked::open(target, options, patience).await?;
+    named: &[ToolCallOption],
+) -> anyhow::Result<AuditReport> {
+    let mut asked = AuditSession::open(target, options, patience).await?;
     let (version, era) = asked.version().context("the connection is closed")?;
     let version = version.to_owned();
     let found = rows(&mut asked, named, era == Era::Modern).await;
     asked.close().await;
     progress::clear();
     let (listing, rows, left) = found?;
-    Ok(Report::new(target.to_string(), version, tokens::NAME, listing, rows, left))
+    Ok(AuditReport::new(target.to_string(), version, tokens::TOKENIZER_NAME, listing, rows, left))
 }
 
 /// What the tools cost, what came of those that were called, and which were not.
 async fn rows(
-    asked: &mut Asked<'_>,
-    named: &[Named],
+    asked: &mut AuditSession<'_>,
+    named: &[ToolCallOption],
     modern: bool,
-) -> anyhow::Result<(ListingCost, Vec<Row>, Vec<Left>)> {
+) -> anyhow::Result<(ListingCost, Vec<AuditRow>, Vec<SkippedTool>)> {
     let (tools, listing) = asked.tools().await?;
-    let (calls, mut left) = choose(&tools, named)?;
+    let (calls, mut left) = plan_calls(&tools, named)?;
     let mut rows = Vec::new();
     for (number, call) in calls.iter().enumerate() {
         if asked.gave_up() {
             let why = "the server broke off too often before it".to_owned();
-            left.push(Left { tool: call.tool.name.clone(), why, add: String::new() });
+            left.push(SkippedTool { tool: call.tool.name.clone(), why, add: String::new() });
             continue;
         }
         progress::show(&format!("call {} of {}: {}", number + 1, calls.len(), quoted(&call.tool.name)));
@@ -132,47 +133,47 @@ async fn rows(
     Ok((listing, rows, left))
 }
 
-fn row(call: &Call<'_>, modern: bool, answered: Result<Box<RawValue>, Error>) -> Row {
-    let mut row = Row {
+fn row(call: &PlannedCall<'_>, modern: bool, answered: Result<Box<RawValue>, ClientError>) -> AuditRow {
+    let mut row = AuditRow {
         tool: call.tool.name.clone(),
         arguments: call.arguments.clone(),
-        outcome: Outcome::Failed,
+        outcome: AuditCallOutcome::Failed,
         why: None,
         as_it_comes: None,
         shaped: Vec::new(),
         findings: Vec::new(),
     };
     let measured = match answered {
-        Ok(raw) => measure(&mut row, call, modern, raw.get()).map_err(|why| what(&why.to_string())),
+        Ok(raw) => measure(&mut row, call, modern, raw.get()).map_err(|why| without_advice(&why.to_string())),
         // The server's own words, all of them.
         Err(error) if error.is_refusal() => Err(error.to_string()),
-        Err(error) => Err(what(&error.to_string())),
+        Err(error) => Err(without_advice(&error.to_string())),
     };
-    row.why = measured.err().map(|why| plain(&why));
+    row.why = measured.err().map(|why| without_controls(&why));
     row
 }
 
-fn measure(row: &mut Row, call: &Call<'_>, modern: bool, result: &str) -> anyhow::Result<()> {
-    let answer = as_answer(result);
+fn measure(row: &mut AuditRow, call: &PlannedCall<'_>, modern: bool, result: &str) -> anyhow::Result<()> {
+    let answer = wrap_in_answer(result);
     let result = read_result(method::TOOLS_CALL, result)?;
-    let result = Some(result.root()).filter(|result| result.kind() == Type::Object);
+    let result = Some(result.root()).filter(|result| result.kind() == JsonKind::Object);
     let result = result.context("what came is no object")?;
     let before = shapes::cost(result);
     row.as_it_comes = Some(before);
     row.findings = findings(call.tool, result);
-    row.outcome = if is_error(result) { Outcome::Error } else { Outcome::Result };
-    if row.outcome == Outcome::Result {
-        row.shaped = shapes::all(call, modern, &answer, before);
+    row.outcome = if is_error(result) { AuditCallOutcome::Error } else { AuditCallOutcome::Result };
+    if row.outcome == AuditCallOutcome::Result {
+        row.shaped = shapes::shaped_costs(call, modern, &answer, before);
     }
     Ok(())
 }
 
 /// What happened, without what could be done about it: here that is another tool's business.
-fn what(told: &str) -> String {
+fn without_advice(told: &str) -> String {
     told.split_once("; ").map_or(told, |(what, _)| what).to_owned()
 }
 
 /// One line that a terminal does not obey.
-fn plain(text: &str) -> String {
+fn without_controls(text: &str) -> String {
     text.chars().take(400).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }

@@ -2,27 +2,29 @@
 
 use std::fmt::{self, Write};
 
-use super::report::{Cost, Report, Row, Shaped, Total, count, grouped, shapes};
+use super::report::{
+    AuditReport, AuditRow, AuditShapeCost, AuditTokenCost, AuditTotal, count, grouped, shapes,
+};
 use super::table::COLUMNS;
 use crate::html::{self, Escaped};
 use crate::text::quoted;
 
 /// How wide a bar is at most.
-const WIDEST: f64 = 240.0;
+const MAX_BAR_WIDTH: f64 = 240.0;
 
 const STYLE: &str = "rect.was { fill: var(--was); }
 rect.is { fill: var(--is); }
 ";
 
 /// The page of a report.
-pub(super) fn page(report: &Report) -> String {
+pub(super) fn page(report: &AuditReport) -> String {
     let mut page = String::new();
     // Writing to a string does not fail.
     let _ = write(&mut page, report);
     page
 }
 
-fn write(page: &mut String, report: &Report) -> fmt::Result {
+fn write(page: &mut String, report: &AuditReport) -> fmt::Result {
     let (server, version) = (Escaped(&report.server), Escaped(&report.version));
     html::begin(page, &format!("What results cost: {}", report.server), STYLE, "")?;
     writeln!(
@@ -45,7 +47,7 @@ fn write(page: &mut String, report: &Report) -> fmt::Result {
 }
 
 /// What the tools cost before any is called.
-fn listing(page: &mut String, report: &Report) -> fmt::Result {
+fn listing(page: &mut String, report: &AuditReport) -> fmt::Result {
     let listing = &report.listing;
     let (tools, tokens) = (count(listing.tools.len(), "tool"), count(listing.total.tokens, "token"));
     writeln!(
@@ -75,7 +77,7 @@ fn listing(page: &mut String, report: &Report) -> fmt::Result {
     writeln!(page, "</tbody>\n</table></div></details>\n<h2>Results</h2>")
 }
 
-fn summary(page: &mut String, total: &Total, twice: &Total) -> fmt::Result {
+fn summary(page: &mut String, total: &AuditTotal, twice: &AuditTotal) -> fmt::Result {
     let (format, verbosity, _) = COLUMNS[0];
     for (total, which) in [(total, "In total"), (twice, "Those that come twice")] {
         if let Some(shaped) = total.shaped(format, verbosity).filter(|_| total.results > 0) {
@@ -93,11 +95,11 @@ fn summary(page: &mut String, total: &Total, twice: &Total) -> fmt::Result {
     Ok(())
 }
 
-fn measured(report: &Report) -> impl Iterator<Item = (&Row, Cost)> {
+fn measured(report: &AuditReport) -> impl Iterator<Item = (&AuditRow, AuditTokenCost)> {
     report.results.iter().filter_map(|row| row.as_it_comes.map(|cost| (row, cost)))
 }
 
-fn bars(page: &mut String, report: &Report) -> fmt::Result {
+fn bars(page: &mut String, report: &AuditReport) -> fmt::Result {
     let (format, verbosity, title) = COLUMNS[0];
     let most = measured(report).map(|(_, cost)| cost.tokens).max().unwrap_or(0).max(1) as f64;
     let shaped =
@@ -109,12 +111,12 @@ fn bars(page: &mut String, report: &Report) -> fmt::Result {
     writeln!(page, "<caption>Tokens of each result: above as it comes, below as {title}</caption>")?;
     writeln!(page, "<tbody>")?;
     for (row, cost, shaped) in shaped() {
-        let width = |tokens: usize| (tokens as f64 / most * WIDEST).clamp(1.0, WIDEST);
+        let width = |tokens: usize| (tokens as f64 / most * MAX_BAR_WIDTH).clamp(1.0, MAX_BAR_WIDTH);
         let (was, is) = (cost.tokens, shaped.cost.tokens);
         writeln!(page, "<tr><th scope=\"row\">{}</th><td>", Escaped(&quoted(&row.tool)))?;
         writeln!(
             page,
-            "<svg role=\"img\" aria-label=\"{was} tokens as it comes, {is} as {title}\" width=\"{WIDEST}\" height=\"22\">\
+            "<svg role=\"img\" aria-label=\"{was} tokens as it comes, {is} as {title}\" width=\"{MAX_BAR_WIDTH}\" height=\"22\">\
              <rect class=\"was\" width=\"{:.1}\" height=\"10\"/><rect class=\"is\" y=\"12\" width=\"{:.1}\" height=\"10\"/></svg>",
             width(was),
             width(is)
@@ -124,7 +126,7 @@ fn bars(page: &mut String, report: &Report) -> fmt::Result {
     writeln!(page, "</tbody>\n</table></div>")
 }
 
-fn table(page: &mut String, report: &Report) -> fmt::Result {
+fn table(page: &mut String, report: &AuditReport) -> fmt::Result {
     if measured(report).next().is_none() {
         return Ok(());
     }
@@ -156,8 +158,8 @@ fn table(page: &mut String, report: &Report) -> fmt::Result {
 fn line<'s>(
     page: &mut String,
     name: &str,
-    cost: Cost,
-    shaped: impl Iterator<Item = Option<&'s Shaped>>,
+    cost: AuditTokenCost,
+    shaped: impl Iterator<Item = Option<&'s AuditShapeCost>>,
 ) -> fmt::Result {
     write!(
         page,
@@ -177,7 +179,7 @@ fn line<'s>(
     writeln!(page, "</tr>")
 }
 
-fn findings(page: &mut String, report: &Report) -> fmt::Result {
+fn findings(page: &mut String, report: &AuditReport) -> fmt::Result {
     let mut found = Vec::new();
     for row in &report.results {
         found.extend(row.why.iter().map(|why| (&row.tool, format!("no result: {why}"))));
@@ -193,7 +195,7 @@ fn findings(page: &mut String, report: &Report) -> fmt::Result {
     writeln!(page, "</ul>")
 }
 
-fn not_called(page: &mut String, report: &Report) -> fmt::Result {
+fn not_called(page: &mut String, report: &AuditReport) -> fmt::Result {
     if report.not_called.is_empty() {
         return Ok(());
     }

@@ -1,21 +1,21 @@
 //! What an audit found, as one object.
 
-use mcp_attune::features::{Format, Verbosity};
+use mcp_attune::features::{ContentFormat, Verbosity};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::found::{Finding, Kind};
+use super::found::{AuditFinding, AuditFindingKind};
 use super::listing::ListingCost;
-pub(super) use super::tokens::Cost;
-use crate::arguments::Left;
+pub(super) use super::tokens::AuditTokenCost;
+use crate::call_plan::SkippedTool;
 
 /// A result in one of the forms that a caller can ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct Shaped {
+pub(super) struct AuditShapeCost {
     pub(super) format: &'static str,
     pub(super) verbosity: &'static str,
     #[serde(flatten)]
-    pub(super) cost: Cost,
+    pub(super) cost: AuditTokenCost,
     /// The part of the tokens that is not there any more; below 0 where there are more.
     #[serde(serialize_with = "rounded")]
     pub(super) saving: f64,
@@ -26,14 +26,19 @@ fn rounded<S: Serializer>(saving: &f64, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64((saving * 1000.0).round() / 1000.0 + 0.0)
 }
 
-impl Shaped {
-    pub(super) fn new(format: Format, verbosity: Verbosity, cost: Cost, before: Cost) -> Self {
+impl AuditShapeCost {
+    pub(super) fn new(
+        format: ContentFormat,
+        verbosity: Verbosity,
+        cost: AuditTokenCost,
+        before: AuditTokenCost,
+    ) -> Self {
         let (now, before) = (cost.tokens as f64, before.tokens as f64);
         let saving = if before > 0.0 { 1.0 - now / before } else { 0.0 };
         Self { format: format.name(), verbosity: verbosity.name(), cost, saving }
     }
 
-    pub(super) fn is(&self, format: Format, verbosity: Verbosity) -> bool {
+    pub(super) fn has_shape(&self, format: ContentFormat, verbosity: Verbosity) -> bool {
         (self.format, self.verbosity) == (format.name(), verbosity.name())
     }
 
@@ -46,7 +51,7 @@ impl Shaped {
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Outcome {
+pub(super) enum AuditCallOutcome {
     Result,
     /// A result that says that it is an error. It is never shaped, and counts for no total.
     Error,
@@ -55,49 +60,52 @@ pub(super) enum Outcome {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Row {
+pub(super) struct AuditRow {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: AuditCallOutcome,
     /// Why it failed.
     pub(super) why: Option<String>,
-    pub(super) as_it_comes: Option<Cost>,
-    pub(super) shaped: Vec<Shaped>,
-    pub(super) findings: Vec<Finding>,
+    pub(super) as_it_comes: Option<AuditTokenCost>,
+    pub(super) shaped: Vec<AuditShapeCost>,
+    pub(super) findings: Vec<AuditFinding>,
 }
 
-impl Row {
-    pub(super) fn shaped(&self, format: Format, verbosity: Verbosity) -> Option<&Shaped> {
-        self.shaped.iter().find(|shaped| shaped.is(format, verbosity))
+impl AuditRow {
+    pub(super) fn shaped(&self, format: ContentFormat, verbosity: Verbosity) -> Option<&AuditShapeCost> {
+        self.shaped.iter().find(|shaped| shaped.has_shape(format, verbosity))
     }
 
     fn comes_twice(&self) -> bool {
-        self.findings.iter().any(|finding| finding.kind.is_twice())
+        self.findings.iter().any(|finding| finding.kind.is_repetition())
     }
 }
 
 /// Some results together.
 #[derive(Debug, Serialize)]
-pub(super) struct Total {
+pub(super) struct AuditTotal {
     pub(super) results: usize,
-    pub(super) as_they_come: Cost,
-    pub(super) shaped: Vec<Shaped>,
+    pub(super) as_they_come: AuditTokenCost,
+    pub(super) shaped: Vec<AuditShapeCost>,
 }
 
-impl Total {
-    fn of<'r>(rows: impl Iterator<Item = &'r Row> + Clone) -> Self {
-        let as_they_come = rows.clone().filter_map(|row| row.as_it_comes).fold(Cost::default(), Cost::and);
+impl AuditTotal {
+    fn of<'r>(rows: impl Iterator<Item = &'r AuditRow> + Clone) -> Self {
+        let as_they_come = rows
+            .clone()
+            .filter_map(|row| row.as_it_comes)
+            .fold(AuditTokenCost::default(), AuditTokenCost::plus);
         let sum = |format, verbosity| {
             let all = rows.clone().filter_map(|row| row.shaped(format, verbosity));
-            let cost = all.map(|shaped| shaped.cost).fold(Cost::default(), Cost::and);
-            Shaped::new(format, verbosity, cost, as_they_come)
+            let cost = all.map(|shaped| shaped.cost).fold(AuditTokenCost::default(), AuditTokenCost::plus);
+            AuditShapeCost::new(format, verbosity, cost, as_they_come)
         };
         let shaped = shapes().map(|(format, verbosity)| sum(format, verbosity)).collect();
         Self { results: rows.count(), as_they_come, shaped }
     }
 
-    pub(super) fn shaped(&self, format: Format, verbosity: Verbosity) -> Option<&Shaped> {
-        self.shaped.iter().find(|shaped| shaped.is(format, verbosity))
+    pub(super) fn shaped(&self, format: ContentFormat, verbosity: Verbosity) -> Option<&AuditShapeCost> {
+        self.shaped.iter().find(|shaped| shaped.has_shape(format, verbosity))
     }
 }
 
@@ -120,12 +128,12 @@ pub(super) fn grouped(number: usize) -> String {
 }
 
 /// All forms that a caller can ask for.
-pub(super) fn shapes() -> impl Iterator<Item = (Format, Verbosity)> {
-    Format::ALL.into_iter().flat_map(|format| Verbosity::ALL.map(|verbosity| (format, verbosity)))
+pub(super) fn shapes() -> impl Iterator<Item = (ContentFormat, Verbosity)> {
+    ContentFormat::ALL.into_iter().flat_map(|format| Verbosity::ALL.map(|verbosity| (format, verbosity)))
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct AuditReport {
     pub(super) server: String,
     /// The version of MCP that it speaks.
     pub(super) version: String,
@@ -134,33 +142,34 @@ pub(super) struct Report {
     pub(super) tools: usize,
     /// What the tools cost before any is called.
     pub(super) listing: ListingCost,
-    pub(super) results: Vec<Row>,
-    pub(super) not_called: Vec<Left>,
-    pub(super) total: Total,
+    pub(super) results: Vec<AuditRow>,
+    pub(super) not_called: Vec<SkippedTool>,
+    pub(super) total: AuditTotal,
     /// Those of the total whose data comes in two forms.
-    pub(super) twice: Total,
+    pub(super) twice: AuditTotal,
 }
 
-impl Report {
+impl AuditReport {
     pub(super) fn new(
         server: String,
         version: String,
         tokenizer: &'static str,
         listing: ListingCost,
-        results: Vec<Row>,
-        not_called: Vec<Left>,
+        results: Vec<AuditRow>,
+        not_called: Vec<SkippedTool>,
     ) -> Self {
-        let counted = results.iter().filter(|row| row.outcome == Outcome::Result);
-        let total = Total::of(counted.clone());
-        let twice = Total::of(counted.filter(|row| row.comes_twice()));
+        let counted = results.iter().filter(|row| row.outcome == AuditCallOutcome::Result);
+        let total = AuditTotal::of(counted.clone());
+        let twice = AuditTotal::of(counted.filter(|row| row.comes_twice()));
         let tools = listing.tools.len();
         Self { server, version, tokenizer, tools, listing, results, not_called, total, twice }
     }
 
     /// Whether a tool does not keep what it says of itself, or gave no result at all.
-    pub(super) fn is_bad(&self) -> bool {
-        let faulty = |row: &Row| row.findings.iter().map(|finding| finding.kind).any(Kind::is_fault);
-        self.results.iter().any(|row| row.outcome == Outcome::Failed || faulty(row))
+    pub(super) fn has_faults(&self) -> bool {
+        let faulty =
+            |row: &AuditRow| row.findings.iter().map(|finding| finding.kind).any(AuditFindingKind::is_fault);
+        self.results.iter().any(|row| row.outcome == AuditCallOutcome::Failed || faulty(row))
     }
 }
 
@@ -178,8 +187,8 @@ mod tests {
     #[test]
     fn a_saving_is_told_once_rounded_and_nothing_is_no_saving() {
         let shaped = |now, before| {
-            let cost = |tokens| Cost { bytes: 0, tokens };
-            Shaped::new(Format::Json, Verbosity::Compact, cost(now), cost(before))
+            let cost = |tokens| AuditTokenCost { bytes: 0, tokens };
+            AuditShapeCost::new(ContentFormat::Json, Verbosity::Compact, cost(now), cost(before))
         };
         let check = |now, before, percent: &str, json: &str| {
             let shaped = shaped(now, before);

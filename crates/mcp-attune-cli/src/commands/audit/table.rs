@@ -2,24 +2,24 @@
 
 use std::io::Write;
 
-use mcp_attune::features::{Format, Verbosity};
+use mcp_attune::features::{ContentFormat, Verbosity};
 
 use super::listing::ListingCost;
-use super::report::{Outcome, Report, Row, count, grouped};
+use super::report::{AuditCallOutcome, AuditReport, AuditRow, count, grouped};
 use crate::text::quoted;
 
 /// The forms that have columns of their own.
-pub(super) const COLUMNS: [(Format, Verbosity, &str); 3] = [
-    (Format::Json, Verbosity::Compact, "json, compact"),
-    (Format::Markdown, Verbosity::Standard, "markdown"),
-    (Format::Text, Verbosity::Standard, "text"),
+pub(super) const COLUMNS: [(ContentFormat, Verbosity, &str); 3] = [
+    (ContentFormat::Json, Verbosity::Compact, "json, compact"),
+    (ContentFormat::Markdown, Verbosity::Standard, "markdown"),
+    (ContentFormat::Text, Verbosity::Standard, "text"),
 ];
 
 /// How many tools are listed with what they cost.
-const MOST_LISTED: usize = 20;
+const MAX_TABLE_TOOLS: usize = 20;
 
-pub(super) fn write(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
-    let Report { server, version, tools, results, .. } = report;
+pub(super) fn write(out: &mut impl Write, report: &AuditReport) -> anyhow::Result<()> {
+    let AuditReport { server, version, tools, results, .. } = report;
     let (tools, calls) = (count(*tools, "tool"), count(results.len(), "call"));
     writeln!(out, "{server} ({}): {tools}, {calls}", quoted(version))?;
     listing(out, &report.listing)?;
@@ -36,12 +36,12 @@ pub(super) fn write(out: &mut impl Write, report: &Report) -> anyhow::Result<()>
 fn listing(out: &mut impl Write, listing: &ListingCost) -> anyhow::Result<()> {
     let tools = count(listing.tools.len(), "tool");
     writeln!(out, "\n{tools}: {} in every conversation", count(listing.total.tokens, "token"))?;
-    let shown = || listing.tools.iter().take(MOST_LISTED);
+    let shown = || listing.tools.iter().take(MAX_TABLE_TOOLS);
     let width = shown().map(|tool| quoted(&tool.tool).chars().count()).max().unwrap_or(0);
     for tool in shown() {
         writeln!(out, "  {:width$}  {:>6}", quoted(&tool.tool), grouped(tool.cost.tokens))?;
     }
-    if let Some(more) = listing.tools.len().checked_sub(MOST_LISTED).filter(|more| *more > 0) {
+    if let Some(more) = listing.tools.len().checked_sub(MAX_TABLE_TOOLS).filter(|more| *more > 0) {
         writeln!(out, "  and {more} more")?;
     }
     let hideable = listing.can_hide();
@@ -56,7 +56,7 @@ fn listing(out: &mut impl Write, listing: &ListingCost) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn table(out: &mut impl Write, rows: &[&Row]) -> anyhow::Result<()> {
+fn table(out: &mut impl Write, rows: &[&AuditRow]) -> anyhow::Result<()> {
     let names: Vec<_> = rows.iter().map(|row| quoted(&row.tool)).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("tool".len());
     write!(out, "\n{:width$}  {:>16}", "", "as it comes")?;
@@ -80,7 +80,7 @@ fn table(out: &mut impl Write, rows: &[&Row]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn findings(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn findings(out: &mut impl Write, report: &AuditReport) -> anyhow::Result<()> {
     let mut lines = Vec::new();
     for row in &report.results {
         let name = quoted(&row.tool);
@@ -93,7 +93,7 @@ fn findings(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn not_called(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn not_called(out: &mut impl Write, report: &AuditReport) -> anyhow::Result<()> {
     if !report.not_called.is_empty() {
         writeln!(out, "\nNot called:")?;
     }
@@ -105,9 +105,9 @@ fn not_called(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
 }
 
 /// The last lines: what asking for the least saves.
-fn total(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn total(out: &mut impl Write, report: &AuditReport) -> anyhow::Result<()> {
     let (format, verbosity, _) = COLUMNS[0];
-    let errors = report.results.iter().filter(|row| row.outcome != Outcome::Result).count();
+    let errors = report.results.iter().filter(|row| row.outcome != AuditCallOutcome::Result).count();
     let aside = if errors > 0 { format!(" ({} aside)", count(errors, "error")) } else { String::new() };
     let total = &report.total;
     writeln!(out)?;

@@ -8,23 +8,23 @@ use serde::Serialize;
 use tiktoken_rs::o200k_base_singleton;
 
 /// What counts.
-pub(super) const NAME: &str = "o200k_base";
+pub(super) const TOKENIZER_NAME: &str = "o200k_base";
 
 /// What a model is charged for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Cost {
+pub(super) struct AuditTokenCost {
     pub(super) bytes: usize,
     pub(super) tokens: usize,
 }
 
-impl Cost {
-    pub(super) fn and(self, other: Self) -> Self {
+impl AuditTokenCost {
+    pub(super) fn plus(self, other: Self) -> Self {
         Self { bytes: self.bytes + other.bytes, tokens: self.tokens + other.tokens }
     }
 }
 
 /// How long a piece is at most.
-const PIECE: usize = 32 << 10;
+const MAX_PIECE_BYTES: usize = 32 << 10;
 
 pub(super) fn count(text: &str) -> usize {
     let tokenizer = o200k_base_singleton();
@@ -33,18 +33,18 @@ pub(super) fn count(text: &str) -> usize {
 
 fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
-        let (piece, rest) = text.split_at_checked(end(text))?;
+        let (piece, rest) = text.split_at_checked(piece_end(text))?;
         text = rest;
         (!piece.is_empty()).then_some(piece)
     })
 }
 
 /// Where the first piece of a text ends.
-fn end(text: &str) -> usize {
-    if text.len() <= PIECE {
+fn piece_end(text: &str) -> usize {
+    if text.len() <= MAX_PIECE_BYTES {
         return text.len();
     }
-    let most = (0..=PIECE).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(PIECE);
+    let most = (0..=MAX_PIECE_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(MAX_PIECE_BYTES);
     // A blank alone before a letter belongs to the token of that letter's word, so a token begins with it.
     let begins = |at: &usize| match text.as_bytes().get(at.saturating_sub(1)..at + 2) {
         Some([before, b' ', after]) => !before.is_ascii_whitespace() && after.is_ascii_alphabetic(),
@@ -75,12 +75,12 @@ mod tests {
     fn nothing_that_repeats_itself_is_too_much_for_it() {
         // Whole, the first is too much: a megabyte of it makes the tokenizer panic.
         let blank = " ".repeat(1 << 20);
-        assert!(pieces(&blank).all(|piece| piece.len() <= PIECE) && count(&blank) > 1000);
+        assert!(pieces(&blank).all(|piece| piece.len() <= MAX_PIECE_BYTES) && count(&blank) > 1000);
         for part in ["a", "A", "=", "0", "\n", "\0", "é", "\u{301}", "👩‍👩‍👧‍👦", "\u{10ffff}", "'s", " \n"]
         {
-            let text = part.repeat(2 * PIECE / part.len() + 1);
+            let text = part.repeat(2 * MAX_PIECE_BYTES / part.len() + 1);
             assert!(count(&text) > 100, "{part:?}");
-            assert!(pieces(&text).all(|piece| piece.len() <= PIECE), "{part:?}");
+            assert!(pieces(&text).all(|piece| piece.len() <= MAX_PIECE_BYTES), "{part:?}");
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune_bundle::{Thresholds, check, texts};
+use mcp_attune_bundle::{BundleThresholds, check, translatable_texts};
 use serde::Serialize;
 
 use super::open;
-use crate::covered::{Covered, list, table};
+use crate::covered::{LocaleCoverageRow, write_coverage_details, write_coverage_table};
 use crate::exit::Exit;
-use crate::text::json;
+use crate::text::print_json;
 
 /// See how far each locale of a bundle is translated
 ///
@@ -20,7 +20,7 @@ use crate::text::json;
 #[command(
     after_help = "Examples:\n  $ attune bundle coverage examples/bundle\n  $ attune bundle coverage --json examples/bundle\n  $ attune bundle coverage --at-least 100 examples/bundle"
 )]
-pub(super) struct Coverage {
+pub(super) struct BundleCoverageArgs {
     /// Exit with 1 where any locale has less
     #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
     at_least: Option<u8>,
@@ -36,18 +36,18 @@ pub(super) struct Coverage {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct BundleCoverageOutput {
     default_locale: Option<String>,
     total: usize,
     /// Texts of settings, which no locale file has a place for.
     settings: usize,
-    locales: Vec<Covered>,
+    locales: Vec<LocaleCoverageRow>,
 }
 
-impl Coverage {
+impl BundleCoverageArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let bundle = open(&self.path)?;
-        let report = check(bundle.manifest_bytes(), &bundle, Thresholds::default());
+        let report = check(bundle.manifest_bytes(), &bundle, BundleThresholds::default());
         let default = bundle.locales().default_locale();
         let broken = bundle.locales().files.len() - report.coverage.len();
         if broken > 0 {
@@ -55,17 +55,21 @@ impl Coverage {
             eprintln!("{broken} {files} cannot be read\nhint: `attune bundle validate` tells why");
         }
         let others = report.coverage.iter().filter(|it| Some(&it.tag) != default);
-        let rows = others.map(|it| Covered::new(&it.tag, &it.coverage)).collect();
-        let total = texts(bundle.manifest()).lines().len();
-        let settings = bundle.manifest().setting_texts();
-        let shown =
-            Shown { default_locale: default.map(ToString::to_string), total, settings, locales: rows };
+        let rows = others.map(|it| LocaleCoverageRow::new(&it.tag, &it.coverage)).collect();
+        let total = translatable_texts(bundle.manifest()).entries().len();
+        let settings = bundle.manifest().setting_text_count();
+        let shown = BundleCoverageOutput {
+            default_locale: default.map(ToString::to_string),
+            total,
+            settings,
+            locales: rows,
+        };
         if self.json {
-            json(out, &shown)?;
+            print_json(out, &shown)?;
         } else {
             let own = shown.default_locale.as_deref().unwrap_or("the manifest");
             writeln!(out, "{} texts in {own}", shown.total)?;
-            table(out, &shown.locales)?;
+            write_coverage_table(out, &shown.locales)?;
             if settings > 0 {
                 let texts = if settings == 1 { "1 text".to_owned() } else { format!("{settings} texts") };
                 writeln!(
@@ -74,7 +78,7 @@ impl Coverage {
                 )?;
             }
             if self.list {
-                list(out, &shown.locales)?;
+                write_coverage_details(out, &shown.locales)?;
             }
         }
         let least = usize::from(self.at_least.unwrap_or(0));

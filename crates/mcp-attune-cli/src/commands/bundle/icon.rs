@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune_bundle::choose;
+use mcp_attune_bundle::choose_icon;
 use serde_json::json;
 
 use super::open;
 use crate::exit::Exit;
 use crate::show::plain::line;
-use crate::text::json;
+use crate::text::print_json;
 
 /// See which icon a theme and a size get: exit 0 where there is one, 1 where the bundle has none
 ///
@@ -19,7 +19,7 @@ use crate::text::json;
 #[command(
     after_help = "Examples:\n  $ attune bundle icon --theme dark --size 32 examples/bundle\n  $ attune bundle icon --theme dark --json examples/bundle"
 )]
-pub(super) struct Icon {
+pub(super) struct BundleIconArgs {
     /// The theme, such as light or dark
     #[arg(long, value_name = "WORD")]
     theme: Option<String>,
@@ -33,11 +33,11 @@ pub(super) struct Icon {
     path: PathBuf,
 }
 
-impl Icon {
+impl BundleIconArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let bundle = open(&self.path)?;
         let icons = bundle.manifest().icons();
-        let Some(icon) = choose(&icons, self.theme.as_deref(), self.size) else {
+        let Some(icon) = choose_icon(&icons, self.theme.as_deref(), self.size) else {
             eprintln!(
                 "the bundle has no icon\nhint: add `icons` to the manifest, and `icon` for hosts that do not know them"
             );
@@ -45,7 +45,7 @@ impl Icon {
         };
         if self.json {
             let size = icon.size.map(|size| size.to_string());
-            json(out, &json!({ "src": icon.src, "size": size, "theme": icon.theme }))?;
+            print_json(out, &json!({ "src": icon.src, "size": size, "theme": icon.theme }))?;
         } else {
             writeln!(out, "{}", line(&icon.src))?;
         }

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune_bundle::{Manifest, Version};
+use mcp_attune_bundle::{Manifest, ManifestVersion};
 use serde::Serialize;
 
 use super::{Opened, open};
 use crate::exit::Exit;
 use crate::show::plain::line;
-use crate::text::{json, size};
+use crate::text::{byte_size, print_json};
 
 /// See what is in a bundle, at a glance
 ///
@@ -18,7 +18,7 @@ use crate::text::{json, size};
 #[command(
     after_help = "Examples:\n  $ attune bundle info examples/bundle\n  $ attune bundle info --json examples/bundle"
 )]
-pub(super) struct Info {
+pub(super) struct BundleInfoArgs {
     /// The bundle: its folder, or a .mcpb file
     path: PathBuf,
     /// Print JSON: `name`, `display_name`, `version`, `manifest_version`, `author`, `server`, `tools`, `prompts`, `settings`,
@@ -28,7 +28,7 @@ pub(super) struct Info {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct BundleInfoOutput {
     name: Option<String>,
     display_name: Option<String>,
     version: Option<String>,
@@ -50,15 +50,15 @@ struct Shown {
     signed: bool,
 }
 
-impl Info {
+impl BundleInfoArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let bundle = open(&self.path)?;
-        let mut shown = Shown::of(&bundle);
+        let mut shown = BundleInfoOutput::of(&bundle);
         if bundle.folder().is_none() {
             shown.bytes = std::fs::metadata(&self.path).ok().map(|about| about.len());
         }
         if self.json {
-            json(out, &shown)?;
+            print_json(out, &shown)?;
         } else {
             tell(out, &shown)?;
         }
@@ -66,12 +66,13 @@ impl Info {
     }
 }
 
-impl Shown {
+impl BundleInfoOutput {
     fn of(bundle: &Opened) -> Self {
         let manifest: &Manifest = bundle.manifest();
         let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
-        let required =
-            |it: &mcp_attune_bundle::Setting| format!("{}{}", it.key, if it.required { "*" } else { "" });
+        let required = |it: &mcp_attune_bundle::UserConfigSetting| {
+            format!("{}{}", it.key, if it.required { "*" } else { "" })
+        };
         let mut locales: Vec<String> =
             bundle.locales().files.iter().map(|file| file.tag.to_string()).collect();
         locales.sort();
@@ -79,7 +80,7 @@ impl Shown {
             name: text(&manifest.name),
             display_name: text(&manifest.display_name),
             version: text(&manifest.release),
-            manifest_version: manifest.version.map(Version::as_str),
+            manifest_version: manifest.version.map(ManifestVersion::as_str),
             author: text(&manifest.author),
             server: manifest.server.as_ref().and_then(|server| text(&server.kind)),
             tools: manifest.tools.iter().map(|tool| tool.name.to_string()).collect(),
@@ -96,7 +97,7 @@ impl Shown {
     }
 }
 
-fn tell(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
+fn tell(out: &mut impl Write, shown: &BundleInfoOutput) -> anyhow::Result<()> {
     let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".to_owned());
     let list = |names: &[String]| match names {
         [] => "none".to_owned(),
@@ -105,7 +106,7 @@ fn tell(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
     let own =
         shown.default_locale.as_ref().map(|own| format!(" (the manifest is in {own})")).unwrap_or_default();
     let files = match shown.bytes {
-        Some(bytes) => format!("{} in {}", shown.files, size(bytes)),
+        Some(bytes) => format!("{} in {}", shown.files, byte_size(bytes)),
         None => shown.files.to_string(),
     };
     for (name, value) in [

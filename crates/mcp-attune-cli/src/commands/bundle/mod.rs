@@ -19,34 +19,34 @@ use crate::exit::{Exit, hinted};
 /// Look at a desktop bundle (MCPB) as its users do, and check it
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  $ attune bundle validate examples/bundle")]
-pub(crate) struct Bundle {
+pub(crate) struct BundleArgs {
     #[command(subcommand)]
-    command: Command,
+    command: BundleCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Command {
-    Coverage(coverage::Coverage),
-    Icon(icon::Icon),
-    Info(info::Info),
-    NewLocale(new_locale::NewLocale),
-    Pack(pack::Pack),
-    Preview(preview::Preview),
-    Resolve(resolve::Resolve),
-    Validate(validate::Validate),
+enum BundleCommand {
+    Coverage(coverage::BundleCoverageArgs),
+    Icon(icon::BundleIconArgs),
+    Info(info::BundleInfoArgs),
+    NewLocale(new_locale::BundleNewLocaleArgs),
+    Pack(pack::BundlePackArgs),
+    Preview(preview::BundlePreviewArgs),
+    Resolve(resolve::BundleResolveArgs),
+    Validate(validate::BundleValidateArgs),
 }
 
-impl Bundle {
+impl BundleArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         match self.command {
-            Command::Coverage(coverage) => coverage.run(out),
-            Command::Icon(icon) => icon.run(out),
-            Command::Info(info) => info.run(out),
-            Command::NewLocale(new_locale) => new_locale.run(out),
-            Command::Pack(pack) => pack.run(out),
-            Command::Preview(preview) => preview.run(out),
-            Command::Resolve(resolve) => resolve.run(out),
-            Command::Validate(validate) => validate.run(out),
+            BundleCommand::Coverage(coverage) => coverage.run(out),
+            BundleCommand::Icon(icon) => icon.run(out),
+            BundleCommand::Info(info) => info.run(out),
+            BundleCommand::NewLocale(new_locale) => new_locale.run(out),
+            BundleCommand::Pack(pack) => pack.run(out),
+            BundleCommand::Preview(preview) => preview.run(out),
+            BundleCommand::Resolve(resolve) => resolve.run(out),
+            BundleCommand::Validate(validate) => validate.run(out),
         }
     }
 }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use mcp_attune::language::Tag;
-use mcp_attune_bundle::{Listed, Manifest, texts};
-use mcp_attune_wire::json::Quoted;
+use mcp_attune_bundle::{Manifest, ManifestEntry, translatable_texts};
+use mcp_attune_wire::json::JsonQuoted;
 
 use super::open;
-use crate::exit::{Exit, hinted, warn};
+use crate::exit::{Exit, hinted, print_error};
 use crate::text::quoted;
 
 /// Write a locale file for a bundle with a gap for every text: exit 1 if the file is there already
@@ -20,14 +20,14 @@ use crate::text::quoted;
     name = "new-locale",
     after_help = "Examples:\n  attune bundle new-locale my-bundle fr\n  attune bundle coverage my-bundle"
 )]
-pub(super) struct NewLocale {
+pub(super) struct BundleNewLocaleArgs {
     /// The bundle's folder
     path: PathBuf,
     /// The language of the file, such as fr or pt-BR
     tag: String,
 }
 
-impl NewLocale {
+impl BundleNewLocaleArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let tag = Tag::parse(&self.tag).map_err(|why| {
             hinted(format!("{} is {why}", quoted(&self.tag)), "write a tag of BCP 47, such as fr or pt-BR")
@@ -51,21 +51,21 @@ impl NewLocale {
             return Err(hinted(what, "name another language; the texts of this one stand in manifest.json"));
         }
         let name = places
-            .name(&tag)
+            .locale_file_name(&tag)
             .map_err(|why| hinted(format!("the manifest's `localization.resources` {why}"), why.hint()))?;
         let file = folder.join(name.as_str());
-        if bundle.locales().of(&tag).is_some() || file.exists() {
+        if bundle.locales().file_for(&tag).is_some() || file.exists() {
             let what = format!("there is a file for {tag} already, and nothing was written");
-            warn(&hinted(what, "`attune bundle coverage --list` names what is missing in it"));
+            print_error(&hinted(what, "`attune bundle coverage --list` names what is missing in it"));
             return Ok(Exit::Findings);
         }
         if let Some(parent) = file.parent() {
             std::fs::create_dir_all(parent)
                 .with_context(|| format!("could not make {}", parent.display()))?;
         }
-        mcp_attune_files::write(&file, &gaps(manifest))
+        mcp_attune_files::write_atomically(&file, &empty_locale_file(manifest))
             .with_context(|| format!("could not write {}", file.display()))?;
-        let (count, own) = (texts(manifest).lines().len(), &places.default_locale);
+        let (count, own) = (translatable_texts(manifest).entries().len(), &places.default_locale);
         writeln!(
             out,
             "{}: {count} gaps to fill; the texts stand in manifest.json, in {own}",
@@ -76,7 +76,7 @@ impl NewLocale {
 }
 
 /// A locale file for this manifest in which nothing is translated.
-fn gaps(manifest: &Manifest) -> String {
+fn empty_locale_file(manifest: &Manifest) -> String {
     let has = |text: &Option<Box<str>>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
     let mut members = Vec::new();
     for (name, text) in [
@@ -94,7 +94,7 @@ fn gaps(manifest: &Manifest) -> String {
     format!("{{\n{}\n}}\n", members.join(",\n"))
 }
 
-fn entries(name: &str, listed: &[Listed]) -> Option<String> {
+fn entries(name: &str, listed: &[ManifestEntry]) -> Option<String> {
     let described =
         listed.iter().filter(|it| it.description.as_deref().is_some_and(|text| !text.trim().is_empty()));
     let mut names: Vec<&str> = Vec::new();
@@ -104,14 +104,14 @@ fn entries(name: &str, listed: &[Listed]) -> Option<String> {
             names.push(&it.name);
         }
     }
-    let entry = |name: &&str| format!("    {}: {{ \"description\": \"\" }}", Quoted(name));
+    let entry = |name: &&str| format!("    {}: {{ \"description\": \"\" }}", JsonQuoted(name));
     let entries: Vec<String> = names.iter().map(entry).collect();
     (!entries.is_empty()).then(|| format!("  \"{name}\": {{\n{}\n  }}", entries.join(",\n")))
 }
 
 #[cfg(test)]
 mod tests {
-    use mcp_attune::catalog::Sheet;
+    use mcp_attune::catalog::ParsedLocaleFile;
     use mcp_attune_bundle::coverage;
 
     use super::*;
@@ -121,13 +121,17 @@ mod tests {
         let text = r#"{"name": "a", "display_name": "A", "description": "b", "keywords": ["c"], "author": {"name": "d"},
             "tools": [{"name": "t\"1", "description": "e"}, {"name": "t2"}, {"name": "t\"1", "description": "f"}]}"#;
         let manifest = Manifest::read(text.as_bytes()).unwrap();
-        let gaps = gaps(&manifest);
-        let (sheet, findings) = Sheet::read(gaps.as_bytes()).unwrap();
+        let gaps = empty_locale_file(&manifest);
+        let (sheet, findings) = ParsedLocaleFile::read(gaps.as_bytes()).unwrap();
         let found = coverage(&manifest, &sheet);
-        assert_eq!((found.translated(), found.missing.len()), (0, texts(&manifest).lines().len()), "{gaps}");
+        assert_eq!(
+            (found.translated(), found.missing.len()),
+            (0, translatable_texts(&manifest).entries().len()),
+            "{gaps}"
+        );
         assert!(findings.iter().all(|finding| finding.what.to_string() == "no text"), "{findings:?}");
         let filled = gaps.replace("\"\"", "\"x\"").replace("[]", "[\"x\"]");
-        let (sheet, findings) = Sheet::read(filled.as_bytes()).unwrap();
+        let (sheet, findings) = ParsedLocaleFile::read(filled.as_bytes()).unwrap();
         let found = coverage(&manifest, &sheet);
         assert_eq!((found.percent(), found.surplus.len(), findings.len()), (100, 0, 0), "{filled}");
     }

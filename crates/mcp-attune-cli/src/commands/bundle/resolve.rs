@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use mcp_attune::language::Tag;
-use mcp_attune_bundle::{From, Localization, choose};
+use mcp_attune_bundle::{Localization, ManifestFieldOrigin, choose_icon};
 use serde_json::Value;
 
 use super::open;
@@ -20,7 +20,7 @@ use crate::show::plain::line;
 #[command(
     after_help = "Examples:\n  $ attune bundle resolve --locale es-UY examples/bundle\n  $ attune bundle resolve --locale ar --theme dark --size 32 --json examples/bundle\n  $ attune bundle resolve examples/bundle"
 )]
-pub(super) struct Resolve {
+pub(super) struct BundleResolveArgs {
     /// The language of the user, such as es-UY; without it, that of the system, else that of the manifest
     #[arg(long, value_name = "TAG")]
     locale: Option<String>,
@@ -37,7 +37,7 @@ pub(super) struct Resolve {
     path: PathBuf,
 }
 
-impl Resolve {
+impl BundleResolveArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let read = |text: &String| {
             Tag::parse(text)
@@ -53,7 +53,7 @@ impl Resolve {
         };
         let icons = bundle.manifest().icons();
         let asked = self.theme.is_some() || self.size.is_some();
-        let icon = choose(&icons, self.theme.as_deref(), self.size).filter(|_| asked);
+        let icon = choose_icon(&icons, self.theme.as_deref(), self.size).filter(|_| asked);
         let mut resolved = bundle.resolve(&locale);
         if let Some(icon) = icon {
             resolved = resolved.with_icon(icon);
@@ -64,7 +64,7 @@ impl Resolve {
         }
         let manifest: Value = serde_json::from_str(&resolved.text)?;
         let shown = |path: &[&str]| path.iter().try_fold(&manifest, |value, name| value.get(name)).map(text);
-        let described = Descriptions::of(&manifest);
+        let described = ResolvedDescriptions::of(&manifest);
         for (field, from) in &resolved.fields {
             let path = field.path();
             let names: Vec<&str> = path.names().collect();
@@ -73,9 +73,9 @@ impl Resolve {
                 names => shown(names),
             };
             let from = match from {
-                From::Locale(tag) => tag.to_string(),
-                From::Manifest => "manifest".to_owned(),
-                From::Nowhere => continue,
+                ManifestFieldOrigin::Locale(tag) => tag.to_string(),
+                ManifestFieldOrigin::Manifest => "manifest".to_owned(),
+                ManifestFieldOrigin::Nowhere => continue,
             };
             writeln!(out, "{field} ({from}): {}", line(&text.unwrap_or_default()))?;
         }
@@ -87,9 +87,9 @@ impl Resolve {
 }
 
 /// The descriptions of a manifest's tools and prompts by their names; of equal names the first counts.
-struct Descriptions<'m>(HashMap<(&'static str, &'m str), Option<&'m Value>>);
+struct ResolvedDescriptions<'m>(HashMap<(&'static str, &'m str), Option<&'m Value>>);
 
-impl<'m> Descriptions<'m> {
+impl<'m> ResolvedDescriptions<'m> {
     fn of(manifest: &'m Value) -> Self {
         let mut found = HashMap::new();
         for list in ["tools", "prompts"] {

@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use mcp_attune_bundle::{
-    By, Files, Inside, Level, Manifest, NoPicture, Picture, Problem, Report, Thresholds, Unavailable, check,
+    BundleCheckReport, BundleFileError, BundleFileName, BundleFiles, BundleProblem, BundleProblemLevel,
+    BundleProblemSource, BundleThresholds, Manifest, PictureError, PictureFacts, check,
 };
-use mcp_attune_files::bundle::{NotOpened, Signature};
+use mcp_attune_files::bundle::{BundleOpenError, BundleSignature};
 use serde::Serialize;
 use serde_json::json;
 
 use super::Opened;
 use crate::exit::{Exit, hinted};
-use crate::text::json;
+use crate::text::print_json;
 
 /// Check a bundle: exit 0 if it is valid, with warnings too, 1 if it is not
 ///
@@ -25,7 +26,7 @@ use crate::text::json;
 #[command(
     after_help = "Examples:\n  $ attune bundle validate examples/bundle\n  $ attune bundle validate --official-only --json examples/bundle\n  $ attune bundle validate --format github --at-least 80 examples/bundle/manifest.json"
 )]
-pub(super) struct Validate {
+pub(super) struct BundleValidateArgs {
     /// The bundle: its folder, its manifest.json, or a .mcpb file
     path: PathBuf,
     /// Judge only as the official tool does
@@ -35,39 +36,47 @@ pub(super) struct Validate {
     #[arg(long, value_name = "PERCENT", default_value_t = 100, value_parser = clap::value_parser!(u8).range(0..=100))]
     at_least: u8,
     /// Print for people, for programs, or as annotations of GitHub Actions
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = BundleValidateFormat::Text)]
+    format: BundleValidateFormat,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum BundleValidateFormat {
     Text,
     Json,
     Github,
 }
 
-impl Validate {
+impl BundleValidateArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let thresholds = Thresholds::default().with_coverage(self.at_least.into());
+        let thresholds = BundleThresholds::default().with_coverage(self.at_least.into());
         let (report, signature) = match Opened::open(&self.path) {
             Ok(bundle) => (check(bundle.manifest_bytes(), &bundle, thresholds), bundle.signature()),
-            Err(NotOpened::Manifest { file, .. }) if !file.is_empty() => {
-                (check(&file, &Nothing, thresholds), None)
+            Err(BundleOpenError::Manifest { file, .. }) if !file.is_empty() => {
+                (check(&file, &NoBundleFiles, thresholds), None)
             }
-            Err(why @ (NotOpened::Unreadable(_) | NotOpened::Special | NotOpened::NoManifest { .. })) => {
+            Err(
+                why @ (BundleOpenError::Unreadable(_)
+                | BundleOpenError::Special
+                | BundleOpenError::NoManifest { .. }),
+            ) => {
                 return Err(hinted(format!("{}: {why}", self.path.display()), why.hint()));
             }
-            Err(why) => return self.refused(out, &why),
+            Err(why) => return self.write_unopened(out, &why),
         };
         let valid = if self.official_only { report.officially_valid } else { report.valid };
         match self.format {
-            _ if self.json => json(out, &self.shown(&report, valid, thresholds, signature.as_ref()))?,
-            Format::Json => json(out, &self.shown(&report, valid, thresholds, signature.as_ref()))?,
-            Format::Github => self.annotate(out, &report, valid)?,
-            Format::Text => {
+            _ if self.json => {
+                print_json(out, &self.json_output(&report, valid, thresholds, signature.as_ref()))?;
+            }
+            BundleValidateFormat::Json => {
+                print_json(out, &self.json_output(&report, valid, thresholds, signature.as_ref()))?;
+            }
+            BundleValidateFormat::Github => self.annotate(out, &report, valid)?,
+            BundleValidateFormat::Text => {
                 self.write(out, &report, valid)?;
                 if let Some(signature) = &signature {
                     let how = if signature.signed.is_some() { "well formed" } else { "not well formed" };
@@ -82,18 +91,19 @@ impl Validate {
     }
 
     /// What is told, errors first. What the official tool refuses and we accept is a warning of ours already.
-    fn told<'a>(&self, report: &'a Report) -> Vec<&'a Problem> {
+    fn listed_problems<'a>(&self, report: &'a BundleCheckReport) -> Vec<&'a BundleProblem> {
         let all = report.official.iter().chain(report.ours.iter().filter(|_| !self.official_only));
-        let mut told: Vec<&Problem> = all.filter(|it| self.official_only || it.accepted.is_none()).collect();
+        let mut told: Vec<&BundleProblem> =
+            all.filter(|it| self.official_only || it.accepted.is_none()).collect();
         told.sort_by_key(|it| it.level);
         told
     }
 
     /// The file of a problem, from where the command was run.
-    fn file(&self, problem: &Problem) -> String {
+    fn file(&self, problem: &BundleProblem) -> String {
         let given = self.path.is_file();
         let root = if given { self.path.parent().unwrap_or(Path::new("")) } else { &self.path };
-        let file = if given && *problem.file == *Manifest::NAME {
+        let file = if given && *problem.file == *Manifest::FILE_NAME {
             self.path.clone()
         } else {
             root.join(&*problem.file)
@@ -104,10 +114,10 @@ impl Validate {
             .collect()
     }
 
-    fn write(&self, out: &mut impl Write, report: &Report, valid: bool) -> anyhow::Result<()> {
-        let told = self.told(report);
+    fn write(&self, out: &mut impl Write, report: &BundleCheckReport, valid: bool) -> anyhow::Result<()> {
+        let told = self.listed_problems(report);
         for problem in &told {
-            let Problem { line, column, level, by, what, .. } = problem;
+            let BundleProblem { line, column, level, by, what, .. } = problem;
             let by = if by.as_str() == "official" { " (official)" } else { "" };
             let path = path_of(problem).map(|path| format!("{path}: ")).unwrap_or_default();
             writeln!(out, "{}:{line}:{column}: {}{by}: {path}{what}", self.file(problem), level.as_str())?;
@@ -118,20 +128,20 @@ impl Validate {
         let verdict = if valid { "valid" } else { "not valid" };
         writeln!(out, "{verdict}: {}{left_out}", counts(&told))?;
         if !self.official_only {
-            writeln!(out, "{}", official(report.officially_valid, valid))?;
+            writeln!(out, "{}", official_verdict(report.officially_valid, valid))?;
         }
         Ok(())
     }
 
     /// Workflow commands, which GitHub shows beside the lines of a change.
-    fn annotate(&self, out: &mut impl Write, report: &Report, valid: bool) -> anyhow::Result<()> {
-        let told = self.told(report);
+    fn annotate(&self, out: &mut impl Write, report: &BundleCheckReport, valid: bool) -> anyhow::Result<()> {
+        let told = self.listed_problems(report);
         for problem in &told {
-            let Problem { line, column, level, what, .. } = problem;
-            let file = property(&self.file(problem)).into_owned();
+            let BundleProblem { line, column, level, what, .. } = problem;
+            let file = escape_property(&self.file(problem)).into_owned();
             let path = path_of(problem).map(|path| format!("{path}: ")).unwrap_or_default();
-            let message = message(&format!("{path}{what}\nhint: {}", what.hint())).into_owned();
-            let title = property(what.kind()).into_owned();
+            let message = escape_message(&format!("{path}{what}\nhint: {}", what.hint())).into_owned();
+            let title = escape_property(what.kind()).into_owned();
             writeln!(
                 out,
                 "::{} file={file},line={line},col={column},title={title}::{message}",
@@ -142,14 +152,14 @@ impl Validate {
         Ok(writeln!(out, "{verdict}: {}", counts(&told))?)
     }
 
-    fn shown(
+    fn json_output(
         &self,
-        report: &Report,
+        report: &BundleCheckReport,
         valid: bool,
-        thresholds: Thresholds,
-        signature: Option<&Signature>,
-    ) -> Shown {
-        let problem = |it: &Problem| Found {
+        thresholds: BundleThresholds,
+        signature: Option<&BundleSignature>,
+    ) -> BundleValidateOutput {
+        let problem = |it: &BundleProblem| BundleProblemOutput {
             file: it.file.to_string(),
             path: path_of(it),
             line: it.line,
@@ -162,47 +172,55 @@ impl Validate {
             hint: it.what.hint().into_owned(),
         };
         let ours = report.ours.iter().filter(|_| !self.official_only);
-        Shown {
+        BundleValidateOutput {
             valid,
             officially_valid: report.officially_valid,
-            manifest_version: report.version.map(mcp_attune_bundle::Version::as_str),
+            manifest_version: report.version.map(mcp_attune_bundle::ManifestVersion::as_str),
             problems: report.official.iter().chain(ours).map(problem).collect(),
             left_out: report.left_out,
-            coverage: report.coverage.iter().filter(|_| !self.official_only).map(Covered::of).collect(),
-            thresholds: Wanted { coverage: thresholds.coverage, contrast: thresholds.contrast },
-            signature: signature.map(|it| Signed { well_formed: it.signed.is_some() }),
+            coverage: report
+                .coverage
+                .iter()
+                .filter(|_| !self.official_only)
+                .map(BundleLocaleOutput::of)
+                .collect(),
+            thresholds: BundleThresholdsOutput {
+                coverage: thresholds.coverage,
+                contrast: thresholds.contrast,
+            },
+            signature: signature.map(|it| BundleSignatureOutput { well_formed: it.signed.is_some() }),
         }
     }
 
     /// A bundle that cannot be opened safely is not valid either.
-    fn refused(&self, out: &mut impl Write, why: &NotOpened) -> anyhow::Result<Exit> {
+    fn write_unopened(&self, out: &mut impl Write, why: &BundleOpenError) -> anyhow::Result<Exit> {
         let (file, what, hint) = (self.path.display().to_string(), why.to_string(), why.hint());
         match self.format {
-            Format::Text if !self.json => {
+            BundleValidateFormat::Text if !self.json => {
                 writeln!(out, "{file}: error: {what}\nhint: {hint}\n\nnot valid: 1 error, 0 warnings")?;
             }
-            Format::Github => {
+            BundleValidateFormat::Github => {
                 writeln!(
                     out,
                     "::error file={},title=unopened::{}",
-                    property(&file),
-                    message(&format!("{what}\nhint: {hint}"))
+                    escape_property(&file),
+                    escape_message(&format!("{what}\nhint: {hint}"))
                 )?;
             }
-            Format::Text | Format::Json => {
-                let found = Found {
+            BundleValidateFormat::Text | BundleValidateFormat::Json => {
+                let found = BundleProblemOutput {
                     file,
                     path: None,
                     line: 1,
                     column: 1,
-                    level: Level::Error.as_str(),
-                    by: By::Attune.as_str(),
+                    level: BundleProblemLevel::Error.as_str(),
+                    by: BundleProblemSource::Attune.as_str(),
                     accepted: false,
                     kind: "unopened",
                     what,
                     hint,
                 };
-                json(out, &json!({ "valid": false, "officially_valid": false, "problems": [found] }))?;
+                print_json(out, &json!({ "valid": false, "officially_valid": false, "problems": [found] }))?;
             }
         }
         Ok(Exit::Findings)
@@ -210,41 +228,41 @@ impl Validate {
 }
 
 /// The files of a bundle whose manifest says nothing of them.
-struct Nothing;
+struct NoBundleFiles;
 
-impl Files for Nothing {
+impl BundleFiles for NoBundleFiles {
     fn names(&self) -> Vec<String> {
         Vec::new()
     }
 
-    fn read(&self, _: &Inside, _: usize) -> Result<Vec<u8>, Unavailable> {
-        Err(Unavailable::Missing)
+    fn read(&self, _: &BundleFileName, _: usize) -> Result<Vec<u8>, BundleFileError> {
+        Err(BundleFileError::Missing)
     }
 
-    fn picture(&self, _: &Inside) -> Result<Picture, NoPicture> {
-        Err(NoPicture::Missing)
+    fn picture(&self, _: &BundleFileName) -> Result<PictureFacts, PictureError> {
+        Err(PictureError::Missing)
     }
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct BundleValidateOutput {
     valid: bool,
     officially_valid: bool,
     manifest_version: Option<&'static str>,
-    problems: Vec<Found>,
+    problems: Vec<BundleProblemOutput>,
     left_out: usize,
-    coverage: Vec<Covered>,
-    thresholds: Wanted,
-    signature: Option<Signed>,
+    coverage: Vec<BundleLocaleOutput>,
+    thresholds: BundleThresholdsOutput,
+    signature: Option<BundleSignatureOutput>,
 }
 
 #[derive(Serialize)]
-struct Signed {
+struct BundleSignatureOutput {
     well_formed: bool,
 }
 
 #[derive(Serialize)]
-struct Found {
+struct BundleProblemOutput {
     file: String,
     path: Option<String>,
     line: usize,
@@ -258,7 +276,7 @@ struct Found {
 }
 
 #[derive(Serialize)]
-struct Covered {
+struct BundleLocaleOutput {
     locale: String,
     file: String,
     percent: usize,
@@ -268,9 +286,10 @@ struct Covered {
     surplus: Vec<String>,
 }
 
-impl Covered {
-    fn of(it: &mcp_attune_bundle::Covered) -> Self {
-        let names = |paths: &[mcp_attune::catalog::Path]| paths.iter().map(ToString::to_string).collect();
+impl BundleLocaleOutput {
+    fn of(it: &mcp_attune_bundle::BundleLocaleCoverage) -> Self {
+        let names =
+            |paths: &[mcp_attune::catalog::LocaleKeyPath]| paths.iter().map(ToString::to_string).collect();
         Self {
             locale: it.tag.to_string(),
             file: it.file.to_string(),
@@ -284,25 +303,25 @@ impl Covered {
 }
 
 #[derive(Serialize)]
-struct Wanted {
+struct BundleThresholdsOutput {
     coverage: usize,
     contrast: f32,
 }
 
-fn path_of(problem: &Problem) -> Option<String> {
+fn path_of(problem: &BundleProblem) -> Option<String> {
     problem.path.names().next().is_some().then(|| problem.path.to_string())
 }
 
-fn counts(told: &[&Problem]) -> String {
-    let count = |level: Level| match told.iter().filter(|it| it.level == level).count() {
+fn counts(told: &[&BundleProblem]) -> String {
+    let count = |level: BundleProblemLevel| match told.iter().filter(|it| it.level == level).count() {
         1 => format!("1 {}", level.as_str()),
         number => format!("{number} {}s", level.as_str()),
     };
-    format!("{}, {}", count(Level::Error), count(Level::Warning))
+    format!("{}, {}", count(BundleProblemLevel::Error), count(BundleProblemLevel::Warning))
 }
 
 /// What the official tool makes of the same bundle.
-fn official(officially_valid: bool, valid: bool) -> &'static str {
+fn official_verdict(officially_valid: bool, valid: bool) -> &'static str {
     match (officially_valid, valid) {
         (true, true) => "The official tool, mcpb validate, accepts it too.",
         (true, false) => {
@@ -314,7 +333,7 @@ fn official(officially_valid: bool, valid: bool) -> &'static str {
 }
 
 /// A message of a workflow command: it ends with its line.
-fn message(text: &str) -> Cow<'_, str> {
+fn escape_message(text: &str) -> Cow<'_, str> {
     if text.contains(['%', '\r', '\n']) {
         return text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A").into();
     }
@@ -322,8 +341,8 @@ fn message(text: &str) -> Cow<'_, str> {
 }
 
 /// A property of one: it ends with a comma or a colon too.
-fn property(text: &str) -> Cow<'_, str> {
-    let text = message(text);
+fn escape_property(text: &str) -> Cow<'_, str> {
+    let text = escape_message(text);
     if text.contains([':', ',']) { text.replace(':', "%3A").replace(',', "%2C").into() } else { text }
 }
 
@@ -333,8 +352,8 @@ mod tests {
 
     #[test]
     fn annotations_are_escaped() {
-        assert_eq!(message("50 %\r\na:b,c"), "50 %25%0D%0Aa:b,c");
-        assert_eq!(property("C:\\a,b%\n"), "C%3A\\a%2Cb%25%0A");
-        assert_eq!(property("plain"), "plain");
+        assert_eq!(escape_message("50 %\r\na:b,c"), "50 %25%0D%0Aa:b,c");
+        assert_eq!(escape_property("C:\\a,b%\n"), "C%3A\\a%2Cb%25%0A");
+        assert_eq!(escape_property("plain"), "plain");
     }
 }

@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use mcp_attune::catalog::{Draft, Line, Sheet, mark};
+use mcp_attune::catalog::{LocaleFileDraft, LocaleFileEntry, ParsedLocaleFile, mark_stale};
 use mcp_attune::language::Tag;
 use mcp_attune_rmcp::Connection;
 use serde::Serialize;
 
-use super::desk::{Desk, language};
-use super::texts::{Texts, ask};
-use crate::arguments::Named;
+use super::folder::{CatalogFolder, parse_language};
+use super::texts::{CollectedTexts, collect_texts};
+use crate::call_plan::ToolCallOption;
 use crate::exit::{Exit, hinted};
 use crate::progress;
-use crate::running::one_thread;
-use crate::server::Server;
-use crate::text::json;
+use crate::running::single_thread_runtime;
+use crate::server::ServerArgs;
+use crate::text::print_json;
 
 /// Write the texts of a server into the locale file of its own language
 ///
@@ -31,9 +31,9 @@ use crate::text::json;
 #[command(
     after_help = "Examples:\n  $ attune catalog extract --out target/locales-of-help -- attune demo --bare --stdio\n  $ attune catalog extract --call 'get_weather={\"location\": \"Bern\"}' --out target/locales-of-help -- attune demo --bare --stdio\n\nA server that runs, and one that is started:\n  attune catalog extract http://127.0.0.1:9000/mcp --out locales\n  attune catalog extract --out locales -- npx -y some-server"
 )]
-pub(super) struct Extract {
+pub(super) struct CatalogExtractArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The folder of the locale files; it is made where it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -53,7 +53,7 @@ pub(super) struct Extract {
 
 /// What was written.
 #[derive(Serialize)]
-pub(in crate::commands) struct Shown {
+pub(in crate::commands) struct CatalogExtractOutput {
     file: String,
     texts: usize,
     /// What the server did not say before.
@@ -68,28 +68,29 @@ pub(in crate::commands) struct Shown {
     untitled: usize,
 }
 
-impl Extract {
+impl CatalogExtractArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let (target, mut options) = self.server.read()?;
         let patience = Duration::from_secs(self.timeout.into());
         (options.connect, options.answer) = (patience, patience);
         // What is wrong with the command line is told before anything is started.
-        let given = self.default_language.as_deref().map(language).transpose()?;
-        let named: Vec<_> = self.call.iter().map(|text| Named::read(text)).collect::<Result<_, _>>()?;
-        let texts = one_thread()?.block_on(async {
+        let given = self.default_language.as_deref().map(parse_language).transpose()?;
+        let named: Vec<_> =
+            self.call.iter().map(|text| ToolCallOption::read(text)).collect::<Result<_, _>>()?;
+        let texts = single_thread_runtime()?.block_on(async {
             let connection = Connection::open(&target, &options).await?;
-            let texts = ask(&connection, &named, told).await;
+            let texts = collect_texts(&connection, &named, show_extract_progress).await;
             connection.close().await;
             progress::clear();
             texts
         })?;
         let own = own_language(given.as_ref(), &texts)?;
-        let desk = Desk::new(&self.out, own.as_str())?;
-        let shown = write(&desk, &self.out, texts.draft)?;
+        let desk = CatalogFolder::new(&self.out, own.as_str())?;
+        let shown = write_locale_files(&desk, &self.out, texts.draft)?;
         if self.json {
-            json(out, &shown)?;
+            print_json(out, &shown)?;
         } else {
-            tell(out, &shown)?;
+            print_extraction(out, &shown)?;
         }
         Ok(Exit::Fine)
     }
@@ -97,92 +98,102 @@ impl Extract {
 
 /// The language of the server's own texts: the given one, else the one that the server reports, else English. Warns where
 /// the two differ, and where texts are left out.
-pub(in crate::commands) fn own_language(given: Option<&Tag>, texts: &Texts) -> anyhow::Result<Tag> {
+pub(in crate::commands) fn own_language(given: Option<&Tag>, texts: &CollectedTexts) -> anyhow::Result<Tag> {
     if let (Some(given), Some(said)) = (given, &texts.language)
         && given != said
     {
         eprintln!("warning: the server says that its texts are in {said}, and they are taken for {given}");
     }
     if texts.too_long > 0 {
-        let bytes = Sheet::MAX_TEXT;
+        let bytes = ParsedLocaleFile::MAX_TEXT_BYTES;
         eprintln!("warning: {} texts have more than {bytes} bytes and are left out", texts.too_long);
     }
     match given.or(texts.language.as_ref()) {
         Some(tag) => Ok(tag.clone()),
-        None => language("en"),
+        None => parse_language("en"),
     }
 }
 
 /// The marks first: a default language that is new beside marks that are not there would lose what changed.
-pub(in crate::commands) fn write(desk: &Desk, folder: &Path, draft: Draft) -> anyhow::Result<Shown> {
+pub(in crate::commands) fn write_locale_files(
+    desk: &CatalogFolder,
+    folder: &Path,
+    draft: LocaleFileDraft,
+) -> anyhow::Result<CatalogExtractOutput> {
     std::fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
     let path = desk.path(&desk.default);
-    let before = if path.exists() { Desk::read(&path)? } else { b"{}".to_vec() };
+    let before = if path.exists() { CatalogFolder::read(&path)? } else { b"{}".to_vec() };
     let refused =
         |why| hinted(format!("{} is no locale file: {why}", path.display()), "mend it, or move it away");
-    let written = draft.keeping(&before).map_err(refused)?.write();
-    let (before, _) = Sheet::read(&before).map_err(refused)?;
-    let (now, _) = Sheet::read(written.as_bytes()).map_err(|why| {
+    let written = draft.with_existing(&before).map_err(refused)?.write();
+    let (before, _) = ParsedLocaleFile::read(&before).map_err(refused)?;
+    let (now, _) = ParsedLocaleFile::read(written.as_bytes()).map_err(|why| {
         hinted(
             format!("the server says more than a locale file can hold: {why}"),
             "is this the right server?",
         )
     })?;
     let marked = mark_others(desk, &before, &now)?;
-    store(&path, &written)?;
-    let mut shown = compared(&before, &now);
+    write_locale_file(&path, &written)?;
+    let mut shown = compare_sheets(&before, &now);
     (shown.file, shown.marked) = (path.display().to_string(), marked);
     Ok(shown)
 }
 
-fn mark_others(desk: &Desk, before: &Sheet, now: &Sheet) -> anyhow::Result<BTreeMap<String, usize>> {
+fn mark_others(
+    desk: &CatalogFolder,
+    before: &ParsedLocaleFile,
+    now: &ParsedLocaleFile,
+) -> anyhow::Result<BTreeMap<String, usize>> {
     let mut marked = BTreeMap::new();
     for file in desk.files().0.into_iter().filter(|file| file.tag != desk.default) {
-        let bytes = Desk::read(&file.path)?;
+        let bytes = CatalogFolder::read(&file.path)?;
         // What is no locale file is left alone.
-        let (Ok(text), Ok((sheet, _))) = (std::str::from_utf8(&bytes), Sheet::read(&bytes)) else {
+        let (Ok(text), Ok((sheet, _))) = (std::str::from_utf8(&bytes), ParsedLocaleFile::read(&bytes)) else {
             eprintln!("warning: {} is no locale file; see `attune catalog lint`", file.path.display());
             continue;
         };
-        let with_marks = mark(text, before, now);
+        let with_marks = mark_stale(text, before, now);
         if with_marks != text {
-            store(&file.path, &with_marks)?;
-            let count = |sheet: &Sheet| sheet.lines().filter(|line| line.from.is_some()).count();
-            let after =
-                Sheet::read(with_marks.as_bytes()).map(|(sheet, _)| count(&sheet)).unwrap_or_default();
+            write_locale_file(&file.path, &with_marks)?;
+            let count = |sheet: &ParsedLocaleFile| sheet.entries().filter(|line| line.from.is_some()).count();
+            let after = ParsedLocaleFile::read(with_marks.as_bytes())
+                .map(|(sheet, _)| count(&sheet))
+                .unwrap_or_default();
             marked.insert(file.tag.to_string(), after.saturating_sub(count(&sheet)));
         }
     }
     Ok(marked)
 }
 
-fn store(path: &Path, text: &str) -> anyhow::Result<()> {
-    mcp_attune_files::write(path, text).with_context(|| format!("could not write {}", path.display()))
+fn write_locale_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    mcp_attune_files::write_atomically(path, text)
+        .with_context(|| format!("could not write {}", path.display()))
 }
 
-fn compared(before: &Sheet, now: &Sheet) -> Shown {
-    let index = |sheet: &Sheet| -> HashMap<_, _> {
-        sheet.lines().map(|line| (line.path.clone(), line.text.clone())).collect()
+fn compare_sheets(before: &ParsedLocaleFile, now: &ParsedLocaleFile) -> CatalogExtractOutput {
+    let index = |sheet: &ParsedLocaleFile| -> HashMap<_, _> {
+        sheet.entries().map(|line| (line.path.clone(), line.text.clone())).collect()
     };
     let (was, is) = (index(before), index(now));
-    let paths = |sheet: &Sheet, keep: &dyn Fn(&Line) -> bool| {
-        sheet.lines().filter(|line| keep(line)).map(|line| line.path.to_string()).collect()
+    let paths = |sheet: &ParsedLocaleFile, keep: &dyn Fn(&LocaleFileEntry) -> bool| {
+        sheet.entries().filter(|line| keep(line)).map(|line| line.path.to_string()).collect()
     };
-    Shown {
+    CatalogExtractOutput {
         file: String::new(),
-        texts: now.lines().len(),
+        texts: now.entries().len(),
         new: paths(now, &|line| !was.contains_key(&line.path)),
         changed: paths(now, &|line| was.get(&line.path).is_some_and(|text| *text != line.text)),
         gone: paths(before, &|line| !is.contains_key(&line.path)),
         marked: BTreeMap::new(),
-        untitled: untitled(now),
+        untitled: count_untitled(now),
     }
 }
 
 /// How many tools and prompts have no title.
-fn untitled(sheet: &Sheet) -> usize {
+fn count_untitled(sheet: &ParsedLocaleFile) -> usize {
     let mut things = HashMap::new();
-    for line in sheet.lines() {
+    for line in sheet.entries() {
         if let [section @ ("tools" | "prompts"), name, rest @ ..] =
             line.path.names().collect::<Vec<_>>().as_slice()
         {
@@ -192,8 +203,11 @@ fn untitled(sheet: &Sheet) -> usize {
     things.values().filter(|titled| !**titled).count()
 }
 
-pub(in crate::commands) fn tell(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
-    let Shown { file, texts, new, changed, gone, marked, untitled } = shown;
+pub(in crate::commands) fn print_extraction(
+    out: &mut impl Write,
+    shown: &CatalogExtractOutput,
+) -> anyhow::Result<()> {
+    let CatalogExtractOutput { file, texts, new, changed, gone, marked, untitled } = shown;
     let (new, changed, gone) = (new.len(), changed.len(), gone.len());
     writeln!(out, "{file}: {texts} texts, {new} new, {changed} changed, {gone} gone")?;
     for (locale, count) in marked {
@@ -206,6 +220,6 @@ pub(in crate::commands) fn tell(out: &mut impl Write, shown: &Shown) -> anyhow::
 }
 
 /// Shows how far the asking is.
-pub(in crate::commands) fn told(method: &str, page: usize, texts: usize) {
+pub(in crate::commands) fn show_extract_progress(method: &str, page: usize, texts: usize) {
     progress::show(&format!("{method}, page {page}: {texts} texts so far"));
 }

@@ -3,13 +3,15 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use mcp_attune::catalog::{Catalogs, Locale, Sheet, lint_beside, place};
+use mcp_attune::catalog::{
+    CompiledLocale, LocaleIndex, ParsedLocaleFile, line_and_column, lint_with_relatives,
+};
 use mcp_attune::language::Tag;
 use serde::Serialize;
 
-use super::desk::Desk;
+use super::folder::CatalogFolder;
 use crate::exit::Exit;
-use crate::text::json;
+use crate::text::print_json;
 
 /// Find mistakes in locale files: exit 0 if there are none, 1 if there are
 ///
@@ -20,7 +22,7 @@ use crate::text::json;
 #[command(
     after_help = "Examples:\n  $ attune catalog lint crates/mcp-attune-demo/locales\n  $ attune catalog lint crates/mcp-attune-demo/locales --json"
 )]
-pub(super) struct Lint {
+pub(super) struct CatalogLintArgs {
     /// The folder of the locale files
     dir: PathBuf,
     /// The language that the others are translated from
@@ -32,13 +34,13 @@ pub(super) struct Lint {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct CatalogLintOutput {
     files: usize,
-    findings: Vec<Finding>,
+    findings: Vec<CatalogLintFinding>,
 }
 
 #[derive(Serialize)]
-struct Finding {
+struct CatalogLintFinding {
     file: String,
     line: usize,
     column: usize,
@@ -48,18 +50,18 @@ struct Finding {
     hint: &'static str,
 }
 
-impl Lint {
+impl CatalogLintArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let desk = Desk::open(&self.dir, &self.default_language)?;
+        let desk = CatalogFolder::open(&self.dir, &self.default_language)?;
         // One that is there and broken is told when its turn comes.
-        let source = match desk.source() {
+        let source = match desk.source_sheet() {
             Err(why) if !desk.path(&desk.default).exists() => return Err(why),
             source => source.ok(),
         };
         let (files, strange) = desk.files();
-        let mut shown = Shown { files: files.len() + strange.len(), findings: Vec::new() };
+        let mut shown = CatalogLintOutput { files: files.len() + strange.len(), findings: Vec::new() };
         for name in strange {
-            shown.findings.push(whole(
+            shown.findings.push(whole_file_finding(
                 &self.dir.join(name),
                 "tag",
                 "the name is no language",
@@ -68,23 +70,25 @@ impl Lint {
         }
         let mut read = Vec::new();
         for file in files {
-            let bytes = Desk::read(&file.path)?;
-            let sheet = Sheet::read(&bytes).ok().map(|(sheet, _)| sheet);
+            let bytes = CatalogFolder::read(&file.path)?;
+            let sheet = ParsedLocaleFile::read(&bytes).ok().map(|(sheet, _)| sheet);
             read.push((file, bytes, sheet));
         }
         let tags = read.iter().map(|(file, ..)| file.tag.clone());
         // With more languages than a server can offer, each is looked at as if it had no relatives.
-        let catalogs = Catalogs::new(desk.default.clone(), tags).ok();
+        let catalogs = LocaleIndex::new(desk.default.clone(), tags).ok();
         for (file, bytes, _) in &read {
             let source = source.as_ref().filter(|_| file.tag != desk.default);
-            let wanted = catalogs.as_ref().map(|catalogs| catalogs.wanted(&file.tag)).unwrap_or_default();
+            let wanted =
+                catalogs.as_ref().map(|catalogs| catalogs.required_locales(&file.tag)).unwrap_or_default();
             let lends = |tag: &Tag| *tag != file.tag && *tag != desk.default && wanted.contains(&tag);
             let relatives = read.iter().filter(|(other, ..)| lends(&other.tag));
-            let relatives: Vec<&Sheet> = relatives.filter_map(|(.., sheet)| sheet.as_ref()).collect();
-            look(&file.path, &file.tag, bytes, source, &relatives, &mut shown.findings);
+            let relatives: Vec<&ParsedLocaleFile> =
+                relatives.filter_map(|(.., sheet)| sheet.as_ref()).collect();
+            lint_file(&file.path, &file.tag, bytes, source, &relatives, &mut shown.findings);
         }
         if self.json {
-            json(out, &shown)?;
+            print_json(out, &shown)?;
         } else {
             write(out, &shown)?;
         }
@@ -93,24 +97,24 @@ impl Lint {
 }
 
 /// A finding about a file as a whole.
-fn whole(file: &Path, kind: &'static str, what: &str, hint: &'static str) -> Finding {
+fn whole_file_finding(file: &Path, kind: &'static str, what: &str, hint: &'static str) -> CatalogLintFinding {
     let file = file.display().to_string();
-    Finding { file, line: 1, column: 1, path: String::new(), kind, what: what.to_owned(), hint }
+    CatalogLintFinding { file, line: 1, column: 1, path: String::new(), kind, what: what.to_owned(), hint }
 }
 
-fn look(
+fn lint_file(
     path: &Path,
     tag: &Tag,
     bytes: &[u8],
-    source: Option<&Sheet>,
-    relatives: &[&Sheet],
-    found: &mut Vec<Finding>,
+    source: Option<&ParsedLocaleFile>,
+    relatives: &[&ParsedLocaleFile],
+    found: &mut Vec<CatalogLintFinding>,
 ) {
-    let (sheet, mut unusable) = match Sheet::read(bytes) {
+    let (sheet, mut unusable) = match ParsedLocaleFile::read(bytes) {
         Ok(read) => read,
         Err(why) => {
             let told = why.to_string();
-            return found.push(whole(
+            return found.push(whole_file_finding(
                 path,
                 "refused",
                 &told,
@@ -118,11 +122,11 @@ fn look(
             ));
         }
     };
-    unusable.extend(Locale::new(tag.clone(), &sheet).1);
+    unusable.extend(CompiledLocale::new(tag.clone(), &sheet).1);
     let from = found.len();
     let mut tell = |at: usize, path_in: String, kind, what: String, hint| {
-        let (line, column) = place(bytes, at);
-        found.push(Finding {
+        let (line, column) = line_and_column(bytes, at);
+        found.push(CatalogLintFinding {
             file: path.display().to_string(),
             line,
             column,
@@ -135,7 +139,7 @@ fn look(
     for it in unusable {
         tell(it.at, it.path.to_string(), "unusable", it.what.to_string(), it.hint());
     }
-    for it in lint_beside(tag, &sheet, source, relatives) {
+    for it in lint_with_relatives(tag, &sheet, source, relatives) {
         tell(it.at, it.path.to_string(), it.what.kind(), it.what.to_string(), it.what.hint());
     }
     if let Some(own) = found.get_mut(from..) {
@@ -143,9 +147,9 @@ fn look(
     }
 }
 
-fn write(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
+fn write(out: &mut impl Write, shown: &CatalogLintOutput) -> anyhow::Result<()> {
     let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
-    for Finding { file, line, column, path, what, hint, .. } in &shown.findings {
+    for CatalogLintFinding { file, line, column, path, what, hint, .. } in &shown.findings {
         let path = if path.is_empty() { String::new() } else { format!("{path}: ") };
         writeln!(out, "{file}:{line}:{column}: {path}{what}\nhint: {hint}\n")?;
     }

@@ -1,6 +1,6 @@
 //! `attune catalog extract|status|lint|pseudo`: what translators and those who run servers do with locale files.
 
-pub(super) mod desk;
+pub(super) mod folder;
 pub(super) mod texts;
 
 pub(super) mod extract;
@@ -17,26 +17,26 @@ use crate::exit::Exit;
 #[command(
     after_help = "Examples:\n  $ attune catalog status crates/mcp-attune-demo/locales\n  $ attune catalog lint crates/mcp-attune-demo/locales\n\nFrom the beginning, for a server of yours:\n  attune catalog extract --out locales -- npx -y some-server\n  attune catalog pseudo locales"
 )]
-pub(crate) struct Catalog {
+pub(crate) struct CatalogArgs {
     #[command(subcommand)]
-    command: Command,
+    command: CatalogCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Command {
-    Extract(extract::Extract),
-    Status(status::Status),
-    Lint(lint::Lint),
-    Pseudo(pseudo::Pseudo),
+enum CatalogCommand {
+    Extract(extract::CatalogExtractArgs),
+    Status(status::CatalogStatusArgs),
+    Lint(lint::CatalogLintArgs),
+    Pseudo(pseudo::CatalogPseudoArgs),
 }
 
-impl Catalog {
+impl CatalogArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         match self.command {
-            Command::Extract(extract) => extract.run(out),
-            Command::Status(status) => status.run(out),
-            Command::Lint(lint) => lint.run(out),
-            Command::Pseudo(pseudo) => pseudo.run(out),
+            CatalogCommand::Extract(extract) => extract.run(out),
+            CatalogCommand::Status(status) => status.run(out),
+            CatalogCommand::Lint(lint) => lint.run(out),
+            CatalogCommand::Pseudo(pseudo) => pseudo.run(out),
         }
     }
 }

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use mcp_attune::catalog::{self, pseudo};
+use mcp_attune::catalog::{self, pseudo_localize};
 
-use super::desk::{Desk, language};
+use super::folder::{CatalogFolder, parse_language};
 use crate::exit::{Exit, hinted};
 
 /// Write a pseudo-locale: text that looks translated and can still be read
@@ -18,7 +18,7 @@ use crate::exit::{Exit, hinted};
 #[command(
     after_help = "Examples:\n  $ attune catalog pseudo crates/mcp-attune-demo/locales --out -\n  $ attune catalog pseudo crates/mcp-attune-demo/locales --locale ar-XB --out -"
 )]
-pub(super) struct Pseudo {
+pub(super) struct CatalogPseudoArgs {
     /// The folder of the locale files
     dir: PathBuf,
     /// What to write: a locale of the region XA, with accents, or XB, turned round
@@ -32,18 +32,18 @@ pub(super) struct Pseudo {
     out: Option<PathBuf>,
 }
 
-impl Pseudo {
+impl CatalogPseudoArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let desk = Desk::open(&self.dir, &self.default_language)?;
-        let tag = language(&self.locale)?;
-        let how = catalog::Pseudo::of(&tag).filter(|_| tag != desk.default).ok_or_else(|| {
+        let desk = CatalogFolder::open(&self.dir, &self.default_language)?;
+        let tag = parse_language(&self.locale)?;
+        let how = catalog::PseudoLocale::of(&tag).filter(|_| tag != desk.default).ok_or_else(|| {
             hinted(
                 format!("{tag} is no pseudo-locale"),
                 "write --locale en-XA, or ar-XB for words that are turned round",
             )
         })?;
-        let source = desk.source()?;
-        let text = pseudo(&source, how);
+        let source = desk.source_sheet()?;
+        let text = pseudo_localize(&source, how);
         let file = match &self.out {
             Some(file) if file.as_os_str() == "-" => {
                 out.write_all(text.as_bytes())?;
@@ -53,8 +53,9 @@ impl Pseudo {
             None => desk.path(&tag),
         };
         let shown = file.display();
-        mcp_attune_files::write(&file, &text).with_context(|| format!("could not write {shown}"))?;
-        writeln!(out, "{shown}: {} texts", source.lines().len())?;
+        mcp_attune_files::write_atomically(&file, &text)
+            .with_context(|| format!("could not write {shown}"))?;
+        writeln!(out, "{shown}: {} texts", source.entries().len())?;
         Ok(Exit::Fine)
     }
 }

@@ -3,14 +3,14 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use mcp_attune::catalog::{Catalogs, Coverage, Sheet, coverage};
+use mcp_attune::catalog::{CatalogCoverage, LocaleIndex, ParsedLocaleFile, coverage};
 use mcp_attune::language::Tag;
 use serde::Serialize;
 
-use super::desk::Desk;
-use crate::covered::{Covered, list, table};
+use super::folder::CatalogFolder;
+use crate::covered::{LocaleCoverageRow, write_coverage_details, write_coverage_table};
 use crate::exit::{Exit, hinted};
-use crate::text::json;
+use crate::text::print_json;
 
 /// See how far each translation is: what is missing, stale or surplus
 ///
@@ -20,7 +20,7 @@ use crate::text::json;
 #[command(
     after_help = "Examples:\n  $ attune catalog status crates/mcp-attune-demo/locales --at-least 100\n  $ attune catalog status crates/mcp-attune-demo/locales --json"
 )]
-pub(super) struct Status {
+pub(super) struct CatalogStatusArgs {
     /// The folder of the locale files
     dir: PathBuf,
     /// The language that the others are translated from
@@ -39,39 +39,40 @@ pub(super) struct Status {
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct CatalogStatusOutput {
     default_language: String,
     total: usize,
-    locales: Vec<Covered>,
+    locales: Vec<LocaleCoverageRow>,
 }
 
-impl Status {
+impl CatalogStatusArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
-        let desk = Desk::open(&self.dir, &self.default_language)?;
-        let source = desk.source()?;
+        let desk = CatalogFolder::open(&self.dir, &self.default_language)?;
+        let source = desk.source_sheet()?;
         let files = desk.files().0;
         let mut sheets = Vec::new();
         for file in &files {
-            sheets.push((file.tag.clone(), Desk::sheet(&file.path)?));
+            sheets.push((file.tag.clone(), CatalogFolder::read_sheet(&file.path)?));
         }
         let tags = sheets.iter().map(|(tag, _)| tag.clone());
-        let catalogs = Catalogs::new(desk.default.clone(), tags)
+        let catalogs = LocaleIndex::new(desk.default.clone(), tags)
             .map_err(|why| hinted(format!("{}: {why}", self.dir.display()), "remove some of the files"))?;
         let others = sheets.iter().filter(|(tag, _)| *tag != desk.default);
-        let locales =
-            others.map(|(tag, sheet)| Covered::new(tag, &covered(&catalogs, &sheets, &source, tag, sheet)));
-        let shown = Shown {
+        let locales = others.map(|(tag, sheet)| {
+            LocaleCoverageRow::new(tag, &coverage_with_relatives(&catalogs, &sheets, &source, tag, sheet))
+        });
+        let shown = CatalogStatusOutput {
             default_language: desk.default.to_string(),
-            total: source.lines().len(),
+            total: source.entries().len(),
             locales: locales.collect(),
         };
         if self.json {
-            json(out, &shown)?;
+            print_json(out, &shown)?;
         } else {
             writeln!(out, "{} texts in {}", shown.total, shown.default_language)?;
-            table(out, &shown.locales)?;
+            write_coverage_table(out, &shown.locales)?;
             if self.list {
-                list(out, &shown.locales)?;
+                write_coverage_details(out, &shown.locales)?;
             }
         }
         let least = usize::from(self.at_least.unwrap_or(0));
@@ -81,15 +82,15 @@ impl Status {
 }
 
 /// How far one language is, with what its relatives lend it.
-fn covered(
-    catalogs: &Catalogs,
-    sheets: &[(Tag, Sheet)],
-    source: &Sheet,
+fn coverage_with_relatives(
+    catalogs: &LocaleIndex,
+    sheets: &[(Tag, ParsedLocaleFile)],
+    source: &ParsedLocaleFile,
     tag: &Tag,
-    sheet: &Sheet,
-) -> Coverage {
+    sheet: &ParsedLocaleFile,
+) -> CatalogCoverage {
     let mut coverage = coverage(source, sheet);
-    for relative in catalogs.wanted(tag) {
+    for relative in catalogs.required_locales(tag) {
         if let Some((_, sheet)) = sheets.iter().find(|(known, _)| known == relative && known != tag) {
             coverage.inherit(sheet);
         }

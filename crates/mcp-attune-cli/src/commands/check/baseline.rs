@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::outcome::{Check, Outcome};
+use super::outcome::{ScenarioOutcome, ScenarioResult};
 use super::scenario::Scenario;
 use super::scenarios;
 use crate::exit::hinted;
@@ -14,7 +14,7 @@ use crate::text::quoted;
 /// How large a file may be.
 const MAX_BYTES: u64 = 1 << 20;
 
-const HEAD: &str =
+const FILE_HEADER: &str =
     "# Known failures of this server, for `attune check --baseline`. They do not fail the check.
 # `attune check --baseline FILE --update` writes this file anew; what is mended is left out then.
 ";
@@ -71,7 +71,7 @@ impl Baseline {
         Ok(Self { lines })
     }
 
-    pub(super) fn has(&self, id: &str) -> bool {
+    pub(super) fn contains(&self, id: &str) -> bool {
         self.lines.contains_key(id)
     }
 
@@ -80,24 +80,24 @@ impl Baseline {
     }
 
     /// Whether this version has a scenario of that id.
-    pub(super) fn is_known(id: &str) -> bool {
+    pub(super) fn is_scenario_id(id: &str) -> bool {
         scenarios::all().any(|scenario| scenario.id() == id)
     }
 
     /// The file with what is broken now. What was not judged this time is kept.
-    pub(super) fn updated(&self, checks: &[&Check]) -> String {
-        let broken = |check: &Check| match check.outcome {
-            Outcome::Failed => true,
-            Outcome::Passed => false,
-            _ => self.has(&check.id),
+    pub(super) fn updated(&self, checks: &[&ScenarioResult]) -> String {
+        let broken = |check: &ScenarioResult| match check.outcome {
+            ScenarioOutcome::Failed => true,
+            ScenarioOutcome::Passed => false,
+            _ => self.contains(&check.id),
         };
         let is_kept = |id: &str| match checks.iter().find(|check| check.id == id) {
             Some(check) => broken(check),
-            None => self.has(id),
+            None => self.contains(id),
         };
         let kept = scenarios::all().filter(|scenario| is_kept(&scenario.id()));
         let line = |scenario: &Scenario| format!("{} # {}\n", scenario.id(), scenario.title);
-        kept.fold(HEAD.to_owned(), |text, scenario| text + &line(scenario))
+        kept.fold(FILE_HEADER.to_owned(), |text, scenario| text + &line(scenario))
     }
 }
 
@@ -105,9 +105,9 @@ impl Baseline {
 mod tests {
     use super::*;
 
-    fn check(id: &str, outcome: Outcome) -> Check {
+    fn check(id: &str, outcome: ScenarioOutcome) -> ScenarioResult {
         let scenario = scenarios::all().find(|scenario| scenario.id() == id).unwrap();
-        Check { outcome, ..Check::not_applicable(scenario, "") }
+        ScenarioResult { outcome, ..ScenarioResult::not_applicable(scenario, "") }
     }
 
     #[test]
@@ -124,11 +124,11 @@ mod tests {
     fn an_update_adds_what_is_broken_and_leaves_out_what_is_mended() {
         let before = Baseline::parse("H13/batch\nH13/answer\nL2/malformed\nF5/json\nH1/gone").unwrap();
         let checks = [
-            check("H13/batch", Outcome::Passed),
-            check("H13/answer", Outcome::Allowed),
-            check("H13/neither", Outcome::Failed),
-            check("H13/too-deep", Outcome::Warning),
-            check("F5/json", Outcome::NotApplicable),
+            check("H13/batch", ScenarioOutcome::Passed),
+            check("H13/answer", ScenarioOutcome::Allowed),
+            check("H13/neither", ScenarioOutcome::Failed),
+            check("H13/too-deep", ScenarioOutcome::Warning),
+            check("F5/json", ScenarioOutcome::NotApplicable),
         ];
         let text = before.updated(&checks.iter().collect::<Vec<_>>());
         let after = Baseline::parse(&text).unwrap();

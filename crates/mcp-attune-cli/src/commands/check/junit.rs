@@ -3,14 +3,14 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::outcome::{Check, Outcome};
-use super::report::{Judged, Report};
-use super::standard::By;
+use super::outcome::{ScenarioOutcome, ScenarioResult};
+use super::report::{JudgedRule, ServerCheckReport};
+use super::standard::RuleAuthority;
 
-pub(super) fn junit(report: &Report) -> String {
+pub(super) fn render_junit(report: &ServerCheckReport) -> String {
     let counts = &report.counts;
     let all = counts.all();
-    let time: Duration = report.rules.iter().map(Judged::took).sum();
+    let time: Duration = report.rules.iter().map(JudgedRule::took).sum();
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         xml,
@@ -25,22 +25,23 @@ pub(super) fn junit(report: &Report) -> String {
     xml + "</testsuites>\n"
 }
 
-fn suite(xml: &mut String, report: &Report, judged: &Judged) {
-    let Judged { rule, title, checks, .. } = judged;
-    let failed = judged.count(Outcome::Failed);
+fn suite(xml: &mut String, report: &ServerCheckReport, judged: &JudgedRule) {
+    let JudgedRule { rule, title, checks, .. } = judged;
+    let failed = judged.count(ScenarioOutcome::Failed);
     let _ = writeln!(
         xml,
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{}\" time=\"{}\">",
         escaped(&format!("{rule}: {title}")),
         checks.len(),
-        checks.len() - failed - judged.count(Outcome::Passed),
+        checks.len() - failed - judged.count(ScenarioOutcome::Passed),
         seconds(judged.took())
     );
     let by = match report.by {
-        By::Spec => "spec",
-        By::Attune => "attune",
+        RuleAuthority::Spec => "spec",
+        RuleAuthority::Attune => "attune",
     };
-    let allowed: Vec<_> = judged.checks.iter().filter(|check| check.outcome == Outcome::Allowed).collect();
+    let allowed: Vec<_> =
+        judged.checks.iter().filter(|check| check.outcome == ScenarioOutcome::Allowed).collect();
     let allowed: Vec<_> = allowed.into_iter().map(|check| check.id.as_str()).collect();
     let _ = writeln!(
         xml,
@@ -53,33 +54,35 @@ fn suite(xml: &mut String, report: &Report, judged: &Judged) {
     xml.push_str("  </testsuite>\n");
 }
 
-fn case(xml: &mut String, rule: &str, check: &Check) {
+fn case(xml: &mut String, rule: &str, check: &ScenarioResult) {
     let (rule, title) = (escaped(rule), escaped(check.title));
     let time = seconds(check.took);
     let _ = write!(xml, "    <testcase classname=\"{rule}\" name=\"{title}\" time=\"{time}\"");
     let why = escaped(check.why.as_deref().unwrap_or_default());
     let _ = match check.outcome {
-        Outcome::Passed => writeln!(xml, "/>"),
-        Outcome::NotApplicable => writeln!(xml, "><skipped message=\"not applicable: {why}\"/></testcase>"),
-        Outcome::Unclear => writeln!(xml, "><skipped message=\"unclear: {why}\"/></testcase>"),
-        Outcome::Warning => {
-            writeln!(xml, "><skipped message=\"warning: {why}: {}\"/></testcase>", told(check))
+        ScenarioOutcome::Passed => writeln!(xml, "/>"),
+        ScenarioOutcome::NotApplicable => {
+            writeln!(xml, "><skipped message=\"not applicable: {why}\"/></testcase>")
         }
-        Outcome::Allowed => {
-            writeln!(xml, "><skipped message=\"allowed, {why}: {}\"/></testcase>", told(check))
+        ScenarioOutcome::Unclear => writeln!(xml, "><skipped message=\"unclear: {why}\"/></testcase>"),
+        ScenarioOutcome::Warning => {
+            writeln!(xml, "><skipped message=\"warning: {why}: {}\"/></testcase>", describe_failure(check))
         }
-        Outcome::Failed => {
+        ScenarioOutcome::Allowed => {
+            writeln!(xml, "><skipped message=\"allowed, {why}: {}\"/></testcase>", describe_failure(check))
+        }
+        ScenarioOutcome::Failed => {
             let exchange =
                 check.exchange.as_ref().map(|it| format!("sent:\n{}\n\ncame:\n{}", it.sent, it.came));
             let hint = check.hint.unwrap_or_default();
             let body = escaped(&format!("{}\n\nhint: {hint}", exchange.unwrap_or_default()));
-            writeln!(xml, "><failure message=\"{}\">{body}</failure></testcase>", told(check))
+            writeln!(xml, "><failure message=\"{}\">{body}</failure></testcase>", describe_failure(check))
         }
     };
 }
 
 /// What was expected, and what came.
-fn told(check: &Check) -> String {
+fn describe_failure(check: &ScenarioResult) -> String {
     let text = |text: &Option<String>| escaped(text.as_deref().unwrap_or_default());
     format!("expected {}, came {}", text(&check.expected), text(&check.came))
 }
@@ -108,35 +111,35 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::check::judge::broken;
-    use crate::commands::check::report::Subject;
+    use crate::commands::check::judge::rule_broken;
+    use crate::commands::check::report::CheckedServer;
     use crate::commands::check::scenarios;
-    use crate::commands::check::selector::Selector;
-    use crate::commands::check::standard::Standard;
-    use crate::rules::Rules;
+    use crate::commands::check::selector::RuleSelector;
+    use crate::commands::check::standard::CheckPolicy;
+    use crate::rules::RuleLedger;
 
     /// A scenario that took so long.
-    fn check(id: &str, is_right: bool, milliseconds: u64) -> (&'static str, Check) {
+    fn check(id: &str, is_right: bool, milliseconds: u64) -> (&'static str, ScenarioResult) {
         let scenario = scenarios::all().find(|scenario| scenario.id() == id).unwrap();
-        let verdict = if is_right { Ok(()) } else { Err(broken(0, "x", "y")) };
+        let verdict = if is_right { Ok(()) } else { Err(rule_broken(0, "x", "y")) };
         let took = Duration::from_millis(milliseconds);
-        (scenario.rule, Check { took, ..Check::judged(scenario, &[], verdict) })
+        (scenario.rule, ScenarioResult { took, ..ScenarioResult::judged(scenario, &[], verdict) })
     }
 
     #[test]
     fn counts_and_seconds_are_told_of_everything_every_rule_and_every_case() {
-        let rules = Rules::built_in().unwrap();
-        let allowed = vec![Selector::read(&rules, "H13/answer").unwrap()];
-        let standard = Standard { allowed, ..Standard::default() };
+        let rules = RuleLedger::built_in().unwrap();
+        let allowed = vec![RuleSelector::read(&rules, "H13/answer").unwrap()];
+        let standard = CheckPolicy { allowed, ..CheckPolicy::default() };
         let (called, left_out) = (Vec::new(), Vec::new());
-        let subject = Subject { server: "s".to_owned(), version: "v".to_owned(), called, left_out };
+        let subject = CheckedServer { server: "s".to_owned(), version: "v".to_owned(), called, left_out };
         let checks = vec![
             check("H9/form", false, 250),
             check("H9/every-fault", true, 1500),
             check("H13/too-deep", false, 100),
             check("H13/answer", false, 25),
         ];
-        let xml = junit(&Report::new(&rules, &standard, subject, checks, Vec::new()));
+        let xml = render_junit(&ServerCheckReport::new(&rules, &standard, subject, checks, Vec::new()));
         let lines = |starts: &str| -> Vec<&str> {
             let starts = |line: &&str| line.trim_start().starts_with(starts);
             xml.lines()

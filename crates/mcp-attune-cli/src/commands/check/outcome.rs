@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::judge::{Fault, Seen, Verdict};
+use super::judge::{CheckExchange, ScenarioFault, Verdict};
 use super::scenario::Scenario;
 
 /// How much of a body is shown.
@@ -12,7 +12,7 @@ const MAX_SHOWN_CHARS: usize = 1200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Outcome {
+pub(super) enum ScenarioOutcome {
     Passed,
     Failed,
     /// Broken, but no published document asks for it.
@@ -23,8 +23,8 @@ pub(super) enum Outcome {
     Unclear,
 }
 
-impl Outcome {
-    pub(super) fn told(self) -> &'static str {
+impl ScenarioOutcome {
+    pub(super) fn label(self) -> &'static str {
         match self {
             Self::Passed => "passed",
             Self::Failed => "failed",
@@ -38,14 +38,14 @@ impl Outcome {
 
 /// What was sent, and what came back.
 #[derive(Debug, Serialize)]
-pub(super) struct Exchange {
+pub(super) struct CheckExchangeOutput {
     pub(super) sent: String,
     pub(super) came: String,
 }
 
-impl Exchange {
-    pub(super) fn of(seen: &Seen) -> Self {
-        let body = |bytes: &[u8]| shown(&String::from_utf8_lossy(bytes));
+impl CheckExchangeOutput {
+    pub(super) fn of(seen: &CheckExchange) -> Self {
+        let body = |bytes: &[u8]| printable(&String::from_utf8_lossy(bytes));
         let mut sent = String::new();
         for (name, value) in &seen.sent.headers {
             let name = if seen.sent.small { name.to_ascii_lowercase() } else { name.clone() };
@@ -59,13 +59,13 @@ impl Exchange {
         for (name, value) in &seen.came.headers {
             came += &format!("{name}: {}\n", quoted_long(value));
         }
-        came += &seen.came.trouble.clone().unwrap_or_else(|| shown(&seen.came.text));
+        came += &seen.came.trouble.clone().unwrap_or_else(|| printable(&seen.came.text));
         Self { sent, came }
     }
 }
 
 /// A text that a terminal and XML can bear, up to a bound.
-fn shown(text: &str) -> String {
+fn printable(text: &str) -> String {
     let mut shown: String =
         text.chars().take(MAX_SHOWN_CHARS).map(|char| if char.is_control() { ' ' } else { char }).collect();
     if text.chars().nth(MAX_SHOWN_CHARS).is_some() {
@@ -76,17 +76,17 @@ fn shown(text: &str) -> String {
 
 /// The value of a header on one line, up to a bound.
 fn quoted_long(text: &str) -> String {
-    mcp_attune::quoted::shortened(text, 200)
+    mcp_attune::quoted::escape_and_truncate(text, 200)
 }
 
 /// One scenario.
 #[derive(Debug, Serialize)]
-pub(super) struct Check {
+pub(super) struct ScenarioResult {
     /// What it is selected by: `H9/form`.
     pub(super) id: String,
     pub(super) name: &'static str,
     pub(super) title: &'static str,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: ScenarioOutcome,
     /// Whether no document asks for it: it is Attune's own reading.
     pub(super) own: bool,
     /// Whether it belongs to the protocol, or to a proposal that the server claims to follow.
@@ -102,32 +102,34 @@ pub(super) struct Check {
     pub(super) hint: Option<&'static str>,
     /// The exchange that shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) exchange: Option<Exchange>,
+    pub(super) exchange: Option<CheckExchangeOutput>,
     /// How long its exchanges took.
     #[serde(rename = "milliseconds", serialize_with = "milliseconds")]
     pub(super) took: Duration,
 }
 
-impl Check {
+impl ScenarioResult {
     pub(super) fn not_applicable(scenario: &Scenario, why: &str) -> Self {
-        Self { why: Some(why.to_owned()), ..Self::new(scenario, Outcome::NotApplicable) }
+        Self { why: Some(why.to_owned()), ..Self::new(scenario, ScenarioOutcome::NotApplicable) }
     }
 
-    pub(super) fn judged(scenario: &Scenario, seen: &[Seen], verdict: Verdict) -> Self {
+    pub(super) fn judged(scenario: &Scenario, seen: &[CheckExchange], verdict: Verdict) -> Self {
         match verdict {
-            Ok(()) => Self::new(scenario, Outcome::Passed),
-            Err(Fault::Unclear(why)) => Self { why: Some(why), ..Self::new(scenario, Outcome::Unclear) },
-            Err(Fault::Broken { at, expected, came }) => Self {
+            Ok(()) => Self::new(scenario, ScenarioOutcome::Passed),
+            Err(ScenarioFault::Unclear(why)) => {
+                Self { why: Some(why), ..Self::new(scenario, ScenarioOutcome::Unclear) }
+            }
+            Err(ScenarioFault::Broken { at, expected, came }) => Self {
                 expected: Some(expected),
                 came: Some(came),
                 hint: Some(scenario.hint),
-                exchange: seen.get(at).map(Exchange::of),
-                ..Self::new(scenario, Outcome::Failed)
+                exchange: seen.get(at).map(CheckExchangeOutput::of),
+                ..Self::new(scenario, ScenarioOutcome::Failed)
             },
         }
     }
 
-    fn new(scenario: &Scenario, outcome: Outcome) -> Self {
+    fn new(scenario: &Scenario, outcome: ScenarioOutcome) -> Self {
         let Scenario { name, title, own, .. } = *scenario;
         Self {
             id: scenario.id(),
@@ -152,7 +154,7 @@ fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<
 
 /// A tool that was called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Called {
+pub(super) struct CalledToolCount {
     pub(super) tool: String,
     /// How many requests asked for it, those that should be refused included.
     pub(super) times: usize,

@@ -1,64 +1,72 @@
 //! A program that is asked over its pipes, a line a message.
 
-use mcp_attune_process::lines::{Line, Lines, line};
-use mcp_attune_process::process::{self, Environment, Pipes, Process, Program, Stderr};
+use mcp_attune_process::lines::{BoundedLine, BoundedLineReader, encode_line};
+use mcp_attune_process::process::{
+    self, Program, ProgramEnvironment, ProgramPipes, RunningProgram, StderrTarget,
+};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
-use super::traffic::{Came, MAX_ANSWER_BYTES};
+use super::traffic::{CheckWireAnswer, MAX_ANSWER_BYTES};
 
 /// The two ends of a program.
-pub(super) struct Pipe {
+pub(super) struct CheckPipeConnection {
     to: Box<dyn AsyncWrite + Send + Unpin>,
-    from: Lines<Box<dyn AsyncRead + Send + Unpin>>,
+    from: BoundedLineReader<Box<dyn AsyncRead + Send + Unpin>>,
     /// None in tests, where the other end is no program.
-    process: Option<Process>,
+    process: Option<RunningProgram>,
 }
 
-impl Pipe {
+impl CheckPipeConnection {
     pub(super) fn start(name: &str, arguments: &[String]) -> anyhow::Result<Self> {
-        let (process, Pipes { stdin, stdout, .. }) = process::start(&Program {
+        let (process, ProgramPipes { stdin, stdout, .. }) = process::start(&Program {
             name: name.to_owned(),
             arguments: arguments.to_vec(),
             directory: None,
-            environment: Environment::Inherited(Vec::new()),
-            stderr: Stderr::Inherited,
+            environment: ProgramEnvironment::Inherited(Vec::new()),
+            stderr: StderrTarget::Inherited,
         })?;
-        Ok(Self { process: Some(process), ..Self::between(stdin, stdout) })
+        Ok(Self { process: Some(process), ..Self::from_ends(stdin, stdout) })
     }
 
     /// Any two ends.
-    pub(super) fn between(
+    pub(super) fn from_ends(
         to: impl AsyncWrite + Send + Unpin + 'static,
         from: impl AsyncRead + Send + Unpin + 'static,
     ) -> Self {
         let from: Box<dyn AsyncRead + Send + Unpin> = Box::new(from);
-        Self { to: Box::new(to), from: Lines::new(from, MAX_ANSWER_BYTES), process: None }
+        Self { to: Box::new(to), from: BoundedLineReader::new(from, MAX_ANSWER_BYTES), process: None }
     }
 
     /// Writes a message, and reads up to its answer; what asks nothing gets none.
-    pub(super) async fn send(&mut self, body: &[u8], id: Option<u64>) -> Came {
-        let mut written = self.to.write_all(&line(body)).await;
+    pub(super) async fn send(&mut self, body: &[u8], id: Option<u64>) -> CheckWireAnswer {
+        let mut written = self.to.write_all(&encode_line(body)).await;
         if written.is_ok() {
             written = self.to.flush().await;
         }
         if let Err(error) = written {
-            return Came::nothing(format!("the program does not read: {error}"));
+            return CheckWireAnswer::no_answer(format!("the program does not read: {error}"));
         }
-        let mut came = Came::default();
+        let mut came = CheckWireAnswer::default();
         while id.is_some() {
-            match self.from.next().await {
-                Ok(Some(Line::Whole(line))) => {
+            match self.from.next_line().await {
+                Ok(Some(BoundedLine::Whole(line))) => {
                     let text = String::from_utf8_lossy(&line).into_owned();
-                    if came.read(&text, id) {
+                    if came.take_answer(&text, id) {
                         came.text = text;
                         break;
                     }
                 }
-                Ok(Some(Line::TooLong(_))) => {
-                    return Came::nothing(format!("a line of more than {MAX_ANSWER_BYTES} bytes"));
+                Ok(Some(BoundedLine::TooLong(_))) => {
+                    return CheckWireAnswer::no_answer(format!(
+                        "a line of more than {MAX_ANSWER_BYTES} bytes"
+                    ));
                 }
-                Ok(Some(Line::Unfinished(_)) | None) => return Came::nothing("the program ended"),
-                Err(error) => return Came::nothing(format!("the program cannot be read: {error}")),
+                Ok(Some(BoundedLine::Unfinished(_)) | None) => {
+                    return CheckWireAnswer::no_answer("the program ended");
+                }
+                Err(error) => {
+                    return CheckWireAnswer::no_answer(format!("the program cannot be read: {error}"));
+                }
             }
         }
         came
@@ -68,7 +76,7 @@ impl Pipe {
         // Closed input is the first thing that a program is to notice.
         drop((self.to, self.from));
         if let Some(process) = self.process {
-            process.end().await;
+            process.terminate().await;
         }
     }
 }

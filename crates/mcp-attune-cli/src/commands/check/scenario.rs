@@ -1,7 +1,7 @@
 //! Scenarios: a rule, what it takes to see it, what is sent, and who judges.
 
-use super::ask::Ask;
-use super::facts::{Facts, Place};
+use super::ask::CheckRequest;
+use super::facts::{CheckTransport, SurveyFacts};
 use super::judge::Judge;
 
 /// One thing that a rule asks, and that can be seen from outside.
@@ -14,9 +14,9 @@ pub(super) struct Scenario {
     pub(super) title: &'static str,
     /// Whether no document asks for it: it is Attune's reading of what they leave open.
     pub(super) own: bool,
-    pub(super) needs: &'static [Need],
+    pub(super) needs: &'static [ScenarioNeed],
     /// What is sent; none where the server has nothing to show it on.
-    pub(super) send: fn(&Facts) -> Option<Vec<Ask>>,
+    pub(super) send: fn(&SurveyFacts) -> Option<Vec<CheckRequest>>,
     pub(super) judge: Judge,
     /// What to do about a failure.
     pub(super) hint: &'static str,
@@ -31,7 +31,7 @@ impl Scenario {
 
 /// What a server must have, or claim, for a scenario to say something about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum ScenarioNeed {
     Http,
     Pipe,
     Loopback,
@@ -58,26 +58,26 @@ pub(super) enum Need {
     Context,
 }
 
-impl Need {
+impl ScenarioNeed {
     /// Whether tools are called to see if it is there.
-    pub(super) fn takes_calls(self) -> bool {
+    pub(super) fn needs_calls(self) -> bool {
         matches!(self, Self::Call | Self::Mirrored | Self::Structured | Self::Zoned | Self::Context)
     }
 
     /// Whether tools are called to see if it is there where the listing does not show it.
-    pub(super) fn may_take_calls(self) -> bool {
+    pub(super) fn may_need_calls(self) -> bool {
         matches!(self, Self::Language | Self::Languages)
     }
 
     /// Why a scenario says nothing about a server; none where it does.
-    pub(super) fn missing(self, facts: &Facts) -> Option<&'static str> {
-        let http = matches!(facts.place, Place::Http { .. });
+    pub(super) fn unmet_reason(self, facts: &SurveyFacts) -> Option<&'static str> {
+        let http = matches!(facts.place, CheckTransport::Http { .. });
         let languages = facts.languages.as_ref();
         let (there, why) = match self {
             Self::Http => (http, "it is about HTTP"),
             Self::Pipe => (!http, "it is about pipes"),
             Self::Loopback => {
-                (facts.place == Place::Http { loopback: true }, "the server is not on this machine")
+                (facts.place == CheckTransport::Http { loopback: true }, "the server is not on this machine")
             }
             Self::Modern => (facts.is_modern(), "the server speaks no version from 2026-07-28 on"),
             Self::Call => (
@@ -103,7 +103,7 @@ impl Need {
                 (languages.is_some() && facts.spoken.is_none(), "the server's listing reports no language")
             }
             Self::Languages if languages.is_none() => (false, "the server reports no language"),
-            Self::Languages => (facts.other().is_some(), "the server reports no second language"),
+            Self::Languages => (facts.other_language().is_some(), "the server reports no second language"),
             Self::Negotiation => {
                 (facts.negotiation.is_some(), "the server does not declare content negotiation")
             }

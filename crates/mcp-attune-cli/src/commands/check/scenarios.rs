@@ -24,11 +24,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::rules::Rules;
+    use crate::rules::RuleLedger;
 
     #[test]
     fn every_scenario_has_a_rule_and_a_name_of_its_own() {
-        let rules = Rules::built_in().unwrap();
+        let rules = RuleLedger::built_in().unwrap();
         let mut names = BTreeSet::new();
         for scenario in all() {
             assert!(rules.find(scenario.rule).is_ok(), "{}", scenario.id());

@@ -4,20 +4,20 @@ use super::FAMILIES;
 use super::scenario::Scenario;
 use super::scenarios;
 use crate::exit::hinted;
-use crate::rules::Rules;
+use crate::rules::RuleLedger;
 use crate::text::quoted;
 
 /// Selects one scenario (`H9/every-fault`), those of a rule (`H9`), or those of a family of rules (`H`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Selector {
+pub(super) enum RuleSelector {
     Scenario(String),
     Rule(String),
     Family(char),
 }
 
-impl Selector {
+impl RuleSelector {
     /// Reads what a user wrote, in upper or lower case. It has to select something.
-    pub(super) fn read(rules: &Rules, text: &str) -> anyhow::Result<Self> {
+    pub(super) fn read(rules: &RuleLedger, text: &str) -> anyhow::Result<Self> {
         let text = text.trim();
         let family =
             FAMILIES.iter().map(|(letter, _)| *letter).find(|it| text.eq_ignore_ascii_case(&it.to_string()));
@@ -29,7 +29,7 @@ impl Selector {
         let names: Vec<_> = scenarios::all().filter(|it| it.rule == rule).map(|it| it.name).collect();
         if names.is_empty() {
             let what = format!("no server can be judged by {} from outside", quoted(&rule));
-            let judged: Vec<_> = super::judged(rules).collect();
+            let judged: Vec<_> = super::judged_rules(rules).collect();
             return Err(hinted(what, format!("the rules that can be seen are {}", judged.join(", "))));
         }
         let Some(name) = name else { return Ok(Self::Rule(rule)) };
@@ -71,9 +71,9 @@ mod tests {
 
     #[test]
     fn a_selector_names_a_scenario_a_rule_or_a_family() {
-        let rules = Rules::built_in().unwrap();
+        let rules = RuleLedger::built_in().unwrap();
         let count = |text: &str| {
-            let selector = Selector::read(&rules, text).unwrap();
+            let selector = RuleSelector::read(&rules, text).unwrap();
             scenarios::all().filter(|scenario| selector.selects(scenario)).count()
         };
         assert_eq!((count("h9/EVERY-FAULT"), count("H9")), (1, 2));
@@ -82,14 +82,14 @@ mod tests {
 
     #[test]
     fn what_selects_nothing_is_refused_with_what_there_is() {
-        let rules = Rules::built_in().unwrap();
+        let rules = RuleLedger::built_in().unwrap();
         for (text, what) in [
             ("H9/nothing", "H9 has no scenario nothing"),
             ("H99", "there is no rule H99"),
             ("L18", "no server can be judged by L18 from outside"),
             ("G", "there is no rule G"),
         ] {
-            assert_eq!(Selector::read(&rules, text).unwrap_err().to_string(), what, "{text}");
+            assert_eq!(RuleSelector::read(&rules, text).unwrap_err().to_string(), what, "{text}");
         }
     }
 }

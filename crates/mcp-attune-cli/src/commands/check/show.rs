@@ -2,22 +2,22 @@
 
 use std::io::Write;
 
-use super::outcome::{Called, Check, Outcome};
-use super::report::{Counts, Judged, Report};
-use crate::arguments::Left;
+use super::outcome::{CalledToolCount, ScenarioOutcome, ScenarioResult};
+use super::report::{JudgedRule, OutcomeCounts, ServerCheckReport};
+use crate::call_plan::SkippedTool;
 use crate::text::quoted;
 
 /// How many tools of one kind are named.
 const MAX_NAMED_TOOLS: usize = 12;
 
 /// Writes a report; with `verbose` also every rule, and what was sent and came for warnings and what is allowed.
-pub(super) fn write(out: &mut impl Write, report: &Report, verbose: bool) -> anyhow::Result<()> {
-    writeln!(out, "{} ({}), {}", report.server, quoted(&report.version), report.by.told())?;
+pub(super) fn write(out: &mut impl Write, report: &ServerCheckReport, verbose: bool) -> anyhow::Result<()> {
+    writeln!(out, "{} ({}), {}", report.server, quoted(&report.version), report.by.description())?;
     let parts = [
-        (Outcome::Failed, "Failed", true),
-        (Outcome::Warning, "Warnings, which do not fail the check", verbose),
-        (Outcome::Allowed, "Allowed", verbose),
-        (Outcome::Unclear, "Unclear", verbose),
+        (ScenarioOutcome::Failed, "Failed", true),
+        (ScenarioOutcome::Warning, "Warnings, which do not fail the check", verbose),
+        (ScenarioOutcome::Allowed, "Allowed", verbose),
+        (ScenarioOutcome::Unclear, "Unclear", verbose),
     ];
     for (outcome, title, exchanges) in parts {
         broken(out, report, outcome, title, exchanges)?;
@@ -43,8 +43,8 @@ pub(super) fn write(out: &mut impl Write, report: &Report, verbose: bool) -> any
 /// All scenarios with one outcome, under their rules.
 fn broken(
     out: &mut impl Write,
-    report: &Report,
-    outcome: Outcome,
+    report: &ServerCheckReport,
+    outcome: ScenarioOutcome,
     title: &str,
     exchanges: bool,
 ) -> anyhow::Result<()> {
@@ -61,8 +61,9 @@ fn broken(
     Ok(())
 }
 
-fn scenario(out: &mut impl Write, rule: &str, check: &Check, exchanges: bool) -> anyhow::Result<()> {
-    let own = if check.own && check.outcome == Outcome::Failed { ", Attune's own reading" } else { "" };
+fn scenario(out: &mut impl Write, rule: &str, check: &ScenarioResult, exchanges: bool) -> anyhow::Result<()> {
+    let own =
+        if check.own && check.outcome == ScenarioOutcome::Failed { ", Attune's own reading" } else { "" };
     writeln!(out, "      {} ({}{own})", check.title, check.id)?;
     if let Some(why) = &check.why {
         writeln!(out, "        {why}")?;
@@ -87,12 +88,13 @@ fn scenario(out: &mut impl Write, rule: &str, check: &Check, exchanges: bool) ->
 }
 
 /// One rule in a line, with why it does not apply.
-fn rule(out: &mut impl Write, judged: &Judged) -> anyhow::Result<()> {
-    let Judged { rule, title, outcome, checks, .. } = judged;
-    let (passed, all) = (judged.count(Outcome::Passed), checks.len() - judged.count(Outcome::NotApplicable));
+fn rule(out: &mut impl Write, judged: &JudgedRule) -> anyhow::Result<()> {
+    let JudgedRule { rule, title, outcome, checks, .. } = judged;
+    let (passed, all) =
+        (judged.count(ScenarioOutcome::Passed), checks.len() - judged.count(ScenarioOutcome::NotApplicable));
     let of = if all > 0 { format!(" ({passed} of {all})") } else { String::new() };
-    writeln!(out, "  {rule:<4}{:<15}{title}{of}", outcome.told())?;
-    if *outcome == Outcome::NotApplicable {
+    writeln!(out, "  {rule:<4}{:<15}{title}{of}", outcome.label())?;
+    if *outcome == ScenarioOutcome::NotApplicable {
         let why = checks.iter().find_map(|check| check.why.as_deref());
         writeln!(out, "      {}", why.unwrap_or_default())?;
     }
@@ -100,9 +102,9 @@ fn rule(out: &mut impl Write, judged: &Judged) -> anyhow::Result<()> {
 }
 
 /// A family in one line: its counts, or why it does not apply.
-fn family(rules: &[&Judged]) -> String {
+fn family(rules: &[&JudgedRule]) -> String {
     let checks = || rules.iter().flat_map(|judged| &judged.checks);
-    let counts = Counts::of(checks());
+    let counts = OutcomeCounts::of(checks());
     if counts.not_applicable < counts.all() {
         return counted(&counts, false);
     }
@@ -119,8 +121,8 @@ fn family(rules: &[&Judged]) -> String {
 }
 
 /// `3 passed, 1 failed, 2 not applicable`. What is never zero in the summary may be so in a family.
-fn counted(counts: &Counts, is_summary: bool) -> String {
-    let Counts { passed, failed, warnings, allowed, not_applicable, unclear } = *counts;
+fn counted(counts: &OutcomeCounts, is_summary: bool) -> String {
+    let OutcomeCounts { passed, failed, warnings, allowed, not_applicable, unclear } = *counts;
     let warned = if warnings == 1 { "warning" } else { "warnings" };
     let parts = [
         (passed, "passed", true),
@@ -135,7 +137,7 @@ fn counted(counts: &Counts, is_summary: bool) -> String {
 }
 
 /// What the reader should know besides.
-fn notes(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
+fn notes(out: &mut impl Write, report: &ServerCheckReport) -> anyhow::Result<()> {
     if !report.not_judged.is_empty() {
         let rules = report.not_judged.join(", ");
         writeln!(out, "Not judged, because it cannot be seen from outside or is about clients: {rules}.")?;
@@ -152,7 +154,7 @@ fn notes(out: &mut impl Write, report: &Report) -> anyhow::Result<()> {
 }
 
 /// `export once (1.5 s)`
-fn called(call: &Called) -> String {
+fn called(call: &CalledToolCount) -> String {
     let times = match call.times {
         1 => "once".to_owned(),
         times => format!("{times} times"),
@@ -161,8 +163,8 @@ fn called(call: &Called) -> String {
 }
 
 /// The tools that were left out, those with one reason on one line.
-fn left_out(out: &mut impl Write, all: &[Left]) -> anyhow::Result<()> {
-    let mut reasons: Vec<(&str, Vec<&Left>)> = Vec::new();
+fn left_out(out: &mut impl Write, all: &[SkippedTool]) -> anyhow::Result<()> {
+    let mut reasons: Vec<(&str, Vec<&SkippedTool>)> = Vec::new();
     for left in all {
         match reasons.iter_mut().find(|(why, _)| *why == left.why) {
             Some((_, same)) => same.push(left),

@@ -3,36 +3,36 @@
 use std::time::Duration;
 
 use mcp_attune_wire::document::Document;
-use mcp_attune_wire::listing::{Pages, Turn};
+use mcp_attune_wire::listing::{ListingStep, Pages};
 use mcp_attune_wire::protocol::code::INVALID_PARAMS;
 use mcp_attune_wire::protocol::extension::CONTENT_NEGOTIATION;
 use mcp_attune_wire::protocol::header::CONTENT_LANGUAGE;
 use mcp_attune_wire::protocol::method::{self, TOOLS_LIST};
-use mcp_attune_wire::schema::Declared;
+use mcp_attune_wire::schema::DeclaredHeaders;
 use serde_json::{Value, json};
 
-use super::ask::{Ask, EAST, WEST, at};
-use super::asker::Asker;
-use super::facts::{Call, Facts, Languages, Place};
-use super::judge::{Seen, is_error, plain};
-use crate::arguments::{self, Left, Named, choose};
+use super::ask::{CheckRequest, EAST, WEST, context_at};
+use super::client::CheckClient;
+use super::facts::{CheckTransport, SampleCall, SurveyFacts, SurveyedLanguages};
+use super::judge::{CheckExchange, is_error, without_language};
+use crate::call_plan::{self, SkippedTool, ToolCallOption, plan_calls};
 use crate::exit::hinted;
 use crate::progress;
-use crate::server::{endless, endless_listing};
+use crate::server::{endless_error, endless_listing_error};
 use crate::text::quoted;
-use crate::tool::Tool;
+use crate::tool::CallableTool;
 
 /// How many tools are called to see what they give.
 const MAX_TRIED_TOOLS: usize = 16;
 
 /// A language that no server has, to see what it falls back to.
-const NOBODYS: &str = "tlh";
+const UNKNOWN_LANGUAGE: &str = "tlh";
 /// Languages that are asked for until two are known.
-const ASKED_FOR: [&str; 12] = ["de", "fr", "es", "it", "ja", "zh", "pt", "ar", "ru", "ko", "nl", "en"];
+const TRIED_LANGUAGES: [&str; 12] = ["de", "fr", "es", "it", "ja", "zh", "pt", "ar", "ru", "ko", "nl", "en"];
 
 /// For what tools are called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Calls {
+pub(super) enum SurveyCalls {
     /// Nothing depends on them.
     None,
     /// Languages, where the listing reports none.
@@ -43,14 +43,14 @@ pub(super) enum Calls {
 /// What is known. Tools are called only where something depends on it, and again only those that answer within `slow` or
 /// are named.
 pub(super) async fn survey(
-    asker: &mut Asker,
-    place: Place,
+    asker: &mut CheckClient,
+    place: CheckTransport,
     introduction: &Value,
-    named: &[Named],
-    calls_for: Calls,
+    named: &[ToolCallOption],
+    calls_for: SurveyCalls,
     slow: Duration,
-) -> anyhow::Result<Facts> {
-    let mut facts = Facts {
+) -> anyhow::Result<SurveyFacts> {
+    let mut facts = SurveyFacts {
         manner: asker.manner.clone(),
         place,
         listing: TOOLS_LIST.to_owned(),
@@ -70,26 +70,33 @@ pub(super) async fn survey(
     progress::show("listing");
     facts.tools = tools(asker, &facts).await?;
     if facts.tools.is_empty() {
-        facts.listing = listing(asker, &facts).await?;
+        facts.listing = find_listing_method(asker, &facts).await?;
     }
-    facts.prompt = first(asker, &facts, method::PROMPTS_LIST, "/prompts/0/name").await;
-    facts.resource = first(asker, &facts, method::RESOURCES_LIST, "/resources/0/uri").await;
+    facts.prompt = first_item(asker, &facts, method::PROMPTS_LIST, "/prompts/0/name").await;
+    facts.resource = first_item(asker, &facts, method::RESOURCES_LIST, "/resources/0/uri").await;
     progress::show("asking for languages");
-    facts.languages = languages(asker, &|language| facts.list().prefers(language)).await;
-    let for_languages = calls_for == Calls::ForLanguages && facts.languages.is_none();
-    if calls_for == Calls::Always || for_languages {
-        let tools = calls(asker, &mut facts, named, slow).await?;
-        if calls_for == Calls::Always {
-            fill(asker, &mut facts, &tools).await;
+    facts.languages =
+        find_languages(asker, &|language| facts.listing_request().with_preference(language)).await;
+    let for_languages = calls_for == SurveyCalls::ForLanguages && facts.languages.is_none();
+    if calls_for == SurveyCalls::Always || for_languages {
+        let tools = call_tools(asker, &mut facts, named, slow).await?;
+        if calls_for == SurveyCalls::Always {
+            assign_sample_calls(asker, &mut facts, &tools).await;
         }
         if facts.languages.is_none() {
-            languages_of_tools(asker, &mut facts, tools).await;
+            find_tool_languages(asker, &mut facts, tools).await;
         }
     }
     progress::show("asking with two contexts");
-    let conflict = facts.list().beside("clientContext", at(EAST)).context(at(WEST));
+    let conflict = facts
+        .listing_request()
+        .with_message_member("clientContext", context_at(EAST))
+        .with_context(context_at(WEST));
     // Whoever refuses the two together, and not each of them, has read them.
-    let alone = facts.list().beside("clientContext", at(EAST)).context(at(EAST));
+    let alone = facts
+        .listing_request()
+        .with_message_member("clientContext", context_at(EAST))
+        .with_context(context_at(EAST));
     let reads = asker.ask(&conflict).await.code() == Some(INVALID_PARAMS.into())
         && asker.ask(&alone).await.result().is_some();
     facts.reads_context = facts.zoned.is_some() || reads;
@@ -102,34 +109,34 @@ pub(super) fn negotiation(introduction: &Value) -> Option<&Value> {
 }
 
 /// All tools.
-async fn tools(asker: &mut Asker, facts: &Facts) -> anyhow::Result<Vec<Value>> {
+async fn tools(asker: &mut CheckClient, facts: &SurveyFacts) -> anyhow::Result<Vec<Value>> {
     let mut tools = Vec::new();
     let mut pages = Pages::new(TOOLS_LIST);
     loop {
         let params = serde_json::from_str(&pages.params()).unwrap_or_default();
-        let seen = asker.ask(&facts.ask(TOOLS_LIST, params)).await;
+        let seen = asker.ask(&facts.new_request(TOOLS_LIST, params)).await;
         if let Some(why) = seen.came.trouble {
             return Err(hinted(format!("the tools are not listed: {why}"), "is the server in order?"));
         }
         let Some(result) = seen.result() else { return Ok(tools) };
         tools.extend(result["tools"].as_array().into_iter().flatten().cloned());
         let text = result.to_string();
-        match Document::parse(text.as_bytes()).map(|result| pages.take(result.root())) {
-            Ok(Turn::Next) => {}
-            Ok(Turn::Done) | Err(_) => return Ok(tools),
-            Ok(Turn::Endless(why)) => {
-                let too_large = || endless(&format!("{why} of `{TOOLS_LIST}`, all pages together"));
-                return Err(endless_listing(TOOLS_LIST, why).unwrap_or_else(too_large));
+        match Document::parse(text.as_bytes()).map(|result| pages.take_result(result.root())) {
+            Ok(ListingStep::Next) => {}
+            Ok(ListingStep::Done) | Err(_) => return Ok(tools),
+            Ok(ListingStep::Endless(why)) => {
+                let too_large = || endless_error(&format!("{why} of `{TOOLS_LIST}`, all pages together"));
+                return Err(endless_listing_error(TOOLS_LIST, why).unwrap_or_else(too_large));
             }
         }
     }
 }
 
 /// A method that only reads, of a server that may have no tools.
-async fn listing(asker: &mut Asker, facts: &Facts) -> anyhow::Result<String> {
+async fn find_listing_method(asker: &mut CheckClient, facts: &SurveyFacts) -> anyhow::Result<String> {
     let introduces = if facts.is_modern() { method::SERVER_DISCOVER } else { method::PING };
     for method in [TOOLS_LIST, method::RESOURCES_LIST, method::PROMPTS_LIST, introduces] {
-        if asker.ask(&facts.ask(method, json!({}))).await.result().is_some() {
+        if asker.ask(&facts.new_request(method, json!({}))).await.result().is_some() {
             return Ok(method.to_owned());
         }
     }
@@ -137,21 +144,26 @@ async fn listing(asker: &mut Asker, facts: &Facts) -> anyhow::Result<String> {
 }
 
 /// The first item of a listing.
-async fn first(asker: &mut Asker, facts: &Facts, method: &str, pointer: &str) -> Option<String> {
-    let seen = asker.ask(&facts.ask(method, json!({}))).await;
+async fn first_item(
+    asker: &mut CheckClient,
+    facts: &SurveyFacts,
+    method: &str,
+    pointer: &str,
+) -> Option<String> {
+    let seen = asker.ask(&facts.new_request(method, json!({}))).await;
     Some(seen.result()?.pointer(pointer)?.as_str()?.to_owned())
 }
 
 /// Calls what may be called, once. Returns what gave a result: first what the user names, as they named it, then the
 /// others, the fastest first.
-async fn calls(
-    asker: &mut Asker,
-    facts: &mut Facts,
-    named: &[Named],
+async fn call_tools(
+    asker: &mut CheckClient,
+    facts: &mut SurveyFacts,
+    named: &[ToolCallOption],
     slow: Duration,
-) -> anyhow::Result<Vec<Call>> {
-    let tools: Vec<Tool> = facts.tools.iter().filter_map(read).collect();
-    for name in named.iter().map(Named::name) {
+) -> anyhow::Result<Vec<SampleCall>> {
+    let tools: Vec<CallableTool> = facts.tools.iter().filter_map(read).collect();
+    for name in named.iter().map(ToolCallOption::name) {
         let tool = facts.tools.iter().find(|tool| tool["name"] == name);
         if tool.is_some_and(|tool| tool.pointer("/annotations/destructiveHint") == Some(&json!(true))) {
             let what =
@@ -159,9 +171,10 @@ async fn calls(
             return Err(hinted(what, "name another one with --call: it is called many times"));
         }
     }
-    let (mut chosen, left) = choose(&tools, named)?;
+    let (mut chosen, left) = plan_calls(&tools, named)?;
     facts.left_out = left;
-    let is_named = |call: &arguments::Call<'_>| named.iter().any(|named| named.name() == call.tool.name);
+    let is_named =
+        |call: &call_plan::PlannedCall<'_>| named.iter().any(|named| named.name() == call.tool.name);
     chosen.sort_by_key(|call| !is_named(call));
     let mut found = Vec::new();
     for (number, call) in chosen.iter().enumerate() {
@@ -169,7 +182,7 @@ async fn calls(
         let is_named = is_named(call);
         let tried = if number < MAX_TRIED_TOOLS || is_named {
             progress::show(&format!("calling {}", quoted(name)));
-            tried(asker, facts, call, (!is_named).then_some(slow)).await?
+            try_call(asker, facts, call, (!is_named).then_some(slow)).await?
         } else {
             Err(format!("{MAX_TRIED_TOOLS} other tools were tried"))
         };
@@ -177,7 +190,7 @@ async fn calls(
             Ok((call, took)) => found.push((if is_named { Duration::ZERO } else { took }, !is_named, call)),
             Err(why) => {
                 let add = format!("--call '{}'", quoted(name));
-                facts.left_out.push(Left { tool: name.clone(), why, add });
+                facts.left_out.push(SkippedTool { tool: name.clone(), why, add });
             }
         }
     }
@@ -186,15 +199,15 @@ async fn calls(
 }
 
 /// Finds the first tool that is good for each thing.
-async fn fill(asker: &mut Asker, facts: &mut Facts, tools: &[Call]) {
+async fn assign_sample_calls(asker: &mut CheckClient, facts: &mut SurveyFacts, tools: &[SampleCall]) {
     for call in tools {
-        let varies = facts.zoned.is_none() && varies(asker, facts, call).await;
-        let mirrors = |call: &Call| {
+        let varies = facts.zoned.is_none() && depends_on_zone(asker, facts, call).await;
+        let mirrors = |call: &SampleCall| {
             call.declared
                 .as_ref()
                 .is_some_and(|all| all.iter().any(|one| call.argument(one.path()).is_some()))
         };
-        let kept = |slot: &mut Option<Call>, fits: bool| {
+        let kept = |slot: &mut Option<SampleCall>, fits: bool| {
             if fits && slot.is_none() {
                 *slot = Some(call.clone());
             }
@@ -207,17 +220,17 @@ async fn fill(asker: &mut Asker, facts: &mut Facts, tools: &[Call]) {
 }
 
 /// Finds a tool whose result reports its language.
-async fn languages_of_tools(asker: &mut Asker, facts: &mut Facts, tools: Vec<Call>) {
+async fn find_tool_languages(asker: &mut CheckClient, facts: &mut SurveyFacts, tools: Vec<SampleCall>) {
     for call in tools {
         progress::show(&format!("calling {} in several languages", quoted(&call.name)));
-        let prefers = |language: &str| call.ask(facts).prefers(language);
+        let prefers = |language: &str| call.to_request(facts).with_preference(language);
         // Whoever reports a language does so for the first that is asked for.
-        if reported(&asker.ask(&prefers(NOBODYS)).await).is_none()
-            && reported(&asker.ask(&prefers(ASKED_FOR[0])).await).is_none()
+        if reported_language(&asker.ask(&prefers(UNKNOWN_LANGUAGE)).await).is_none()
+            && reported_language(&asker.ask(&prefers(TRIED_LANGUAGES[0])).await).is_none()
         {
             continue;
         }
-        facts.languages = languages(asker, &prefers).await;
+        facts.languages = find_languages(asker, &prefers).await;
         if facts.languages.is_some() {
             facts.spoken = Some(call);
             return;
@@ -225,25 +238,25 @@ async fn languages_of_tools(asker: &mut Asker, facts: &mut Facts, tools: Vec<Cal
     }
 }
 
-fn read(tool: &Value) -> Option<Tool> {
+fn read(tool: &Value) -> Option<CallableTool> {
     let text = tool.to_string();
-    Tool::read(Document::parse(text.as_bytes()).ok()?.root())
+    CallableTool::read(Document::parse(text.as_bytes()).ok()?.root())
 }
 
 /// Calls a tool once: with its result and how long that took, or why it is of no use. The inner error is the reason, the
 /// outer one says that the server is gone.
-async fn tried(
-    asker: &mut Asker,
-    facts: &mut Facts,
-    call: &arguments::Call<'_>,
+async fn try_call(
+    asker: &mut CheckClient,
+    facts: &mut SurveyFacts,
+    call: &call_plan::PlannedCall<'_>,
     slow: Option<Duration>,
-) -> anyhow::Result<Result<(Call, Duration), String>> {
+) -> anyhow::Result<Result<(SampleCall, Duration), String>> {
     let name = call.tool.name.clone();
     let schema = facts.tools.iter().find(|tool| tool["name"] == name.as_str());
     let schema = schema.map(|tool| tool["inputSchema"].to_string()).unwrap_or_default();
-    let declared = Declared::read(schema.as_bytes()).ok().filter(|declared| !declared.is_empty());
-    let call = Call { name, arguments: call.arguments.clone(), declared, result: Value::Null };
-    let ask = call.ask(facts);
+    let declared = DeclaredHeaders::read(schema.as_bytes()).ok().filter(|declared| !declared.is_empty());
+    let call = SampleCall { name, arguments: call.arguments.clone(), declared, result: Value::Null };
+    let ask = call.to_request(facts);
     let seen = match slow {
         Some(slow) => asker.ask_within(&ask, slow).await,
         None => asker.ask(&ask).await,
@@ -255,14 +268,15 @@ async fn tried(
             }
             _ => why.clone(),
         };
-        asker.give_up(seen.id, &facts.list()).await?;
+        asker.cancel(seen.id, &facts.listing_request()).await?;
         facts.manner = asker.manner.clone();
         return Ok(Err(why));
     }
-    let result = seen.result().filter(|result| !is_error(result) && is_complete(result)).map(plain);
+    let result =
+        seen.result().filter(|result| !is_error(result) && is_complete(result)).map(without_language);
     Ok(match result {
-        Some(result) => Ok((Call { result, ..call }, seen.took)),
-        None => Err(format!("it gave no result to work with ({})", seen.told())),
+        Some(result) => Ok((SampleCall { result, ..call }, seen.took)),
+        None => Err(format!("it gave no result to work with ({})", seen.describe_answer())),
     })
 }
 
@@ -272,22 +286,25 @@ fn is_complete(result: &Value) -> bool {
 }
 
 /// Whether a tool gives another result in the east than in the west, and in the east always the same.
-async fn varies(asker: &mut Asker, facts: &Facts, call: &Call) -> bool {
+async fn depends_on_zone(asker: &mut CheckClient, facts: &SurveyFacts, call: &SampleCall) -> bool {
     let mut results = Vec::new();
     progress::show(&format!("calling {} in two time zones", quoted(&call.name)));
     for zone in [EAST, WEST, EAST] {
-        let seen = asker.ask(&call.ask(facts).context(at(zone))).await;
-        results.push(seen.result().filter(|result| !is_error(result)).map(plain));
+        let seen = asker.ask(&call.to_request(facts).with_context(context_at(zone))).await;
+        results.push(seen.result().filter(|result| !is_error(result)).map(without_language));
     }
     matches!(results.as_slice(), [Some(east), Some(west), Some(again)] if east != west && east == again)
 }
 
 /// The languages that a server reports in answer to some request, if it reports any there.
-async fn languages(asker: &mut Asker, prefers: &(dyn Fn(&str) -> Ask + Sync)) -> Option<Languages> {
-    let nobodys = reported(&asker.ask(&prefers(NOBODYS)).await);
+async fn find_languages(
+    asker: &mut CheckClient,
+    prefers: &(dyn Fn(&str) -> CheckRequest + Sync),
+) -> Option<SurveyedLanguages> {
+    let nobodys = reported_language(&asker.ask(&prefers(UNKNOWN_LANGUAGE)).await);
     let mut found: Vec<(String, bool)> = Vec::new();
-    for language in ASKED_FOR {
-        if let Some(reported) = reported(&asker.ask(&prefers(language)).await) {
+    for language in TRIED_LANGUAGES {
+        if let Some(reported) = reported_language(&asker.ask(&prefers(language)).await) {
             let fits = primary(&reported).eq_ignore_ascii_case(language);
             found.push((reported, fits));
         }
@@ -300,7 +317,7 @@ async fn languages(asker: &mut Asker, prefers: &(dyn Fn(&str) -> Ask + Sync)) ->
     let default =
         nobodys.or_else(|| found.iter().rev().map(|(language, _)| language.clone()).next()).or(first)?;
     let other = found.into_iter().find(|(language, fits)| *fits && *language != default);
-    Some(Languages { default, other: other.map(|(language, _)| language) })
+    Some(SurveyedLanguages { default, other: other.map(|(language, _)| language) })
 }
 
 fn primary(tag: &str) -> &str {
@@ -308,7 +325,7 @@ fn primary(tag: &str) -> &str {
 }
 
 /// The language that an answer reports, in its body or beside it.
-fn reported(seen: &Seen) -> Option<String> {
-    let beside = || seen.came.lines(CONTENT_LANGUAGE).next();
+fn reported_language(seen: &CheckExchange) -> Option<String> {
+    let beside = || seen.came.header_values(CONTENT_LANGUAGE).next();
     seen.language().or_else(beside).map(str::to_owned)
 }

@@ -8,7 +8,7 @@ pub(super) const MAX_ANSWER_BYTES: usize = 4 << 20;
 
 /// A request, as it is sent. Over pipes it is its body alone.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sent {
+pub(super) struct CheckWireRequest {
     /// In their order, repetitions and all.
     pub(super) headers: Vec<(String, Vec<u8>)>,
     pub(super) body: Vec<u8>,
@@ -18,7 +18,7 @@ pub(super) struct Sent {
 
 /// What came back.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Came {
+pub(super) struct CheckWireAnswer {
     /// None over pipes, and where nothing came.
     pub(super) status: Option<u16>,
     pub(super) headers: Vec<(String, String)>,
@@ -32,22 +32,22 @@ pub(super) struct Came {
     pub(super) trouble: Option<String>,
 }
 
-impl Came {
-    pub(super) fn nothing(why: impl Into<String>) -> Self {
+impl CheckWireAnswer {
+    pub(super) fn no_answer(why: impl Into<String>) -> Self {
         Self { trouble: Some(why.into()), ..Self::default() }
     }
 
     /// Takes the answer out of one message, if it is that.
-    pub(super) fn read(&mut self, message: &str, id: Option<u64>) -> bool {
+    pub(super) fn take_answer(&mut self, message: &str, id: Option<u64>) -> bool {
         #[derive(serde::Deserialize)]
-        struct Parts {
+        struct CheckRawResult {
             result: Option<Box<RawValue>>,
         }
         let Ok(value) = serde_json::from_str::<Value>(message) else { return false };
         let answers = value.get("result").is_some() || value.get("error").is_some();
         let ours = id.is_none_or(|id| value.get("id").is_none_or(|theirs| theirs.is_null() || *theirs == id));
         if answers && ours {
-            let parts = serde_json::from_str::<Parts>(message).ok();
+            let parts = serde_json::from_str::<CheckRawResult>(message).ok();
             self.result = parts.and_then(|parts| parts.result).map(|raw| raw.get().to_owned());
             self.answer = Some(value);
         }
@@ -55,13 +55,13 @@ impl Came {
     }
 
     /// The lines of a header, whatever the case of its name.
-    pub(super) fn lines<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(super) fn header_values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let named = move |(found, _): &&(String, String)| found.eq_ignore_ascii_case(name);
         self.headers.iter().filter(named).map(|(_, value)| value.as_str())
     }
 
     pub(super) fn is_json(&self) -> bool {
-        let media = self.lines("content-type").next().and_then(|value| value.split(';').next());
+        let media = self.header_values("content-type").next().and_then(|value| value.split(';').next());
         media.is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"))
     }
 }

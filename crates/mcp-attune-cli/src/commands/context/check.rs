@@ -2,19 +2,19 @@
 
 use std::io::Write;
 
-use mcp_attune::context::{Instant, Wrong, Zone};
+use mcp_attune::context::{ClientContextError, IanaTimeZone, Rfc3339Instant};
 use serde::Serialize;
 
-use crate::asking::caller::locale;
+use crate::asking::caller::parse_locale;
 use crate::exit::{Exit, hinted};
-use crate::text::json;
+use crate::text::print_json;
 
 /// Check parts of a context: exit 0 if all are valid, 1 if not
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  $ attune context check --timestamp 2026-11-12T14:23:00+01:00 --timezone europe/vienna --locale de-AT"
 )]
-pub(super) struct Check {
+pub(super) struct ContextCheckArgs {
     /// A value of `currentTimestamp`
     #[arg(long, value_name = "TS", allow_hyphen_values = true)]
     timestamp: Option<String>,
@@ -30,24 +30,24 @@ pub(super) struct Check {
 }
 
 #[derive(Serialize)]
-struct Checked {
+struct ContextCheckOutput {
     valid: bool,
-    fields: Vec<Field>,
+    fields: Vec<ContextFieldOutput>,
 }
 
 #[derive(Serialize)]
-struct Field {
+struct ContextFieldOutput {
     field: &'static str,
     valid: bool,
     error: Option<String>,
 }
 
-impl Check {
+impl ContextCheckArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let fields: Vec<_> = [
-            field("currentTimestamp", self.timestamp.as_deref(), |text| Instant::parse(text).err()),
-            field("timezone", self.timezone.as_deref(), |text| Zone::parse(text).err()),
-            field("locale", self.locale.as_deref(), |text| locale(text).err()),
+            field("currentTimestamp", self.timestamp.as_deref(), |text| Rfc3339Instant::parse(text).err()),
+            field("timezone", self.timezone.as_deref(), |text| IanaTimeZone::parse(text).err()),
+            field("locale", self.locale.as_deref(), |text| parse_locale(text).err()),
         ]
         .into_iter()
         .flatten()
@@ -56,11 +56,11 @@ impl Check {
             let hint = "give one or more of --timestamp, --timezone and --locale";
             return Err(hinted("there is nothing to check", hint));
         }
-        let checked = Checked { valid: fields.iter().all(|field| field.valid), fields };
+        let checked = ContextCheckOutput { valid: fields.iter().all(|field| field.valid), fields };
         if self.json {
-            json(out, &checked)?;
+            print_json(out, &checked)?;
         } else {
-            for Field { field, error, .. } in &checked.fields {
+            for ContextFieldOutput { field, error, .. } in &checked.fields {
                 match error {
                     None => writeln!(out, "{field}: valid")?,
                     Some(error) => writeln!(out, "{field}: {error}")?,
@@ -71,7 +71,15 @@ impl Check {
     }
 }
 
-fn field(name: &'static str, text: Option<&str>, wrong: impl Fn(&str) -> Option<Wrong>) -> Option<Field> {
+fn field(
+    name: &'static str,
+    text: Option<&str>,
+    wrong: impl Fn(&str) -> Option<ClientContextError>,
+) -> Option<ContextFieldOutput> {
     let wrong = wrong(text?);
-    Some(Field { field: name, valid: wrong.is_none(), error: wrong.map(|wrong| wrong.to_string()) })
+    Some(ContextFieldOutput {
+        field: name,
+        valid: wrong.is_none(),
+        error: wrong.map(|wrong| wrong.to_string()),
+    })
 }

@@ -15,24 +15,24 @@ use crate::exit::Exit;
 #[command(
     after_help = "Examples:\n  $ attune context show --timezone Europe/Zurich --locale de-CH\n  $ attune context check --timezone Europe/Zurich\n  $ attune context resolve last week --timezone Europe/Zurich --locale de-CH"
 )]
-pub(crate) struct Context {
+pub(crate) struct ContextArgs {
     #[command(subcommand)]
-    command: Command,
+    command: ContextCommand,
 }
 
 #[derive(clap::Subcommand)]
-enum Command {
-    Check(check::Check),
-    Resolve(resolve::Resolve),
-    Show(show::Show),
+enum ContextCommand {
+    Check(check::ContextCheckArgs),
+    Resolve(resolve::ContextResolveArgs),
+    Show(show::ContextShowArgs),
 }
 
-impl Context {
+impl ContextArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         match self.command {
-            Command::Check(check) => check.run(out),
-            Command::Resolve(resolve) => resolve.run(out),
-            Command::Show(show) => show.run(out),
+            ContextCommand::Check(check) => check.run(out),
+            ContextCommand::Resolve(resolve) => resolve.run(out),
+            ContextCommand::Show(show) => show.run(out),
         }
     }
 }

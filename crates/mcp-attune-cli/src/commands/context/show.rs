@@ -6,25 +6,25 @@ use mcp_attune::language::Tag;
 use mcp_attune::week;
 use serde::Serialize;
 
-use super::options::{Options, now};
+use super::options::{ContextValueArgs, now};
 use crate::exit::Exit;
-use crate::text::json;
+use crate::text::print_json;
 
 /// See what a caller's time, zone and locale come to
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  $ attune context show --now 2026-11-12T14:23:00+01:00 --timezone Europe/Vienna --locale de-AT\n  $ attune context show --timezone America/New_York --json"
 )]
-pub(super) struct Show {
+pub(super) struct ContextShowArgs {
     #[command(flatten)]
-    options: Options,
+    options: ContextValueArgs,
     /// Print JSON: local_now, utc_now, timezone, iso_week, first_day_of_week, offset_agrees, locale
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Serialize)]
-struct Shown {
+struct ContextShowOutput {
     local_now: String,
     utc_now: String,
     /// The name of the zone, or the offset where there is none.
@@ -36,14 +36,14 @@ struct Shown {
     locale: Option<String>,
 }
 
-impl Show {
+impl ContextShowArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let context = self.options.context()?;
         let now = now(&context);
         let offset = now.zone.to_offset(now.instant);
         let week = now.civil().date().iso_week_date();
         let first_day = context.locale().map_or(jiff::civil::Weekday::Monday, week::first_day);
-        let shown = Shown {
+        let shown = ContextShowOutput {
             local_now: now.instant.display_with_offset(offset).to_string(),
             utc_now: now.instant.to_string(),
             timezone: now.zone.iana_name().map_or_else(|| offset_text(offset), str::to_owned),
@@ -53,7 +53,7 @@ impl Show {
             locale: context.locale().map(Tag::to_string),
         };
         if self.json {
-            json(out, &shown)?;
+            print_json(out, &shown)?;
         } else {
             write(out, &shown)?;
         }
@@ -68,7 +68,7 @@ fn offset_text(offset: jiff::tz::Offset) -> String {
     format!("{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60)
 }
 
-fn write(out: &mut impl Write, shown: &Shown) -> anyhow::Result<()> {
+fn write(out: &mut impl Write, shown: &ContextShowOutput) -> anyhow::Result<()> {
     let agrees = match shown.offset_agrees {
         Some(true) => "the offset is the one of the zone",
         Some(false) => "the offset is not the one of the zone; both stand",

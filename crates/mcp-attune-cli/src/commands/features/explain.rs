@@ -6,7 +6,7 @@ use mcp_attune::features::TagEffect;
 use serde::Serialize;
 
 use crate::exit::{Exit, hinted};
-use crate::text::{json, quoted, wrapped};
+use crate::text::{print_json, quoted, wrap_rule_text};
 
 /// Explain what a feature tag does where the operator wrote no template for it, and which rule says so
 ///
@@ -15,7 +15,7 @@ use crate::text::{json, quoted, wrapped};
 #[command(
     after_help = "Examples:\n  $ attune features explain\n  $ attune features explain verbosity=compact\n  $ attune features explain '!human' --json"
 )]
-pub(super) struct Explain {
+pub(super) struct FeaturesExplainArgs {
     /// The tag, such as format=json; without it, all tags are explained
     #[arg(allow_hyphen_values = true)]
     tag: Option<String>,
@@ -25,18 +25,18 @@ pub(super) struct Explain {
 }
 
 #[derive(Serialize)]
-struct Explained<'a> {
-    tags: Vec<Entry<'a>>,
+struct FeaturesExplainOutput<'a> {
+    tags: Vec<TagExplanation<'a>>,
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+struct TagExplanation<'a> {
     tag: &'a str,
     does: &'static str,
     rule: &'static str,
 }
 
-impl Explain {
+impl FeaturesExplainArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let tags = match &self.tag {
             None => TagEffect::ALL.iter().map(|effect| entry(effect.tag, effect)).collect(),
@@ -50,20 +50,20 @@ impl Explain {
             }
         };
         if self.json {
-            json(out, &Explained { tags })?;
+            print_json(out, &FeaturesExplainOutput { tags })?;
             return Ok(Exit::Fine);
         }
-        for (at, Entry { tag, does, rule }) in tags.iter().enumerate() {
+        for (at, TagExplanation { tag, does, rule }) in tags.iter().enumerate() {
             if at > 0 {
                 writeln!(out)?;
             }
             writeln!(out, "{tag} ({rule})")?;
-            writeln!(out, "{}", wrapped(does).trim_end())?;
+            writeln!(out, "{}", wrap_rule_text(does).trim_end())?;
         }
         Ok(Exit::Fine)
     }
 }
 
-fn entry<'a>(tag: &'a str, effect: &TagEffect) -> Entry<'a> {
-    Entry { tag, does: effect.does, rule: effect.rule }
+fn entry<'a>(tag: &'a str, effect: &TagEffect) -> TagExplanation<'a> {
+    TagExplanation { tag, does: effect.does, rule: effect.rule }
 }

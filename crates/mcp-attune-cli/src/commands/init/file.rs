@@ -1,40 +1,40 @@
 //! The text of a configuration that somebody reads for the first time.
 
-use mcp_attune_gateway::config::{Config, Findings};
+use mcp_attune_gateway::config::{Config, ConfigFindings};
 
-use super::proposals::Proposal;
+use super::proposals::ToolBindingProposal;
 use super::toml::{basic, key};
 use crate::show::plain;
 
 /// How wide a comment is at most.
-const WIDTH: usize = 100;
+const MAX_COMMENT_WIDTH: usize = 100;
 /// Where a comment beside a value begins.
-const COLUMN: usize = 40;
+const COMMENT_COLUMN: usize = 40;
 
 /// What a configuration says of a server.
-pub(super) struct Configuration {
+pub(super) struct InitConfig {
     pub(super) name: Option<String>,
     pub(super) tools: usize,
     pub(super) language: String,
-    pub(super) upstream: Upstream,
+    pub(super) upstream: InitUpstream,
 }
 
 /// Where the server is.
-pub(super) enum Upstream {
+pub(super) enum InitUpstream {
     Url(String),
     Command(Vec<String>),
 }
 
-impl Configuration {
+impl InitConfig {
     /// Whether it can be used without any binding.
-    pub(super) fn check(&self) -> Result<(), Findings> {
+    pub(super) fn check(&self) -> Result<(), ConfigFindings> {
         Config::parse(&self.write(&[]), "attune.toml").map(drop)
     }
 
     /// The proposals that can be used together with it. What a server calls its tools may be refused.
-    pub(super) fn usable(&self, proposals: Vec<Proposal>) -> Vec<Proposal> {
-        let usable = |mut proposal: Proposal| {
-            let fits = |binding: &super::proposals::Binding| {
+    pub(super) fn usable_proposals(&self, proposals: Vec<ToolBindingProposal>) -> Vec<ToolBindingProposal> {
+        let usable = |mut proposal: ToolBindingProposal| {
+            let fits = |binding: &super::proposals::ProposedBinding| {
                 let text = format!("{}\n{}\n", header(&proposal.tool), binding.lines.join("\n"));
                 Config::parse(&text, "attune.toml").is_ok()
             };
@@ -47,32 +47,36 @@ impl Configuration {
         usable.filter(|proposal| !proposal.bindings.is_empty()).collect()
     }
 
-    pub(super) fn write(&self, proposals: &[Proposal]) -> String {
+    pub(super) fn write(&self, proposals: &[ToolBindingProposal]) -> String {
         let name = self.name.as_deref().map_or_else(|| "an MCP server".to_owned(), plain::line);
         let tools = if self.tools == 1 { "1 tool".to_owned() } else { format!("{} tools", self.tools) };
         let mut text =
             comment("", &format!("Attune in front of {name} ({tools}), written by `attune init`."));
         text += "# `attune config check` looks for mistakes in this file, and `attune config example` shows every setting.\n\n";
-        text += &beside(
+        text += &setting_line(
             &format!("default_language = {}", basic(&self.language)),
             "the language of the server's own texts",
         );
         text += "\n[upstream]\n";
         match &self.upstream {
-            Upstream::Url(url) => {
-                text += &beside(
+            InitUpstream::Url(url) => {
+                text += &setting_line(
                     &format!("url = {}", basic(url)),
                     "the server; callers connect to http://127.0.0.1:8808/mcp",
                 );
             }
-            Upstream::Command(command) => {
+            InitUpstream::Command(command) => {
                 let words = command.iter().map(|word| basic(word)).collect::<Vec<_>>().join(", ");
-                text += &beside(&format!("command = [{words}]"), "the program that is the server");
-                text += &beside("#env = { API_TOKEN = \"…\" }", "more that it finds in its environment");
+                text += &setting_line(&format!("command = [{words}]"), "the program that is the server");
+                text +=
+                    &setting_line("#env = { API_TOKEN = \"…\" }", "more that it finds in its environment");
             }
         }
         text += "\n[locales]\n";
-        text += &beside("path = \"locales/${locale}.json\"", "one file for each language, beside this file");
+        text += &setting_line(
+            "path = \"locales/${locale}.json\"",
+            "one file for each language, beside this file",
+        );
         for proposal in proposals {
             text += &section(proposal);
         }
@@ -81,7 +85,7 @@ impl Configuration {
 }
 
 /// The bindings of one tool; lines that are not active are comments.
-fn section(proposal: &Proposal) -> String {
+fn section(proposal: &ToolBindingProposal) -> String {
     let has_active = proposal.bindings.iter().any(|binding| binding.active);
     let mark = |active: bool| if active { "" } else { "#" };
     let mut text = format!("\n{}{}\n", mark(has_active), header(&proposal.tool));
@@ -99,8 +103,8 @@ fn header(tool: &str) -> String {
 }
 
 /// A setting, and what it means.
-fn beside(setting: &str, meaning: &str) -> String {
-    let width = COLUMN - 1;
+fn setting_line(setting: &str, meaning: &str) -> String {
+    let width = COMMENT_COLUMN - 1;
     format!("{setting:<width$} # {meaning}\n")
 }
 
@@ -110,7 +114,9 @@ fn comment(indent: &str, text: &str) -> String {
     for word in text.split_whitespace() {
         match lines.last_mut() {
             Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + word.chars().count() < WIDTH => *line += &format!(" {word}"),
+            Some(line) if line.chars().count() + word.chars().count() < MAX_COMMENT_WIDTH => {
+                *line += &format!(" {word}");
+            }
             _ => lines.push(word.to_owned()),
         }
     }
@@ -131,18 +137,18 @@ mod tests {
             "tz": { "type": "string", "default": "Europe/Zurich" }, "language": { "type": "string" } } });
         let tools: Vec<_> = names.map(|name| json!({ "name": name, "inputSchema": schema })).into();
         for name in names {
-            let configuration = Configuration {
+            let configuration = InitConfig {
                 name: Some(name.to_owned()),
                 tools: tools.len(),
                 language: "en".to_owned(),
-                upstream: Upstream::Command(vec!["server".to_owned(), name.to_owned()]),
+                upstream: InitUpstream::Command(vec!["server".to_owned(), name.to_owned()]),
             };
-            let proposals = configuration.usable(propose(&tools));
+            let proposals = configuration.usable_proposals(propose(&tools));
             let text = configuration.write(&proposals);
             let config =
                 Config::parse(&text, "attune.toml").unwrap_or_else(|findings| panic!("{findings}\n{text}"));
             assert_eq!(config.server, Config::default().server, "{text}");
-            assert!(config.mounts[0].bindings().binds("a.b"), "{text}");
+            assert!(config.mounts[0].bindings().binds_tool("a.b"), "{text}");
             // Comments are bindings too, once somebody takes the mark away.
             let uncommented = text.replace("\n#language", "\nlanguage");
             assert!(Config::parse(&uncommented, "attune.toml").is_ok(), "{uncommented}");

@@ -15,17 +15,17 @@ use mcp_attune_rmcp::Connection;
 use mcp_attune_wire::protocol::meta::SERVER_INFO;
 use serde_json::Value;
 
-use super::catalog::desk::{Desk, language};
 use super::catalog::extract;
-use super::catalog::texts::{Texts, ask};
-use crate::exit::{Exit, hinted, warn};
+use super::catalog::folder::{CatalogFolder, parse_language};
+use super::catalog::texts::{CollectedTexts, collect_texts};
+use crate::exit::{Exit, hinted, print_error};
 use crate::progress;
-use crate::running::one_thread;
-use crate::server::Server;
-use file::{Configuration, Upstream};
+use crate::running::single_thread_runtime;
+use crate::server::ServerArgs;
+use file::{InitConfig, InitUpstream};
 #[cfg(feature = "audit")]
-pub(super) use proposals::filled_from;
-use proposals::{Proposal, propose};
+pub(super) use proposals::context_source;
+use proposals::{ToolBindingProposal, propose};
 
 /// The configuration, and the folder of the locale files beside it.
 const CONFIG: &str = "attune.toml";
@@ -41,9 +41,9 @@ const LOCALES: &str = "locales";
 #[command(
     after_help = "Examples:\n  $ attune init --out target/init-of-help --force -- attune demo --bare --stdio\n  $ attune config check target/init-of-help/attune.toml\n\nFor a server that runs, and for a program that is one:\n  attune init http://127.0.0.1:9000/mcp\n  attune init -- npx -y some-server"
 )]
-pub(crate) struct Init {
+pub(crate) struct InitArgs {
     #[command(flatten)]
-    server: Server,
+    server: ServerArgs,
     /// The folder to write to; it is made where it is not there
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
@@ -56,67 +56,67 @@ pub(crate) struct Init {
 }
 
 /// What a server says of itself.
-struct Asked {
+struct InitServerDescription {
     /// Its title, or its name.
     name: Option<String>,
     tools: Vec<Value>,
-    texts: Texts,
+    texts: CollectedTexts,
 }
 
-impl Init {
+impl InitArgs {
     pub(crate) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let (target, options) = self.server.read()?;
-        let given = self.default_language.as_deref().map(language).transpose()?;
-        let config = self.file(CONFIG);
+        let given = self.default_language.as_deref().map(parse_language).transpose()?;
+        let config = self.out_path(CONFIG);
         // Nobody waits for a server only to hear this.
-        if self.keeps(&config) {
+        if self.keeps_existing(&config) {
             return Ok(Exit::Findings);
         }
-        let asked = one_thread()?.block_on(async {
+        let asked = single_thread_runtime()?.block_on(async {
             let connection = Connection::open(&target, &options).await?;
-            let asked = question(&connection).await;
+            let asked = describe_server(&connection).await;
             connection.close().await;
             progress::clear();
             asked
         })?;
         let own = extract::own_language(given.as_ref(), &asked.texts)?;
-        let folder = self.file(LOCALES);
-        let desk = Desk::new(&folder, own.as_str())?;
-        if self.keeps(&desk.path(&own)) {
+        let folder = self.out_path(LOCALES);
+        let desk = CatalogFolder::new(&folder, own.as_str())?;
+        if self.keeps_existing(&desk.path(&own)) {
             return Ok(Exit::Findings);
         }
         let configuration = self.configuration(&own, &asked)?;
-        let proposals = configuration.usable(propose(&asked.tools));
-        let written = extract::write(&desk, &folder, asked.texts.draft)?;
+        let proposals = configuration.usable_proposals(propose(&asked.tools));
+        let written = extract::write_locale_files(&desk, &folder, asked.texts.draft)?;
         store(&config, &configuration.write(&proposals))?;
         tell_bindings(out, &config, &proposals)?;
-        extract::tell(out, &written)?;
+        extract::print_extraction(out, &written)?;
         self.tell_next(out, &config, &folder)?;
         Ok(Exit::Fine)
     }
 
     /// A path in the folder, as it is written by hand.
-    fn file(&self, name: &str) -> PathBuf {
+    fn out_path(&self, name: &str) -> PathBuf {
         if self.out == Path::new(".") { name.into() } else { self.out.join(name) }
     }
 
     /// Whether a file is there that is not to be written over, and says so.
-    fn keeps(&self, file: &Path) -> bool {
+    fn keeps_existing(&self, file: &Path) -> bool {
         let keeps = !self.force && file.exists();
         if keeps {
             let what = format!("{} is there already, and nothing was written", file.display());
-            warn(&hinted(what, "write over it with --force, or choose another folder with --out DIR"));
+            print_error(&hinted(what, "write over it with --force, or choose another folder with --out DIR"));
         }
         keeps
     }
 
-    fn configuration(&self, own: &Tag, asked: &Asked) -> anyhow::Result<Configuration> {
+    fn configuration(&self, own: &Tag, asked: &InitServerDescription) -> anyhow::Result<InitConfig> {
         let upstream = match self.server.url() {
-            Some(url) => Upstream::Url(url.to_owned()),
-            None => Upstream::Command(self.server.command().to_vec()),
+            Some(url) => InitUpstream::Url(url.to_owned()),
+            None => InitUpstream::Command(self.server.command().to_vec()),
         };
         let (name, tools) = (asked.name.clone(), asked.tools.len());
-        let configuration = Configuration { name, tools, language: own.to_string(), upstream };
+        let configuration = InitConfig { name, tools, language: own.to_string(), upstream };
         configuration.check().map_err(|findings| {
             let hint = "begin with `attune config example`, and write the server under [upstream]";
             hinted(format!("this server cannot be written into a configuration\n{findings}"), hint)
@@ -141,8 +141,8 @@ impl Init {
     }
 }
 
-async fn question(connection: &Connection) -> anyhow::Result<Asked> {
-    let texts = ask(connection, &[], extract::told).await?;
+async fn describe_server(connection: &Connection) -> anyhow::Result<InitServerDescription> {
+    let texts = collect_texts(connection, &[], extract::show_extract_progress).await?;
     let tools = match connection.info().capabilities.tools {
         Some(_) => connection.tools().await?.to_vec(),
         None => Vec::new(),
@@ -151,14 +151,19 @@ async fn question(connection: &Connection) -> anyhow::Result<Asked> {
     let info =
         about.as_ref().and_then(|about| about.get("serverInfo").or(about.get("_meta")?.get(SERVER_INFO)));
     let name = info.and_then(|info| info.get("title").or_else(|| info.get("name"))).and_then(Value::as_str);
-    Ok(Asked { name: name.map(str::to_owned), tools, texts })
+    Ok(InitServerDescription { name: name.map(str::to_owned), tools, texts })
 }
 
 fn store(path: &Path, text: &str) -> anyhow::Result<()> {
-    mcp_attune_files::write(path, text).with_context(|| format!("could not write {}", path.display()))
+    mcp_attune_files::write_atomically(path, text)
+        .with_context(|| format!("could not write {}", path.display()))
 }
 
-fn tell_bindings(out: &mut impl Write, config: &Path, proposals: &[Proposal]) -> anyhow::Result<()> {
+fn tell_bindings(
+    out: &mut impl Write,
+    config: &Path,
+    proposals: &[ToolBindingProposal],
+) -> anyhow::Result<()> {
     writeln!(out, "{}: written", config.display())?;
     for proposal in proposals {
         let tool = crate::show::plain::line(&proposal.tool);

@@ -7,21 +7,21 @@
 //! 3. Two arguments such as `from` and `to` are proposed in comments where the schema says that they are dates or times: only
 //!    whoever knows the server knows whether the last day counts.
 
-use mcp_attune::context::Zone;
+use mcp_attune::context::IanaTimeZone;
 use serde_json::Value;
 
 use super::toml::{basic, key};
 
 /// What could be bound of one tool.
 #[derive(Debug)]
-pub(super) struct Proposal {
+pub(super) struct ToolBindingProposal {
     pub(super) tool: String,
-    pub(super) bindings: Vec<Binding>,
+    pub(super) bindings: Vec<ProposedBinding>,
 }
 
 /// Lines of a configuration.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Binding {
+pub(super) struct ProposedBinding {
     /// What is filled, from what.
     pub(super) about: String,
     /// Whether it is meant to be used as it is.
@@ -47,33 +47,36 @@ const ENDS: [(&str, &str); 7] = [
 const INTERVALS: [&str; 3] = ["period", "when", "time_period"];
 
 /// Proposes bindings for tools as they were listed.
-pub(super) fn propose(tools: &[Value]) -> Vec<Proposal> {
+pub(super) fn propose(tools: &[Value]) -> Vec<ToolBindingProposal> {
     let proposed = tools.iter().filter_map(|tool| {
         let name = tool.get("name")?.as_str()?;
         let properties = tool.get("inputSchema")?.get("properties")?.as_object()?;
-        let mut bindings: Vec<Binding> =
-            properties.iter().filter_map(|(argument, schema)| field(argument, schema)).collect();
-        bindings.extend(interval(properties));
+        let mut bindings: Vec<ProposedBinding> =
+            properties.iter().filter_map(|(argument, schema)| propose_field(argument, schema)).collect();
+        bindings.extend(propose_interval(properties));
         // What is active stands first, and comments below it.
         bindings.sort_by_key(|binding| !binding.active);
-        Some(Proposal { tool: name.to_owned(), bindings })
+        Some(ToolBindingProposal { tool: name.to_owned(), bindings })
     });
     proposed.filter(|proposal| !proposal.bindings.is_empty()).collect()
 }
 
 /// The part of the caller's context that could fill an argument, by its name.
 #[cfg(feature = "audit")]
-pub(in crate::commands) fn filled_from(argument: &str, schema: &Value) -> Option<mcp_attune::bind::Source> {
-    use mcp_attune::bind::Source;
-    match part(argument).filter(|_| takes_text(schema))? {
-        "timezone" => Some(Source::Timezone),
-        "locale" => Some(Source::Locale),
-        _ => Some(Source::Language),
+pub(in crate::commands) fn context_source(
+    argument: &str,
+    schema: &Value,
+) -> Option<mcp_attune::bind::BoundContextPart> {
+    use mcp_attune::bind::BoundContextPart;
+    match context_part(argument).filter(|_| takes_text(schema))? {
+        "timezone" => Some(BoundContextPart::Timezone),
+        "locale" => Some(BoundContextPart::Locale),
+        _ => Some(BoundContextPart::Language),
     }
 }
 
 /// The name of the part of the context that an argument of this name takes.
-fn part(argument: &str) -> Option<&'static str> {
+fn context_part(argument: &str) -> Option<&'static str> {
     match argument {
         _ if ZONES.contains(&argument) => Some("timezone"),
         _ if LOCALES.contains(&argument) => Some("locale"),
@@ -83,11 +86,11 @@ fn part(argument: &str) -> Option<&'static str> {
 }
 
 /// A binding of one argument to a part of the context.
-fn field(argument: &str, schema: &Value) -> Option<Binding> {
-    let from = part(argument).filter(|_| takes_text(schema))?;
+fn propose_field(argument: &str, schema: &Value) -> Option<ProposedBinding> {
+    let from = context_part(argument).filter(|_| takes_text(schema))?;
     let who = if from == "timezone" { "time zone" } else { from };
     let default = schema.get("default").and_then(Value::as_str);
-    let is_zone = default.is_none_or(|default| Zone::parse(default).is_ok());
+    let is_zone = default.is_none_or(|default| IanaTimeZone::parse(default).is_ok());
     let active = from == "timezone" && is_zone && schema.get("enum").is_none();
     // A default that is no zone would be refused, and of the others only the server knows what they mean.
     let default = default.filter(|_| active);
@@ -104,7 +107,7 @@ fn field(argument: &str, schema: &Value) -> Option<Binding> {
         (false, "locale") => "The caller's locale, such as de-CH, if that is what the server means and how it writes it.".to_owned(),
         (false, _) => "The caller's language, such as de, if that is what the server means: it may as well be one to translate into.".to_owned(),
     };
-    Some(Binding {
+    Some(ProposedBinding {
         about: format!("{argument} from the caller's {who}"),
         active,
         note,
@@ -113,16 +116,16 @@ fn field(argument: &str, schema: &Value) -> Option<Binding> {
 }
 
 /// A binding of two arguments to the ends of a period.
-fn interval(properties: &serde_json::Map<String, Value>) -> Option<Binding> {
+fn propose_interval(properties: &serde_json::Map<String, Value>) -> Option<ProposedBinding> {
     let (start, end, written) = ENDS.into_iter().find_map(|(start, end)| {
-        let written = form(properties.get(start)?)?;
-        (form(properties.get(end)?)? == written).then_some((start, end, written))
+        let written = date_format(properties.get(start)?)?;
+        (date_format(properties.get(end)?)? == written).then_some((start, end, written))
     })?;
     let named = INTERVALS.into_iter().find(|name| !properties.contains_key(*name))?;
     let note = format!(
         "One new argument `{named}`, such as \"last week\", fills both. If `{end}` is the first moment or day after the period, write \"exclusive\"."
     );
-    Some(Binding {
+    Some(ProposedBinding {
         about: format!("{start} and {end} from a period in words"),
         active: false,
         note,
@@ -136,14 +139,14 @@ fn interval(properties: &serde_json::Map<String, Value>) -> Option<Binding> {
 }
 
 /// How an argument for an instant or a day is written, where its schema says so.
-fn form(schema: &Value) -> Option<&'static str> {
-    let format = forms(schema).find_map(|schema| schema.get("format")?.as_str())?;
+fn date_format(schema: &Value) -> Option<&'static str> {
+    let format = schema_branches(schema).find_map(|schema| schema.get("format")?.as_str())?;
     ["date", "date-time"].into_iter().find(|form| *form == format && takes_text(schema))
 }
 
 /// Whether an argument may be a string, or a string or nothing.
 fn takes_text(schema: &Value) -> bool {
-    forms(schema).any(|schema| match schema.get("type") {
+    schema_branches(schema).any(|schema| match schema.get("type") {
         Some(Value::String(kind)) => kind == "string",
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
         _ => false,
@@ -151,7 +154,7 @@ fn takes_text(schema: &Value) -> bool {
 }
 
 /// A schema, and the branches of it: optional arguments are often written as `anyOf`.
-fn forms(schema: &Value) -> impl Iterator<Item = &Value> {
+fn schema_branches(schema: &Value) -> impl Iterator<Item = &Value> {
     let branches = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
     std::iter::once(schema).chain(branches)
 }

@@ -24,7 +24,7 @@ const BYTES_PER_CREDIT: u64 = 2048;
 /// Counts the control frames (`SETTINGS`, `PING`, `WINDOW_UPDATE`, `PRIORITY`, `RST_STREAM` and unknown ones) of a
 /// connection. Each costs us about as much as a request costs its caller to send, and each asks for nothing.
 #[derive(Debug)]
-pub(super) struct ControlFrames {
+pub(super) struct ControlFrameBudget {
     /// How many may still come.
     credit: u64,
     /// Until when the seconds are counted.
@@ -37,7 +37,7 @@ pub(super) struct ControlFrames {
     header: Vec<u8>,
 }
 
-impl ControlFrames {
+impl ControlFrameBudget {
     pub(super) fn after_preface() -> Self {
         Self {
             credit: MAX_CREDIT,
@@ -131,7 +131,7 @@ mod tests {
             for size in [0, 8] {
                 let flood = after_preface(&frame(kind, size).repeat(usize::try_from(MAX_CREDIT).unwrap()));
                 for pieces in [1, 7, 9, 100_000] {
-                    let mut frames = ControlFrames::after_preface();
+                    let mut frames = ControlFrameBudget::after_preface();
                     for piece in flood.chunks(pieces) {
                         frames.count(piece).unwrap();
                     }
@@ -143,7 +143,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn lets_control_frames_pass_beside_requests_answers_and_time() {
-        let mut frames = ControlFrames::after_preface();
+        let mut frames = ControlFrameBudget::after_preface();
         frames.count(&after_preface(b"")).unwrap();
         for _ in 0..10_000 {
             frames.count(&[frame(1, 9), frame(8, 4), frame(6, 8)].concat()).unwrap();
@@ -160,7 +160,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn empty_frames_of_a_body_buy_nothing() {
-        let mut frames = ControlFrames::after_preface();
+        let mut frames = ControlFrameBudget::after_preface();
         frames.count(&after_preface(b"")).unwrap();
         let both = [frame(0, 0), frame(6, 8)].concat();
         assert!((0..=MAX_CREDIT).any(|_| frames.count(&both).is_err()));

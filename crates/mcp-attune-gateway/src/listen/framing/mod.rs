@@ -1,6 +1,6 @@
 //! The framing of requests, checked before hyper reads them: hyper accepts what can be read in two ways, and tells nobody.
 //!
-//! 1. Over HTTP/1.1, [`FramingChecker`] decides what hyper gets to read, and which request is refused ([`Misframed`]).
+//! 1. Over HTTP/1.1, [`FramingChecker`] decides what hyper gets to read, and which request is refused ([`FramingError`]).
 //! 2. Over HTTP/2, control frames are counted. A connection that sends many of them and little else is cut. This part is not in
 //!    `mcp-attune-http1`, because it is not HTTP/1.1 and needs a clock.
 //!
@@ -15,59 +15,65 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
-use mcp_attune_http1::{FramingChecker, HeadLimits, Misframed};
+use mcp_attune_http1::{FramingChecker, FramingError, HeadLimits};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 
 mod frames;
 
-use super::Limits;
-use frames::ControlFrames;
+use super::ListenerLimits;
+use frames::ControlFrameBudget;
 
 /// How much is read at once.
 const READ_SIZE: usize = 16 * 1024;
 
 /// What was found on one connection, for whoever answers its requests.
 #[derive(Debug, Default)]
-pub(super) struct Verdicts {
+pub(super) struct FramingVerdicts {
     /// How many requests were handed out so far.
     begun: AtomicUsize,
     /// The request that is refused, by its number on the connection. None after it is read.
-    misframed: OnceLock<(usize, Misframed)>,
+    misframed: OnceLock<(usize, FramingError)>,
 }
 
-impl Verdicts {
+impl FramingVerdicts {
     /// The number of the request that begins now.
-    pub(super) fn begin(&self) -> usize {
+    pub(super) fn begin_request(&self) -> usize {
         self.begun.fetch_add(1, Relaxed)
     }
 
     /// Why a request is refused, if it is.
-    pub(super) fn of(&self, number: usize) -> Option<Misframed> {
+    pub(super) fn refusal_of_request(&self, number: usize) -> Option<FramingError> {
         self.misframed.get().filter(|(refused, _)| *refused == number).map(|(_, why)| *why)
     }
 }
 
 /// A connection whose framing is checked on the way to hyper.
-pub(super) struct Framed<I> {
+pub(super) struct FramingCheckedIo<I> {
     io: I,
     checker: FramingChecker,
     /// Checked, and not read by hyper yet.
     checked: BytesMut,
     /// Counts the control frames; `None` as long as the connection is not one of HTTP/2.
-    frames: Option<ControlFrames>,
+    frames: Option<ControlFrameBudget>,
     /// Whether the caller sends no more.
     is_closed: bool,
-    verdicts: Arc<Verdicts>,
+    verdicts: Arc<FramingVerdicts>,
 }
 
-impl<I> Framed<I> {
+impl<I> FramingCheckedIo<I> {
     /// `read` is what was read of the connection before.
     ///
     /// # Errors
     ///
     /// Where that is cut already.
-    pub(super) fn new(io: I, read: Bytes, limits: &Limits, verdicts: Arc<Verdicts>) -> io::Result<Self> {
-        let head = HeadLimits { lines: limits.headers, bytes: limits.header_bytes.max(super::LEAST_BUFFER) };
+    pub(super) fn new(
+        io: I,
+        read: Bytes,
+        limits: &ListenerLimits,
+        verdicts: Arc<FramingVerdicts>,
+    ) -> io::Result<Self> {
+        let head =
+            HeadLimits { lines: limits.headers, bytes: limits.header_bytes.max(super::MIN_BUFFER_BYTES) };
         let checker = FramingChecker::new(head);
         let checked = BytesMut::new();
         let mut framed = Self { io, checker, checked, frames: None, is_closed: false, verdicts };
@@ -85,14 +91,14 @@ impl<I> Framed<I> {
             let _ = self.verdicts.misframed.set((number, why));
         }
         if self.checker.is_http2() {
-            self.frames.get_or_insert_with(ControlFrames::after_preface).count(&frames)?;
+            self.frames.get_or_insert_with(ControlFrameBudget::after_preface).count(&frames)?;
             self.checked.extend_from_slice(&frames);
         }
         Ok(())
     }
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Framed<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for FramingCheckedIo<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -124,7 +130,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for Framed<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for Framed<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for FramingCheckedIo<I> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let written = ready!(Pin::new(&mut self.io).poll_write(cx, buf))?;
         self.wrote(written);
@@ -154,7 +160,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Framed<I> {
     }
 }
 
-impl<I> Framed<I> {
+impl<I> FramingCheckedIo<I> {
     fn wrote(&mut self, bytes: usize) {
         if let Some(frames) = &mut self.frames {
             frames.wrote(bytes);

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
 use std::time::Duration;
 
-use mcp_attune_wire::json::{Text, Value};
-use mcp_attune_wire::message::{Kind, Message};
+use mcp_attune_wire::json::{JsonString, SpannedValue};
+use mcp_attune_wire::message::{Message, MessageKind};
 
 /// The command of a child that follows a script, as a piece of `attune.toml`.
 pub(crate) fn command(script: &str) -> String {
@@ -67,13 +67,13 @@ fn text(text: &str) -> String {
 impl Server {
     fn hear(&mut self, line: &str) {
         let message = Message::parse(line.as_bytes()).unwrap();
-        let id = message.id().map(Value::raw).unwrap_or_default();
-        let method = message.method().and_then(Text::decode).unwrap_or_default();
+        let id = message.id().map(SpannedValue::raw).unwrap_or_default();
+        let method = message.method().and_then(JsonString::decode).unwrap_or_default();
         let script = self.script.as_str();
         match &*method {
-            _ if message.kind() == Kind::Answer => {
+            _ if message.kind() == MessageKind::Answer => {
                 let call = self.asked.remove(id).unwrap();
-                let answer = message.member("result").map(Value::raw).unwrap_or("null");
+                let answer = message.member("result").map(SpannedValue::raw).unwrap_or("null");
                 result(&call, &text(answer));
             }
             "server/discover" if script == "legacy-exits" => std::process::exit(1),
@@ -114,7 +114,7 @@ impl Server {
                 ));
             }
             "notifications/copied" => {
-                let meta = message.param("_meta").map(Value::raw).unwrap_or("{}");
+                let meta = message.param("_meta").map(SpannedValue::raw).unwrap_or("{}");
                 say(&format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"_meta":{meta},"data":"copied"}}}}"#
                 ));
@@ -128,15 +128,15 @@ impl Server {
             "notifications/cancelled" => {
                 self.cancelled.push(message.param("requestId").unwrap().raw().to_owned());
             }
-            _ if message.kind() == Kind::Request => error(id, "-32601"),
+            _ if message.kind() == MessageKind::Request => error(id, "-32601"),
             _ => {}
         }
     }
 
     fn call(&mut self, message: &Message<'_>, id: &str) {
         let name = message.param("name").unwrap().text().unwrap().decode().unwrap().into_owned();
-        let arguments = message.param("arguments").map(Value::raw).unwrap_or("{}");
-        let token = message.meta("progressToken").map(Value::raw).unwrap_or("null");
+        let arguments = message.param("arguments").map(SpannedValue::raw).unwrap_or("{}");
+        let token = message.meta("progressToken").map(SpannedValue::raw).unwrap_or("null");
         match name.as_str() {
             "echo" => result(id, &format!(r#"{{"id":{id},"token":{token},"arguments":{arguments}}}"#)),
             "progress" => {
@@ -198,7 +198,7 @@ impl Server {
             }
             // Copies what its caller says of itself into a notification.
             "copy_meta" => {
-                let meta = message.param("_meta").map(Value::raw).unwrap_or("{}");
+                let meta = message.param("_meta").map(SpannedValue::raw).unwrap_or("{}");
                 say(&format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"_meta":{meta},"data":"copied"}}}}"#
                 ));

@@ -12,7 +12,7 @@ use exchange_cases::{
 };
 use mcp_attune_gateway::config::Config;
 use mcp_attune_gateway::gateway::Gateway;
-use mcp_attune_gateway::listen::Drained;
+use mcp_attune_gateway::listen::DrainOutcome;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -91,7 +91,7 @@ fn lines(head: &str) -> Vec<(String, String)> {
 /// A gateway that serves one case, and ends with it.
 struct Running {
     address: SocketAddr,
-    task: JoinHandle<Drained>,
+    task: JoinHandle<DrainOutcome>,
 }
 
 impl Drop for Running {

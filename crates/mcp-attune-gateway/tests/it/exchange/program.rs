@@ -9,8 +9,8 @@ use exchange_cases::{
     Answer, Arrived, Asked, Case, Cases, Fault, Host, Ids, Request, Step, Workplace, check_step, is_listing,
     run,
 };
-use mcp_attune_wire::json::{Span, Value};
-use mcp_attune_wire::message::{Kind, Message, meta};
+use mcp_attune_wire::json::{ByteSpan, SpannedValue};
+use mcp_attune_wire::message::{Message, MessageKind, meta};
 use tokio::time::timeout;
 
 use super::{ask, start};
@@ -166,7 +166,7 @@ impl Server {
     fn greet(&self, message: &Message<'_>) {
         let body = &self.case.input.steps[0].request.body.0;
         let modern = body.contains("2026-07-28");
-        let id = message.id().map_or("null", Value::raw);
+        let id = message.id().map_or("null", SpannedValue::raw);
         match message.known_method() {
             Some("server/discover") if modern => say(&format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"result":{{"supportedVersions":["2026-07-28"],"capabilities":{{}}}}}}"#
@@ -180,7 +180,7 @@ impl Server {
 
     /// Answers what no step is about.
     fn refuse(&self, message: &Message<'_>) {
-        let Some(id) = message.id().filter(|_| message.kind() == Kind::Request) else { return };
+        let Some(id) = message.id().filter(|_| message.kind() == MessageKind::Request) else { return };
         let listing =
             self.case.input.listing.as_ref().filter(|_| message.known_method() == Some("tools/list"));
         let answer = listing.map_or_else(|| Answer::no_listing().bytes(), |listing| listing.0.clone());
@@ -212,7 +212,7 @@ fn addressed(text: &str, request: &Request, asked: &Message<'_>) -> String {
     else {
         return text.to_owned();
     };
-    let (token, answer) = ("progressToken", said.kind() == Kind::Answer);
+    let (token, answer) = ("progressToken", said.kind() == MessageKind::Answer);
     let places = [
         (said.id().filter(|_| answer), sent.id(), asked.id()),
         (said.meta(meta::SUBSCRIPTION_ID), sent.id(), asked.id()),
@@ -222,7 +222,7 @@ fn addressed(text: &str, request: &Request, asked: &Message<'_>) -> String {
         let there = there.filter(|there| old.is_some_and(|old| there.raw() == old.raw()))?;
         Some((there.span(), new?.raw()))
     });
-    let edits: Vec<(Span, &str)> = renamed.collect();
+    let edits: Vec<(ByteSpan, &str)> = renamed.collect();
     said.splice(&edits).unwrap_or_else(|_| text.to_owned())
 }
 

@@ -3,11 +3,11 @@
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Error, State};
 
-use super::super::name::Kind;
-use super::super::scene::Root;
-use super::super::wrong::{What, told};
+use super::super::context::ContextObject;
+use super::super::error::{TemplateRenderReason, render_error};
+use super::super::name::TemplateFormat;
 use super::super::{MAX_OUTPUT, escape, print};
-use super::options::{Options, other_kind, wrong};
+use super::options::{FilterOptions, filter_error, wrong_kind_error};
 
 /// `url | link("Book")`: a link in Markdown, else the label and the URL. A URL that leads nowhere safe is left out.
 pub(super) fn link(
@@ -16,19 +16,19 @@ pub(super) fn link(
     label: Option<Value>,
     given: Kwargs,
 ) -> Result<Value, Error> {
-    let options = Options::new("link", &given);
-    let label = options.any("label", label.as_ref())?;
-    options.done()?;
+    let options = FilterOptions::new("link", &given);
+    let label = options.named_or_positional("label", label.as_ref())?;
+    options.reject_unknown_options()?;
     if value.is_none() {
         return Ok(value.clone());
     }
-    let text = value.as_str().ok_or_else(|| other_kind("link", "a URL", value))?;
+    let text = value.as_str().ok_or_else(|| wrong_kind_error("link", "a URL", value))?;
     let label = label.as_ref().map(print::plain).transpose()?.filter(|label| !label.trim().is_empty());
     let Some(url) = escape::url(text) else {
         return Ok(Value::from(label.unwrap_or_else(|| text.to_owned())));
     };
-    Ok(match (Root::of(state)?.kind, label) {
-        (Kind::Markdown, label) => {
+    Ok(match (ContextObject::from_state(state)?.kind, label) {
+        (TemplateFormat::Markdown, label) => {
             let label = label.unwrap_or_else(|| text.to_owned());
             Value::from_safe_string(format!("[{}]({url})", escape::markdown(&label)))
         }
@@ -45,7 +45,7 @@ pub(super) fn raw(value: &Value) -> Result<Value, Error> {
 /// `value | tojson`
 pub(super) fn tojson(value: &Value) -> Result<Value, Error> {
     if value.is_undefined() {
-        return Err(other_kind("tojson", "a value", value));
+        return Err(wrong_kind_error("tojson", "a value", value));
     }
     Ok(Value::from_safe_string(print::json(value)?))
 }
@@ -57,17 +57,17 @@ pub(super) fn join(
     between: Option<Value>,
     given: Kwargs,
 ) -> Result<Value, Error> {
-    let options = Options::new("join", &given);
+    let options = FilterOptions::new("join", &given);
     let between = options.text("d", between.as_ref())?.unwrap_or_default();
     let attribute = options.text("attribute", None)?;
-    options.done()?;
+    options.reject_unknown_options()?;
     if value.is_none() {
         return Ok(value.clone());
     }
     if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
-        return Err(other_kind("join", "a list", value));
+        return Err(wrong_kind_error("join", "a list", value));
     }
-    let root = Root::of(state)?;
+    let root = ContextObject::from_state(state)?;
     let mut out = String::new();
     for (index, item) in value.try_iter()?.enumerate() {
         if index > 0 {
@@ -77,8 +77,8 @@ pub(super) fn join(
             Some(attribute) => item.get_attr(attribute)?,
             None => item,
         };
-        out.push_str(&print::shown(&root, &item)?);
-        bounded(&out)?;
+        out.push_str(&print::localized_text(&root, &item)?);
+        check_output_length(&out)?;
     }
     Ok(Value::from(out))
 }
@@ -88,9 +88,9 @@ pub(super) fn replace(value: &Value, from: &Value, to: &Value) -> Result<Value, 
     if value.is_none() {
         return Ok(value.clone());
     }
-    let text = value.as_str().ok_or_else(|| other_kind("replace", "text", value))?;
+    let text = value.as_str().ok_or_else(|| wrong_kind_error("replace", "text", value))?;
     let (Some(from), Some(to)) = (from.as_str().filter(|from| !from.is_empty()), to.as_str()) else {
-        return Err(wrong("replace", "takes two texts, the first not empty"));
+        return Err(filter_error("replace", "takes two texts, the first not empty"));
     };
     let mut out = String::new();
     for (index, part) in text.split(from).enumerate() {
@@ -98,7 +98,7 @@ pub(super) fn replace(value: &Value, from: &Value, to: &Value) -> Result<Value, 
             out.push_str(to);
         }
         out.push_str(part);
-        bounded(&out)?;
+        check_output_length(&out)?;
     }
     Ok(Value::from(out))
 }
@@ -110,15 +110,15 @@ pub(super) fn truncate(
     length: Option<Value>,
     given: Kwargs,
 ) -> Result<Value, Error> {
-    let options = Options::new("truncate", &given);
+    let options = FilterOptions::new("truncate", &given);
     let most = options.count("length", length.as_ref())?.unwrap_or(255);
-    options.done()?;
+    options.reject_unknown_options()?;
     if value.is_none() {
         return Ok(value.clone());
     }
-    let root = Root::of(state)?;
-    let text = value.as_str().ok_or_else(|| other_kind("truncate", "text", value))?;
-    let text = root.local(value).unwrap_or(text);
+    let root = ContextObject::from_state(state)?;
+    let text = value.as_str().ok_or_else(|| wrong_kind_error("truncate", "text", value))?;
+    let text = root.translation_of(value).unwrap_or(text);
     if text.chars().nth(most).is_none() {
         // Printed, it is translated.
         return Ok(value.clone());
@@ -127,6 +127,6 @@ pub(super) fn truncate(
     Ok(Value::from(if most == 0 { String::new() } else { format!("{}…", kept.trim_end()) }))
 }
 
-fn bounded(text: &str) -> Result<(), Error> {
-    if text.len() > MAX_OUTPUT { Err(told(What::TooLong)) } else { Ok(()) }
+fn check_output_length(text: &str) -> Result<(), Error> {
+    if text.len() > MAX_OUTPUT { Err(render_error(TemplateRenderReason::TooLong)) } else { Ok(()) }
 }

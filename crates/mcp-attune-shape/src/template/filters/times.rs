@@ -5,16 +5,16 @@ use jiff::civil::{Date, DateTime, Time};
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Error, State};
 
-use super::super::scene::Root;
-use super::options::{Options, other_kind, wrong};
-use mcp_attune::context::Zone;
-use mcp_attune::format::{Format, Length, Step};
+use super::super::context::ContextObject;
+use super::options::{FilterOptions, filter_error, wrong_kind_error};
+use mcp_attune::context::IanaTimeZone;
+use mcp_attune::format::{FormatLength, RelativeTimeUnit, ValueFormatter};
 
 /// How many bytes a text may have that is read as a time.
-const LONGEST: usize = 64;
+const MAX_TIME_BYTES: usize = 64;
 
 /// What a value says about time.
-enum Moment {
+enum TimeValue {
     Instant(Timestamp),
     /// In no zone.
     Civil(DateTime),
@@ -22,20 +22,22 @@ enum Moment {
     Clock(Time),
 }
 
-impl Moment {
+impl TimeValue {
     /// Text by ISO 8601, or seconds since 1970.
     fn read(name: &'static str, value: &Value) -> Result<Self, Error> {
         let wanted = "a date or time such as \"2026-11-15T09:30:00Z\", or seconds since 1970";
         match value.kind() {
             ValueKind::String => {
                 let text = value.as_str().unwrap_or_default();
-                let read = if text.len() <= LONGEST { Self::parse(text) } else { None };
-                read.ok_or_else(|| wrong(name, format!("takes {wanted}, and this is text that is none")))
+                let read = if text.len() <= MAX_TIME_BYTES { Self::parse(text) } else { None };
+                read.ok_or_else(|| {
+                    filter_error(name, format!("takes {wanted}, and this is text that is none"))
+                })
             }
-            ValueKind::Number => seconds(value).map(Self::Instant).ok_or_else(|| {
-                wrong(name, format!("takes {wanted}, and this is a number that is no such time"))
+            ValueKind::Number => instant_from_seconds(value).map(Self::Instant).ok_or_else(|| {
+                filter_error(name, format!("takes {wanted}, and this is a number that is no such time"))
             }),
-            _ => Err(other_kind(name, wanted, value)),
+            _ => Err(wrong_kind_error(name, wanted, value)),
         }
     }
 
@@ -50,7 +52,7 @@ impl Moment {
 }
 
 /// An instant in seconds since 1970.
-fn seconds(value: &Value) -> Option<Timestamp> {
+fn instant_from_seconds(value: &Value) -> Option<Timestamp> {
     if let Some(whole) = value.as_i64() {
         return Timestamp::from_second(whole).ok();
     }
@@ -59,14 +61,21 @@ fn seconds(value: &Value) -> Option<Timestamp> {
 }
 
 /// Where instants are shown, and whether that is said.
-fn place(name: &'static str, root: &Root, options: &Options<'_>) -> Result<(Format, bool), Error> {
-    let Some(zone) = options.any("zone", None)? else { return Ok((root.values.clone(), false)) };
-    let wanted = || wrong(name, "takes the name of a zone, such as \"Europe/Zurich\", or true as `zone`");
+fn display_zone(
+    name: &'static str,
+    root: &ContextObject,
+    options: &FilterOptions<'_>,
+) -> Result<(ValueFormatter, bool), Error> {
+    let Some(zone) = options.named_or_positional("zone", None)? else {
+        return Ok((root.values.clone(), false));
+    };
+    let wanted =
+        || filter_error(name, "takes the name of a zone, such as \"Europe/Zurich\", or true as `zone`");
     match (zone.kind(), zone.as_str()) {
         (ValueKind::Bool, _) => Ok((root.values.clone(), zone.is_true())),
         (_, Some(text)) => {
-            let zone = Zone::parse(text).map_err(|_| wanted())?.time_zone();
-            Ok((root.values.within(zone), true))
+            let zone = IanaTimeZone::parse(text).map_err(|_| wanted())?.time_zone();
+            Ok((root.values.in_zone(zone), true))
         }
         _ => Err(wanted()),
     }
@@ -79,18 +88,18 @@ pub(super) fn date(
     length: Option<Value>,
     given: Kwargs,
 ) -> Result<Value, Error> {
-    let options = Options::new("date", &given);
-    let length = options.length(length.as_ref(), Length::Medium)?;
-    let (values, _) = place("date", &*Root::of(state)?, &options)?;
-    options.done()?;
+    let options = FilterOptions::new("date", &given);
+    let length = options.length(length.as_ref(), FormatLength::Medium)?;
+    let (values, _) = display_zone("date", &*ContextObject::from_state(state)?, &options)?;
+    options.reject_unknown_options()?;
     if value.is_none() {
         return Ok(value.clone());
     }
-    let day = match Moment::read("date", value)? {
-        Moment::Instant(instant) => values.zone().to_datetime(instant).date(),
-        Moment::Civil(civil) => civil.date(),
-        Moment::Day(day) => day,
-        Moment::Clock(_) => return Err(wrong("date", "takes a date, and this is a time of day")),
+    let day = match TimeValue::read("date", value)? {
+        TimeValue::Instant(instant) => values.zone().to_datetime(instant).date(),
+        TimeValue::Civil(civil) => civil.date(),
+        TimeValue::Day(day) => day,
+        TimeValue::Clock(_) => return Err(filter_error("date", "takes a date, and this is a time of day")),
     };
     Ok(Value::from(values.date(day, length)))
 }
@@ -102,18 +111,18 @@ pub(super) fn time(
     length: Option<Value>,
     given: Kwargs,
 ) -> Result<Value, Error> {
-    let options = Options::new("time", &given);
-    let length = options.length(length.as_ref(), Length::Short)?;
-    let (values, _) = place("time", &*Root::of(state)?, &options)?;
-    options.done()?;
+    let options = FilterOptions::new("time", &given);
+    let length = options.length(length.as_ref(), FormatLength::Short)?;
+    let (values, _) = display_zone("time", &*ContextObject::from_state(state)?, &options)?;
+    options.reject_unknown_options()?;
     if value.is_none() {
         return Ok(value.clone());
     }
-    let clock = match Moment::read("time", value)? {
-        Moment::Instant(instant) => values.zone().to_datetime(instant).time(),
-        Moment::Civil(civil) => civil.time(),
-        Moment::Clock(clock) => clock,
-        Moment::Day(_) => return Err(wrong("time", "takes a time, and this is a day")),
+    let clock = match TimeValue::read("time", value)? {
+        TimeValue::Instant(instant) => values.zone().to_datetime(instant).time(),
+        TimeValue::Civil(civil) => civil.time(),
+        TimeValue::Clock(clock) => clock,
+        TimeValue::Day(_) => return Err(filter_error("time", "takes a time, and this is a day")),
     };
     Ok(Value::from(values.time(clock, length)))
 }
@@ -125,19 +134,21 @@ pub(super) fn datetime(
     length: Option<Value>,
     given: Kwargs,
 ) -> Result<Value, Error> {
-    let options = Options::new("datetime", &given);
-    let length = options.length(length.as_ref(), Length::Medium)?;
-    let (values, named) = place("datetime", &*Root::of(state)?, &options)?;
-    options.done()?;
+    let options = FilterOptions::new("datetime", &given);
+    let length = options.length(length.as_ref(), FormatLength::Medium)?;
+    let (values, named) = display_zone("datetime", &*ContextObject::from_state(state)?, &options)?;
+    options.reject_unknown_options()?;
     if value.is_none() {
         return Ok(value.clone());
     }
-    Ok(Value::from(match Moment::read("datetime", value)? {
-        Moment::Instant(instant) if named => values.zoned(instant, length),
-        Moment::Instant(instant) => values.date_time(values.zone().to_datetime(instant), length),
-        Moment::Civil(civil) => values.date_time(civil, length),
-        Moment::Day(day) => values.date(day, length),
-        Moment::Clock(_) => return Err(wrong("datetime", "takes a date, and this is a time of day")),
+    Ok(Value::from(match TimeValue::read("datetime", value)? {
+        TimeValue::Instant(instant) if named => values.zoned(instant, length),
+        TimeValue::Instant(instant) => values.date_time(values.zone().to_datetime(instant), length),
+        TimeValue::Civil(civil) => values.date_time(civil, length),
+        TimeValue::Day(day) => values.date(day, length),
+        TimeValue::Clock(_) => {
+            return Err(filter_error("datetime", "takes a date, and this is a time of day"));
+        }
     }))
 }
 
@@ -148,30 +159,34 @@ pub(super) fn relative(
     length: Option<Value>,
     given: Kwargs,
 ) -> Result<Value, Error> {
-    let options = Options::new("relative", &given);
-    let length = options.length(length.as_ref(), Length::Long)?;
-    options.done()?;
+    let options = FilterOptions::new("relative", &given);
+    let length = options.length(length.as_ref(), FormatLength::Long)?;
+    options.reject_unknown_options()?;
     if value.is_none() {
         return Ok(value.clone());
     }
-    let root = Root::of(state)?;
+    let root = ContextObject::from_state(state)?;
     if value.kind() == ValueKind::Number {
         let seconds = f64::try_from(value.clone()).ok();
         let distance = seconds.and_then(|seconds| jiff::SignedDuration::try_from_secs_f64(seconds).ok());
-        let distance = distance.ok_or_else(|| wrong("relative", "takes seconds, and these are too many"))?;
+        let distance =
+            distance.ok_or_else(|| filter_error("relative", "takes seconds, and these are too many"))?;
         return Ok(Value::from(root.values.distance(distance, length)));
     }
     let zone = root.values.zone();
-    let instant = match Moment::read("relative", value)? {
-        Moment::Instant(instant) => Some(instant),
-        Moment::Civil(civil) => zone.to_timestamp(civil).ok(),
-        Moment::Day(day) => {
+    let instant = match TimeValue::read("relative", value)? {
+        TimeValue::Instant(instant) => Some(instant),
+        TimeValue::Civil(civil) => zone.to_timestamp(civil).ok(),
+        TimeValue::Day(day) => {
             let today = zone.to_datetime(root.now).date();
             let days = day.duration_since(today).as_hours() / 24;
-            return Ok(Value::from(root.values.relative(days, Step::Day, length)));
+            return Ok(Value::from(root.values.relative(days, RelativeTimeUnit::Day, length)));
         }
-        Moment::Clock(_) => return Err(wrong("relative", "takes a date, and this is a time of day")),
+        TimeValue::Clock(_) => {
+            return Err(filter_error("relative", "takes a date, and this is a time of day"));
+        }
     };
-    let instant = instant.ok_or_else(|| wrong("relative", "takes a time that the caller's zone can have"))?;
+    let instant =
+        instant.ok_or_else(|| filter_error("relative", "takes a time that the caller's zone can have"))?;
     Ok(Value::from(root.values.distance(instant.duration_since(root.now), length)))
 }

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 use minijinja::value::{Kwargs, Value, ValueKind};
 use minijinja::{Error, State};
 
+use super::super::context::ContextObject;
 use super::super::print;
-use super::super::scene::Root;
-use super::options::{self, Options, other_kind, wrong};
-use mcp_attune::format::{List, Plural};
-use mcp_attune::messages::{Argument, Arguments};
+use super::options::{self, FilterOptions, filter_error, wrong_kind_error};
+use mcp_attune::format::{ListStyle, PluralForm};
+use mcp_attune::messages::{MessageArgument, MessageArguments};
 
 /// How many items a list may have.
-const MOST_ITEMS: usize = 1000;
+const MAX_LIST_ITEMS: usize = 1000;
 
 /// `trains | plural("train", "trains")`, or the forms by their names in CLDR: `plural(one="…", few="…", other="…")`
 pub(super) fn plural(
@@ -22,27 +22,28 @@ pub(super) fn plural(
     other: Option<Value>,
     given: Kwargs,
 ) -> Result<Value, Error> {
-    let options = Options::new("plural", &given);
+    let options = FilterOptions::new("plural", &given);
     let mut forms = Vec::new();
-    for form in Plural::ALL {
+    for form in PluralForm::ALL {
         let placed = match form {
-            Plural::One => one.as_ref().filter(|_| other.is_some()),
-            Plural::Other => other.as_ref().or(one.as_ref()),
+            PluralForm::One => one.as_ref().filter(|_| other.is_some()),
+            PluralForm::Other => other.as_ref().or(one.as_ref()),
             _ => None,
         };
-        forms.push((*form, options.any(form.as_str(), placed)?));
+        forms.push((*form, options.named_or_positional(form.as_str(), placed)?));
     }
-    options.done()?;
+    options.reject_unknown_options()?;
     let number = match value.is_none() {
         true => return Ok(value.clone()),
         false => options::number("plural", value)?,
     };
-    let wanted = Root::of(state)?.values.plural(&number);
-    let find =
-        |wanted: Plural| forms.iter().find(|(form, _)| *form == wanted).and_then(|(_, text)| text.clone());
+    let wanted = ContextObject::from_state(state)?.values.plural(&number);
+    let find = |wanted: PluralForm| {
+        forms.iter().find(|(form, _)| *form == wanted).and_then(|(_, text)| text.clone())
+    };
     find(wanted)
-        .or_else(|| find(Plural::Other))
-        .ok_or_else(|| wrong("plural", "takes at least the form `other`"))
+        .or_else(|| find(PluralForm::Other))
+        .ok_or_else(|| filter_error("plural", "takes at least the form `other`"))
 }
 
 /// `stops | list`, `list("or")`
@@ -52,23 +53,24 @@ pub(super) fn list(
     kind: Option<Value>,
     given: Kwargs,
 ) -> Result<Value, Error> {
-    let options = Options::new("list", &given);
+    let options = FilterOptions::new("list", &given);
     let kind = options.text("kind", kind.as_ref())?.unwrap_or_else(|| "and".to_owned());
-    options.done()?;
-    let kind = List::named(&kind).ok_or_else(|| wrong("list", "takes and, or, or unit as `kind`"))?;
+    options.reject_unknown_options()?;
+    let kind =
+        ListStyle::named(&kind).ok_or_else(|| filter_error("list", "takes and, or, or unit as `kind`"))?;
     if value.is_none() {
         return Ok(value.clone());
     }
     if !matches!(value.kind(), ValueKind::Seq | ValueKind::Iterable) {
-        return Err(other_kind("list", "a list", value));
+        return Err(wrong_kind_error("list", "a list", value));
     }
-    let root = Root::of(state)?;
+    let root = ContextObject::from_state(state)?;
     let mut items = Vec::new();
     for item in value.try_iter()? {
-        if items.len() == MOST_ITEMS {
-            return Err(wrong("list", format!("takes at most {MOST_ITEMS} items")));
+        if items.len() == MAX_LIST_ITEMS {
+            return Err(filter_error("list", format!("takes at most {MAX_LIST_ITEMS} items")));
         }
-        items.push(print::shown(&root, &item)?);
+        items.push(print::localized_text(&root, &item)?);
     }
     let items: Vec<&str> = items.iter().map(String::as_str).collect();
     Ok(Value::from(root.values.list(&items, kind)))
@@ -77,34 +79,36 @@ pub(super) fn list(
 /// `conditions | translated`: what people read in the place of a value, for filters that come after it
 pub(super) fn translated(state: &State<'_, '_>, value: &Value) -> Result<Value, Error> {
     if value.is_undefined() {
-        return Err(other_kind("translated", "a value", value));
+        return Err(wrong_kind_error("translated", "a value", value));
     }
-    Ok(Root::of(state)?.local(value).map_or_else(|| value.clone(), Value::from))
+    Ok(ContextObject::from_state(state)?.translation_of(value).map_or_else(|| value.clone(), Value::from))
 }
 
 /// `"seats-left" | t(count=3, default="…")`: a message of the locale files
 pub(super) fn t(state: &State<'_, '_>, value: &Value, given: Kwargs) -> Result<Value, Error> {
-    let options = Options::new("t", &given);
+    let options = FilterOptions::new("t", &given);
     let otherwise = options.text("default", None)?;
-    let key = value.as_str().ok_or_else(|| other_kind("t", "the key of a message", value))?;
-    let root = Root::of(state)?;
+    let key = value.as_str().ok_or_else(|| wrong_kind_error("t", "the key of a message", value))?;
+    let root = ContextObject::from_state(state)?;
     let names: Vec<&str> = given.args().filter(|name| *name != "default").collect();
-    let mut arguments = Arguments::new();
+    let mut arguments = MessageArguments::new();
     for name in names {
-        let argument = options.any(name, None)?.unwrap_or_default();
+        let argument = options.named_or_positional(name, None)?.unwrap_or_default();
         arguments = match argument.kind() {
             ValueKind::Undefined => continue,
-            ValueKind::String => arguments.text(name, print::shown(&root, &argument)?),
-            ValueKind::Number => arguments.with(name, Argument::Number(options::number("t", &argument)?)),
+            ValueKind::String => arguments.text(name, print::localized_text(&root, &argument)?),
+            ValueKind::Number => {
+                arguments.with(name, MessageArgument::Number(options::number("t", &argument)?))
+            }
             _ => arguments.text(name, print::plain(&argument)?),
         };
     }
-    let said = root.chain.as_ref().and_then(|chain| chain.text(key, &arguments));
+    let said = root.chain.as_ref().and_then(|chain| chain.render_message(key, &arguments));
     if said.is_some() {
         root.translated.store(true, Ordering::Relaxed);
     }
     match said.map(|said| said.text).or(otherwise) {
         Some(text) => Ok(Value::from(text)),
-        None => Err(wrong("t", "found no such message, and no `default` was given")),
+        None => Err(filter_error("t", "found no such message, and no `default` was given")),
     }
 }

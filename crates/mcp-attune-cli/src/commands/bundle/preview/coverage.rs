@@ -2,12 +2,12 @@
 
 use std::fmt::{self, Write};
 
-use super::fragments::Named;
-use super::shown::Shown;
-use super::view::Covered;
+use super::content::BundlePreview;
+use super::fragments::PreviewLocaleLabel;
+use super::view::PreviewCoverage;
 use crate::html::Escaped;
 
-pub(super) fn write(page: &mut String, shown: &Shown) -> fmt::Result {
+pub(super) fn write(page: &mut String, shown: &BundlePreview) -> fmt::Result {
     writeln!(
         page,
         "<section class=\"part\" aria-labelledby=\"_coverage\">\n<h2 id=\"_coverage\">Coverage</h2>"
@@ -25,8 +25,8 @@ pub(super) fn write(page: &mut String, shown: &Shown) -> fmt::Result {
     )?;
     for view in &shown.views {
         let (covered, id) = (&view.covered, view.id());
-        writeln!(page, "<tr><th scope=\"row\"><a href=\"#{id}\">{}</a></th>", Named(view))?;
-        writeln!(page, "<td class=\"chart\">{}</td>", Bar(covered))?;
+        writeln!(page, "<tr><th scope=\"row\"><a href=\"#{id}\">{}</a></th>", PreviewLocaleLabel(view))?;
+        writeln!(page, "<td class=\"chart\">{}</td>", CoverageBar(covered))?;
         writeln!(
             page,
             "<td><strong>{} %</strong></td><td class=\"part-of\">{}</td><td class=\"part-of\">{}</td>\
@@ -56,11 +56,11 @@ pub(super) fn write(page: &mut String, shown: &Shown) -> fmt::Result {
 }
 
 /// One bar: what is the locale's own, then what its relatives lend, then nothing.
-struct Bar<'a>(&'a Covered);
+struct CoverageBar<'a>(&'a PreviewCoverage);
 
-impl fmt::Display for Bar<'_> {
+impl fmt::Display for CoverageBar<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Covered { own, relatives, missing } = self.0;
+        let PreviewCoverage { own, relatives, missing } = self.0;
         let total = self.0.total().max(1);
         write!(
             f,
@@ -73,14 +73,14 @@ impl fmt::Display for Bar<'_> {
     }
 }
 
-fn missing(page: &mut String, shown: &Shown) -> fmt::Result {
+fn missing(page: &mut String, shown: &BundlePreview) -> fmt::Result {
     for view in shown.views.iter().filter(|view| !view.covered.missing.is_empty()) {
         let missing = &view.covered.missing;
         writeln!(
             page,
             "<details><summary>{} missing in {}</summary>\n<ul class=\"fields\">",
             missing.len(),
-            Named(view)
+            PreviewLocaleLabel(view)
         )?;
         for field in missing.iter().take(100) {
             writeln!(page, "<li><code>{}</code></li>", Escaped(field))?;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::shown::{Shot, Shown};
-use super::view::View;
+use super::content::{BundlePreview, PreviewManifestPicture};
+use super::view::PreviewLocaleView;
 use crate::html::Escaped;
 
 /// A locale by its own name and its tag.
-pub(super) struct Named<'a>(pub(super) &'a View);
+pub(super) struct PreviewLocaleLabel<'a>(pub(super) &'a PreviewLocaleView);
 
-impl fmt::Display for Named<'_> {
+impl fmt::Display for PreviewLocaleLabel<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(tag) = &self.0.tag else { return f.write_str("manifest") };
         if let Some(name) = &self.0.own_name {
@@ -21,10 +21,10 @@ impl fmt::Display for Named<'_> {
 }
 
 /// The pictures of a page, each in it once: the style sheet has them, by class.
-pub(super) struct Pictures<'a>(BTreeMap<&'a str, usize>, Vec<&'a str>);
+pub(super) struct PictureClasses<'a>(BTreeMap<&'a str, usize>, Vec<&'a str>);
 
-impl<'a> Pictures<'a> {
-    pub(super) fn new(shown: &'a Shown) -> Self {
+impl<'a> PictureClasses<'a> {
+    pub(super) fn new(shown: &'a BundlePreview) -> Self {
         let (mut classes, mut all) = (BTreeMap::new(), Vec::new());
         for shot in shown.icons.iter().chain(&shown.screenshots) {
             if let Ok(picture) = &shot.picture {
@@ -45,7 +45,7 @@ impl<'a> Pictures<'a> {
     }
 
     /// The class that has the picture.
-    pub(super) fn class(&self, shot: &Shot) -> Option<usize> {
+    pub(super) fn class(&self, shot: &PreviewManifestPicture) -> Option<usize> {
         self.0.get(shot.picture.as_ref().ok()?.base64.as_str()).copied()
     }
 }

@@ -2,24 +2,24 @@
 
 use std::fmt::{self, Write};
 
-use super::fragments::Pictures;
-use super::shown::{Served, Shot, Shown};
+use super::content::{BundlePreview, IconsForSize, PreviewManifestPicture};
+use super::fragments::PictureClasses;
 use crate::html::Escaped;
 
 /// Larger ones are shown when somebody wants to see them.
-const LARGE: u32 = 256;
+const LARGE_ICON_SIDE: u32 = 256;
 
-pub(super) fn write(page: &mut String, shown: &Shown, pictures: &Pictures<'_>) -> fmt::Result {
+pub(super) fn write(page: &mut String, shown: &BundlePreview, pictures: &PictureClasses<'_>) -> fmt::Result {
     writeln!(page, "<section class=\"part\" aria-labelledby=\"_icons\">\n<h2 id=\"_icons\">Icons</h2>")?;
     if shown.icons.is_empty() {
         writeln!(page, "<p>The manifest names none; stores show a letter or a picture of their own.</p>")?;
     } else {
-        panels(page, shown, pictures, |served| served.side < LARGE)?;
-        writeln!(page, "<details><summary>{LARGE} pixels and more</summary>")?;
-        panels(page, shown, pictures, |served| served.side >= LARGE)?;
+        panels(page, shown, pictures, |served| served.side < LARGE_ICON_SIDE)?;
+        writeln!(page, "<details><summary>{LARGE_ICON_SIDE} pixels and more</summary>")?;
+        panels(page, shown, pictures, |served| served.side >= LARGE_ICON_SIDE)?;
         writeln!(page, "</details>")?;
         writeln!(page, "<div class=\"panels tables\">")?;
-        serving(page, shown)?;
+        size_table(page, shown)?;
         files(page, shown)?;
         writeln!(page, "</div>")?;
     }
@@ -29,9 +29,9 @@ pub(super) fn write(page: &mut String, shown: &Shown, pictures: &Pictures<'_>) -
 
 fn panels(
     page: &mut String,
-    shown: &Shown,
-    pictures: &Pictures<'_>,
-    which: fn(&Served) -> bool,
+    shown: &BundlePreview,
+    pictures: &PictureClasses<'_>,
+    which: fn(&IconsForSize) -> bool,
 ) -> fmt::Result {
     writeln!(page, "<div class=\"panels\">")?;
     for theme in ["light", "dark"] {
@@ -47,7 +47,12 @@ fn panels(
     writeln!(page, "</div>")
 }
 
-fn figure(page: &mut String, side: u32, shot: &Shot, pictures: &Pictures<'_>) -> fmt::Result {
+fn figure(
+    page: &mut String,
+    side: u32,
+    shot: &PreviewManifestPicture,
+    pictures: &PictureClasses<'_>,
+) -> fmt::Result {
     let src = Escaped(&shot.src);
     let class = pictures.class(shot).map_or("gone".to_owned(), |class| format!("p{class}"));
     writeln!(
@@ -58,14 +63,14 @@ fn figure(page: &mut String, side: u32, shot: &Shot, pictures: &Pictures<'_>) ->
 }
 
 /// Which file serves which size.
-fn serving(page: &mut String, shown: &Shown) -> fmt::Result {
+fn size_table(page: &mut String, shown: &BundlePreview) -> fmt::Result {
     writeln!(page, "<div class=\"wide\"><table>\n<caption>The file for each size</caption>")?;
     writeln!(
         page,
         "<thead><tr><th scope=\"col\">Pixels</th><th class=\"name\" scope=\"col\">On light</th>\
          <th class=\"name\" scope=\"col\">On dark</th></tr></thead>\n<tbody>"
     )?;
-    for Served { side, light, dark } in &shown.served {
+    for IconsForSize { side, light, dark } in &shown.served {
         write!(page, "<tr><th>{side}</th>")?;
         for index in [light, dark] {
             let shot = index.and_then(|index| shown.icons.get(index));
@@ -84,7 +89,7 @@ fn serving(page: &mut String, shown: &Shown) -> fmt::Result {
 }
 
 /// What the manifest says of each file, and what the file says.
-fn files(page: &mut String, shown: &Shown) -> fmt::Result {
+fn files(page: &mut String, shown: &BundlePreview) -> fmt::Result {
     writeln!(page, "<div class=\"wide\"><table>\n<caption>Every icon that the manifest names</caption>")?;
     writeln!(
         page,
@@ -112,7 +117,7 @@ fn files(page: &mut String, shown: &Shown) -> fmt::Result {
     writeln!(page, "</tbody>\n</table></div>")
 }
 
-fn screenshots(page: &mut String, shown: &Shown, pictures: &Pictures<'_>) -> fmt::Result {
+fn screenshots(page: &mut String, shown: &BundlePreview, pictures: &PictureClasses<'_>) -> fmt::Result {
     if shown.screenshots.is_empty() {
         return Ok(());
     }

@@ -5,9 +5,9 @@ mod view;
 
 mod picture;
 mod setting;
-mod shelf;
+mod locale_files;
 
-mod shown;
+mod content;
 
 // and the page that shows it.
 mod fragments;
@@ -27,12 +27,12 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use mcp_attune::language::Tag;
-use mcp_attune_bundle::Inside;
+use mcp_attune_bundle::BundleFileName;
 
-use self::shown::Shown;
+use self::content::BundlePreview;
 use super::open;
 use crate::exit::{Exit, hinted};
-use crate::output::writable;
+use crate::output::check_writable;
 use crate::text::quoted;
 
 /// Show a bundle as a store would, on one page
@@ -43,7 +43,7 @@ use crate::text::quoted;
 #[command(
     after_help = "Examples:\n  $ attune bundle preview --out - --locale es-AR examples/bundle\n\nA bundle of yours, and what is seen in Uruguay:\n  attune bundle preview --out preview.html --locale es-UY my-bundle"
 )]
-pub(super) struct Preview {
+pub(super) struct BundlePreviewArgs {
     /// The bundle: its folder, or a .mcpb file
     path: PathBuf,
     /// Where to write the page; `-` is standard output
@@ -54,26 +54,28 @@ pub(super) struct Preview {
     locale: Vec<String>,
 }
 
-impl Preview {
+impl BundlePreviewArgs {
     pub(super) fn run(self, out: &mut impl Write) -> anyhow::Result<Exit> {
         let asked: Vec<Tag> = self.locale.iter().map(|text| locale(text)).collect::<Result<_, _>>()?;
         let printed = self.out.as_os_str() == "-";
         if !printed {
-            writable(&self.out, "name a file for the page, such as --out preview.html")?;
+            check_writable(&self.out, "name a file for the page, such as --out preview.html")?;
         }
         let bundle = open(&self.path)?;
         let names: Vec<String> = bundle.names().iter().map(ToString::to_string).collect();
-        let read =
-            |name: &Inside, most: usize| bundle.read(name, most as u64).map_err(|why| format!("it {why}"));
-        let shown = Shown::new(bundle.manifest(), &names, &read, &asked);
+        let read = |name: &BundleFileName, most: usize| {
+            bundle.read(name, most as u64).map_err(|why| format!("it {why}"))
+        };
+        let shown = BundlePreview::new(bundle.manifest(), &names, &read, &asked);
         let page = page::page(&shown);
         if printed {
             out.write_all(page.as_bytes())?;
             return Ok(Exit::Fine);
         }
         let file = self.out.display();
-        mcp_attune_files::write(&self.out, &page).with_context(|| format!("could not write {file}"))?;
-        writeln!(out, "{file}: {}", shown.told())?;
+        mcp_attune_files::write_atomically(&self.out, &page)
+            .with_context(|| format!("could not write {file}"))?;
+        writeln!(out, "{file}: {}", shown.summary())?;
         Ok(Exit::Fine)
     }
 }

@@ -3,25 +3,25 @@
 
 use std::fmt::{self, Write};
 
-use super::fragments::{Named, Pictures};
-use super::shown::Shown;
-use super::view::{Kept, View};
+use super::content::BundlePreview;
+use super::fragments::{PictureClasses, PreviewLocaleLabel};
+use super::view::{LocaleTextLocation, PreviewLocaleView};
 use super::{coverage, icons, setting, store};
 use crate::html::{self, Escaped};
 
 const STYLE: &str = include_str!("page.css");
 
 /// The page of a bundle.
-pub(super) fn page(shown: &Shown) -> String {
+pub(super) fn page(shown: &BundlePreview) -> String {
     let mut page = String::new();
     // Writing to a string does not fail.
     let _ = write(&mut page, shown);
     page
 }
 
-fn write(page: &mut String, shown: &Shown) -> fmt::Result {
-    let pictures = Pictures::new(shown);
-    let style = format!("{STYLE}{}{}", choosing(shown), pictures.style());
+fn write(page: &mut String, shown: &BundlePreview) -> fmt::Result {
+    let pictures = PictureClasses::new(shown);
+    let style = format!("{STYLE}{}{}", chosen_locale_style(shown), pictures.style());
     html::begin(page, &format!("Preview of {}", shown.name), &style, "img-src data:")?;
     head(page, shown)?;
     writeln!(page, "<main>")?;
@@ -37,7 +37,7 @@ fn write(page: &mut String, shown: &Shown) -> fmt::Result {
 }
 
 /// What is chosen is shown: the locale that the address names, else the first.
-fn choosing(shown: &Shown) -> String {
+fn chosen_locale_style(shown: &BundlePreview) -> String {
     let mut style = String::new();
     for view in &shown.views {
         let id = view.id();
@@ -48,7 +48,7 @@ fn choosing(shown: &Shown) -> String {
     style
 }
 
-fn head(page: &mut String, shown: &Shown) -> fmt::Result {
+fn head(page: &mut String, shown: &BundlePreview) -> fmt::Result {
     writeln!(page, "<header>\n<div class=\"title\">\n<h1>Preview of {}</h1>", Escaped(&shown.name))?;
     writeln!(page, "<ul class=\"facts\">")?;
     for (name, text) in &shown.facts {
@@ -86,14 +86,14 @@ fn head(page: &mut String, shown: &Shown) -> fmt::Result {
 }
 
 /// A link to a locale.
-fn locale(page: &mut String, view: &View) -> fmt::Result {
+fn locale(page: &mut String, view: &PreviewLocaleView) -> fmt::Result {
     let id = view.id();
     let (class, hint) = match view.file {
-        Kept::File => ("", "Has a locale file"),
-        Kept::Manifest => ("", "The manifest’s own texts"),
-        Kept::Elsewhere => (" class=\"fileless\"", "Has no locale file"),
+        LocaleTextLocation::File => ("", "Has a locale file"),
+        LocaleTextLocation::Manifest => ("", "The manifest’s own texts"),
+        LocaleTextLocation::Elsewhere => (" class=\"fileless\"", "Has no locale file"),
     };
-    writeln!(page, "<li><a href=\"#{id}\"{class} title=\"{hint}\">{}</a></li>", Named(view))
+    writeln!(page, "<li><a href=\"#{id}\"{class} title=\"{hint}\">{}</a></li>", PreviewLocaleLabel(view))
 }
 
 fn legend(page: &mut String) -> fmt::Result {
@@ -109,7 +109,7 @@ fn legend(page: &mut String) -> fmt::Result {
     writeln!(page, "</ul>")
 }
 
-fn problems(page: &mut String, shown: &Shown) -> fmt::Result {
+fn problems(page: &mut String, shown: &BundlePreview) -> fmt::Result {
     if shown.problems.is_empty() {
         return Ok(());
     }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     /// The page without its style sheet, which is the same for all.
-    fn body(shown: &Shown) -> String {
+    fn body(shown: &BundlePreview) -> String {
         let page = page(shown);
         page.split_once("</style>").unwrap().1.to_owned()
     }

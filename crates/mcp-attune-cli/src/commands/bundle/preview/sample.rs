@@ -1,9 +1,9 @@
 //! A small bundle for tests, in memory.
 
 use mcp_attune::language::Tag;
-use mcp_attune_bundle::{Inside, Manifest};
+use mcp_attune_bundle::{BundleFileName, Manifest};
 
-use super::shown::Shown;
+use super::content::BundlePreview;
 
 /// The beginning of a PNG, which is all that is looked at.
 pub(super) fn png(width: u32, height: u32) -> Vec<u8> {
@@ -34,15 +34,16 @@ pub(super) const FILES: &[(&str, &str)] = &[
 ];
 
 /// What a preview shows of this manifest with these files.
-pub(super) fn shown(manifest: &str, files: &[(&str, &str)], asked: &[&str]) -> Shown {
+pub(super) fn shown(manifest: &str, files: &[(&str, &str)], asked: &[&str]) -> BundlePreview {
     let manifest = Manifest::read(manifest.as_bytes()).unwrap();
     let names: Vec<String> = files.iter().map(|(name, _)| (*name).to_owned()).collect();
-    let read = |name: &Inside, _: usize| match files.iter().find(|(known, _)| *known == name.as_str()) {
+    let read = |name: &BundleFileName, _: usize| match files.iter().find(|(known, _)| *known == name.as_str())
+    {
         Some((_, text)) => Ok(text.as_bytes().to_vec()),
         None if name.as_str().contains("gone") => Err("there is no such file".to_owned()),
         None if name.as_str().ends_with(".png") => Ok(png(128, 128)),
         None => Err("there is no such file".to_owned()),
     };
     let asked: Vec<Tag> = asked.iter().map(|tag| Tag::parse(tag).unwrap()).collect();
-    Shown::new(&manifest, &names, &read, &asked)
+    BundlePreview::new(&manifest, &names, &read, &asked)
 }

@@ -2,16 +2,16 @@
 
 use std::fmt::{self, Write};
 
-use super::view::{SHORT, cut};
+use super::view::{MAX_TEXT_CHARS, truncated};
 use crate::html::Escaped;
 
 /// One thing that users fill in.
 #[derive(Debug)]
-pub(super) struct Setting {
+pub(super) struct PreviewSetting {
     key: String,
     title: Option<String>,
     description: Option<String>,
-    kind: Kind,
+    kind: SettingInputKind,
     required: bool,
     multiple: bool,
     /// What it is when nothing is filled in.
@@ -22,7 +22,7 @@ pub(super) struct Setting {
 
 /// How it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum SettingInputKind {
     Text,
     Secret,
     Number,
@@ -30,32 +30,32 @@ enum Kind {
     Path(&'static str),
 }
 
-impl Setting {
-    pub(super) fn of(setting: &mcp_attune_bundle::Setting) -> Self {
-        let text = |text: &Option<Box<str>>| text.as_deref().map(|text| cut(text, SHORT));
+impl PreviewSetting {
+    pub(super) fn of(setting: &mcp_attune_bundle::UserConfigSetting) -> Self {
+        let text = |text: &Option<Box<str>>| text.as_deref().map(|text| truncated(text, MAX_TEXT_CHARS));
         let kind = match setting.kind.as_deref() {
-            Some("number") => Kind::Number,
-            Some("boolean") => Kind::Switch,
-            Some("directory") => Kind::Path("Choose a folder…"),
-            Some("file") => Kind::Path("Choose a file…"),
-            _ if setting.sensitive => Kind::Secret,
-            _ => Kind::Text,
+            Some("number") => SettingInputKind::Number,
+            Some("boolean") => SettingInputKind::Switch,
+            Some("directory") => SettingInputKind::Path("Choose a folder…"),
+            Some("file") => SettingInputKind::Path("Choose a file…"),
+            _ if setting.sensitive => SettingInputKind::Secret,
+            _ => SettingInputKind::Text,
         };
         Self {
-            key: cut(&setting.key, 200),
+            key: truncated(&setting.key, 200),
             title: text(&setting.title),
             description: text(&setting.description),
             kind,
             required: setting.required,
             multiple: setting.multiple,
-            default: setting.default.as_ref().map(|texts| cut(&texts.join(", "), SHORT)),
+            default: setting.default.as_ref().map(|texts| truncated(&texts.join(", "), MAX_TEXT_CHARS)),
             min: setting.min,
             max: setting.max,
         }
     }
 }
 
-pub(super) fn write(page: &mut String, settings: &[Setting]) -> fmt::Result {
+pub(super) fn write(page: &mut String, settings: &[PreviewSetting]) -> fmt::Result {
     if settings.is_empty() {
         return Ok(());
     }
@@ -68,7 +68,7 @@ pub(super) fn write(page: &mut String, settings: &[Setting]) -> fmt::Result {
     writeln!(page, "</div>\n</section>")
 }
 
-fn field(page: &mut String, setting: &Setting, index: usize) -> fmt::Result {
+fn field(page: &mut String, setting: &PreviewSetting, index: usize) -> fmt::Result {
     let title = setting.title.as_deref().unwrap_or(&setting.key);
     let required = if setting.required { " <span class=\"required\">required</span>" } else { "" };
     writeln!(page, "<div class=\"field\">\n<label for=\"_s{index}\">{}{required}</label>", Escaped(title))?;
@@ -76,23 +76,30 @@ fn field(page: &mut String, setting: &Setting, index: usize) -> fmt::Result {
         writeln!(page, "<p>{}</p>", Escaped(description))?;
     }
     input(page, setting, index)?;
-    writeln!(page, "<p class=\"dim\"><code>{}</code>{}</p>\n</div>", Escaped(&setting.key), Bounds(setting))
+    writeln!(
+        page,
+        "<p class=\"dim\"><code>{}</code>{}</p>\n</div>",
+        Escaped(&setting.key),
+        SettingConstraints(setting)
+    )
 }
 
 /// The field itself; nothing can be filled in here.
-fn input(page: &mut String, setting: &Setting, index: usize) -> fmt::Result {
+fn input(page: &mut String, setting: &PreviewSetting, index: usize) -> fmt::Result {
     let default = setting.default.as_deref().unwrap_or_default();
     let (value, id) = (Escaped(default), format!("id=\"_s{index}\" disabled"));
     match setting.kind {
-        Kind::Text => writeln!(page, "<input type=\"text\" {id} value=\"{value}\">"),
+        SettingInputKind::Text => writeln!(page, "<input type=\"text\" {id} value=\"{value}\">"),
         // A secret has no default that anybody should see.
-        Kind::Secret => writeln!(page, "<input type=\"password\" {id} value=\"\">"),
-        Kind::Number => writeln!(page, "<input type=\"text\" inputmode=\"decimal\" {id} value=\"{value}\">"),
-        Kind::Switch => {
+        SettingInputKind::Secret => writeln!(page, "<input type=\"password\" {id} value=\"\">"),
+        SettingInputKind::Number => {
+            writeln!(page, "<input type=\"text\" inputmode=\"decimal\" {id} value=\"{value}\">")
+        }
+        SettingInputKind::Switch => {
             let checked = if default == "true" { " checked" } else { "" };
             writeln!(page, "<input type=\"checkbox\" {id}{checked}>")
         }
-        Kind::Path(words) => {
+        SettingInputKind::Path(words) => {
             let shown = if default.is_empty() { words } else { default };
             writeln!(page, "<input type=\"text\" {id} value=\"{}\">", Escaped(shown))
         }
@@ -100,9 +107,9 @@ fn input(page: &mut String, setting: &Setting, index: usize) -> fmt::Result {
 }
 
 /// What else is asked of a value.
-struct Bounds<'a>(&'a Setting);
+struct SettingConstraints<'a>(&'a PreviewSetting);
 
-impl fmt::Display for Bounds<'_> {
+impl fmt::Display for SettingConstraints<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.0.min, self.0.max) {
             (Some(min), Some(max)) => write!(f, ", from {min} to {max}")?,

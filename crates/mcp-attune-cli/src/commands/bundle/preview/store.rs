@@ -2,17 +2,17 @@
 
 use std::fmt::{self, Write};
 
-use super::fragments::{Named, Pictures};
+use super::content::BundlePreview;
+use super::fragments::{PictureClasses, PreviewLocaleLabel};
 use super::markdown;
-use super::shown::Shown;
-use super::view::{Kept, Origin, Text, View, written};
+use super::view::{LocaleTextLocation, PreviewLocaleView, PreviewText, PreviewTextOrigin, html_direction};
 use crate::html::Escaped;
 
 pub(super) fn write(
     page: &mut String,
-    shown: &Shown,
-    view: &View,
-    pictures: &Pictures<'_>,
+    shown: &BundlePreview,
+    view: &PreviewLocaleView,
+    pictures: &PictureClasses<'_>,
     index: usize,
 ) -> fmt::Result {
     let (id, lang, dir) = (view.id(), view.tag.as_ref().map_or("", |tag| tag.as_str()), view.direction());
@@ -20,17 +20,17 @@ pub(super) fn write(
         page,
         "<section class=\"store\" id=\"{id}\" lang=\"{lang}\" dir=\"{dir}\" aria-labelledby=\"_name{index}\">"
     )?;
-    writeln!(page, "<p class=\"seen\" lang=\"en\" dir=\"ltr\">{}</p>", Seen(view))?;
+    writeln!(page, "<p class=\"seen\" lang=\"en\" dir=\"ltr\">{}</p>", PreviewCaption(view))?;
     writeln!(page, "<div class=\"app\">")?;
     icon(page, shown, view, pictures)?;
     writeln!(page, "<div class=\"about\">\n<h2 id=\"_name{index}\">{}</h2>", name(shown, view))?;
-    if view.author.origin != Origin::Nowhere {
-        writeln!(page, "<p class=\"author\">{}</p>", Marked(&view.author))?;
+    if view.author.origin != PreviewTextOrigin::Nowhere {
+        writeln!(page, "<p class=\"author\">{}</p>", TextWithOrigin(&view.author))?;
     }
-    writeln!(page, "<p class=\"description\">{}</p>", Marked(&view.description))?;
+    writeln!(page, "<p class=\"description\">{}</p>", TextWithOrigin(&view.description))?;
     writeln!(page, "</div>\n</div>")?;
     keywords(page, &view.keywords)?;
-    long(page, &view.long_description)?;
+    long_description(page, &view.long_description)?;
     listed(page, "Tools", &view.tools)?;
     listed(page, "Prompts", &view.prompts)?;
     if view.more > 0 {
@@ -40,20 +40,20 @@ pub(super) fn write(
 }
 
 /// Who sees it, and where their texts are looked for.
-struct Seen<'a>(&'a View);
+struct PreviewCaption<'a>(&'a PreviewLocaleView);
 
-impl fmt::Display for Seen<'_> {
+impl fmt::Display for PreviewCaption<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let view = self.0;
         if view.tag.is_none() {
             return f
                 .write_str("What everybody sees: the manifest names no language and has no translations.");
         }
-        write!(f, "What users of {} see. ", Named(view))?;
+        write!(f, "What users of {} see. ", PreviewLocaleLabel(view))?;
         f.write_str(match view.file {
-            Kept::File => "Texts come from ",
-            Kept::Manifest => return f.write_str("It is the language of the manifest."),
-            Kept::Elsewhere => "It has no file of its own. Texts come from ",
+            LocaleTextLocation::File => "Texts come from ",
+            LocaleTextLocation::Manifest => return f.write_str("It is the language of the manifest."),
+            LocaleTextLocation::Elsewhere => "It has no file of its own. Texts come from ",
         })?;
         for tag in &view.row {
             write!(f, "<code>{tag}</code>, then ")?;
@@ -63,15 +63,20 @@ impl fmt::Display for Seen<'_> {
 }
 
 /// The display name; where nobody wrote one, stores show the name for machines.
-fn name(shown: &Shown, view: &View) -> String {
-    if view.display_name.origin == Origin::Nowhere {
-        return format!("<bdi>{}</bdi> {}", Escaped(&shown.name), Mark(&view.display_name));
+fn name(shown: &BundlePreview, view: &PreviewLocaleView) -> String {
+    if view.display_name.origin == PreviewTextOrigin::Nowhere {
+        return format!("<bdi>{}</bdi> {}", Escaped(&shown.name), OriginMark(&view.display_name));
     }
-    Marked(&view.display_name).to_string()
+    TextWithOrigin(&view.display_name).to_string()
 }
 
-fn icon(page: &mut String, shown: &Shown, view: &View, pictures: &Pictures<'_>) -> fmt::Result {
-    let (light, dark) = shown.icon();
+fn icon(
+    page: &mut String,
+    shown: &BundlePreview,
+    view: &PreviewLocaleView,
+    pictures: &PictureClasses<'_>,
+) -> fmt::Result {
+    let (light, dark) = shown.store_icons();
     let name = view.display_name.texts.first().unwrap_or(&shown.name);
     for (theme, index) in [("light", light), ("dark", dark)] {
         let class = index.and_then(|index| shown.icons.get(index)).and_then(|icon| pictures.class(icon));
@@ -92,28 +97,28 @@ fn icon(page: &mut String, shown: &Shown, view: &View, pictures: &Pictures<'_>) 
     writeln!(page)
 }
 
-fn keywords(page: &mut String, keywords: &Text) -> fmt::Result {
+fn keywords(page: &mut String, keywords: &PreviewText) -> fmt::Result {
     if keywords.texts.is_empty() {
         return Ok(());
     }
     writeln!(page, "<ul class=\"keywords\">")?;
     for word in &keywords.texts {
-        writeln!(page, "<li>{}</li>", In(keywords, word))?;
+        writeln!(page, "<li>{}</li>", BdiText(keywords, word))?;
     }
-    writeln!(page, "<li class=\"plain\">{}</li>\n</ul>", Mark(keywords))
+    writeln!(page, "<li class=\"plain\">{}</li>\n</ul>", OriginMark(keywords))
 }
 
 /// The one text that is Markdown.
-fn long(page: &mut String, text: &Text) -> fmt::Result {
+fn long_description(page: &mut String, text: &PreviewText) -> fmt::Result {
     let Some(all) = text.texts.first() else { return Ok(()) };
     let (lang, dir) =
-        (text.language.as_ref().map_or("", |tag| tag.as_str()), written(text.language.as_ref()));
+        (text.language.as_ref().map_or("", |tag| tag.as_str()), html_direction(text.language.as_ref()));
     writeln!(page, "<div class=\"long\" lang=\"{lang}\" dir=\"{dir}\">")?;
     markdown::write(page, all)?;
-    writeln!(page, "{}</div>", Mark(text))
+    writeln!(page, "{}</div>", OriginMark(text))
 }
 
-fn listed(page: &mut String, title: &str, listed: &[(String, Text)]) -> fmt::Result {
+fn listed(page: &mut String, title: &str, listed: &[(String, PreviewText)]) -> fmt::Result {
     if listed.is_empty() {
         return Ok(());
     }
@@ -123,30 +128,30 @@ fn listed(page: &mut String, title: &str, listed: &[(String, Text)]) -> fmt::Res
             page,
             "<div><dt><code lang=\"en\" dir=\"ltr\">{}</code></dt><dd>{}</dd></div>",
             Escaped(name),
-            Marked(text)
+            TextWithOrigin(text)
         )?;
     }
     writeln!(page, "</dl>")
 }
 
 /// A text in its language, with its mark.
-struct Marked<'a>(&'a Text);
+struct TextWithOrigin<'a>(&'a PreviewText);
 
-impl fmt::Display for Marked<'_> {
+impl fmt::Display for TextWithOrigin<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for text in &self.0.texts {
-            write!(f, "{} ", In(self.0, text))?;
+            write!(f, "{} ", BdiText(self.0, text))?;
         }
-        Mark(self.0).fmt(f)
+        OriginMark(self.0).fmt(f)
     }
 }
 
 /// A text in its language, whatever stands around it.
-struct In<'a>(&'a Text, &'a str);
+struct BdiText<'a>(&'a PreviewText, &'a str);
 
-impl fmt::Display for In<'_> {
+impl fmt::Display for BdiText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (text, direction) = (Escaped(self.1), written(self.0.language.as_ref()));
+        let (text, direction) = (Escaped(self.1), html_direction(self.0.language.as_ref()));
         match &self.0.language {
             Some(tag) => write!(f, "<bdi lang=\"{tag}\" dir=\"{direction}\">{text}</bdi>"),
             None => write!(f, "<bdi>{text}</bdi>"),
@@ -155,15 +160,15 @@ impl fmt::Display for In<'_> {
 }
 
 /// Where a text comes from, unless it is the locale's own.
-struct Mark<'a>(&'a Text);
+struct OriginMark<'a>(&'a PreviewText);
 
-impl fmt::Display for Mark<'_> {
+impl fmt::Display for OriginMark<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (class, title, from) = match &self.0.origin {
-            Origin::Own => return Ok(()),
-            Origin::Relative(from) => ("relative", "From a relative", from.as_str()),
-            Origin::Foreign(from) => ("foreign", "Not translated, from", from.as_str()),
-            Origin::Nowhere => ("nowhere", "Nobody wrote it", "none"),
+            PreviewTextOrigin::Own => return Ok(()),
+            PreviewTextOrigin::Relative(from) => ("relative", "From a relative", from.as_str()),
+            PreviewTextOrigin::Foreign(from) => ("foreign", "Not translated, from", from.as_str()),
+            PreviewTextOrigin::Nowhere => ("nowhere", "Nobody wrote it", "none"),
         };
         write!(f, "<span class=\"mark {class}\" lang=\"en\" dir=\"ltr\" title=\"{title}\">{from}</span>")
     }

@@ -3,42 +3,45 @@
 use mcp_attune_wire::protocol::{code, header, meta};
 use serde_json::{Value, json};
 
-use super::super::ask::Ask;
-use super::super::facts::Facts;
-use super::super::judge::{Seen, Verdict, broken, later, refused, served};
-use super::super::scenario::Need::{Http, Loopback, Modern};
+use super::super::ask::CheckRequest;
+use super::super::facts::SurveyFacts;
+use super::super::judge::{CheckExchange, Verdict, expect_refused, expect_served, rule_broken, shift_fault};
 use super::super::scenario::Scenario;
+use super::super::scenario::ScenarioNeed::{Http, Loopback, Modern};
 
 const STRICT: &str = "read the body strictly, once, before anything looks into it";
 
 /// The listing with a spoiled body, and as it should be.
-fn spoiled(facts: &Facts, spoil: impl Fn(String) -> Vec<u8>) -> Option<Vec<Ask>> {
-    Some(vec![facts.list().body(spoil(facts.list().text())), facts.list()])
+fn spoiled_listing(facts: &SurveyFacts, spoil: impl Fn(String) -> Vec<u8>) -> Option<Vec<CheckRequest>> {
+    Some(vec![
+        facts.listing_request().with_body(spoil(facts.listing_request().body_template())),
+        facts.listing_request(),
+    ])
 }
 
 /// The message with a value in it that nobody knows: in `_meta`, where anything may stand, if it has that.
-fn holding(text: &str, value: &str) -> String {
+fn with_unknown_member(text: &str, value: &str) -> String {
     let place = if text.contains("\"_meta\":{") { "\"_meta\":{" } else { "{" };
     text.replacen(place, &format!("{place}\"x-attune\":{value},"), 1)
 }
 
 /// The first request is refused so, and the others are served.
-fn then_served(facts: &Facts, seen: &[Seen], code: i32) -> Verdict {
+fn expect_refused_then_served(facts: &SurveyFacts, seen: &[CheckExchange], code: i32) -> Verdict {
     let Some((first, others)) = seen.split_first() else { return Ok(()) };
-    served(facts, others).map_err(|fault| later(fault, 1))?;
-    refused(std::slice::from_ref(first), 400, code)
+    expect_served(facts, others).map_err(|fault| shift_fault(fault, 1))?;
+    expect_refused(std::slice::from_ref(first), 400, code)
 }
 
-fn unreadable(facts: &Facts, seen: &[Seen]) -> Verdict {
-    then_served(facts, seen, code::PARSE_ERROR)
+fn expect_parse_error(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_refused_then_served(facts, seen, code::PARSE_ERROR)
 }
 
-fn no_request(facts: &Facts, seen: &[Seen]) -> Verdict {
-    then_served(facts, seen, code::INVALID_REQUEST)
+fn expect_invalid_request(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_refused_then_served(facts, seen, code::INVALID_REQUEST)
 }
 
-fn bad_envelope(facts: &Facts, seen: &[Seen]) -> Verdict {
-    then_served(facts, seen, code::INVALID_PARAMS)
+fn expect_invalid_params(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_refused_then_served(facts, seen, code::INVALID_PARAMS)
 }
 
 pub(in super::super) const ALL: &[Scenario] = &[
@@ -48,8 +51,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a body that is no JSON is 400 and -32700",
         own: false,
         needs: &[Http],
-        send: |facts| spoiled(facts, |text| text.trim_end_matches('}').into()),
-        judge: unreadable,
+        send: |facts| spoiled_listing(facts, |text| text.trim_end_matches('}').into()),
+        judge: expect_parse_error,
         hint: STRICT,
     },
     Scenario {
@@ -58,8 +61,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "bytes behind the message are 400 and -32700",
         own: false,
         needs: &[Http],
-        send: |facts| spoiled(facts, |text| format!("{text} {{}}").into()),
-        judge: unreadable,
+        send: |facts| spoiled_listing(facts, |text| format!("{text} {{}}").into()),
+        judge: expect_parse_error,
         hint: STRICT,
     },
     Scenario {
@@ -69,12 +72,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http],
         send: |facts| {
-            spoiled(facts, |text| {
-                let spoiled = holding(&text, "\"?\"");
+            spoiled_listing(facts, |text| {
+                let spoiled = with_unknown_member(&text, "\"?\"");
                 spoiled.bytes().map(|byte| if byte == b'?' { 0xff } else { byte }).collect()
             })
         },
-        judge: unreadable,
+        judge: expect_parse_error,
         hint: STRICT,
     },
     Scenario {
@@ -84,11 +87,11 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: true,
         needs: &[Http],
         send: |facts| {
-            spoiled(facts, |text| {
+            spoiled_listing(facts, |text| {
                 text.replacen("\"method\":", "\"m\\u0065thod\":\"ping\",\"method\":", 1).into()
             })
         },
-        judge: unreadable,
+        judge: expect_parse_error,
         hint: "two readers may take two different members: refuse it",
     },
     Scenario {
@@ -98,9 +101,11 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: true,
         needs: &[Http],
         send: |facts| {
-            spoiled(facts, |text| holding(&text, &format!("{}{}", "[".repeat(200), "]".repeat(200))).into())
+            spoiled_listing(facts, |text| {
+                with_unknown_member(&text, &format!("{}{}", "[".repeat(200), "]".repeat(200))).into()
+            })
         },
-        judge: unreadable,
+        judge: expect_parse_error,
         hint: "bound the depth before anything walks the text",
     },
     Scenario {
@@ -109,8 +114,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a batch is 400 and -32600",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| spoiled(facts, |text| format!("[{text}]").into()),
-        judge: no_request,
+        send: |facts| spoiled_listing(facts, |text| format!("[{text}]").into()),
+        judge: expect_invalid_request,
         hint: "one message a POST since 2025-06-18",
     },
     Scenario {
@@ -119,8 +124,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an answer is 400 and -32600",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| spoiled(facts, |_| r#"{"jsonrpc":"2.0","id":$ID,"result":{}}"#.into()),
-        judge: no_request,
+        send: |facts| spoiled_listing(facts, |_| r#"{"jsonrpc":"2.0","id":$ID,"result":{}}"#.into()),
+        judge: expect_invalid_request,
         hint: "clients send requests and notifications only",
     },
     Scenario {
@@ -129,8 +134,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "what is neither request nor notification is 400 and -32600",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| spoiled(facts, |text| text.replacen("\"method\":", "\"verb\":", 1).into()),
-        judge: no_request,
+        send: |facts| spoiled_listing(facts, |text| text.replacen("\"method\":", "\"verb\":", 1).into()),
+        judge: expect_invalid_request,
         hint: "a message without a method is no request",
     },
     Scenario {
@@ -139,8 +144,13 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a request without clientCapabilities in _meta is 400 and -32602",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().without_meta(meta::CLIENT_CAPABILITIES), facts.list()]),
-        judge: bad_envelope,
+        send: |facts| {
+            Some(vec![
+                facts.listing_request().without_meta(meta::CLIENT_CAPABILITIES),
+                facts.listing_request(),
+            ])
+        },
+        judge: expect_invalid_params,
         hint: "every request says what its client can do",
     },
     Scenario {
@@ -150,13 +160,15 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Modern],
         send: |facts| {
-            let right = facts.list().sent(0);
+            let right = facts.listing_request().to_wire(0);
             let version = right.headers.into_iter().find(|(name, _)| name == header::PROTOCOL_VERSION)?.1;
-            let without =
-                facts.list().without_meta(meta::PROTOCOL_VERSION).with(header::PROTOCOL_VERSION, version);
-            Some(vec![without, facts.list()])
+            let without = facts
+                .listing_request()
+                .without_meta(meta::PROTOCOL_VERSION)
+                .with_header(header::PROTOCOL_VERSION, version);
+            Some(vec![without, facts.listing_request()])
         },
-        judge: bad_envelope,
+        judge: expect_invalid_params,
         hint: "the header does not stand in for the body",
     },
     Scenario {
@@ -166,12 +178,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: true,
         needs: &[Http, Modern],
         send: |facts| {
-            let right = facts.list().sent(0);
+            let right = facts.listing_request().to_wire(0);
             let version = right.headers.into_iter().find(|(name, _)| name == header::PROTOCOL_VERSION)?.1;
-            let number = facts.list().meta(meta::PROTOCOL_VERSION, json!(20_260_728));
-            Some(vec![number.with(header::PROTOCOL_VERSION, version), facts.list()])
+            let number = facts.listing_request().with_meta(meta::PROTOCOL_VERSION, json!(20_260_728));
+            Some(vec![number.with_header(header::PROTOCOL_VERSION, version), facts.listing_request()])
         },
-        judge: bad_envelope,
+        judge: expect_invalid_params,
         hint: "a version is a string",
     },
     Scenario {
@@ -181,8 +193,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Modern],
         send: |facts| {
-            let unknown = facts.list().meta(meta::PROTOCOL_VERSION, json!("2099-01-01"));
-            Some(vec![unknown.with(header::PROTOCOL_VERSION, "2099-01-01"), facts.list()])
+            let unknown = facts.listing_request().with_meta(meta::PROTOCOL_VERSION, json!("2099-01-01"));
+            Some(vec![unknown.with_header(header::PROTOCOL_VERSION, "2099-01-01"), facts.listing_request()])
         },
         judge: unknown_version,
         hint: "clients choose another version from data.supported",
@@ -193,7 +205,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an Origin that is not allowed is 403",
         own: false,
         needs: &[Http],
-        send: |facts| Some(vec![facts.list().with("Origin", "https://evil.example"), facts.list()]),
+        send: |facts| {
+            Some(vec![
+                facts.listing_request().with_header("Origin", "https://evil.example"),
+                facts.listing_request(),
+            ])
+        },
         judge: forbidden,
         hint: "any web page could use a server that does not look at Origin",
     },
@@ -203,35 +220,37 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a Host that is not allowed is 403, or 421",
         own: true,
         needs: &[Http, Loopback],
-        send: |facts| Some(vec![facts.list().with("Host", "evil.example"), facts.list()]),
+        send: |facts| {
+            Some(vec![facts.listing_request().with_header("Host", "evil.example"), facts.listing_request()])
+        },
         judge: misdirected,
         hint: "a name that was made to point to this machine (DNS rebinding) shows in Host",
     },
 ];
 
-fn unknown_version(facts: &Facts, seen: &[Seen]) -> Verdict {
-    then_served(facts, seen, code::UNSUPPORTED_PROTOCOL_VERSION)?;
-    let data = seen.first().and_then(Seen::error).and_then(|error| error.get("data"));
+fn unknown_version(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_refused_then_served(facts, seen, code::UNSUPPORTED_PROTOCOL_VERSION)?;
+    let data = seen.first().and_then(CheckExchange::error).and_then(|error| error.get("data"));
     let names = |list: &Value| list.as_array().is_some_and(|all| all.iter().any(Value::is_string));
     if !data.is_some_and(|data| names(&data["supported"]) && data["requested"] == "2099-01-01") {
         let came = data.map_or_else(|| "no data".to_owned(), |data| format!("the data {data}"));
-        return Err(broken(0, "data.supported and data.requested", came));
+        return Err(rule_broken(0, "data.supported and data.requested", came));
     }
     Ok(())
 }
 
-fn forbidden(facts: &Facts, seen: &[Seen]) -> Verdict {
-    turned_away(facts, seen, &[403])
+fn forbidden(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_first_status(facts, seen, &[403])
 }
 
 /// 421 says of a host what 403 says, and some servers prefer it.
-fn misdirected(facts: &Facts, seen: &[Seen]) -> Verdict {
-    turned_away(facts, seen, &[403, 421])
+fn misdirected(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_first_status(facts, seen, &[403, 421])
 }
 
-fn turned_away(facts: &Facts, seen: &[Seen], statuses: &[u16]) -> Verdict {
+fn expect_first_status(facts: &SurveyFacts, seen: &[CheckExchange], statuses: &[u16]) -> Verdict {
     let Some((first, others)) = seen.split_first() else { return Ok(()) };
-    served(facts, others).map_err(|fault| later(fault, 1))?;
+    expect_served(facts, others).map_err(|fault| shift_fault(fault, 1))?;
     let is = first.came.status.is_some_and(|status| statuses.contains(&status));
-    if is { Ok(()) } else { Err(broken(0, "403", first.told())) }
+    if is { Ok(()) } else { Err(rule_broken(0, "403", first.describe_answer())) }
 }

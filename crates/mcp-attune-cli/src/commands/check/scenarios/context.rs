@@ -3,43 +3,47 @@
 use mcp_attune_wire::protocol::code::INVALID_PARAMS;
 use serde_json::{Value, json};
 
-use super::super::ask::{Ask, EAST, WEST, at};
-use super::super::facts::Facts;
-use super::super::judge::{Seen, Verdict, broken, later, plain, refused, result, served};
-use super::super::scenario::Need::{Context, Languages, Zoned};
+use super::super::ask::{CheckRequest, EAST, WEST, context_at};
+use super::super::facts::SurveyFacts;
+use super::super::judge::{
+    CheckExchange, Verdict, expect_refused, expect_result, expect_served, rule_broken, shift_fault,
+    without_language,
+};
 use super::super::scenario::Scenario;
+use super::super::scenario::ScenarioNeed::{Context, Languages, Zoned};
 
 const BESIDE: &str = "clientContext";
 const HARMLESS: &str = "a server that does not know the context ignores it";
 const ITSELF: &str = "ignore a field that cannot be read, and keep the others";
 
 /// A tool that knows its caller's zone, in the east and with another context.
-fn zoned(facts: &Facts, context: Value) -> Option<Vec<Ask>> {
-    let call = facts.zoned.as_ref()?.ask(facts);
-    Some(vec![call.clone().context(at(EAST)), call.context(context)])
+fn zoned_requests(facts: &SurveyFacts, context: Value) -> Option<Vec<CheckRequest>> {
+    let call = facts.zoned.as_ref()?.to_request(facts);
+    Some(vec![call.clone().with_context(context_at(EAST)), call.with_context(context)])
 }
 
 /// The second result is the first.
-fn same(_: &Facts, seen: &[Seen]) -> Verdict {
-    let (east, other) = (result(seen, 0)?, result(seen, 1)?);
-    let same = plain(east) == plain(other);
-    if same { Ok(()) } else { Err(broken(1, "the result of a caller in the east", "another result")) }
+fn expect_same_result(_: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    let (east, other) = (expect_result(seen, 0)?, expect_result(seen, 1)?);
+    let same = without_language(east) == without_language(other);
+    if same { Ok(()) } else { Err(rule_broken(1, "the result of a caller in the east", "another result")) }
 }
 
-fn language(seen: &[Seen], wanted: &str) -> Verdict {
+fn expect_language(seen: &[CheckExchange], wanted: &str) -> Verdict {
     for (at, seen) in seen.iter().enumerate() {
         let primary = |tag: &str| tag.split('-').next().unwrap_or_default().to_ascii_lowercase();
         if seen.language().map(primary) != Some(primary(wanted)) {
-            let came =
-                seen.language().map_or_else(|| seen.told(), |language| format!("an answer in {language}"));
-            return Err(broken(at, format!("an answer in {wanted}"), came));
+            let came = seen
+                .language()
+                .map_or_else(|| seen.describe_answer(), |language| format!("an answer in {language}"));
+            return Err(rule_broken(at, format!("an answer in {wanted}"), came));
         }
     }
     Ok(())
 }
 
-fn other_language(facts: &Facts, seen: &[Seen]) -> Verdict {
-    language(seen, facts.other().unwrap_or_default())
+fn expect_second_language(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_language(seen, facts.other_language().unwrap_or_default())
 }
 
 pub(in super::super) const ALL: &[Scenario] = &[
@@ -49,11 +53,19 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "two contexts that are not equal are 400 and -32602",
         own: true,
         needs: &[Context],
-        send: |facts| Some(vec![facts.list().beside(BESIDE, at(EAST)).context(at(WEST)), facts.list()]),
+        send: |facts| {
+            Some(vec![
+                facts
+                    .listing_request()
+                    .with_message_member(BESIDE, context_at(EAST))
+                    .with_context(context_at(WEST)),
+                facts.listing_request(),
+            ])
+        },
         judge: |facts, seen| {
             let Some((first, others)) = seen.split_first() else { return Ok(()) };
-            served(facts, others).map_err(|fault| later(fault, 1))?;
-            refused(std::slice::from_ref(first), 400, INVALID_PARAMS)
+            expect_served(facts, others).map_err(|fault| shift_fault(fault, 1))?;
+            expect_refused(std::slice::from_ref(first), 400, INVALID_PARAMS)
         },
         hint: "a message that can be read in two ways is refused",
     },
@@ -63,8 +75,15 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "the same context beside params and in _meta is no conflict",
         own: true,
         needs: &[Context],
-        send: |facts| Some(vec![facts.list().beside(BESIDE, at(EAST)).context(at(EAST))]),
-        judge: served,
+        send: |facts| {
+            Some(vec![
+                facts
+                    .listing_request()
+                    .with_message_member(BESIDE, context_at(EAST))
+                    .with_context(context_at(EAST)),
+            ])
+        },
+        judge: expect_served,
         hint: "compare the two as JSON values",
     },
     Scenario {
@@ -74,9 +93,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: true,
         needs: &[],
         send: |facts| {
-            Some(vec![facts.list().context(json!("Europe/Vienna")), facts.list().context(json!(null))])
+            Some(vec![
+                facts.listing_request().with_context(json!("Europe/Vienna")),
+                facts.listing_request().with_context(json!(null)),
+            ])
         },
-        judge: served,
+        judge: expect_served,
         hint: HARMLESS,
     },
     Scenario {
@@ -85,8 +107,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "the case of a time zone does not matter",
         own: true,
         needs: &[Zoned],
-        send: |facts| zoned(facts, at(&EAST.to_lowercase())),
-        judge: same,
+        send: |facts| zoned_requests(facts, context_at(&EAST.to_lowercase())),
+        judge: expect_same_result,
         hint: "look zones up without case",
     },
     Scenario {
@@ -97,9 +119,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[],
         send: |facts| {
             let bad = json!({ "timezone": "Mars/Olympus", "currentTimestamp": "soon", "locale": "!", "userLocation": 5 });
-            Some(vec![facts.list().context(bad)])
+            Some(vec![facts.listing_request().with_context(bad)])
         },
-        judge: served,
+        judge: expect_served,
         hint: ITSELF,
     },
     Scenario {
@@ -109,12 +131,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: true,
         needs: &[Zoned],
         send: |facts| {
-            let mut context = at(EAST);
+            let mut context = context_at(EAST);
             context["locale"] = json!(5);
             context["userLocation"] = json!({ "country": "nowhere" });
-            zoned(facts, context)
+            zoned_requests(facts, context)
         },
-        judge: same,
+        judge: expect_same_result,
         hint: ITSELF,
     },
     Scenario {
@@ -124,9 +146,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Zoned],
         send: |facts| {
-            zoned(facts, json!({ "timezone": EAST, "currentTimestamp": "2026-01-01T12:30:00+02:00" }))
+            zoned_requests(
+                facts,
+                json!({ "timezone": EAST, "currentTimestamp": "2026-01-01T12:30:00+02:00" }),
+            )
         },
-        judge: same,
+        judge: expect_same_result,
         hint: "the timestamp is an instant, the zone a place",
     },
     Scenario {
@@ -135,8 +160,10 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "without a preference, the locale says the language",
         own: false,
         needs: &[Context, Languages],
-        send: |facts| Some(vec![facts.localized().context(json!({ "locale": facts.other()? }))]),
-        judge: other_language,
+        send: |facts| {
+            Some(vec![facts.localized_request().with_context(json!({ "locale": facts.other_language()? }))])
+        },
+        judge: expect_second_language,
         hint: "take the locale where acceptLanguage is absent",
     },
     Scenario {
@@ -146,10 +173,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Context, Languages],
         send: |facts| {
-            let (default, other) = facts.two()?;
-            Some(vec![facts.localized().prefers(other).context(json!({ "locale": default }))])
+            let (default, other) = facts.two_languages()?;
+            Some(vec![
+                facts.localized_request().with_preference(other).with_context(json!({ "locale": default })),
+            ])
         },
-        judge: other_language,
+        judge: expect_second_language,
         hint: "the locale is for dates and numbers then",
     },
     Scenario {
@@ -159,16 +188,16 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Zoned],
         send: |facts| {
-            let call = facts.zoned.as_ref()?.ask(facts);
-            Some(vec![call.clone().context(at(EAST)), call])
+            let call = facts.zoned.as_ref()?.to_request(facts);
+            Some(vec![call.clone().with_context(context_at(EAST)), call])
         },
         judge: |_, seen| {
-            let (with, without) = (result(seen, 0)?, result(seen, 1)?);
-            let differs = plain(with) != plain(without);
+            let (with, without) = (expect_result(seen, 0)?, expect_result(seen, 1)?);
+            let differs = without_language(with) != without_language(without);
             if differs {
                 Ok(())
             } else {
-                Err(broken(1, "another result than in that context", "the same result"))
+                Err(rule_broken(1, "another result than in that context", "the same result"))
             }
         },
         hint: "read the context from each call, and keep nothing of it",
@@ -179,8 +208,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a context beside params changes nothing for a server that does not know it",
         own: false,
         needs: &[],
-        send: |facts| Some(vec![facts.list().beside(BESIDE, at(EAST))]),
-        judge: served,
+        send: |facts| Some(vec![facts.listing_request().with_message_member(BESIDE, context_at(EAST))]),
+        judge: expect_served,
         hint: HARMLESS,
     },
     Scenario {
@@ -189,8 +218,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a context in _meta changes nothing for a server that does not know it",
         own: false,
         needs: &[],
-        send: |facts| Some(vec![facts.list().context(at(EAST))]),
-        judge: served,
+        send: |facts| Some(vec![facts.listing_request().with_context(context_at(EAST))]),
+        judge: expect_served,
         hint: HARMLESS,
     },
     Scenario {
@@ -199,8 +228,10 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a locale under openai/locale is understood",
         own: true,
         needs: &[Context, Languages],
-        send: |facts| Some(vec![facts.localized().meta("openai/locale", json!(facts.other()?))]),
-        judge: other_language,
+        send: |facts| {
+            Some(vec![facts.localized_request().with_meta("openai/locale", json!(facts.other_language()?))])
+        },
+        judge: expect_second_language,
         hint: "clients in use send it",
     },
 ];

@@ -1,25 +1,31 @@
 //! F: answers in the form that a caller declares.
 
-use mcp_attune_shape::Output;
+use mcp_attune_shape::CompiledSchema;
 use mcp_attune_wire::protocol::method;
 use serde_json::{Value, json};
 
-use super::super::ask::Ask;
-use super::super::facts::Facts;
-use super::super::judge::{Fault, Seen, Verdict, broken, is_error, later, plain, result, served};
-use super::super::scenario::Need::{Modern, Negotiation, Resource, Structured};
+use super::super::ask::CheckRequest;
+use super::super::facts::SurveyFacts;
+use super::super::judge::{
+    CheckExchange, ScenarioFault, Verdict, expect_result, expect_served, is_error, rule_broken, shift_fault,
+    without_language,
+};
 use super::super::scenario::Scenario;
+use super::super::scenario::ScenarioNeed::{Modern, Negotiation, Resource, Structured};
 
 const IGNORE: &str = "ignore what is no tag, or not known; it is never an error";
 const FIRST: &str = "a format that is asked for stands over agent and human, and the first of two stands";
 
 /// The call twice without tags, to see that its results are always the same, and then with these.
-fn tagged(facts: &Facts, tags: &[&str]) -> Option<Vec<Ask>> {
-    with(facts, |ask| ask.tags(tags))
+fn requests_with_tags(facts: &SurveyFacts, tags: &[&str]) -> Option<Vec<CheckRequest>> {
+    requests_changed_by(facts, |ask| ask.with_tags(tags))
 }
 
-fn with(facts: &Facts, change: impl Fn(Ask) -> Ask) -> Option<Vec<Ask>> {
-    let call = facts.structured.as_ref()?.ask(facts);
+fn requests_changed_by(
+    facts: &SurveyFacts,
+    change: impl Fn(CheckRequest) -> CheckRequest,
+) -> Option<Vec<CheckRequest>> {
+    let call = facts.structured.as_ref()?.to_request(facts);
     Some(vec![call.clone(), call.clone(), change(call)])
 }
 
@@ -31,10 +37,10 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Modern, Negotiation, Structured],
         send: |facts| {
-            let call = facts.structured.as_ref()?.ask(facts);
-            Some(vec![call.clone(), call.clone(), call.clone().tags(&["format=text"]), call])
+            let call = facts.structured.as_ref()?.to_request(facts);
+            Some(vec![call.clone(), call.clone(), call.clone().with_tags(&["format=text"]), call])
         },
-        judge: |_, seen| unchanged(seen, 3),
+        judge: |_, seen| expect_unchanged(seen, 3),
         hint: "read the features from each request, and keep nothing of them",
     },
     Scenario {
@@ -43,8 +49,10 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "malformed and unknown tags are ignored",
         own: false,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &["bad tag", "format=", "a=b=c", "format=yaml", "x-attune-nobodys"]),
-        judge: |_, seen| unchanged(seen, 2),
+        send: |facts| {
+            requests_with_tags(facts, &["bad tag", "format=", "a=b=c", "format=yaml", "x-attune-nobodys"])
+        },
+        judge: |_, seen| expect_unchanged(seen, 2),
         hint: IGNORE,
     },
     Scenario {
@@ -53,8 +61,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "malformed tags do not spoil those beside them",
         own: false,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &["bad tag", "format=json", "format=yaml"]),
-        judge: as_json,
+        send: |facts| requests_with_tags(facts, &["bad tag", "format=json", "format=yaml"]),
+        judge: expect_json_form,
         hint: IGNORE,
     },
     Scenario {
@@ -64,9 +72,11 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Modern, Negotiation, Structured],
         send: |facts| {
-            with(facts, |ask| ask.declares(&json!({ "version": "1.0", "features": "format=text" })))
+            requests_changed_by(facts, |ask| {
+                ask.with_negotiation(&json!({ "version": "1.0", "features": "format=text" }))
+            })
         },
-        judge: |_, seen| unchanged(seen, 2),
+        judge: |_, seen| expect_unchanged(seen, 2),
         hint: IGNORE,
     },
     Scenario {
@@ -75,8 +85,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "the version of the declaration is not checked",
         own: true,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| with(facts, |ask| ask.declares(&json!({ "version": 99, "features": ["format=json"] }))),
-        judge: as_json,
+        send: |facts| {
+            requests_changed_by(facts, |ask| {
+                ask.with_negotiation(&json!({ "version": 99, "features": ["format=json"] }))
+            })
+        },
+        judge: expect_json_form,
         hint: "nothing depends on the version so far",
     },
     Scenario {
@@ -85,8 +99,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a declaration without tags changes nothing",
         own: false,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &[]),
-        judge: |_, seen| unchanged(seen, 2),
+        send: |facts| requests_with_tags(facts, &[]),
+        judge: |_, seen| expect_unchanged(seen, 2),
         hint: "without a usable tag the answer stays as it is, byte for byte",
     },
     Scenario {
@@ -95,8 +109,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "format=json gives the data in structuredContent, and no text beside it",
         own: false,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &["format=json"]),
-        judge: as_json,
+        send: |facts| requests_with_tags(facts, &["format=json"]),
+        judge: expect_json_form,
         hint: "the same data as text costs a model twice",
     },
     Scenario {
@@ -105,8 +119,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "format=markdown gives text, and no structuredContent",
         own: false,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &["format=markdown"]),
-        judge: as_text,
+        send: |facts| requests_with_tags(facts, &["format=markdown"]),
+        judge: expect_text_form,
         hint: "whoever asks for Markdown shows it to a person",
     },
     Scenario {
@@ -115,14 +129,14 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "format=text gives text without markup, and no structuredContent",
         own: false,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &["format=text"]),
+        send: |facts| requests_with_tags(facts, &["format=text"]),
         judge: |facts, seen| {
-            as_text(facts, seen)?;
-            let text = texts(result(seen, 2)?).join("\n");
+            expect_text_form(facts, seen)?;
+            let text = texts(expect_result(seen, 2)?).join("\n");
             let marked = text.lines().any(|line| line.starts_with("# ") || line.starts_with("## "))
                 || text.contains("**");
             if marked {
-                Err(broken(2, "text without markup", "text with headings or bold words"))
+                Err(rule_broken(2, "text without markup", "text with headings or bold words"))
             } else {
                 Ok(())
             }
@@ -135,8 +149,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "agent stands for JSON",
         own: false,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &["agent"]),
-        judge: as_json,
+        send: |facts| requests_with_tags(facts, &["agent"]),
+        judge: expect_json_form,
         hint: "where no format is asked for, agent means json",
     },
     Scenario {
@@ -145,8 +159,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "human stands for Markdown",
         own: false,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &["human"]),
-        judge: as_text,
+        send: |facts| requests_with_tags(facts, &["human"]),
+        judge: expect_text_form,
         hint: "where no format is asked for, human means markdown",
     },
     Scenario {
@@ -155,8 +169,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a format that is asked for stands over agent",
         own: false,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &["agent", "format=text"]),
-        judge: as_text,
+        send: |facts| requests_with_tags(facts, &["agent", "format=text"]),
+        judge: expect_text_form,
         hint: FIRST,
     },
     Scenario {
@@ -165,8 +179,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "of two formats the first stands",
         own: true,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &["format=json", "format=text"]),
-        judge: as_json,
+        send: |facts| requests_with_tags(facts, &["format=json", "format=text"]),
+        judge: expect_json_form,
         hint: FIRST,
     },
     Scenario {
@@ -175,8 +189,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "where the chosen format is excluded, the answer is not shaped",
         own: true,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &["human", "format!=markdown"]),
-        judge: |_, seen| unchanged(seen, 2),
+        send: |facts| requests_with_tags(facts, &["human", "format!=markdown"]),
+        judge: |_, seen| expect_unchanged(seen, 2),
         hint: "a tag with != only excludes",
     },
     Scenario {
@@ -186,8 +200,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Modern, Negotiation, Resource],
         send: |facts| {
-            let read = facts.ask(method::RESOURCES_READ, json!({ "uri": facts.resource.as_ref()? }));
-            Some(vec![read.clone(), read.tags(&["format=markdown"])])
+            let read = facts.new_request(method::RESOURCES_READ, json!({ "uri": facts.resource.as_ref()? }));
+            Some(vec![read.clone(), read.with_tags(&["format=markdown"])])
         },
         judge: same_resource,
         hint: "change the text and mimeType together, and nothing else",
@@ -200,10 +214,10 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Modern, Negotiation],
         send: |facts| {
             let methods = [method::TOOLS_LIST, method::PROMPTS_LIST, method::RESOURCES_LIST];
-            let both = methods.map(|method| facts.ask(method, json!({})));
+            let both = methods.map(|method| facts.new_request(method, json!({})));
             Some(
                 both.into_iter()
-                    .flat_map(|ask| [ask.clone(), ask.tags(&["agent", "!interactive", "format=text"])])
+                    .flat_map(|ask| [ask.clone(), ask.with_tags(&["agent", "!interactive", "format=text"])])
                     .collect(),
             )
         },
@@ -217,9 +231,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Modern, Negotiation],
         send: |facts| {
-            let wrong =
-                facts.ask(method::TOOLS_CALL, json!({ "name": "attune-no-such-tool", "arguments": {} }));
-            Some(vec![wrong.clone(), wrong.tags(&["agent", "format=json"])])
+            let wrong = facts
+                .new_request(method::TOOLS_CALL, json!({ "name": "attune-no-such-tool", "arguments": {} }));
+            Some(vec![wrong.clone(), wrong.with_tags(&["agent", "format=json"])])
         },
         judge: same_error,
         hint: "errors are not shaped",
@@ -231,12 +245,16 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Modern, Negotiation, Structured],
         send: |facts| {
-            let call = facts.structured.as_ref()?.ask(facts);
-            let asks = [["format=json"], ["format=markdown"]]
-                .map(|tags| [facts.ask(method::TOOLS_LIST, json!({})).tags(&tags), call.clone().tags(&tags)]);
+            let call = facts.structured.as_ref()?.to_request(facts);
+            let asks = [["format=json"], ["format=markdown"]].map(|tags| {
+                [
+                    facts.new_request(method::TOOLS_LIST, json!({})).with_tags(&tags),
+                    call.clone().with_tags(&tags),
+                ]
+            });
             Some(asks.into_iter().flatten().collect())
         },
-        judge: promises,
+        judge: expect_schema_kept,
         hint: "leave outputSchema out of what a caller is shown who will get no structured content",
     },
     Scenario {
@@ -248,7 +266,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         send: |_| Some(Vec::new()),
         judge: |facts, _| {
             let declared = facts.negotiation.as_ref().unwrap_or(&Value::Null);
-            if declared.is_object() { Ok(()) } else { Err(broken(0, "{}", declared.to_string())) }
+            if declared.is_object() { Ok(()) } else { Err(rule_broken(0, "{}", declared.to_string())) }
         },
         hint: "write {} under the extension's id",
     },
@@ -258,31 +276,35 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "tags are compared exactly: Format=JSON is not format=json",
         own: false,
         needs: &[Modern, Negotiation, Structured],
-        send: |facts| tagged(facts, &["Format=text", "format=TEXT", "Human"]),
-        judge: |_, seen| unchanged(seen, 2),
+        send: |facts| requests_with_tags(facts, &["Format=text", "format=TEXT", "Human"]),
+        judge: |_, seen| expect_unchanged(seen, 2),
         hint: "compare tags with case",
     },
 ];
 
 /// The first two results are the same, so that the third can be held against them.
-fn stable(seen: &[Seen]) -> Verdict {
-    let (one, two) = (result(seen, 0)?, result(seen, 1)?);
-    let unclear = || Fault::Unclear("the tool gives another result each time".to_owned());
-    if plain(one) == plain(two) { Ok(()) } else { Err(unclear()) }
+fn expect_stable(seen: &[CheckExchange]) -> Verdict {
+    let (one, two) = (expect_result(seen, 0)?, expect_result(seen, 1)?);
+    let unclear = || ScenarioFault::Unclear("the tool gives another result each time".to_owned());
+    if without_language(one) == without_language(two) { Ok(()) } else { Err(unclear()) }
 }
 
 /// One result is the first, byte for byte.
-fn unchanged(seen: &[Seen], at: usize) -> Verdict {
-    stable(seen)?;
-    let (before, after) = (result(seen, 0)?, result(seen, at)?);
+fn expect_unchanged(seen: &[CheckExchange], at: usize) -> Verdict {
+    expect_stable(seen)?;
+    let (before, after) = (expect_result(seen, 0)?, expect_result(seen, at)?);
     let bytes = |at: usize| seen.get(at).and_then(|seen| seen.came.result.as_ref());
     if before != after {
-        return Err(broken(at, "the result as without tags", "another result"));
+        return Err(rule_broken(at, "the result as without tags", "another result"));
     }
     // A server that writes its members in any order says nothing by it.
     let steady = bytes(0) == bytes(1);
     let same = bytes(0) == bytes(at);
-    if same || !steady { Ok(()) } else { Err(broken(at, "the same bytes as without tags", "other bytes")) }
+    if same || !steady {
+        Ok(())
+    } else {
+        Err(rule_broken(at, "the same bytes as without tags", "other bytes"))
+    }
 }
 
 fn blocks(result: &Value) -> impl Iterator<Item = &Value> {
@@ -297,56 +319,60 @@ fn texts(result: &Value) -> Vec<&str> {
 }
 
 /// What is no text is there as it was.
-fn nothing_lost(before: &Value, after: &Value) -> Verdict {
+fn expect_other_blocks_kept(before: &Value, after: &Value) -> Verdict {
     let others = |result| blocks(result).filter(|block| block["type"] != "text").cloned().collect::<Vec<_>>();
     let same = others(before) == others(after);
-    if same { Ok(()) } else { Err(broken(2, "links, images and resources as without tags", "others")) }
+    if same { Ok(()) } else { Err(rule_broken(2, "links, images and resources as without tags", "others")) }
 }
 
-fn as_json(_: &Facts, seen: &[Seen]) -> Verdict {
-    stable(seen)?;
-    let (before, after) = (result(seen, 0)?, result(seen, 2)?);
+fn expect_json_form(_: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_stable(seen)?;
+    let (before, after) = (expect_result(seen, 0)?, expect_result(seen, 2)?);
     if !texts(after).is_empty() {
-        return Err(broken(2, "no text beside structuredContent", "text blocks"));
+        return Err(rule_broken(2, "no text beside structuredContent", "text blocks"));
     }
     if after.get("structuredContent") != before.get("structuredContent") {
-        return Err(broken(2, "the data in structuredContent", "other data, or none"));
+        return Err(rule_broken(2, "the data in structuredContent", "other data, or none"));
     }
-    nothing_lost(before, after)
+    expect_other_blocks_kept(before, after)
 }
 
-fn as_text(_: &Facts, seen: &[Seen]) -> Verdict {
-    stable(seen)?;
-    let (before, after) = (result(seen, 0)?, result(seen, 2)?);
+fn expect_text_form(_: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_stable(seen)?;
+    let (before, after) = (expect_result(seen, 0)?, expect_result(seen, 2)?);
     if after.get("structuredContent").is_some() {
-        return Err(broken(2, "no structuredContent", "structuredContent"));
+        return Err(rule_broken(2, "no structuredContent", "structuredContent"));
     }
     if texts(after).iter().all(|text| text.trim().is_empty()) {
-        return Err(broken(2, "text", "no text"));
+        return Err(rule_broken(2, "text", "no text"));
     }
-    nothing_lost(before, after)
+    expect_other_blocks_kept(before, after)
 }
 
-fn same_resource(facts: &Facts, seen: &[Seen]) -> Verdict {
-    served(facts, seen.get(..1).unwrap_or_default())
-        .map_err(|_| Fault::Unclear("the resource cannot be read".to_owned()))?;
-    served(facts, seen.get(1..).unwrap_or_default()).map_err(|fault| later(fault, 1))?;
-    let contents = |at| Ok(result(seen, at)?["contents"].as_array().cloned().unwrap_or_default());
+fn same_resource(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_served(facts, seen.get(..1).unwrap_or_default())
+        .map_err(|_| ScenarioFault::Unclear("the resource cannot be read".to_owned()))?;
+    expect_served(facts, seen.get(1..).unwrap_or_default()).map_err(|fault| shift_fault(fault, 1))?;
+    let contents = |at| Ok(expect_result(seen, at)?["contents"].as_array().cloned().unwrap_or_default());
     let (before, after): (Vec<Value>, Vec<Value>) = (contents(0)?, contents(1)?);
     for (before, after) in before.iter().zip(&after) {
         if before["uri"] != after["uri"] {
-            return Err(broken(1, format!("the URI {}", before["uri"]), format!("the URI {}", after["uri"])));
+            return Err(rule_broken(
+                1,
+                format!("the URI {}", before["uri"]),
+                format!("the URI {}", after["uri"]),
+            ));
         }
         let shaped = before["text"] != after["text"];
         if shaped && before["mimeType"] == "application/json" && after["mimeType"] != "text/markdown" {
-            return Err(broken(1, "mimeType text/markdown", format!("mimeType {}", after["mimeType"])));
+            return Err(rule_broken(1, "mimeType text/markdown", format!("mimeType {}", after["mimeType"])));
         }
     }
     let same = before.len() == after.len();
-    if same { Ok(()) } else { Err(broken(1, "as many contents", format!("{} contents", after.len()))) }
+    if same { Ok(()) } else { Err(rule_broken(1, "as many contents", format!("{} contents", after.len()))) }
 }
 
-fn same_things(_: &Facts, seen: &[Seen]) -> Verdict {
+fn same_things(_: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
     for (pair, both) in seen.chunks(2).enumerate() {
         let [before, after] = both else { continue };
         // What a server does not list at all it does not list with tags either.
@@ -358,7 +384,7 @@ fn same_things(_: &Facts, seen: &[Seen]) -> Verdict {
         };
         let (there, now) = (names(Some(listed)), names(after.result()));
         if there != now {
-            return Err(broken(
+            return Err(rule_broken(
                 pair * 2 + 1,
                 format!("{} items", there.len()),
                 format!("{} items, or others", now.len()),
@@ -368,33 +394,40 @@ fn same_things(_: &Facts, seen: &[Seen]) -> Verdict {
     Ok(())
 }
 
-fn same_error(_: &Facts, seen: &[Seen]) -> Verdict {
+fn same_error(_: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
     let [before, after] = seen else { return Ok(()) };
-    let fails = |seen: &Seen| (seen.code(), seen.result().is_some_and(is_error));
+    let fails = |seen: &CheckExchange| (seen.code(), seen.result().is_some_and(is_error));
     if fails(before) == (None, false) {
-        return Err(Fault::Unclear(format!(
+        return Err(ScenarioFault::Unclear(format!(
             "calling a tool that is not there is no error: {}",
-            before.told()
+            before.describe_answer()
         )));
     }
     let same = fails(before) == fails(after);
-    if same { Ok(()) } else { Err(broken(1, before.told(), after.told())) }
+    if same { Ok(()) } else { Err(rule_broken(1, before.describe_answer(), after.describe_answer())) }
 }
 
-fn promises(facts: &Facts, seen: &[Seen]) -> Verdict {
+fn expect_schema_kept(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
     let name = facts.structured.as_ref().map(|call| call.name.as_str()).unwrap_or_default();
     for (pair, both) in seen.chunks(2).enumerate() {
-        let (listing, called) = (result(both, 0).map_err(|fault| later(fault, pair * 2))?, pair * 2 + 1);
-        let result = result(both, 1).map_err(|fault| later(fault, pair * 2))?;
+        let (listing, called) =
+            (expect_result(both, 0).map_err(|fault| shift_fault(fault, pair * 2))?, pair * 2 + 1);
+        let result = expect_result(both, 1).map_err(|fault| shift_fault(fault, pair * 2))?;
         let tool = listing["tools"].as_array().into_iter().flatten().find(|tool| tool["name"] == name);
         let schema = tool.and_then(|tool| tool.get("outputSchema"));
-        let Some(output) = schema.and_then(|schema| Output::read(&schema.to_string())) else { continue };
+        let Some(output) = schema.and_then(|schema| CompiledSchema::read(&schema.to_string())) else {
+            continue;
+        };
         match result.get("structuredContent") {
             Some(data) if output.is_valid(data) => {}
             Some(_) => {
-                return Err(broken(called, "data that is valid against outputSchema", "data that is not"));
+                return Err(rule_broken(
+                    called,
+                    "data that is valid against outputSchema",
+                    "data that is not",
+                ));
             }
-            None => return Err(broken(called, "structuredContent, as outputSchema promises", "none")),
+            None => return Err(rule_broken(called, "structuredContent, as outputSchema promises", "none")),
         }
     }
     Ok(())

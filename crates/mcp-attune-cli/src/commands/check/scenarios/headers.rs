@@ -7,26 +7,29 @@ use mcp_attune_wire::protocol::header::{METHOD, NAME, PROTOCOL_VERSION as VERSIO
 use mcp_attune_wire::protocol::meta;
 use mcp_attune_wire::protocol::method;
 use mcp_attune_wire::protocol::version::NEWEST_LEGACY;
-use mcp_attune_wire::schema::{Declaration, Declared, Primitive};
+use mcp_attune_wire::schema::{DeclaredHeaders, DeclaredType, HeaderDeclaration};
 use serde_json::{Value, json};
 
-use super::super::ask::Ask;
-use super::super::facts::{Call, Facts};
-use super::super::judge::{Fault, Seen, Verdict, broken, first_refused_others_served, mismatch, served};
-use super::super::scenario::Need::{Call as CallNeeded, Http, Mirrored, Modern, Prompt, Resource};
+use super::super::ask::CheckRequest;
+use super::super::facts::{SampleCall, SurveyFacts};
+use super::super::judge::{
+    CheckExchange, ScenarioFault, Verdict, expect_mismatch, expect_served, first_refused_others_served,
+    rule_broken,
+};
 use super::super::scenario::Scenario;
+use super::super::scenario::ScenarioNeed::{Call as CallNeeded, Http, Mirrored, Modern, Prompt, Resource};
 
 const COMPARE: &str = "compare the header with the body before the request is handled";
 const DECODE: &str = "decode strictly: the marks as written, canonical base64 with its padding, UTF-8 inside";
 const ONCE: &str = "refuse a routing header that comes twice: whoever routes may read the other copy";
 
 /// The call that may be made.
-fn call(facts: &Facts) -> Option<Ask> {
-    Some(facts.call.as_ref()?.ask(facts))
+fn call(facts: &SurveyFacts) -> Option<CheckRequest> {
+    Some(facts.call.as_ref()?.to_request(facts))
 }
 
 /// The name in that call.
-fn name(facts: &Facts) -> Option<&str> {
+fn name(facts: &SurveyFacts) -> Option<&str> {
     Some(facts.call.as_ref()?.name.as_str())
 }
 
@@ -36,13 +39,13 @@ fn encoded(text: &str) -> String {
 }
 
 /// A call that mirrors, and one of its headers that has a value.
-fn mirrored(facts: &Facts) -> Option<(&Call, &Declaration)> {
+fn mirrored(facts: &SurveyFacts) -> Option<(&SampleCall, &HeaderDeclaration)> {
     mirrored_as(facts, None)
 }
 
-fn mirrored_as(facts: &Facts, kind: Option<Primitive>) -> Option<(&Call, &Declaration)> {
+fn mirrored_as(facts: &SurveyFacts, kind: Option<DeclaredType>) -> Option<(&SampleCall, &HeaderDeclaration)> {
     let call = facts.mirrored.as_ref()?;
-    let fits = |one: &&Declaration| {
+    let fits = |one: &&HeaderDeclaration| {
         call.argument(one.path()).is_some_and(|value| !value.is_null())
             && kind.is_none_or(|kind| one.kind() == kind)
     };
@@ -50,16 +53,16 @@ fn mirrored_as(facts: &Facts, kind: Option<Primitive>) -> Option<(&Call, &Declar
 }
 
 /// A mirrored integer, its header and its value.
-fn integer(facts: &Facts) -> Option<(Ask, &str, i64)> {
-    let (call, one) = mirrored_as(facts, Some(Primitive::Integer))?;
+fn integer(facts: &SurveyFacts) -> Option<(CheckRequest, &str, i64)> {
+    let (call, one) = mirrored_as(facts, Some(DeclaredType::Integer))?;
     let value = call.argument(one.path())?.as_i64()?;
-    Some((call.ask(facts), one.header(), value))
+    Some((call.to_request(facts), one.header(), value))
 }
 
 /// One request for each spelling of a mirrored integer.
-fn spelled(facts: &Facts, spell: fn(i64) -> Vec<String>) -> Option<Vec<Ask>> {
+fn integer_spellings(facts: &SurveyFacts, spell: fn(i64) -> Vec<String>) -> Option<Vec<CheckRequest>> {
     let (ask, header, value) = integer(facts)?;
-    Some(spell(value).into_iter().map(|text| ask.clone().with(header, text)).collect())
+    Some(spell(value).into_iter().map(|text| ask.clone().with_header(header, text)).collect())
 }
 
 pub(in super::super) const ALL: &[Scenario] = &[
@@ -69,7 +72,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an Mcp-Method that is not the method in the body is refused",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().with(METHOD, method::PING), facts.list()]),
+        send: |facts| {
+            Some(vec![facts.listing_request().with_header(METHOD, method::PING), facts.listing_request()])
+        },
         judge: first_refused_others_served,
         hint: COMPARE,
     },
@@ -79,7 +84,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a request without Mcp-Method is refused",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().without(METHOD), facts.list()]),
+        send: |facts| Some(vec![facts.listing_request().without_header(METHOD), facts.listing_request()]),
         judge: first_refused_others_served,
         hint: "every request of this version has Mcp-Method",
     },
@@ -89,7 +94,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a request without MCP-Protocol-Version whose body names a version is refused",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().without(VERSION), facts.list()]),
+        send: |facts| Some(vec![facts.listing_request().without_header(VERSION), facts.listing_request()]),
         judge: first_refused_others_served,
         hint: "every request of this version has MCP-Protocol-Version",
     },
@@ -99,7 +104,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an Mcp-Name that is not the tool in the body is refused",
         own: false,
         needs: &[Http, Modern, CallNeeded],
-        send: |facts| Some(vec![call(facts)?.with(NAME, "another-tool"), call(facts)?]),
+        send: |facts| Some(vec![call(facts)?.with_header(NAME, "another-tool"), call(facts)?]),
         judge: first_refused_others_served,
         hint: COMPARE,
     },
@@ -109,7 +114,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a call without Mcp-Name is refused",
         own: false,
         needs: &[Http, Modern, CallNeeded],
-        send: |facts| Some(vec![call(facts)?.without(NAME), call(facts)?]),
+        send: |facts| Some(vec![call(facts)?.without_header(NAME), call(facts)?]),
         judge: first_refused_others_served,
         hint: "tools/call, prompts/get and resources/read have Mcp-Name",
     },
@@ -119,7 +124,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an Mcp-Name that is empty is refused",
         own: false,
         needs: &[Http, Modern, CallNeeded],
-        send: |facts| Some(vec![call(facts)?.with(NAME, ""), call(facts)?]),
+        send: |facts| Some(vec![call(facts)?.with_header(NAME, ""), call(facts)?]),
         judge: first_refused_others_served,
         hint: "an empty value is there, and is not the name",
     },
@@ -131,9 +136,13 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern, Prompt],
         send: |facts| {
             let prompt = facts.prompt.as_ref()?;
-            Some(vec![facts.ask(method::PROMPTS_GET, json!({ "name": prompt })).with(NAME, "another-prompt")])
+            Some(vec![
+                facts
+                    .new_request(method::PROMPTS_GET, json!({ "name": prompt }))
+                    .with_header(NAME, "another-prompt"),
+            ])
         },
-        judge: mismatch,
+        judge: expect_mismatch,
         hint: COMPARE,
     },
     Scenario {
@@ -144,9 +153,13 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern, Resource],
         send: |facts| {
             let uri = facts.resource.as_ref()?;
-            Some(vec![facts.ask(method::RESOURCES_READ, json!({ "uri": uri })).with(NAME, "file:///another")])
+            Some(vec![
+                facts
+                    .new_request(method::RESOURCES_READ, json!({ "uri": uri }))
+                    .with_header(NAME, "file:///another"),
+            ])
         },
-        judge: mismatch,
+        judge: expect_mismatch,
         hint: COMPARE,
     },
     Scenario {
@@ -155,7 +168,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "Mcp-Method twice is refused, even if both say the same",
         own: true,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().and(METHOD, &facts.listing), facts.list()]),
+        send: |facts| {
+            Some(vec![
+                facts.listing_request().with_added_header(METHOD, &facts.listing),
+                facts.listing_request(),
+            ])
+        },
         judge: first_refused_others_served,
         hint: ONCE,
     },
@@ -165,7 +183,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "MCP-Protocol-Version twice with two values is refused",
         own: true,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().and(VERSION, NEWEST_LEGACY), facts.list()]),
+        send: |facts| {
+            Some(vec![
+                facts.listing_request().with_added_header(VERSION, NEWEST_LEGACY),
+                facts.listing_request(),
+            ])
+        },
         judge: first_refused_others_served,
         hint: ONCE,
     },
@@ -175,7 +198,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "Mcp-Name twice is refused, even if both say the same",
         own: true,
         needs: &[Http, Modern, CallNeeded],
-        send: |facts| Some(vec![call(facts)?.and(NAME, name(facts)?), call(facts)?]),
+        send: |facts| Some(vec![call(facts)?.with_added_header(NAME, name(facts)?), call(facts)?]),
         judge: first_refused_others_served,
         hint: ONCE,
     },
@@ -187,9 +210,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern, Mirrored],
         send: |facts| {
             let (call, one) = mirrored(facts)?;
-            let sent = call.ask(facts).sent(0);
+            let sent = call.to_request(facts).to_wire(0);
             let (_, value) = sent.headers.iter().find(|(name, _)| name == one.header())?;
-            Some(vec![call.ask(facts).and(one.header(), value), call.ask(facts)])
+            Some(vec![call.to_request(facts).with_added_header(one.header(), value), call.to_request(facts)])
         },
         judge: first_refused_others_served,
         hint: ONCE,
@@ -201,8 +224,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Modern],
         send: |facts| {
-            let small = facts.list().in_small_letters();
-            Some(vec![small.clone().with(lowercase::METHOD, method::PING), small])
+            let small = facts.listing_request().with_lowercase_headers();
+            Some(vec![small.clone().with_header(lowercase::METHOD, method::PING), small])
         },
         judge: first_refused_others_served,
         hint: "compare the names of headers without case",
@@ -213,7 +236,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an Mcp-Method in other letters is not the method",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().with(METHOD, facts.listing.to_uppercase()), facts.list()]),
+        send: |facts| {
+            Some(vec![
+                facts.listing_request().with_header(METHOD, facts.listing.to_uppercase()),
+                facts.listing_request(),
+            ])
+        },
         judge: first_refused_others_served,
         hint: "compare the values of headers with case",
     },
@@ -223,8 +251,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an Mcp-Name in its base64 form is decoded before it is compared",
         own: false,
         needs: &[Http, Modern, CallNeeded],
-        send: |facts| Some(vec![call(facts)?.with(NAME, encoded(name(facts)?))]),
-        judge: served,
+        send: |facts| Some(vec![call(facts)?.with_header(NAME, encoded(name(facts)?))]),
+        judge: expect_served,
         hint: "decode =?base64?…?= before comparing",
     },
     Scenario {
@@ -233,8 +261,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "blanks around a value do not belong to it",
         own: false,
         needs: &[Http, Modern, CallNeeded],
-        send: |facts| Some(vec![call(facts)?.with(NAME, format!("  {} \t", name(facts)?))]),
-        judge: served,
+        send: |facts| Some(vec![call(facts)?.with_header(NAME, format!("  {} \t", name(facts)?))]),
+        judge: expect_served,
         hint: "take optional whitespace off values, as RFC 9110 says",
     },
     Scenario {
@@ -244,9 +272,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Modern, CallNeeded],
         send: |facts| {
-            Some(vec![call(facts)?.with(NAME, encoded(name(facts)?).replacen("base64", "BASE64", 1))])
+            Some(vec![call(facts)?.with_header(NAME, encoded(name(facts)?).replacen("base64", "BASE64", 1))])
         },
-        judge: mismatch,
+        judge: expect_mismatch,
         hint: DECODE,
     },
     Scenario {
@@ -262,9 +290,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
             if text.len() % 4 == 0 {
                 text.pop();
             }
-            Some(vec![call(facts)?.with(NAME, format!("=?base64?{text}?="))])
+            Some(vec![call(facts)?.with_header(NAME, format!("=?base64?{text}?="))])
         },
-        judge: mismatch,
+        judge: expect_mismatch,
         hint: DECODE,
     },
     Scenario {
@@ -275,9 +303,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern, CallNeeded],
         send: |facts| {
             let bytes = [name(facts)?.as_bytes(), &[0xff]].concat();
-            Some(vec![call(facts)?.with(NAME, format!("=?base64?{}?=", STANDARD.encode(bytes)))])
+            Some(vec![call(facts)?.with_header(NAME, format!("=?base64?{}?=", STANDARD.encode(bytes)))])
         },
-        judge: mismatch,
+        judge: expect_mismatch,
         hint: DECODE,
     },
     Scenario {
@@ -286,8 +314,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a value with bytes beyond ASCII is refused, and does not count as missing",
         own: true,
         needs: &[Http, Modern, CallNeeded],
-        send: |facts| Some(vec![call(facts)?.with(NAME, format!("{}é", name(facts)?))]),
-        judge: mismatch,
+        send: |facts| Some(vec![call(facts)?.with_header(NAME, format!("{}é", name(facts)?))]),
+        judge: expect_mismatch,
         hint: "such a value is there and says nothing: refuse it",
     },
     Scenario {
@@ -296,7 +324,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an Mcp-Method in base64 is refused, so that routers can compare text",
         own: true,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().with(METHOD, encoded(&facts.listing)), facts.list()]),
+        send: |facts| {
+            Some(vec![
+                facts.listing_request().with_header(METHOD, encoded(&facts.listing)),
+                facts.listing_request(),
+            ])
+        },
         judge: first_refused_others_served,
         hint: "the base64 form is for Mcp-Name and Mcp-Param only",
     },
@@ -309,9 +342,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         send: |facts| {
             let annotated =
                 facts.tools.iter().any(|tool| tool["inputSchema"].to_string().contains("\"x-mcp-header\""));
-            annotated.then(|| vec![facts.ask(method::TOOLS_LIST, json!({}))])
+            annotated.then(|| vec![facts.new_request(method::TOOLS_LIST, json!({}))])
         },
-        judge: annotations,
+        judge: expect_valid_annotations,
         hint: "a token of its own on one string, integer or boolean, reached through properties alone; clients drop the tool else",
     },
     Scenario {
@@ -322,7 +355,10 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern, Mirrored],
         send: |facts| {
             let (call, one) = mirrored(facts)?;
-            Some(vec![call.ask(facts).with(one.header(), "something-else"), call.ask(facts)])
+            Some(vec![
+                call.to_request(facts).with_header(one.header(), "something-else"),
+                call.to_request(facts),
+            ])
         },
         judge: first_refused_others_served,
         hint: COMPARE,
@@ -335,7 +371,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         needs: &[Http, Modern, Mirrored],
         send: |facts| {
             let (call, one) = mirrored(facts)?;
-            Some(vec![call.ask(facts).without(one.header()), call.ask(facts)])
+            Some(vec![call.to_request(facts).without_header(one.header()), call.to_request(facts)])
         },
         judge: first_refused_others_served,
         hint: "a declared argument has its header",
@@ -347,11 +383,11 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Modern, Mirrored],
         send: |facts| {
-            let (call, one) = mirrored_as(facts, Some(Primitive::String))?;
+            let (call, one) = mirrored_as(facts, Some(DeclaredType::String))?;
             let value = call.argument(one.path())?.as_str()?;
-            Some(vec![call.ask(facts).with(one.header(), encoded(value))])
+            Some(vec![call.to_request(facts).with_header(one.header(), encoded(value))])
         },
-        judge: served,
+        judge: expect_served,
         hint: "decode =?base64?…?= before comparing",
     },
     Scenario {
@@ -363,7 +399,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         send: |facts| {
             let call = facts.mirrored.as_ref()?;
             let absent = call.declared.as_ref()?.iter().find(|one| call.argument(one.path()).is_none())?;
-            Some(vec![call.ask(facts).with(absent.header(), "1"), call.ask(facts)])
+            Some(vec![call.to_request(facts).with_header(absent.header(), "1"), call.to_request(facts)])
         },
         judge: first_refused_others_served,
         hint: "whoever routes by this header believes an argument that nobody sent",
@@ -374,8 +410,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "42.0 is the integer 42",
         own: false,
         needs: &[Http, Modern, Mirrored],
-        send: |facts| spelled(facts, |value| vec![format!("{value}.0")]),
-        judge: served,
+        send: |facts| integer_spellings(facts, |value| vec![format!("{value}.0")]),
+        judge: expect_served,
         hint: "compare integers by value, not by spelling",
     },
     Scenario {
@@ -385,9 +421,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Modern, Mirrored],
         send: |facts| {
-            spelled(facts, |value| vec![format!("{value}.5"), format!("{}", value.wrapping_add(1))])
+            integer_spellings(facts, |value| vec![format!("{value}.5"), format!("{}", value.wrapping_add(1))])
         },
-        judge: mismatch,
+        judge: expect_mismatch,
         hint: "compare integers by value, exactly",
     },
     Scenario {
@@ -397,9 +433,11 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: true,
         needs: &[Http, Modern, Mirrored],
         send: |facts| {
-            spelled(facts, |value| vec![format!("{value:#x}"), format!("+{value}"), format!("{value}.")])
+            integer_spellings(facts, |value| {
+                vec![format!("{value:#x}"), format!("+{value}"), format!("{value}.")]
+            })
         },
-        judge: mismatch,
+        judge: expect_mismatch,
         hint: "read plain decimal only: -?[0-9]+(.[0-9]+)?",
     },
     Scenario {
@@ -409,9 +447,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Modern, Mirrored],
         send: |facts| {
-            let (call, one) = mirrored_as(facts, Some(Primitive::Boolean))?;
+            let (call, one) = mirrored_as(facts, Some(DeclaredType::Boolean))?;
             let text = if call.argument(one.path())?.as_bool()? { "True" } else { "False" };
-            Some(vec![call.ask(facts).with(one.header(), text), call.ask(facts)])
+            Some(vec![call.to_request(facts).with_header(one.header(), text), call.to_request(facts)])
         },
         judge: first_refused_others_served,
         hint: "booleans travel as true and false",
@@ -422,8 +460,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an Mcp-Param header that the tool does not declare means nothing",
         own: false,
         needs: &[Http, Modern, CallNeeded],
-        send: |facts| Some(vec![call(facts)?.with("Mcp-Param-Attune-Nobodys", "7")]),
-        judge: served,
+        send: |facts| Some(vec![call(facts)?.with_header("Mcp-Param-Attune-Nobodys", "7")]),
+        judge: expect_served,
         hint: "ignore Mcp-Param headers that the tool does not declare",
     },
     Scenario {
@@ -432,8 +470,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a refusal is 400 and JSON, with the code -32020 and the id of the request",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().with(METHOD, method::PING)]),
-        judge: form,
+        send: |facts| Some(vec![facts.listing_request().with_header(METHOD, method::PING)]),
+        judge: expect_refusal_form,
         hint: "answer with Content-Type: application/json and the id that was read",
     },
     Scenario {
@@ -442,8 +480,10 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "error.data.mismatches has an entry for every fault",
         own: true,
         needs: &[Http, Modern, CallNeeded],
-        send: |facts| Some(vec![call(facts)?.with(METHOD, method::PING).with(NAME, "another-tool")]),
-        judge: every_fault,
+        send: |facts| {
+            Some(vec![call(facts)?.with_header(METHOD, method::PING).with_header(NAME, "another-tool")])
+        },
+        judge: expect_every_mismatch,
         hint: "whoever has to mend a client wants to see all that is wrong at once",
     },
     Scenario {
@@ -452,7 +492,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an older version in the header than in the body is refused",
         own: false,
         needs: &[Http, Modern],
-        send: |facts| Some(vec![facts.list().with(VERSION, NEWEST_LEGACY), facts.list()]),
+        send: |facts| {
+            Some(vec![facts.listing_request().with_header(VERSION, NEWEST_LEGACY), facts.listing_request()])
+        },
         judge: first_refused_others_served,
         hint: "else a caller gets past the checks by naming an older version",
     },
@@ -463,52 +505,52 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Modern],
         send: |facts| {
-            let older = facts.list().meta(meta::PROTOCOL_VERSION, json!(NEWEST_LEGACY));
-            Some(vec![older.with(VERSION, version(facts)?), facts.list()])
+            let older = facts.listing_request().with_meta(meta::PROTOCOL_VERSION, json!(NEWEST_LEGACY));
+            Some(vec![older.with_header(VERSION, version(facts)?), facts.listing_request()])
         },
         judge: first_refused_others_served,
         hint: "compare the two versions before either is used",
     },
 ];
 
-fn version(facts: &Facts) -> Option<&str> {
-    use super::super::ask::Manner;
+fn version(facts: &SurveyFacts) -> Option<&str> {
+    use super::super::ask::CheckProtocol;
     match &facts.manner {
-        Manner::Modern(version) => Some(version),
-        Manner::Legacy { .. } => None,
+        CheckProtocol::Modern(version) => Some(version),
+        CheckProtocol::Legacy { .. } => None,
     }
 }
 
-fn annotations(_: &Facts, seen: &[Seen]) -> Verdict {
-    let tools = seen.first().and_then(Seen::result).and_then(|result| result["tools"].as_array());
+fn expect_valid_annotations(_: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    let tools = seen.first().and_then(CheckExchange::result).and_then(|result| result["tools"].as_array());
     for tool in tools.into_iter().flatten() {
-        if let Err(invalid) = Declared::read(tool["inputSchema"].to_string().as_bytes()) {
+        if let Err(invalid) = DeclaredHeaders::read(tool["inputSchema"].to_string().as_bytes()) {
             let came = format!("the tool {}: {invalid}", tool["name"]);
-            return Err(broken(0, "annotations that are valid", came));
+            return Err(rule_broken(0, "annotations that are valid", came));
         }
     }
     Ok(())
 }
 
-fn form(facts: &Facts, seen: &[Seen]) -> Verdict {
-    mismatch(facts, seen)?;
+fn expect_refusal_form(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_mismatch(facts, seen)?;
     let Some(first) = seen.first() else { return Ok(()) };
     if !first.came.is_json() {
-        let came = first.came.lines("content-type").next().unwrap_or("no Content-Type").to_owned();
-        return Err(broken(0, "Content-Type: application/json", came));
+        let came = first.came.header_values("content-type").next().unwrap_or("no Content-Type").to_owned();
+        return Err(rule_broken(0, "Content-Type: application/json", came));
     }
     let id = first.came.answer.as_ref().and_then(|answer| answer.get("id"));
     if id != Some(&json!(first.id)) {
         let came = id.map_or_else(|| "no id".to_owned(), |id| format!("the id {id}"));
-        return Err(broken(0, format!("the id {}", first.id), came));
+        return Err(rule_broken(0, format!("the id {}", first.id), came));
     }
     Ok(())
 }
 
-fn every_fault(_: &Facts, seen: &[Seen]) -> Verdict {
+fn expect_every_mismatch(_: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
     let Some(first) = seen.first() else { return Ok(()) };
     if first.code() != Some(HEADER_MISMATCH.into()) {
-        return Err(Fault::Unclear("the server does not refuse mismatches at all".to_owned()));
+        return Err(ScenarioFault::Unclear("the server does not refuse mismatches at all".to_owned()));
     }
     let listed = first.error().and_then(|error| error.pointer("/data/mismatches")).and_then(Value::as_array);
     let names: Vec<String> = listed
@@ -519,7 +561,7 @@ fn every_fault(_: &Facts, seen: &[Seen]) -> Verdict {
         .collect();
     for header in [METHOD, NAME] {
         if !names.contains(&header.to_ascii_lowercase()) {
-            return Err(broken(0, format!("an entry for {header}"), format!("entries for {names:?}")));
+            return Err(rule_broken(0, format!("an entry for {header}"), format!("entries for {names:?}")));
         }
     }
     Ok(())

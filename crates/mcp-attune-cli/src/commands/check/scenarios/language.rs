@@ -4,19 +4,22 @@ use mcp_attune_wire::protocol::method;
 use mcp_attune_wire::protocol::{header, meta};
 use serde_json::{Value, json};
 
-use super::super::ask::Ask;
-use super::super::facts::Facts;
-use super::super::judge::{Fault, Seen, Verdict, broken, first_refused_others_served, plain, result, served};
-use super::super::scenario::Need::{Call, Http, Language, Languages, ListedLanguage, Pipe};
+use super::super::ask::CheckRequest;
+use super::super::facts::SurveyFacts;
+use super::super::judge::{
+    CheckExchange, ScenarioFault, Verdict, expect_result, expect_served, first_refused_others_served,
+    rule_broken, without_language,
+};
 use super::super::scenario::Scenario;
+use super::super::scenario::ScenarioNeed::{Call, Http, Language, Languages, ListedLanguage, Pipe};
 
 const ABSENT: &str = "a preference that cannot be read counts as absent, and costs nobody the call";
 const RANK: &str = "rank languages by weight, as RFC 9110 and RFC 4647 say";
 
 /// A request with a preference made of the default language and another one.
-fn prefers(facts: &Facts, preference: impl Fn(&str, &str) -> String) -> Option<Vec<Ask>> {
-    let (default, other) = facts.two()?;
-    Some(vec![facts.localized().prefers(&preference(default, other))])
+fn prefers(facts: &SurveyFacts, preference: impl Fn(&str, &str) -> String) -> Option<Vec<CheckRequest>> {
+    let (default, other) = facts.two_languages()?;
+    Some(vec![facts.localized_request().with_preference(&preference(default, other))])
 }
 
 fn primary(tag: &str) -> String {
@@ -24,52 +27,52 @@ fn primary(tag: &str) -> String {
 }
 
 /// Every answer is in the other language.
-fn other(facts: &Facts, seen: &[Seen]) -> Verdict {
-    let wanted = facts.other().unwrap_or_default();
+fn expect_other_language(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    let wanted = facts.other_language().unwrap_or_default();
     for (at, seen) in seen.iter().enumerate() {
         if seen.language().map(primary) != Some(primary(wanted)) {
-            return Err(broken(at, format!("an answer in {wanted}"), in_language(seen)));
+            return Err(rule_broken(at, format!("an answer in {wanted}"), in_language(seen)));
         }
     }
     Ok(())
 }
 
 /// No answer is in the other language, and each is a result.
-fn not_other(facts: &Facts, seen: &[Seen]) -> Verdict {
-    served(facts, seen)?;
-    let unwanted = facts.other().unwrap_or_default();
+fn expect_not_other_language(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_served(facts, seen)?;
+    let unwanted = facts.other_language().unwrap_or_default();
     for (at, seen) in seen.iter().enumerate() {
         if seen.language().map(primary) == Some(primary(unwanted)) {
-            return Err(broken(at, format!("an answer that is not in {unwanted}"), in_language(seen)));
+            return Err(rule_broken(at, format!("an answer that is not in {unwanted}"), in_language(seen)));
         }
     }
     Ok(())
 }
 
-fn default(facts: &Facts, seen: &[Seen]) -> Verdict {
+fn expect_default_language(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
     let wanted = facts.languages.as_ref().map(|all| all.default.as_str()).unwrap_or_default();
     for (at, seen) in seen.iter().enumerate() {
         if seen.language() != Some(wanted) {
-            return Err(broken(at, format!("an answer in {wanted}"), in_language(seen)));
+            return Err(rule_broken(at, format!("an answer in {wanted}"), in_language(seen)));
         }
     }
     Ok(())
 }
 
 /// Every answer reports a language.
-fn reported(_: &Facts, seen: &[Seen]) -> Verdict {
+fn expect_reported_language(_: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
     for (at, seen) in seen.iter().enumerate() {
         if seen.language().is_none() {
-            return Err(broken(at, "a result with contentLanguage in its _meta", in_language(seen)));
+            return Err(rule_broken(at, "a result with contentLanguage in its _meta", in_language(seen)));
         }
     }
     Ok(())
 }
 
-fn in_language(seen: &Seen) -> String {
+fn in_language(seen: &CheckExchange) -> String {
     match seen.language() {
         Some(language) => format!("an answer in {language}"),
-        None => format!("{}, without a language", seen.told()),
+        None => format!("{}, without a language", seen.describe_answer()),
     }
 }
 
@@ -81,7 +84,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Languages],
         send: |facts| prefers(facts, |default, other| format!("{default};q=0.5,, {other} ; Q=0.900")),
-        judge: other,
+        judge: expect_other_language,
         hint: "read the whole grammar of Accept-Language",
     },
     Scenario {
@@ -91,7 +94,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Languages],
         send: |facts| prefers(facts, |_, other| format!("{other};q=.9")),
-        judge: not_other,
+        judge: expect_not_other_language,
         hint: "a weight is 0 or 1 with at most three decimals",
     },
     Scenario {
@@ -101,7 +104,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Languages],
         send: |facts| prefers(facts, |_, other| format!(" {other}")),
-        judge: not_other,
+        judge: expect_not_other_language,
         hint: "the string in _meta has no blanks around it",
     },
     Scenario {
@@ -111,7 +114,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: true,
         needs: &[Languages],
         send: |facts| prefers(facts, |_, other| format!("{other};q=2")),
-        judge: not_other,
+        judge: expect_not_other_language,
         hint: ABSENT,
     },
     Scenario {
@@ -120,8 +123,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a preference that is no string counts as absent",
         own: true,
         needs: &[Languages],
-        send: |facts| Some(vec![facts.localized().meta(meta::ACCEPT_LANGUAGE, json!([facts.other()?]))]),
-        judge: not_other,
+        send: |facts| {
+            Some(vec![
+                facts.localized_request().with_meta(meta::ACCEPT_LANGUAGE, json!([facts.other_language()?])),
+            ])
+        },
+        judge: expect_not_other_language,
         hint: ABSENT,
     },
     Scenario {
@@ -131,7 +138,11 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Languages],
         send: |facts| {
-            Some(vec![facts.localized(), facts.localized().prefers(facts.other()?), facts.localized()])
+            Some(vec![
+                facts.localized_request(),
+                facts.localized_request().with_preference(facts.other_language()?),
+                facts.localized_request(),
+            ])
         },
         judge: not_remembered,
         hint: "read the preference from each request, and keep nothing of it",
@@ -143,7 +154,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Languages],
         send: |facts| prefers(facts, |default, other| format!("{default};q=0.1, {other};q=0.9")),
-        judge: other,
+        judge: expect_other_language,
         hint: RANK,
     },
     Scenario {
@@ -153,7 +164,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Languages],
         send: |facts| prefers(facts, |_, other| format!("{other};q=0, *;q=0.5")),
-        judge: not_other,
+        judge: expect_not_other_language,
         hint: RANK,
     },
     Scenario {
@@ -162,8 +173,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "the case of a tag does not matter",
         own: false,
         needs: &[Languages],
-        send: |facts| prefers(facts, |_, other| swapped(other)),
-        judge: other,
+        send: |facts| prefers(facts, |_, other| swap_case(other)),
+        judge: expect_other_language,
         hint: "compare tags without case, and answer in the server's own spelling",
     },
     Scenario {
@@ -173,7 +184,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Languages],
         send: |facts| prefers(facts, |default, other| format!("{}-ZZ, {default};q=0.1", primary(other))),
-        judge: other,
+        judge: expect_other_language,
         hint: "take subtags off a range, as RFC 4647 lookup does",
     },
     Scenario {
@@ -182,8 +193,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "* is a preference that every language satisfies",
         own: false,
         needs: &[Language],
-        send: |facts| Some(vec![facts.localized().prefers("*")]),
-        judge: reported,
+        send: |facts| Some(vec![facts.localized_request().with_preference("*")]),
+        judge: expect_reported_language,
         hint: "* covers what no other range covers",
     },
     Scenario {
@@ -192,8 +203,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a preference that nothing matches gets the default language",
         own: false,
         needs: &[Language],
-        send: |facts| Some(vec![facts.localized().prefers("tlh")]),
-        judge: default,
+        send: |facts| Some(vec![facts.localized_request().with_preference("tlh")]),
+        judge: expect_default_language,
         hint: "no match is no error: answer in the default language, and say so",
     },
     Scenario {
@@ -202,8 +213,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a preference that excludes everything is no error",
         own: false,
         needs: &[Language],
-        send: |facts| Some(vec![facts.localized().prefers("tlh, *;q=0")]),
-        judge: served,
+        send: |facts| Some(vec![facts.localized_request().with_preference("tlh, *;q=0")]),
+        judge: expect_served,
         hint: "the default language stands even where it is excluded",
     },
     Scenario {
@@ -212,8 +223,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a listing to a preference reports its language",
         own: false,
         needs: &[ListedLanguage],
-        send: |facts| Some(vec![facts.list().prefers(&facts.languages.as_ref()?.default)]),
-        judge: reported,
+        send: |facts| Some(vec![facts.listing_request().with_preference(&facts.languages.as_ref()?.default)]),
+        judge: expect_reported_language,
         hint: "put contentLanguage into result._meta",
     },
     Scenario {
@@ -225,9 +236,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
         send: |facts| {
             let default = &facts.languages.as_ref()?.default;
             let call = facts.spoken.as_ref().or(facts.call.as_ref())?;
-            Some(vec![call.ask(facts).prefers(default)])
+            Some(vec![call.to_request(facts).with_preference(default)])
         },
-        judge: reported,
+        judge: expect_reported_language,
         hint: "put contentLanguage into result._meta",
     },
     Scenario {
@@ -237,8 +248,8 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Languages],
         send: |facts| {
-            let wrong = facts.ask("attune/no-such-method", json!({}));
-            Some(vec![wrong.clone(), wrong.prefers(facts.other()?)])
+            let wrong = facts.new_request("attune/no-such-method", json!({}));
+            Some(vec![wrong.clone(), wrong.with_preference(facts.other_language()?)])
         },
         judge: same_code,
         hint: "translate the message of an error, never its code",
@@ -253,9 +264,9 @@ pub(in super::super) const ALL: &[Scenario] = &[
             let methods = [facts.listing.as_str()].into_iter();
             let methods = methods.chain(facts.prompt.as_ref().map(|_| method::PROMPTS_LIST));
             let methods = methods.chain(facts.resource.as_ref().map(|_| method::RESOURCES_LIST));
-            let other = facts.other()?;
-            let both = methods.map(|method| facts.ask(method, json!({})));
-            Some(both.flat_map(|ask| [ask.clone(), ask.prefers(other)]).collect())
+            let other = facts.other_language()?;
+            let both = methods.map(|method| facts.new_request(method, json!({})));
+            Some(both.flat_map(|ask| [ask.clone(), ask.with_preference(other)]).collect())
         },
         judge: same_names,
         hint: "translate titles, and nothing that programs read",
@@ -267,10 +278,13 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Languages],
         send: |facts| {
-            let (default, other) = facts.two()?;
+            let (default, other) = facts.two_languages()?;
             Some(vec![
-                facts.localized().prefers(other).with(header::ACCEPT_LANGUAGE, default),
-                facts.localized().prefers(other),
+                facts
+                    .localized_request()
+                    .with_preference(other)
+                    .with_header(header::ACCEPT_LANGUAGE, default),
+                facts.localized_request().with_preference(other),
             ])
         },
         judge: first_refused_others_served,
@@ -283,10 +297,10 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Languages],
         send: |facts| {
-            let (default, other) = facts.two()?;
-            let spaced = facts.localized().prefers(&format!("{other}, {default};q=0.5"));
+            let (default, other) = facts.two_languages()?;
+            let spaced = facts.localized_request().with_preference(&format!("{other}, {default};q=0.5"));
             Some(vec![
-                spaced.clone().with(header::ACCEPT_LANGUAGE, format!("{other},{default};q=0.5")),
+                spaced.clone().with_header(header::ACCEPT_LANGUAGE, format!("{other},{default};q=0.5")),
                 spaced,
             ])
         },
@@ -300,14 +314,14 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Http, Languages],
         send: |facts| {
-            let (default, other) = facts.two()?;
-            let ask = facts.localized().prefers(&format!("{other}, {default};q=0.5"));
+            let (default, other) = facts.two_languages()?;
+            let ask = facts.localized_request().with_preference(&format!("{other}, {default};q=0.5"));
             Some(vec![
-                ask.with(header::ACCEPT_LANGUAGE, other)
-                    .and(header::ACCEPT_LANGUAGE, format!("{default};q=0.5")),
+                ask.with_header(header::ACCEPT_LANGUAGE, other)
+                    .with_added_header(header::ACCEPT_LANGUAGE, format!("{default};q=0.5")),
             ])
         },
-        judge: other,
+        judge: expect_other_language,
         hint: "join the lines with a comma and a blank, in their order",
     },
     Scenario {
@@ -316,8 +330,15 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "a preference in _meta counts without the header",
         own: false,
         needs: &[Http, Languages],
-        send: |facts| Some(vec![facts.localized().prefers(facts.other()?).without(header::ACCEPT_LANGUAGE)]),
-        judge: other,
+        send: |facts| {
+            Some(vec![
+                facts
+                    .localized_request()
+                    .with_preference(facts.other_language()?)
+                    .without_header(header::ACCEPT_LANGUAGE),
+            ])
+        },
+        judge: expect_other_language,
         hint: "_meta is what counts; the header is a copy of it",
     },
     Scenario {
@@ -326,8 +347,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an Accept-Language without a preference in _meta is none",
         own: false,
         needs: &[Http, Languages],
-        send: |facts| Some(vec![facts.localized().with(header::ACCEPT_LANGUAGE, facts.other()?)]),
-        judge: not_other,
+        send: |facts| {
+            Some(vec![
+                facts.localized_request().with_header(header::ACCEPT_LANGUAGE, facts.other_language()?),
+            ])
+        },
+        judge: expect_not_other_language,
         hint: "HTTP libraries send this header by themselves; _meta is what counts",
     },
     Scenario {
@@ -339,7 +364,7 @@ pub(in super::super) const ALL: &[Scenario] = &[
         send: |facts| {
             let languages = facts.languages.as_ref()?;
             let all = [Some(&languages.default), languages.other.as_ref()].into_iter().flatten();
-            Some(all.map(|language| facts.localized().prefers(language)).collect())
+            Some(all.map(|language| facts.localized_request().with_preference(language)).collect())
         },
         judge: header_repeats,
         hint: "write the header from what the body reports",
@@ -350,7 +375,12 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "Vary names Accept-Language, with a preference and without",
         own: false,
         needs: &[Http, Languages],
-        send: |facts| Some(vec![facts.localized().prefers(facts.other()?), facts.localized()]),
+        send: |facts| {
+            Some(vec![
+                facts.localized_request().with_preference(facts.other_language()?),
+                facts.localized_request(),
+            ])
+        },
         judge: varies,
         hint: "a shared cache would give one caller's language to the next",
     },
@@ -360,7 +390,14 @@ pub(in super::super) const ALL: &[Scenario] = &[
         title: "an answer to a preference that is in _meta alone is private",
         own: false,
         needs: &[Http, Languages],
-        send: |facts| Some(vec![facts.localized().prefers(facts.other()?).without(header::ACCEPT_LANGUAGE)]),
+        send: |facts| {
+            Some(vec![
+                facts
+                    .localized_request()
+                    .with_preference(facts.other_language()?)
+                    .without_header(header::ACCEPT_LANGUAGE),
+            ])
+        },
         judge: is_private,
         hint: "a cache cannot see the preference: Cache-Control: private",
     },
@@ -371,62 +408,66 @@ pub(in super::super) const ALL: &[Scenario] = &[
         own: false,
         needs: &[Pipe, Languages],
         send: |facts| prefers(facts, |default, other| format!("{default};q=0.1, {other}")),
-        judge: other,
+        judge: expect_other_language,
         hint: "headers are copies: what stands in _meta is enough",
     },
 ];
 
 /// The same tag in other letters.
-fn swapped(tag: &str) -> String {
+fn swap_case(tag: &str) -> String {
     let swap = |char: char| {
         if char.is_ascii_uppercase() { char.to_ascii_lowercase() } else { char.to_ascii_uppercase() }
     };
     tag.chars().map(swap).collect()
 }
 
-fn not_remembered(facts: &Facts, seen: &[Seen]) -> Verdict {
-    other(facts, seen.get(1..2).unwrap_or_default())
-        .map_err(|_| Fault::Unclear("the preference was not honoured to begin with".to_owned()))?;
-    let (before, after) = (result(seen, 0)?, result(seen, 2)?);
-    let wanted = facts.other().unwrap_or_default();
+fn not_remembered(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_other_language(facts, seen.get(1..2).unwrap_or_default())
+        .map_err(|_| ScenarioFault::Unclear("the preference was not honoured to begin with".to_owned()))?;
+    let (before, after) = (expect_result(seen, 0)?, expect_result(seen, 2)?);
+    let wanted = facts.other_language().unwrap_or_default();
     let told = seen.get(2).map(in_language).unwrap_or_default();
-    if seen.get(2).and_then(Seen::language) == Some(wanted) {
-        return Err(broken(2, "an answer as to nobody's preference", told));
+    if seen.get(2).and_then(CheckExchange::language) == Some(wanted) {
+        return Err(rule_broken(2, "an answer as to nobody's preference", told));
     }
-    match plain(before) == plain(after) {
+    match without_language(before) == without_language(after) {
         true => Ok(()),
         false if facts.spoken.is_some() => {
-            Err(Fault::Unclear("the tool gives another result each time".to_owned()))
+            Err(ScenarioFault::Unclear("the tool gives another result each time".to_owned()))
         }
-        false => Err(broken(2, "the answer of before the preference", "another answer")),
+        false => Err(rule_broken(2, "the answer of before the preference", "another answer")),
     }
 }
 
-fn same_code(_: &Facts, seen: &[Seen]) -> Verdict {
+fn same_code(_: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
     let [plain, translated] = seen else { return Ok(()) };
     let Some(code) = plain.code() else {
-        return Err(Fault::Unclear(format!("an unknown method is no error: {}", plain.told())));
+        return Err(ScenarioFault::Unclear(format!(
+            "an unknown method is no error: {}",
+            plain.describe_answer()
+        )));
     };
     let same = translated.code() == Some(code);
-    if same { Ok(()) } else { Err(broken(1, format!("error {code}"), translated.told())) }
+    if same { Ok(()) } else { Err(rule_broken(1, format!("error {code}"), translated.describe_answer())) }
 }
 
-fn same_names(_: &Facts, seen: &[Seen]) -> Verdict {
+fn same_names(_: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
     for (pair, both) in seen.chunks(2).enumerate() {
         let [before, after] = both else { continue };
         let (Some(before), Some(after)) = (before.result(), after.result()) else {
-            return Err(broken(pair * 2 + 1, "two listings", after.told()));
+            return Err(rule_broken(pair * 2 + 1, "two listings", after.describe_answer()));
         };
-        if machine(before) != machine(after) {
-            let came = difference(&machine(before), &machine(after), "").unwrap_or_default();
-            return Err(broken(pair * 2 + 1, "what programs read as it was", came));
+        if machine_readable(before) != machine_readable(after) {
+            let came =
+                difference(&machine_readable(before), &machine_readable(after), "").unwrap_or_default();
+            return Err(rule_broken(pair * 2 + 1, "what programs read as it was", came));
         }
     }
     Ok(())
 }
 
 /// A listing without what people and models read.
-fn machine(value: &Value) -> Value {
+fn machine_readable(value: &Value) -> Value {
     const READ: [&str; 7] =
         ["title", "description", "message", "instructions", "enumNames", "_meta", "icons"];
     match value {
@@ -438,11 +479,11 @@ fn machine(value: &Value) -> Value {
             Value::Object(
                 all.iter()
                     .filter(|entry| !text(entry))
-                    .map(|(key, value)| (key.clone(), machine(value)))
+                    .map(|(key, value)| (key.clone(), machine_readable(value)))
                     .collect(),
             )
         }
-        Value::Array(all) => Value::Array(all.iter().map(machine).collect()),
+        Value::Array(all) => Value::Array(all.iter().map(machine_readable).collect()),
         other => other.clone(),
     }
 }
@@ -468,15 +509,15 @@ fn difference(before: &Value, after: &Value, at: &str) -> Option<String> {
     }
 }
 
-fn header_repeats(_: &Facts, seen: &[Seen]) -> Verdict {
+fn header_repeats(_: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
     for (at, seen) in seen.iter().enumerate() {
         let Some(language) = seen.language() else {
-            return Err(broken(at, "a result with contentLanguage in its _meta", in_language(seen)));
+            return Err(rule_broken(at, "a result with contentLanguage in its _meta", in_language(seen)));
         };
-        let lines: Vec<_> = seen.came.lines(header::CONTENT_LANGUAGE).collect();
+        let lines: Vec<_> = seen.came.header_values(header::CONTENT_LANGUAGE).collect();
         // A stream says it in its messages alone, unless one value holds for all.
         if lines != [language] && (seen.came.is_json() || !lines.is_empty()) {
-            return Err(broken(
+            return Err(rule_broken(
                 at,
                 format!("one line, Content-Language: {language}"),
                 format!("the lines {lines:?}"),
@@ -486,28 +527,28 @@ fn header_repeats(_: &Facts, seen: &[Seen]) -> Verdict {
     Ok(())
 }
 
-fn members(seen: &Seen, header: &str) -> Vec<String> {
-    let lines = seen.came.lines(header).flat_map(|line| line.split(','));
+fn members(seen: &CheckExchange, header: &str) -> Vec<String> {
+    let lines = seen.came.header_values(header).flat_map(|line| line.split(','));
     lines.map(|member| member.trim().to_ascii_lowercase()).collect()
 }
 
-fn varies(facts: &Facts, seen: &[Seen]) -> Verdict {
-    served(facts, seen)?;
+fn varies(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_served(facts, seen)?;
     for (at, seen) in seen.iter().enumerate() {
         let vary = members(seen, "vary");
         if !vary.iter().any(|member| member == header::lowercase::ACCEPT_LANGUAGE || member == "*") {
-            return Err(broken(at, "Vary: Accept-Language", format!("Vary: {}", vary.join(", "))));
+            return Err(rule_broken(at, "Vary: Accept-Language", format!("Vary: {}", vary.join(", "))));
         }
     }
     Ok(())
 }
 
-fn is_private(facts: &Facts, seen: &[Seen]) -> Verdict {
-    served(facts, seen)?;
+fn is_private(facts: &SurveyFacts, seen: &[CheckExchange]) -> Verdict {
+    expect_served(facts, seen)?;
     for (at, seen) in seen.iter().enumerate() {
         let directives = members(seen, "cache-control");
         if !directives.iter().any(|directive| directive == "private" || directive == "no-store") {
-            return Err(broken(
+            return Err(rule_broken(
                 at,
                 "Cache-Control: private",
                 format!("Cache-Control: {}", directives.join(", ")),
@@ -527,12 +568,12 @@ mod tests {
             let inner = json!({ "type": "string", "title": title, "enum": [choice] });
             json!({ "tools": [{ "name": "a", "title": title, "inputSchema": { "properties": { key: inner } } }] })
         };
-        let before = machine(&tool("Weather", "title", "window"));
-        assert_eq!(before, machine(&tool("Wetter", "title", "window")));
-        let changed = machine(&tool("Wetter", "title", "Fenster"));
+        let before = machine_readable(&tool("Weather", "title", "window"));
+        assert_eq!(before, machine_readable(&tool("Wetter", "title", "window")));
+        let changed = machine_readable(&tool("Wetter", "title", "Fenster"));
         let at = "another value at /tools/0/inputSchema/properties/title/enum/0";
         assert_eq!(difference(&before, &changed, "").as_deref(), Some(at));
-        let renamed = machine(&tool("Wetter", "titel", "window"));
+        let renamed = machine_readable(&tool("Wetter", "titel", "window"));
         assert_eq!(
             difference(&before, &renamed, "").as_deref(),
             Some("/tools/0/inputSchema/properties/title is gone")

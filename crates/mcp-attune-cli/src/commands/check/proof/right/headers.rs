@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use mcp_attune_wire::header;
 use mcp_attune_wire::message::meta;
-use mcp_attune_wire::schema::{Declaration, Declared, Primitive};
+use mcp_attune_wire::schema::{DeclaredHeaders, DeclaredType, HeaderDeclaration};
 use serde_json::{Value, json};
 
 use super::{No, Request, Right};
@@ -113,7 +113,7 @@ impl Right {
     fn params(&self, request: &Request, body: &Value, differs: &mut impl FnMut(&str)) {
         let tool = self.tools("en").into_iter().find(|tool| tool["name"] == body["params"]["name"]);
         let schema = tool.map(|tool| tool["inputSchema"].to_string()).unwrap_or_default();
-        let declared = Declared::read(schema.as_bytes()).unwrap_or_default();
+        let declared = DeclaredHeaders::read(schema.as_bytes()).unwrap_or_default();
         for one in declared.iter() {
             let mut value = &body["params"]["arguments"];
             for name in one.path() {
@@ -139,16 +139,16 @@ impl Right {
         }
     }
 
-    fn is_value(&self, one: &Declaration, raw: &[u8], value: &Value) -> bool {
+    fn is_value(&self, one: &HeaderDeclaration, raw: &[u8], value: &Value) -> bool {
         let Some(text) = self.decoded(raw) else { return false };
         let spelled = value.to_string();
         match one.kind() {
-            Primitive::String => value == &json!(text),
-            Primitive::Boolean if self.has("H7/boolean-in-capitals") => {
+            DeclaredType::String => value == &json!(text),
+            DeclaredType::Boolean if self.has("H7/boolean-in-capitals") => {
                 value.to_string().eq_ignore_ascii_case(&text)
             }
-            Primitive::Boolean => spelled == text,
-            Primitive::Integer => self.is_integer(&text, value),
+            DeclaredType::Boolean => spelled == text,
+            DeclaredType::Integer => self.is_integer(&text, value),
         }
     }
 

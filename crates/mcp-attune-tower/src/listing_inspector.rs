@@ -1,0 +1,77 @@
+//! What of a listing is of interest, and whether the configuration fits it.
+//!
+//! Rules: C9, F6, F13.
+
+use std::sync::Arc;
+
+use mcp_attune::bind::Bindings;
+use mcp_attune::exchange::listing::{self, ListingPageError, ToolListingPage};
+use mcp_attune::shaping::ShaperSource;
+use mcp_attune_wire::listing::{ListingStep, Pages};
+use mcp_attune_wire::message::Message;
+
+use crate::tool_names::ListedToolNames;
+
+/// What of a listing is of interest.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ListingInspector {
+    /// What callers are shown is made with these.
+    pub(crate) bindings: Arc<Bindings>,
+    /// How answers are shaped, for which the schemas of results are.
+    pub(crate) content: Option<Arc<dyn ShaperSource>>,
+    /// Learns the names of all tools.
+    pub(crate) names: Arc<ListedToolNames>,
+}
+
+impl ListingInspector {
+    /// Reads a page of a listing; `None` where a message is none.
+    pub(crate) fn read_listing_page(&self, message: &Message<'_>) -> Option<ToolListingPage> {
+        ToolListingPage::read(message, self.page_interest(), |name| self.names.learn(name))
+            .inspect(log_page_notices)
+    }
+
+    /// Reads the answer to a `tools/list` of our own, and says what to do next.
+    pub(crate) fn next_page(
+        &self,
+        answer: &[u8],
+        pages: &mut Pages,
+    ) -> Result<(ToolListingPage, ListingStep), ListingPageError> {
+        let read = listing::read_page(answer, self.page_interest(), pages, |name| self.names.learn(name));
+        read.inspect(|(page, _)| log_page_notices(page))
+    }
+
+    fn page_interest(&self) -> listing::ListingReadOptions<'_> {
+        listing::ListingReadOptions { bindings: &self.bindings, outputs: self.content.is_some() }
+    }
+
+    /// Tells what in the configuration does not fit a listing, and returns what of it is about templates. `whole`: these are
+    /// all of its pages.
+    pub(crate) fn check_configuration(&self, pages: &[Message<'_>], whole: bool) -> Vec<String> {
+        for finding in self.bindings.check(pages, whole) {
+            tracing::warn!("a binding does not fit the server: {finding}");
+        }
+        let of_templates = self.content.as_ref().map(|supply| supply.current_shaper().check(pages, whole));
+        let of_templates = of_templates.unwrap_or_default();
+        for finding in &of_templates {
+            tracing::warn!("a template does not fit the server: {finding}");
+        }
+        of_templates
+    }
+
+    /// Learns the names of the tools on a page.
+    pub(crate) fn learn_names(&self, page: &[u8]) {
+        listing::for_each_tool_name(page, |name| self.names.learn(name));
+    }
+
+    /// Whether there is anything that may not fit.
+    pub(crate) fn needs_fit_check(&self) -> bool {
+        let content = self.content.as_ref();
+        !self.bindings.is_empty() || content.is_some_and(|supply| supply.current_shaper().has_tools())
+    }
+}
+
+fn log_page_notices(page: &ToolListingPage) {
+    for notice in &page.notices {
+        tracing::warn!("{notice}");
+    }
+}
