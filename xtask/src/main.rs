@@ -34,7 +34,8 @@ Usage: cargo xtask COMMAND
   ci              everything that CI checks, in order, up to the first failure
   spec [--check]  check the ledger of rules against the tests, and write docs/rules.md (or compare it)
   cldr [--check]  write the tables of languages from Unicode's data (or compare them)
-  tidy            check what the compiler does not: style, links, paths and commands in documents
+  tidy [--names]  check what the compiler does not: style, links, paths and commands in documents; or print which type
+                  names are defined more than once
   count           count the instructions of what docs/performance.md lists
   bench           measure the gateway beside nginx, and write the figures into docs/performance.md
                   (needs wrk, nginx and rustup's llvm-tools)
@@ -94,6 +95,7 @@ fn command(words: &[&str]) -> Option<fn() -> anyhow::Result<()>> {
         ["cldr"] => || cldr::run(false),
         ["cldr", "--check"] => || cldr::run(true),
         ["tidy"] => tidy::run,
+        ["tidy", "--names"] => tidy::type_names,
         ["count"] => count::run,
         ["mutants", words @ ..] if mutants::accepts(words) => mutants::run,
         ["release"] => release::run,

@@ -2,6 +2,8 @@
 
 mod crates;
 mod documents;
+mod names;
+mod architecture;
 mod protocol;
 mod order;
 mod source;
@@ -17,11 +19,16 @@ use crate::shell::root;
 /// What cargo, git and the fuzzer leave behind.
 const LEFTOVERS: &[&str] = &["target", ".git", "fuzz/artifacts", "fuzz/corpus", "fuzz/coverage"];
 
+/// Prints how many types share their name with another, and fails where a name is defined too often.
+pub(crate) fn type_names() -> Result<()> {
+    let names = names::TypeNames::collect(&files()?);
+    print!("{}", names.summary());
+    conclude("tidy --names", "rename all but the one that a stranger would expect", &names.findings())
+}
+
 /// Checks every text file of the tree.
 pub(crate) fn run() -> Result<()> {
-    let mut files = Vec::new();
-    collect(root(), "", &mut files)?;
-    files.sort();
+    let files = files()?;
 
     let exists = |path: &str| root().join(path).exists();
     let has_command = |name: &str| crate::command(&[name]).is_some();
@@ -40,7 +47,17 @@ pub(crate) fn run() -> Result<()> {
         }
     }
     findings.extend(order::check(&files));
+    findings.extend(names::TypeNames::collect(&files).findings());
+    findings.extend(architecture::check(&files));
     conclude("tidy", "each line above says where, what, and what to do", &findings)
+}
+
+/// All text files of the tree, in order of their paths.
+fn files() -> Result<Vec<(String, String)>> {
+    let mut files = Vec::new();
+    collect(root(), "", &mut files)?;
+    files.sort();
+    Ok(files)
 }
 
 /// Collects the text files under a folder, by their paths from the root, with `/` on every system.
