@@ -65,7 +65,8 @@ pub(crate) fn log_notices<'n>(notices: impl IntoIterator<Item = &'n ExchangeNoti
 /// Logs a request that is refused, or would be.
 #[cold]
 pub(crate) fn log_refusal(reply: &Reply, enforced: bool) {
-    tracing::warn!(code = reply.code, faults = reply.faults, enforced, "refused");
+    let what = if enforced { "refused" } else { "would be refused" };
+    tracing::warn!(code = reply.code, faults = reply.faults, enforced, "{what}");
 }
 
 /// Logs what a caller's tags ask for, and which of them change nothing.

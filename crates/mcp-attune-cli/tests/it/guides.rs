@@ -31,7 +31,8 @@ fn follow(name: &str) -> usize {
                 let part: Result<serde_json::Value, _> = serde_json::from_str(inside);
                 assert!(part.is_ok(), "{name}: {inside}");
             }
-            ("jinja", "") => {}
+            // What is seen elsewhere, in a log or in metrics.
+            ("jinja" | "text", "") => {}
             ("json" | "jinja", file) => {
                 let file = folder.join(file);
                 fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
@@ -69,6 +70,11 @@ fn what_authors_of_bundles_are_shown_is_what_happens() {
 #[test]
 fn what_operators_are_shown_is_what_happens() {
     assert!(follow("localizing.md") >= 8);
+}
+
+#[test]
+fn what_is_shown_of_enforcing_is_what_happens() {
+    assert!(follow("enforcing.md") >= 2);
 }
 
 #[test]
