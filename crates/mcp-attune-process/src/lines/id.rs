@@ -1,7 +1,7 @@
 //! The id of a message that is too long to be kept, found as it passes by.
 
 /// As many bytes as the id of a request may have; a longer one is nobody's.
-const MAX_KEPT_ID_BYTES: usize = 256;
+const MAX_KEPT_ID_BYTES: usize = 1024;
 
 /// Looks for the `id` of a message, in pieces, without keeping the message. What is no JSON gives no id, or a wrong
 /// one: it is only good for finding who waits.
