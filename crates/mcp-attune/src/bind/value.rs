@@ -9,7 +9,6 @@ use mcp_attune_wire::json::JsonQuoted;
 use super::{BoundContextPart, InstantNotation, IntervalEdge};
 use crate::caller::Caller;
 use crate::context::{CallerTime, CoordinatePrecision, Coordinates, Country, IanaTimeZone};
-use crate::language::Tag;
 use crate::when::{ExpressionLanguage, Interval};
 
 /// A caller, and what time it is, which is looked up once and only where somebody asks.
@@ -77,14 +76,7 @@ impl<'c> BindingCaller<'c> {
 
     /// The language that the caller writes expressions of time in, beside English.
     pub(super) fn interval_language(&self) -> ExpressionLanguage {
-        match self.caller.context().locale() {
-            Some(locale) => ExpressionLanguage::of(locale),
-            None => self
-                .language()
-                .and_then(|name| Tag::parse(name).ok())
-                .as_ref()
-                .map_or_else(ExpressionLanguage::default, ExpressionLanguage::of),
-        }
+        self.caller.expression_language()
     }
 
     fn coordinates(&self) -> Option<Coordinates> {
