@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use mcp_attune_wire::text::is_disruptive;
+
 /// What all pages look like.
 const STYLE: &str = include_str!("html.css");
 
@@ -17,8 +19,9 @@ impl fmt::Display for Escaped<'_> {
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => write!(f, "{}", char.escape_unicode())?,
-                char if char.is_control() => write!(f, "{}", char.escape_unicode())?,
+                char if is_disruptive(char) || matches!(char, '\n' | '\t') => {
+                    write!(f, "{}", char.escape_unicode())?
+                }
                 char => f.write_char(char)?,
             }
         }

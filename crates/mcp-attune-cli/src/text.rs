@@ -65,7 +65,7 @@ pub(crate) fn byte_size(bytes: u64) -> String {
 /// A value as an error may quote it: escaped, and no longer than a line can bear.
 pub(crate) fn quoted(value: &str) -> String {
     const MAX_CHARS: usize = 40;
-    mcp_attune::quoted::escape_and_truncate(value, MAX_CHARS)
+    mcp_attune_wire::text::escape_and_truncate(value, MAX_CHARS)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a child says on its standard error, in our log: line by line, bounded in every direction.
 
+use mcp_attune_wire::text::is_disruptive;
 use tokio::io::AsyncRead;
 
 use crate::lines::{BoundedLine, BoundedLineReader};
@@ -40,7 +41,7 @@ fn sanitize_for_log(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     text.trim_end()
         .chars()
-        .map(|char| if char.is_control() && char != '\t' { '\u{fffd}' } else { char })
+        .map(|char| if is_disruptive(char) || char == '\n' { '\u{fffd}' } else { char })
         .collect()
 }
 

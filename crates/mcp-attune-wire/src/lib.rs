@@ -17,6 +17,7 @@ extern crate std;
 
 pub mod protocol;
 pub mod quality;
+pub mod text;
 
 mod number;
 pub mod json;

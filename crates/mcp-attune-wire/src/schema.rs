@@ -504,7 +504,7 @@ pub(crate) fn display_property_path<'n>(names: impl Iterator<Item = &'n str>) ->
                 path.push('…');
                 return path;
             }
-            path.push(if char.is_control() { '\u{fffd}' } else { char });
+            path.push(crate::text::blank_if_deceptive(char));
         }
     }
     if path.is_empty() {

@@ -10,8 +10,6 @@
     )
 )]
 
-pub mod quoted;
-
 pub mod edits;
 pub mod suggestion;
 

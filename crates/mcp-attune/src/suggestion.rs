@@ -8,7 +8,7 @@
 //! assert_eq!(nearest("delete_everything", tools.into_iter()), None);
 //! ```
 
-use crate::quoted::escape_and_truncate;
+use mcp_attune_wire::text::escape_and_truncate;
 
 /// How many characters of a name are shown, and how long a name may be to be compared.
 const MAX_NAME_CHARS: usize = 64;

@@ -39,7 +39,8 @@ fn sections(document: &str) -> Vec<(&str, Vec<&str>)> {
     let section = |text| -> Option<(&str, Vec<&str>)> {
         let name = str::strip_prefix(text, "`crates/")?.split('`').next()?;
         let text = text.split("\n## ").next().unwrap_or(text);
-        let cells = text.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
+        let cells =
+            text.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
         let listed: Vec<_> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
         (!listed.is_empty()).then_some((name, listed))
     };
@@ -89,7 +90,9 @@ mod tests {
 
     /// What is wrong with a table of these rows, where the crate has the modules `one`, `two` and, in `two`, `deep`.
     fn found(rows: &str) -> Vec<String> {
-        let document = format!("# A\n\n### `crates/x`: text\n\n| module | what |\n|---|---|\n{rows}\n## Next\n\n| `no` |\n");
+        let document = format!(
+            "# A\n\n### `crates/x`: text\n\n| module | what |\n|---|---|\n{rows}\n## Next\n\n| `no` |\n"
+        );
         let files = [
             (DOCUMENT, document.as_str()),
             ("crates/x/src/lib.rs", "pub mod one;\nmod two;\n#[cfg(test)]\nmod tests;\n"),
@@ -104,8 +107,14 @@ mod tests {
         assert_eq!(found("| `one`, `two` (private) | x |\n"), [""; 0]);
         assert_eq!(found("| `one` | x |\n| `two` | x |\n| `two::deep` | x |\n"), [""; 0]);
         assert_eq!(found("| `one` | x |\n"), ["the module `two` of crates/x/src/lib.rs has no row"]);
-        assert_eq!(found("| `two` | x |\n| `one` | x |\n"), ["`two` is listed where crates/x/src/lib.rs has `one`"]);
-        assert_eq!(found("| `one`, `two`, `two` | x |\n"), ["a module of crates/x/src/lib.rs is listed twice"]);
+        assert_eq!(
+            found("| `two` | x |\n| `one` | x |\n"),
+            ["`two` is listed where crates/x/src/lib.rs has `one`"]
+        );
+        assert_eq!(
+            found("| `one`, `two`, `two` | x |\n"),
+            ["a module of crates/x/src/lib.rs is listed twice"]
+        );
         assert_eq!(found("| `one`, `two`, `old` | x |\n"), ["crates/x/src/lib.rs has no module `old`"]);
         let nested = found("| `one`, `two`, `two::other` | x |\n");
         assert_eq!(nested, ["the module `deep` of crates/x/src/two/mod.rs has no row"]);

@@ -30,7 +30,11 @@ impl TypeNames {
         let too_many = self.0.iter().filter(|(_, places)| places.len() > MAX_DEFINITIONS);
         let finding = |(name, places): (&String, &Vec<String>)| {
             let what = format!("`{name}` is the name of {} types: {}", places.len(), places.join(", "));
-            Finding::new(places[0].clone(), what, "say in each name what the type is, as ARCHITECTURE.md does")
+            Finding::new(
+                places[0].clone(),
+                what,
+                "say in each name what the type is, as ARCHITECTURE.md does",
+            )
         };
         too_many.map(finding).collect()
     }
@@ -122,7 +126,8 @@ mod tests {
     use super::*;
 
     fn names(files: &[(&str, &str)]) -> TypeNames {
-        let owned: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        let owned: Vec<_> =
+            files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         TypeNames::collect(&owned)
     }
 
@@ -132,7 +137,9 @@ mod tests {
         let two = ("crates/b/src/two.rs", "    trait Place {\nstruct Other<T>(T);\n");
         let twice = names(&[one, two]);
         assert!(twice.findings().is_empty());
-        assert!(twice.summary().starts_with("2 of 4 types share their name with another (50.0 %)\n  Place: "));
+        assert!(
+            twice.summary().starts_with("2 of 4 types share their name with another (50.0 %)\n  Place: ")
+        );
         let three = ("crates/c/src/lib.rs", "enum Place {}\n");
         let findings = names(&[one, two, three]).findings();
         assert_eq!(findings.len(), 1);

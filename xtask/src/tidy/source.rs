@@ -11,6 +11,22 @@ const UNFINISHED: &[(&str, &str)] = &[
     (concat!("fn ", "test_"), "name the test as a sentence: `falls_back_to_the_default`"),
 ];
 
+/// The one place that says which characters of somebody else are safe, and what tells that another file says it again.
+const SAFE_TEXT: &str = "crates/mcp-attune-wire/src/text.rs";
+const UNSAFE_TEXT: &[&str] = &[concat!("is_", "control"), concat!("u{", "202a}"), concat!("u{", "2066}")];
+/// Files that refuse or recognize such characters, and show none of them.
+const REFUSES: &[&str] = &[
+    "crates/mcp-attune-bundle/src/file_name.rs",
+    "crates/mcp-attune-cli/src/commands/check/junit.rs",
+    "crates/mcp-attune-cli/src/commands/language.rs",
+    "crates/mcp-attune-shape/src/document/page.rs",
+    "crates/mcp-attune-shape/src/render/value.rs",
+    "crates/mcp-attune-shape/src/template/escape.rs",
+    "crates/mcp-attune-wire/src/endpoint.rs",
+    "crates/mcp-attune/src/catalog/draft.rs",
+    "crates/mcp-attune/src/context/place.rs",
+];
+
 /// From here on a file is worth a second look.
 const LONG: usize = 400;
 /// From here on it has more than one subject.
@@ -23,8 +39,25 @@ pub(crate) fn check(path: &str, text: &str) -> Vec<Finding> {
             findings.push(Finding::new(format!("{path}:{}", index + 1), format!("contains `{mark}`"), *hint));
         }
     }
+    findings.extend(safe_text(path, text));
     findings.extend(length(path, text));
     findings
+}
+
+/// Library code outside of tests does not decide by itself which characters of a stranger's text are harmless.
+fn safe_text(path: &str, text: &str) -> Option<Finding> {
+    let is_library = path.starts_with("crates/") && path.contains("/src/");
+    if !is_library || path == SAFE_TEXT || REFUSES.contains(&path) {
+        return None;
+    }
+    let code = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let found = code.lines().enumerate().find_map(|(index, line)| {
+        let mark = UNSAFE_TEXT.iter().find(|mark| line.contains(**mark) && !line.trim().starts_with("//"))?;
+        Some((index + 1, mark))
+    });
+    let (line, mark) = found?;
+    let hint = format!("use what {SAFE_TEXT} has for messages, logs and content");
+    Some(Finding::new(format!("{path}:{line}"), format!("`{mark}` decides which text is safe"), hint))
 }
 
 /// Library files only: tables of tests may be long, and nobody edits a generated file.
@@ -49,6 +82,18 @@ fn length(path: &str, text: &str) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_is_made_safe_in_one_place() {
+        let cleaner = format!("text.chars().filter(|char| !char.{}())", UNSAFE_TEXT[0]);
+        let findings = check("crates/a/src/b.rs", &format!("fine\n{cleaner}\n"));
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].place, "crates/a/src/b.rs:2");
+        assert_eq!(check(SAFE_TEXT, &cleaner), []);
+        assert_eq!(check(REFUSES[0], &cleaner), []);
+        assert_eq!(check("crates/a/src/b.rs", &format!("#[cfg(test)]\nmod tests {{ {cleaner} }}")), []);
+        assert_eq!(check("crates/a/tests/it/b.rs", &cleaner), []);
+    }
 
     #[test]
     fn finds_what_is_unfinished() {

@@ -3,7 +3,9 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use super::plain::{self, is_unsafe};
+use mcp_attune_wire::text::is_disruptive;
+
+use super::plain;
 use crate::paint::{Paint, PaintStyle};
 
 /// Indents a JSON text: names, strings and numbers stay to the letter, and so does their order. For a terminal, what it
@@ -91,7 +93,7 @@ fn rest_of_string(out: &mut String, chars: &mut impl Iterator<Item = char>, term
 }
 
 fn push(out: &mut String, char: char, terminal: bool) {
-    if terminal && is_unsafe(char) {
+    if terminal && is_disruptive(char) {
         for unit in char.encode_utf16(&mut [0; 2]) {
             out.push_str(&format!("\\u{unit:04x}"));
         }

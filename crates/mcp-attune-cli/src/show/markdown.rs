@@ -382,6 +382,6 @@ mod tests {
     #[test]
     fn a_reference_to_a_character_is_not_obeyed_either() {
         let shown = render_markdown("**x** &#27;[2J &#x9b;2J &#1;", Paint::default(), 80);
-        assert!(!shown.chars().any(plain::is_unsafe), "{shown:?}");
+        assert!(!shown.chars().any(mcp_attune_wire::text::is_disruptive), "{shown:?}");
     }
 }

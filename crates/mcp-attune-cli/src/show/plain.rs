@@ -2,14 +2,7 @@
 
 use std::fmt::Write;
 
-/// Whether a character commands a terminal, hides, or changes how the text around it reads.
-pub(crate) fn is_unsafe(char: char) -> bool {
-    let hidden = matches!(char,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' // overrides of the direction
-        | '\u{2028}' | '\u{2029}' // line breaks that not everybody sees
-        | '\u{feff}' | '\u{e0000}'..='\u{e007f}'); // nothing to see, and something to read
-    hidden || (char.is_control() && !matches!(char, '\n' | '\t'))
-}
+use mcp_attune_wire::text::is_disruptive;
 
 /// Text on several lines, with what is unsafe escaped. A line break is one, however it is written.
 pub(crate) fn lines(text: &str) -> String {
@@ -18,7 +11,7 @@ pub(crate) fn lines(text: &str) -> String {
     while let Some(char) = chars.next() {
         match char {
             '\r' if chars.peek() == Some(&'\n') => {}
-            char if is_unsafe(char) => _ = write!(plain, "{}", char.escape_unicode()),
+            char if is_disruptive(char) => _ = write!(plain, "{}", char.escape_unicode()),
             char => plain.push(char),
         }
     }

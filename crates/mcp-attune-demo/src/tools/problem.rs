@@ -81,7 +81,7 @@ impl From<TravelToolError> for CallToolResult {
 /// Something that a caller sent, safe to show: control characters escaped, shortened.
 pub(crate) fn quoted_input(text: &str) -> String {
     const MAX_CHARS: usize = 80;
-    mcp_attune::quoted::escape_and_truncate(text, MAX_CHARS)
+    mcp_attune_wire::text::escape_and_truncate(text, MAX_CHARS)
 }
 
 #[cfg(test)]

@@ -1,25 +1,36 @@
-//! The line that a finding is about, without what is secret in it.
+//! The excerpt of a file that a finding shows: the line in question with a mark under the place, and secrets
+//! masked.
+//!
+//! ```text
+//!   7 | keys = […, 1]
+//!     |            ^
+//! ```
 
 use std::fmt;
 use std::ops::Range;
 
-/// How much of a line is shown before the place in question, and how much from there on.
+use mcp_attune_wire::text::blank_if_deceptive;
+
+/// How many characters of the line are shown before the place in question,
 const MAX_CHARS_BEFORE: usize = 50;
+/// and how many from there on.
 const MAX_CHARS_AFTER: usize = 60;
 
-/// What stands in the place of a secret.
+/// Stands in the place of a secret, however long that is.
 const MASK: char = '…';
 
-/// Parts of a text that are not shown.
+/// The byte ranges of a file that no excerpt may show.
 #[derive(Debug, Default)]
 pub(super) struct SecretMasks(Vec<Range<usize>>);
 
 impl SecretMasks {
+    /// Masks a range. Ranges may overlap and come in any order.
     pub(super) fn add(&mut self, at: Range<usize>) {
         self.0.push(at);
     }
 
-    /// Brings the parts in order and joins those that overlap, so that they can be searched.
+    /// Sorts the ranges and joins those that overlap. Call it once, after the last [`add`](Self::add) and
+    /// before any excerpt.
     pub(super) fn sort(&mut self) {
         self.0.sort_by_key(|at| at.start);
         let mut joined: Vec<Range<usize>> = Vec::with_capacity(self.0.len());
@@ -32,23 +43,29 @@ impl SecretMasks {
         self.0 = joined;
     }
 
-    /// The part in which a byte lies.
+    /// Returns the range that a byte lies in, or `None` if it may be shown.
     fn mask_at(&self, offset: usize) -> Option<&Range<usize>> {
         let next = self.0.partition_point(|at| at.end <= offset);
         self.0.get(next).filter(|at| at.contains(&offset))
     }
 }
 
-/// A part of one line, with a mark under the place in question.
+/// A part of one line, with a mark under the place in question. Characters that could deceive a reader of a
+/// terminal are blanks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Excerpt {
+    /// What is shown of the line.
     text: String,
+    /// How many characters precede the mark.
     indent: usize,
+    /// How many characters are marked; 0 is shown as one.
     width: usize,
 }
 
 impl Excerpt {
-    /// Cuts the excerpt out; what it costs does not depend on how long the line is.
+    /// Cuts the excerpt for the range `at` out of `text`; `line_start` is where its line begins. The cost
+    /// does not depend on how long the line is. A range of several lines is marked up to the end of the
+    /// first.
     pub(super) fn new(text: &str, line_start: usize, at: Range<usize>, masks: &SecretMasks) -> Self {
         let start = floor_char_boundary(text, at.start).max(line_start);
         let end = floor_char_boundary(text, at.end).max(start);
@@ -70,8 +87,7 @@ impl Excerpt {
                 // A secret is one sign long, however long it is.
                 Some(mask) if offset > mask.start && offset > from => continue,
                 Some(_) => MASK,
-                None if c.is_control() => ' ',
-                None => c,
+                None => blank_if_deceptive(c),
             };
             excerpt.text.push(shown);
             excerpt.indent += usize::from(offset < start);
@@ -83,6 +99,7 @@ impl Excerpt {
         excerpt
     }
 
+    /// Writes the excerpt and its mark on two lines, with the line number in a gutter.
     pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, line: usize) -> fmt::Result {
         let number = line.to_string();
         let gutter = " ".repeat(number.len());
@@ -91,7 +108,7 @@ impl Excerpt {
     }
 }
 
-/// The offset, or the nearest before it at which a character begins.
+/// Returns the offset, or the nearest before it at which a character begins.
 pub(super) fn floor_char_boundary(text: &str, offset: usize) -> usize {
     let offset = offset.min(text.len());
     (0..=offset).rev().find(|offset| text.is_char_boundary(*offset)).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! What is wrong with a file: where, what, and what to do about it.
+//! What is wrong with a configuration file: where it stands, what it is, and what to do about it.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,20 +6,29 @@ use std::sync::Arc;
 
 use super::excerpt::{Excerpt, SecretMasks, floor_char_boundary};
 
-/// One thing that is wrong with the configuration.
+/// One thing that is wrong with the configuration. `Display` writes it like a compiler: place, sentence,
+/// excerpt of the line, hint.
+///
+/// ```text
+/// attune.toml:2:1: there is no key `lisen` in [server]
+///   2 | lisen = …
+///     | ^^^^^
+/// hint: did you mean `listen`?
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConfigFinding {
-    /// The file, as it was named.
+    /// The file, as it was named to the parser.
     pub file: Arc<str>,
     /// The line, counted from 1.
     pub line: usize,
     /// The character in the line, counted from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// What is wrong there, with the name of the setting.
     pub what: String,
     /// What to do about it.
     pub hint: String,
+    /// The line; `None` if it might show a secret.
     excerpt: Option<Excerpt>,
 }
 
@@ -33,19 +42,19 @@ impl fmt::Display for ConfigFinding {
     }
 }
 
-/// Everything that is wrong with the configuration, in the order of the file; never empty.
+/// Everything that is wrong with a configuration, in the order of the file; never empty.
 ///
-/// Secrets are not in it: lines are shown without the values of `[session]` and `env`.
+/// Secrets are not in it: excerpts do not show the values of `[session]`, `env` and unknown keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFindings(Vec<ConfigFinding>);
 
 impl ConfigFindings {
-    /// The findings, in the order of the file.
+    /// Returns the findings in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &ConfigFinding> {
         self.0.iter()
     }
 
-    /// The only finding about a file that cannot be looked into.
+    /// Makes the only finding about a file that cannot be parsed at all.
     pub(super) fn single(file: &str, (line, column): (usize, usize), problem: ConfigProblem) -> Self {
         let ConfigProblem { what, hint } = problem;
         Self(vec![ConfigFinding { file: file.into(), line, column, what, hint, excerpt: None }])
@@ -64,10 +73,13 @@ impl fmt::Display for ConfigFindings {
 
 impl std::error::Error for ConfigFindings {}
 
-/// What is wrong with a value, said so that the name of its key can stand before it.
+/// What is wrong with a value, phrased so that the name of its key can stand before it: `` `limits.calls` is
+/// out of bounds ``.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ConfigProblem {
+    /// The predicate of the sentence, such as `is out of bounds`.
     pub(super) what: String,
+    /// What to do about it, as an imperative.
     pub(super) hint: String,
 }
 
@@ -77,45 +89,51 @@ impl ConfigProblem {
     }
 }
 
-/// Collects what is wrong while a file is read.
+/// Collects problems while a file is read, with the byte ranges that they are about.
 #[derive(Debug, Default)]
 pub(super) struct FindingCollector {
+    /// The problems in the order in which they were found.
     found: Vec<(Range<usize>, ConfigProblem)>,
+    /// What no excerpt may show.
     masks: SecretMasks,
+    /// Whether no excerpt is shown at all.
     hides_lines: bool,
-    /// Names the tables in which a key is at home.
+    /// Names the tables that a key belongs in.
     homes: Option<KeyTablesFn>,
 }
 
-/// Says in which tables a key is at home, as a hint can name them.
+/// Returns the tables that a key belongs in, as a hint can name them, or `None` if no table has such a key.
 type KeyTablesFn = fn(&str) -> Option<String>;
 
 impl FindingCollector {
-    /// Where `homes` knows the tables in which a key is at home.
+    /// Makes a collector whose hints about misplaced keys come from `homes`.
     pub(super) fn new(homes: KeyTablesFn) -> Self {
         Self { homes: Some(homes), ..Self::default() }
     }
 
-    /// The tables in which a key is at home; None where there are none.
+    /// Returns the tables that a key belongs in, or `None` if there are none.
     pub(super) fn tables_of_key(&self, key: &str) -> Option<String> {
         self.homes.and_then(|homes| homes(key))
     }
 
+    /// Adds a problem with the value or key at this byte range.
     pub(super) fn add(&mut self, at: Range<usize>, problem: ConfigProblem) {
         self.found.push((at, problem));
     }
 
-    /// Keeps a part of the file out of what is shown.
+    /// Keeps a byte range out of all excerpts.
     pub(super) fn mask(&mut self, at: Range<usize>) {
         self.masks.add(at);
     }
 
-    /// Shows no line of the file at all: nobody knows yet which of it is secret.
+    /// Shows no excerpt at all. Used for a file that is not TOML, because nobody knows then which part of it
+    /// is secret.
     pub(super) fn hide_lines(&mut self) {
         self.hides_lines = true;
     }
 
-    /// Looks up where each note stands, in one pass over the text. `None` where there is none.
+    /// Finds the line and column of every problem, in one pass over the text. Returns `None` if there is no
+    /// problem.
     pub(super) fn finish(mut self, text: &str, file: &str) -> Option<ConfigFindings> {
         let file: Arc<str> = file.into();
         self.found.sort_by_key(|(at, _)| at.start);
@@ -142,10 +160,12 @@ impl FindingCollector {
     }
 }
 
-/// A place in a text, which only moves forward.
+/// A position in a text, which only moves forward, so that many positions cost one pass.
 #[derive(Debug)]
 struct LineColumnCursor {
+    /// The position in bytes.
     offset: usize,
+    /// Where its line begins, in bytes.
     line_start: usize,
     line: usize,
     column: usize,
@@ -158,6 +178,8 @@ impl Default for LineColumnCursor {
 }
 
 impl LineColumnCursor {
+    /// Moves to an offset. One before the current position leaves it unchanged; one behind the end is the
+    /// end.
     fn advance(&mut self, text: &str, to: usize) {
         let to = floor_char_boundary(text, to);
         let Some(passed) = text.get(self.offset..to) else {
@@ -174,17 +196,17 @@ impl LineColumnCursor {
     }
 }
 
-/// The line and column of an offset.
+/// Returns the line and column of an offset, both counted from 1.
 pub(super) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let mut place = LineColumnCursor::default();
     place.advance(text, offset);
     (place.line, place.column)
 }
 
-/// A name as a message may quote it: escaped, and no longer than a line can bear.
+/// Returns a name as a message may quote it: escaped, and at most 40 characters long.
 pub(super) fn quoted(name: &str) -> String {
     const MAX_CHARS: usize = 40;
-    mcp_attune::quoted::escape_and_truncate(name, MAX_CHARS)
+    mcp_attune_wire::text::escape_and_truncate(name, MAX_CHARS)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `[session]`: the keys that seal session ids.
+//! `[session]`: the keys that seal the ids of legacy sessions and of their streams and tasks.
 
 use std::fmt;
 
@@ -9,20 +9,26 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use super::findings::ConfigProblem;
 use super::reader::ConfigTableReader;
 
-/// The keys that seal session ids.
+/// `[session]`: the keys that seal ids. An id carries what the gateway has to know of a session, so that no
+/// replica has to remember it; sealing encrypts and signs that, so that a caller can neither read nor forge
+/// it.
+///
+/// To change a key without ending sessions, add the new one at the end on every replica, then move it to the
+/// front on every replica, and remove the old one when its sessions are over.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct SessionConfig {
-    /// The first seals, all open. Empty: one is made at the start, and sessions end with the process.
+    /// The first key seals, all of them open. Replicas that serve the same callers need the same keys. If it
+    /// is empty, one key is made at the start, and what it sealed ends with the process.
     pub keys: Vec<SessionSealKey>,
 }
 
-/// A key of 32 bytes, which is never printed.
+/// A key of 32 bytes, which is never printed: `Debug` does not show it, and no finding quotes it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SessionSealKey([u8; 32]);
 
 impl SessionSealKey {
-    /// The key itself.
+    /// Returns the key itself.
     #[must_use]
     pub fn expose(&self) -> &[u8; 32] {
         &self.0
@@ -36,6 +42,7 @@ impl fmt::Debug for SessionSealKey {
 }
 
 impl SessionConfig {
+    /// Reads the table. A list of keys that is there and empty is a finding.
     pub(super) fn read(reader: &mut ConfigTableReader<'_, '_, '_>, _base: &Self) -> Self {
         let keys = reader.optional_list("keys", key);
         if reader.is_empty("keys") {
@@ -46,6 +53,7 @@ impl SessionConfig {
     }
 }
 
+/// Parses 32 bytes in base64, in the standard or the URL-safe alphabet, with padding or without.
 fn key(text: &str) -> Result<SessionSealKey, ConfigProblem> {
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let mut bytes = [0; 48];
@@ -88,6 +96,6 @@ mod tests {
     #[test]
     fn a_key_is_never_printed() {
         let session = SessionConfig { keys: vec![key(KEY).unwrap()] };
-        assert_eq!(format!("{session:?}"), "Session { keys: [Key(…)] }");
+        assert_eq!(format!("{session:?}"), "SessionConfig { keys: [Key(…)] }");
     }
 }

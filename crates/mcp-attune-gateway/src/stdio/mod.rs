@@ -1,12 +1,16 @@
-//! The rules between two pipes, for clients that start their server themselves: a program that stands where the
-//! server stood, starts it, and is otherwise not there.
+//! The rules between two pipes, for clients that start their server themselves: `attune stdio` stands where
+//! the server stood, starts it, and is otherwise not there.
 //!
-//! 1. Lines go on in the order in which they came, each as soon as it is whole; [`LineRelay`] says what changes.
+//! 1. Lines go on in the order in which they came, each as soon as it is whole; [`LineRelay`] says what
+//!    changes.
 //! 2. Only messages reach the client. What else the server says on its standard output is logged.
-//! 3. The server has our environment, our standard error, and the signals that we get.
-//! 4. When the client closes our input, the server's is closed, and its last answers still come through. When the
-//!    server ends, so do we, and as it did; whoever still waits for an answer is told first. A client that reads no more ends
-//!    the server.
+//! 3. The server has our environment (where `inherit_env` is not switched off), our standard error, and the
+//!    signals that we get.
+//! 4. When the client closes our input, the server's is closed, and its last answers still come through. When
+//!    the server ends, so do we, and as it did; whoever still waits for an answer is told first. A client
+//!    that reads no more ends the server.
+//!
+//! Both directions run in one task. "Inward" is from the client to the server, "outward" the way back.
 //!
 //! Rules: C10, G4, G5, H13, H14, L3, L20.
 
@@ -25,6 +29,7 @@ use mcp_attune_process::process::{
 use mcp_attune_tower::relay::{LineRelay, ReturnedLine};
 use mcp_attune_wire::agree::HeaderPolicy;
 use mcp_attune_wire::reply::Reply;
+use mcp_attune_wire::text::one_line;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::mpsc;
@@ -35,14 +40,16 @@ use crate::upstream::UpstreamError;
 
 pub use mcp_attune_process::process::Signal;
 
-/// How long what a server said last may take to be read.
+/// How long the output of a server that has exited is still read and passed on.
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a client may take to ask its first question of a server that is over already.
+/// How long a client may take to send its first request to a server that exited without having said anything,
+/// so that the client gets an error for it and not only a closed pipe.
 const FIRST_REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
-/// How many bytes one look at the server's noise shows.
+/// How many bytes of a line that is no message are logged.
 const MAX_LOGGED_BYTES: usize = 200;
 
-/// Why nothing could be relayed.
+/// The server could not be started: there is no such program, it may not be run, or the system refuses. Its
+/// text names the program and what to do.
 #[derive(Debug)]
 pub struct StdioStartError(process::ProgramStartError);
 
@@ -54,14 +61,19 @@ impl fmt::Display for StdioStartError {
 
 impl std::error::Error for StdioStartError {}
 
-/// Starts the program and stands between it and whoever is at `input` and `output`, until it ends. `signals` are
-/// passed on to it.
+/// Starts the server and relays lines between it and the client at `input` and `output` until the server
+/// exits.
 ///
-/// The status is the program's own; none where it had to be left behind.
+/// The rules are those of the first mount of `config`, and `limits.body` and `limits.answer` are the longest
+/// lines of client and server. `server` is the program to start. `signals` are passed on to it and to all
+/// that it started; the sender may be dropped. Locale files and templates are followed while it runs.
+///
+/// Returns the exit status of the server. `None` where that is not known, because the server did not end even
+/// when it was killed.
 ///
 /// # Errors
 ///
-/// [`StdioStartError`], where there is no such program.
+/// [`StdioStartError`], where the server cannot be started.
 pub async fn run(
     config: &Config,
     server: &ChildConfig,
@@ -100,7 +112,8 @@ pub async fn run(
     Ok(Some(status))
 }
 
-/// The program to start, as it is configured.
+/// Returns the program to start, as it is configured. Other than behind the gateway, its standard error is
+/// ours.
 fn program(server: &ChildConfig) -> Program {
     let env = server.env.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     Program {
@@ -116,13 +129,16 @@ fn program(server: &ChildConfig) -> Program {
     }
 }
 
-/// The directions in which lines can still come.
+/// The directions in which lines can still come. One that has ended is not polled again.
 struct OpenDirections {
+    /// The client has not closed our input, and the server reads its own.
     inward: bool,
+    /// The server has not closed its output.
     outward: bool,
 }
 
-/// Carries lines in both directions until the server ends, and returns its status; `None` where the client reads no more.
+/// Carries lines in both directions, and signals to the server, until the server exits. Returns its status,
+/// or `None` where the client reads no more and the server is still to be ended.
 async fn relay_until_exit(
     process: &mut RunningProgram,
     mut inward: Pin<&mut impl Future<Output = ()>>,
@@ -151,7 +167,8 @@ async fn relay_until_exit(
     (status, open)
 }
 
-/// Follows the locale files and templates for as long as the returned value lives. Without it they stay as they are.
+/// Follows the locale files and templates on a thread, for as long as the returned value lives. `None` where
+/// there is nothing to follow, or no thread for it: then they stay as they were read.
 fn follow_files(watcher: FileWatcher) -> Option<WatcherHandle> {
     let following = (!watcher.is_empty()).then(|| watcher.spawn()).transpose();
     following
@@ -160,24 +177,29 @@ fn follow_files(watcher: FileWatcher) -> Option<WatcherHandle> {
         .flatten()
 }
 
-/// How the server's output ended.
+/// Why no more lines go from the server to the client.
 enum ServerOutputEnd {
-    /// The server closed it.
+    /// The server closed its output, or it cannot be read.
     All,
-    /// The client did not read it.
+    /// The client reads no more. What the server says has no use now.
     ToNobody,
 }
 
-/// What both directions share.
+/// What both directions share: the rules, which have to know of requests to adapt their answers, and the
+/// client's end, which both write to.
 struct StdioBridge<W> {
+    /// The rules. Locked for one line at a time, never across an `await`.
     relay: Mutex<LineRelay>,
+    /// Where the client reads. The lock keeps lines whole: answers of the server, and refusals of our own.
     output: tokio::sync::Mutex<W>,
     limits: crate::config::LimitsConfig,
-    /// Whether the server ever said anything.
+    /// Whether the server ever sent a message.
     answered: AtomicBool,
 }
 
 impl<W: AsyncWrite + Unpin> StdioBridge<W> {
+    /// Sets the rules of the first mount up, or the default ones where there is no mount. `watcher` gets the
+    /// files that are to be followed.
     fn new(config: &Config, output: W, watcher: &mut FileWatcher) -> Self {
         let headers = config.mounts.first().map(|mount| &mount.headers);
         let report_only = headers.is_some_and(|headers| headers.agree == HeaderAgreementSetting::Report);
@@ -196,7 +218,11 @@ impl<W: AsyncWrite + Unpin> StdioBridge<W> {
         self.relay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From the client to the server, until one of the two is at its end.
+    /// Carries lines from the client to the server until the client closes our input or the server reads no
+    /// more. Returning closes the server's input.
+    ///
+    /// A line that the rules refuse, and one that is longer than `limits.body`, is answered here and does not
+    /// reach the server.
     async fn forward_to_server(
         &self,
         mut lines: BoundedLineReader<impl AsyncRead + Unpin>,
@@ -230,7 +256,8 @@ impl<W: AsyncWrite + Unpin> StdioBridge<W> {
         }
     }
 
-    /// From the server to the client.
+    /// Carries lines from the server to the client. What is no message is logged instead; for an answer that
+    /// is too long the client gets an error.
     async fn forward_to_client(&self, mut lines: BoundedLineReader<ChildStdout>) -> ServerOutputEnd {
         loop {
             let back = match lines.next_line().await {
@@ -260,7 +287,8 @@ impl<W: AsyncWrite + Unpin> StdioBridge<W> {
         }
     }
 
-    /// The server is over: whoever waits is told, and so is the log where it never said anything.
+    /// Answers all requests that still wait with an error, because the server is over. Where it never sent a
+    /// message, that is logged, too, with its exit code.
     async fn fail_pending_calls(&self, program: &str, code: Option<i32>) {
         let ended = UpstreamError::Ended(code);
         if !self.answered.load(Ordering::Relaxed) {
@@ -275,7 +303,8 @@ impl<W: AsyncWrite + Unpin> StdioBridge<W> {
         }
     }
 
-    /// A client that waits for an answer gets one, also where the server's is too long.
+    /// Logs a line of the server that is over `limits.answer`. Returns the error for the client that waits
+    /// for it, or `None` where no id was found in it, so that nobody can be told.
     fn too_long(&self, long: &OverlongLine) -> Option<Reply> {
         let limit = self.limits.answer;
         tracing::warn!(bytes = long.length, limit, "a message of the server is over the limit `answer`");
@@ -285,11 +314,13 @@ impl<W: AsyncWrite + Unpin> StdioBridge<W> {
         Some(Reply::failed(502, Some(id), &what))
     }
 
+    /// Sends a reply of our own to the client. Whether it arrives does not matter here: a client that reads
+    /// no more is noticed by the other direction.
     async fn answer(&self, reply: &Reply) {
         self.write(&encode_line(reply.body.as_bytes())).await;
     }
 
-    /// Whether somebody reads it.
+    /// Writes a line to the client and flushes it. Returns `false` where nobody reads it.
     async fn write(&self, text: &[u8]) -> bool {
         let mut output = self.output.lock().await;
         let written = output.write_all(text).await;
@@ -297,9 +328,10 @@ impl<W: AsyncWrite + Unpin> StdioBridge<W> {
     }
 }
 
-/// Servers print greetings and warnings where only messages belong.
+/// Logs the start of a line that is no message: servers print greetings and warnings where only messages
+/// belong.
 fn log_noise(text: &[u8]) {
     let start = text.get(..MAX_LOGGED_BYTES).unwrap_or(text);
-    let shown: String = String::from_utf8_lossy(start).chars().filter(|char| !char.is_control()).collect();
+    let shown = one_line(&String::from_utf8_lossy(start), MAX_LOGGED_BYTES);
     tracing::warn!("the server said what is no message, and the client does not get it: {shown}");
 }

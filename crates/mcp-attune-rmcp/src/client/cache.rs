@@ -1,18 +1,21 @@
-//! Answers that are kept for as long as their server says.
+//! A cache of answers, which are kept for as long as their server says.
 //!
-//! 1. The key is the server with the version it speaks, the method, the parameters, what the caller says of itself (the
-//!    preference to the letter, features and capabilities, the context), and the identity. An answer that the server
-//!    calls public is found without the identity; everything else must still be the same.
-//! 2. An answer is served while it is fresh. What a notification says has changed is not fresh any more, and neither is
-//!    an answer that was on its way at that moment. A connection with a cache listens for these notifications, where its
-//!    server says that it sends them.
+//! 1. The key is the server with the version it speaks, the method, the parameters, what the caller says of
+//!    itself (the preference to the letter, features and capabilities, the context), and the identity. An
+//!    answer that the server calls public is found without the identity; everything else must still be the
+//!    same.
+//! 2. An answer is served while it is fresh. What a notification says has changed is not fresh any more, and
+//!    neither is an answer that was on its way at that moment. A connection with a cache listens for these
+//!    notifications, if its server says that it sends them.
 //! 3. Errors are not kept, nor what [`mcp_attune::cache`] does not let be kept.
-//! 4. There is a bound on the bytes of all answers together and on their number; what is asked for least goes first.
+//! 4. There is a bound on the bytes of all answers together and on their number; what is asked for least goes
+//!    first.
 //!
-//! The identity is made of the headers that a connection was given and the query of its URL; a keyed hash of it is all
-//! that stays. So one cache may serve connections of many identities, and none gets another's answer.
+//! The identity is made of the headers that a connection was given and the query of its URL; a keyed hash of it
+//! is all that stays. So one cache may serve connections of many identities, and none gets another's answer.
 //!
-//! rmcp has a cache of its own, which leaves `_meta` out of its key, and with it the language; a connection goes past it.
+//! rmcp has a cache of its own, which leaves `_meta` out of its key, and with it the language; a connection
+//! goes past it.
 //!
 //! Rules: G3, L18.
 
@@ -29,7 +32,7 @@ use serde_json::value::RawValue;
 
 use super::listing::CompleteListing;
 
-/// Answers of servers, for one connection or for many.
+/// A cache of servers' answers, for one connection or shared by many. It can be used from all threads.
 ///
 /// ```
 /// use mcp_attune_rmcp::{AnswerCache, ConnectionOptions};
@@ -50,26 +53,30 @@ pub struct AnswerCache {
         RandomState,
         DefaultLifecycle<AnswerCacheKey, AnswerCacheEntry>,
     >,
+    /// The keys of the two hashes that make an identity.
     hashes: (RandomState, RandomState),
-    /// How often something has changed.
+    /// How many changes were told so far. An answer that was asked for before the latest change is not kept.
     changes: AtomicU64,
 }
 
-/// Who asks, kept only as a hash.
+/// Who asks: two keyed hashes of the connection's headers and the query of its URL.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct CacheIdentity(u64, u64);
 
-/// What is asked, by whom.
+/// What is asked, of whom and by whom: everything that an answer depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnswerCacheQuery<'a> {
+    /// The server and the version that it speaks.
     pub(crate) server: &'a str,
     pub(crate) method: &'a str,
+    /// The parameters as JSON, or a word that stands for all pages of a listing.
     pub(crate) params: &'a str,
+    /// The [cache key](super::profile::CallerProfile::cache_key) of the caller's profile.
     pub(crate) caller: &'a str,
     pub(crate) identity: CacheIdentity,
 }
 
-/// What was kept.
+/// An answer as it is kept.
 #[derive(Clone, Debug)]
 pub(crate) enum CachedAnswer {
     /// One result, as it came.
@@ -78,6 +85,7 @@ pub(crate) enum CachedAnswer {
     Listing(Arc<CompleteListing>),
 }
 
+/// A kept answer with the end of its freshness, and its size as it came.
 #[derive(Clone)]
 struct AnswerCacheEntry {
     answer: CachedAnswer,
@@ -85,6 +93,7 @@ struct AnswerCacheEntry {
     bytes: usize,
 }
 
+/// The key of a kept answer. `identity` is `None` for a public one.
 #[derive(PartialEq, Eq)]
 struct AnswerCacheKey {
     server: Box<str>,
@@ -94,7 +103,7 @@ struct AnswerCacheKey {
     identity: Option<CacheIdentity>,
 }
 
-/// A key that owns nothing.
+/// The same key, borrowed, so that a lookup does not allocate. Both must hash alike.
 #[derive(Hash)]
 struct AnswerCacheKeyRef<'a> {
     server: &'a str,
@@ -118,7 +127,8 @@ impl Equivalent<AnswerCacheKey> for AnswerCacheKeyRef<'_> {
     }
 }
 
-/// An answer weighs its bytes and those of its key, and at least the share that bounds the number of answers.
+/// Weighs an answer by its bytes and those of its key. Each weighs at least the share (`least`) by which the
+/// bound on the bytes also bounds the number of answers.
 #[derive(Clone)]
 struct AnswerCacheWeighter {
     least: u64,
@@ -139,7 +149,8 @@ impl Default for AnswerCache {
 }
 
 impl AnswerCache {
-    /// With bounds on the bytes of all answers, as they came, and on how many there are.
+    /// Makes a cache with bounds on the bytes of all answers, as they came, and on their number. Both are at
+    /// least 1.
     #[must_use]
     pub fn bounded(bytes: usize, answers: usize) -> Self {
         let (answers, bytes) = (answers.max(1), u64::try_from(bytes).unwrap_or(u64::MAX).max(1));
@@ -156,30 +167,30 @@ impl AnswerCache {
         Self { slots, hashes: (RandomState::new(), RandomState::new()), changes: AtomicU64::new(0) }
     }
 
-    /// How many answers there are, fresh or not.
+    /// Returns how many answers are kept, fresh or not.
     #[must_use]
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether no answer is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Forgets all of them.
+    /// Forgets all answers. Those that are on their way at this moment are not kept either.
     pub fn clear(&self) {
         self.changes.fetch_add(1, Ordering::AcqRel);
         self.slots.clear();
     }
 
-    /// Who somebody is that sends this.
+    /// Returns the identity of somebody who sends these values.
     pub(crate) fn identity(&self, parts: &[&[u8]]) -> CacheIdentity {
         CacheIdentity(self.hashes.0.hash_one(parts), self.hashes.1.hash_one(parts))
     }
 
-    /// A fresh answer.
+    /// Returns a fresh answer: one for this identity, else a public one.
     pub(crate) fn find(&self, asked: &AnswerCacheQuery<'_>, now: Instant) -> Option<CachedAnswer> {
         let find = |identity| {
             let held = self.slots.get(&asked.key_for(identity))?;
@@ -188,12 +199,14 @@ impl AnswerCache {
         find(Some(asked.identity)).or_else(|| find(None))
     }
 
-    /// What has changed so far, to be told when the answer that is asked for now is kept.
+    /// Returns the number of changes so far, to be taken before a request is sent and given to
+    /// [`keep`](Self::keep) with its answer.
     pub(crate) fn change_count(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// Keeps an answer that came now, unless something has changed since it was asked for.
+    /// Keeps an answer that came now, for as long as `hint` says, unless something has changed since the
+    /// request was sent. A change in the middle of this call removes the answer again.
     pub(crate) fn keep(
         &self,
         asked: &AnswerCacheQuery<'_>,
@@ -221,7 +234,7 @@ impl AnswerCache {
         }
     }
 
-    /// Something changed at a server: what is kept of it, for whomever, is undone.
+    /// Removes what a change at a server makes stale, for whomever it was kept.
     pub(crate) fn invalidate(&self, server: &str, change: &ChangeNotification) {
         self.changes.fetch_add(1, Ordering::AcqRel);
         self.slots.retain(|key, _| *key.server != *server || !change.invalidates(&key.method, &key.params));
@@ -238,7 +251,10 @@ impl<'a> AnswerCacheQuery<'a> {
 /// How much there is, and nothing of it.
 impl fmt::Debug for AnswerCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerCache").field("answers", &self.len()).field("bytes", &self.slots.weight()).finish()
+        f.debug_struct("AnswerCache")
+            .field("answers", &self.len())
+            .field("bytes", &self.slots.weight())
+            .finish()
     }
 }
 
@@ -345,6 +361,6 @@ mod tests {
     fn debug_shows_nothing_of_what_is_kept() {
         let (cache, now) = (AnswerCache::default(), Instant::now());
         keep(&cache, &question(&cache, "secret"), HINT, now);
-        assert!(format!("{cache:?}").starts_with("Cache { answers: 1, bytes: "), "{cache:?}");
+        assert!(format!("{cache:?}").starts_with("AnswerCache { answers: 1, bytes: "), "{cache:?}");
     }
 }

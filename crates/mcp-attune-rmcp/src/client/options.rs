@@ -1,4 +1,4 @@
-//! What can be chosen about a connection.
+//! The options of a connection.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,60 +20,64 @@ use super::trust::CertificateTrust;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Era {
-    /// 2026-07-28 and later: every request stands alone.
+    /// 2026-07-28 and later: every request stands alone and says its version.
     Modern,
-    /// 2025-11-25 and before: `initialize` first.
+    /// 2025-11-25 and before: a session that begins with `initialize`.
     Legacy,
 }
 
-/// How to connect, and how much to bear.
+/// How to connect, what to say of the caller, and how much to accept from the server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ConnectionOptions {
-    /// Headers of every request over HTTP. They replace those that would be sent under the same name, but for the
-    /// `Accept-Language` of a request whose caller has a preference.
+    /// Headers of every request over HTTP. They replace those that would be sent under the same name, except
+    /// the `Accept-Language` of a request whose caller has a preference. For a program they are an error.
     pub headers: Vec<CustomHeader>,
-    /// What is said of the caller, where a request does not say otherwise.
+    /// What is said of the caller, unless a request says otherwise. In the legacy era its features hold for the
+    /// whole session.
     pub profile: CallerProfile,
-    /// Where answers are kept for as long as the server says; without one, none are.
+    /// Where answers are kept for as long as the server says. `None` keeps none.
     pub cache: Option<Arc<AnswerCache>>,
-    /// The only era that is spoken; without one, the newer that the server speaks.
+    /// The only era that is spoken. `None` speaks the newest that the server does.
     pub era: Option<Era>,
     /// The only version that is asked for, which decides the era too. A legacy server may answer with another.
     pub version: Option<McpVersion>,
-    /// Whose certificates are accepted over HTTPS.
+    /// Which certificates are accepted over HTTPS.
     pub trust: CertificateTrust,
-    /// How long it may take until the server has introduced itself. A server that is silent when it is asked what it
-    /// may not know is asked in the older way after half of it, and after eight seconds at the latest.
+    /// How long it may take until the server has introduced itself, all attempts together. 30 seconds by
+    /// default.
+    ///
+    /// A server that does not answer `server/discover` is asked with `initialize` after half of it, and after
+    /// eight seconds at the latest.
     pub connect: Duration,
-    /// How long an answer may take.
+    /// How long one answer may take. 60 seconds by default.
     pub answer: Duration,
-    /// How many bytes one answer may have.
+    /// Maximum size of one answer, or of one stream of events, in bytes. 64 MiB by default.
     pub bytes: usize,
-    /// How many bytes a whole listing may have, all its pages together.
+    /// Maximum size of a listing in bytes, all its pages together.
     pub listing_bytes: usize,
-    /// How many pages a listing may have.
+    /// Maximum number of pages of a listing.
     pub pages: usize,
-    /// How many items a listing may have.
+    /// Maximum number of items of a listing, all its pages together.
     pub items: usize,
-    /// Where a program's standard error goes.
+    /// Where a program's standard error goes. To our own by default.
     pub stderr: StderrTarget,
-    /// Who looks on, and answers when the server asks. What they can answer is declared by the profile.
+    /// Who watches the wire, and answers if the server asks. What they can answer is declared by the profile.
     pub host: Option<Arc<dyn ClientHost>>,
 }
 
-/// How long a server may take at most to say whether it knows `server/discover`. rmcp gives up after ten seconds, and
-/// would then take a late answer for one to its next question.
+/// Maximum time that a server has to answer `server/discover`. It is shorter than rmcp's own ten seconds, after
+/// which rmcp would take a late answer for one to its next request.
 const MAX_PROBE_TIME: Duration = Duration::from_secs(8);
 
 impl ConnectionOptions {
-    /// How long a server may take to say whether it knows `server/discover`.
+    /// Returns how long a server has to answer `server/discover` before it is taken for a legacy one.
     pub(crate) fn probe_timeout(&self) -> Duration {
         (self.connect / 2).min(MAX_PROBE_TIME)
     }
 }
 
-/// A version of MCP.
+/// A version of MCP that we speak.
 ///
 /// ```
 /// use mcp_attune_rmcp::{Era, McpVersion};
@@ -87,13 +91,13 @@ impl ConnectionOptions {
 pub struct McpVersion(pub(crate) ProtocolVersion);
 
 impl McpVersion {
-    /// The date that it is called by.
+    /// Returns the date that the version is called by.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// Its era.
+    /// Returns the era of the version.
     #[must_use]
     pub fn era(&self) -> Era {
         if self.0.has_initialize() { Era::Legacy } else { Era::Modern }
@@ -109,7 +113,7 @@ impl FromStr for McpVersion {
     }
 }
 
-/// A version that we do not speak.
+/// A text that is not a version that we speak. `Display` lists those that are.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownVersion(String);
 
@@ -143,7 +147,8 @@ impl Default for ConnectionOptions {
     }
 }
 
-/// One header line, `name: value`. Its value is not shown by `Debug`.
+/// A header to be sent, parsed from a line `name: value`. `Debug` does not show its value, which may be a
+/// secret.
 ///
 /// ```
 /// use mcp_attune_rmcp::CustomHeader;
@@ -159,7 +164,7 @@ pub struct CustomHeader {
 }
 
 impl CustomHeader {
-    /// Its name and its value.
+    /// Returns its name and its value as bytes, for the identity in a cache.
     pub(crate) fn parts(&self) -> [&[u8]; 2] {
         [self.name.as_str().as_bytes(), self.value.as_bytes()]
     }
@@ -171,7 +176,7 @@ impl fmt::Debug for CustomHeader {
     }
 }
 
-/// What belongs to the connection and is not for others to set.
+/// Headers that belong to the connection, and that a caller must not set.
 const RESERVED_HEADERS: [HeaderName; 6] = [
     ::http::header::CONNECTION,
     ::http::header::CONTENT_LENGTH,
@@ -182,13 +187,13 @@ const RESERVED_HEADERS: [HeaderName; 6] = [
 ];
 
 impl CustomHeader {
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &HeaderName {
         &self.name
     }
 
-    /// Its value, which may be a secret.
+    /// Returns its value, which may be a secret.
     #[must_use]
     pub fn value(&self) -> &HeaderValue {
         &self.value
@@ -212,17 +217,17 @@ impl FromStr for CustomHeader {
     }
 }
 
-/// Why a line is no header that can be sent. The value is never in it.
+/// Why a line is not a header that can be sent. The value is never in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CustomHeaderError {
-    /// Nothing divides name and value.
+    /// The line has no colon.
     NoColon,
-    /// A name that no header has.
+    /// The name has characters that no header name has.
     Name(String),
-    /// A value that no header has.
+    /// The value of this header has characters that no header value has.
     Value(HeaderName),
-    /// A header that belongs to the connection.
+    /// This header belongs to the connection, such as `Content-Length`.
     Ours(HeaderName),
 }
 
@@ -253,7 +258,7 @@ mod tests {
     fn reads_a_header_line() {
         let header: CustomHeader = "X-Key:  a:b ".parse().unwrap();
         assert_eq!((header.name.as_str(), header.value.to_str().unwrap()), ("x-key", "a:b"));
-        assert_eq!(format!("{header:?}"), r#"Header("x-key", ..)"#);
+        assert_eq!(format!("{header:?}"), r#"CustomHeader("x-key", ..)"#);
     }
 
     #[test]

@@ -4,19 +4,7 @@
 const MAX_SANITIZED_CHARS: usize = 200;
 
 pub(crate) fn sanitized(text: &str) -> String {
-    let text = text.trim();
-    let plain = |char: char| if controls_terminal(char) { ' ' } else { char };
-    let mut short: String = text.chars().take(MAX_SANITIZED_CHARS).map(plain).collect();
-    if text.chars().nth(MAX_SANITIZED_CHARS).is_some() {
-        short.push('…');
-    }
-    short
-}
-
-/// Whether a terminal obeys a character instead of showing it, or writes what follows in another direction.
-fn controls_terminal(char: char) -> bool {
-    char.is_control()
-        || matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    mcp_attune_wire::text::one_line(text, MAX_SANITIZED_CHARS)
 }
 
 #[cfg(test)]

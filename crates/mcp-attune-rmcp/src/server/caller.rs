@@ -1,10 +1,11 @@
-//! Who is calling, in a handler.
+//! Who is calling, as an argument of a handler.
 //!
-//! 1. Behind [`AttuneLayer`](mcp_attune_tower::AttuneLayer), and behind [`Pipe`](super::Pipe), the caller is what they
-//!    read of the request. Behind neither, it is what rmcp kept of the request's `_meta`.
-//! 2. A language that a handler chooses is reported by whoever of those two read the request, to a caller who stated
-//!    a preference; nobody has to write it into `_meta`.
-//! 3. Now is the caller's, where they told it; else the server's clock when the handler began.
+//! 1. Behind [`AttuneLayer`](mcp_attune_tower::AttuneLayer), and behind
+//!    [`AttuneTransport`](super::AttuneTransport), the caller is what they read of the request. Behind neither,
+//!    it is what rmcp kept of the request's `_meta`.
+//! 2. A language that a handler chooses is reported by whichever of those two read the request, to a caller who
+//!    stated a preference; nobody has to write it into `_meta`.
+//! 3. Now is the caller's time, if they told it; else the server's clock when the handler began.
 //!
 //! Rules: C4–C8, F1, L3, L7.
 
@@ -38,6 +39,10 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::{Map, Value, json};
 
 /// Who is calling: an argument of tool and prompt handlers, and [`Caller::of`] everywhere else.
+///
+/// It can be extracted in every handler and never fails: a caller who told nothing has no preference, no
+/// context and no features. Clones share the languages that were chosen, so that all of them are reported with
+/// the answer.
 ///
 /// ```
 /// use mcp_attune_rmcp::Caller;
@@ -78,13 +83,16 @@ use serde_json::{Map, Value, json};
 /// ```
 #[derive(Clone)]
 pub struct Caller {
+    /// What the request says of its caller.
     who: caller::Caller,
+    /// The languages that the handler chose, shared with whoever reports them in the answer.
     spoken: ReportedLanguages,
+    /// The server's time, for callers who do not tell theirs.
     clock: Timestamp,
 }
 
 impl Caller {
-    /// The caller of the request that this is the context of.
+    /// Returns the caller of the request that `context` belongs to.
     #[must_use]
     pub fn of(context: &RequestContext<RoleServer>) -> Self {
         let http = context.extensions.get::<Parts>().map(|parts| &parts.extensions);
@@ -97,19 +105,21 @@ impl Caller {
         Self { who: who.in_session(declared_features(context)), spoken, clock: Timestamp::now() }
     }
 
-    /// A caller for a test, who told nothing yet.
+    /// Begins a caller for a test of a handler, who has told nothing yet.
     #[must_use]
     pub fn for_test() -> TestCallerBuilder {
         TestCallerBuilder::default()
     }
 
-    /// The same caller, where the server has a clock of its own: it counts for those who do not tell their time.
+    /// Returns the same caller with another time of the server, for servers that have a clock of their own or
+    /// stop it in tests. It counts for callers who do not tell their time.
     #[must_use]
     pub fn with_clock(self, clock: Timestamp) -> Self {
         Self { clock, ..self }
     }
 
-    /// Chooses the language for this caller, and lets the answer report it.
+    /// Chooses the best of these languages for this caller, and has the answer report it. Without a preference,
+    /// and if none of the preferred languages is there, the default is chosen.
     ///
     /// Rules: L4–L7.
     pub fn language<'l>(&self, languages: &'l Languages) -> &'l Tag {
@@ -118,6 +128,7 @@ impl Caller {
         chosen
     }
 
+    /// Chooses a language without reporting it.
     fn choose<'l>(&self, languages: &'l Languages) -> &'l Tag {
         let none = AcceptLanguage::default();
         let preference = self.who.preference().unwrap_or(&none);
@@ -125,10 +136,11 @@ impl Caller {
         languages.tags().find(|tag| **tag == chosen).unwrap_or(languages.default_language())
     }
 
-    /// A message of a catalog, in the language that is best for this caller, and lets the answer report it. Numbers and
-    /// dates among the arguments are written as this caller reads them.
+    /// Renders a message of a catalog in the best language for this caller, and has the answer report it.
+    /// Numbers and dates among the arguments are written as this caller reads them.
     ///
-    /// Where no file has the message, its key is the text, so that it is seen; a test should find that first.
+    /// If no file has the message, its key is returned, so that the mistake is seen, and a warning is logged.
+    /// Loading locale files may read from a disk.
     ///
     /// ```
     /// use mcp_attune_rmcp::Caller;
@@ -173,15 +185,16 @@ impl Caller {
         }
     }
 
-    /// The languages that were chosen so far.
+    /// Returns the languages that were chosen so far. `None` if none was.
     #[must_use]
     pub fn chosen_languages(&self) -> Option<ContentLanguage> {
         self.spoken.languages()
     }
 
-    /// Reports the languages that were chosen in the `_meta` of a result, to a caller who stated a preference.
+    /// Writes the languages that were chosen into the `_meta` of a result, if the caller stated a preference.
     ///
-    /// Only a server with neither the layer nor [`Pipe`](super::AttuneTransport) around it has to.
+    /// Only a server with neither the layer nor [`AttuneTransport`](super::AttuneTransport) around it has to
+    /// call this.
     pub fn report(&self, meta: &mut Option<MetaObject>) {
         if let (Some(_), Some(languages)) = (self.preference(), self.chosen_languages()) {
             let held = meta.get_or_insert_default();
@@ -189,7 +202,7 @@ impl Caller {
         }
     }
 
-    /// What the caller's tags ask for.
+    /// Returns what the caller's feature tags ask for.
     ///
     /// Rules: F1, F2.
     #[must_use]
@@ -197,7 +210,7 @@ impl Caller {
         FeaturePreferences::read(self.who.features().tags())
     }
 
-    /// Whether the caller's tags ask for this format.
+    /// Returns whether the caller's feature tags ask for this format.
     ///
     /// Rules: F9.
     #[must_use]
@@ -205,7 +218,7 @@ impl Caller {
         self.requested_features().format() == Some(format)
     }
 
-    /// When it is for the caller, in their zone.
+    /// Returns the caller's current time in their time zone.
     ///
     /// Rules: C4.
     #[must_use]
@@ -214,25 +227,26 @@ impl Caller {
         Zoned::new(now.instant, now.zone)
     }
 
-    /// The interval that an expression such as `last week` names for this caller, in their language or in English.
+    /// Returns the interval that an expression such as `last week` names for this caller, in their language or
+    /// in English.
     ///
-    /// Give it the caller's words as they are: `the last week` is the time up to now and `last week` the calendar week, unless
-    /// the setting `offer.past` of the layer or the pipe says otherwise.
+    /// Give it the caller's words as they are: `the last week` is the time up to now and `last week` the
+    /// calendar week, unless the setting `offer.past` of the layer or the pipe says otherwise.
     ///
-    /// In a handler, `?` turns what cannot be read into an answer that says what can.
+    /// In a handler, `?` turns an expression that cannot be read into an answer that says what can be written.
     ///
     /// Rules: C5, C14.
     ///
     /// # Errors
     ///
-    /// What cannot be read, or names no interval.
+    /// The text cannot be read, or names no interval.
     pub fn when(&self, text: &str) -> Result<Interval, TimeTextError> {
         self.who.when(text, self.clock).map_err(|why| TimeTextError { text: one_line_excerpt(text), why })
     }
 
-    /// Writes dates, numbers, money and the like as this caller reads them: for their locale, else in the language
-    /// that was chosen for them, else in English. So choose the [language](Self::language) first: dates should not be in
-    /// another one than the sentence around them.
+    /// Returns a formatter that writes dates, numbers, money and the like as this caller reads them: for their
+    /// locale, else in the language that was chosen for them, else in English. So choose the
+    /// [language](Self::language) first: dates should not be in another language than the sentence around them.
     ///
     /// Rules: C6.
     #[cfg(feature = "format")]
@@ -244,7 +258,7 @@ impl Caller {
         FORMATTERS.for_locales(self.who.context().locale().into_iter().chain(spoken), zone)
     }
 
-    /// The caller's time, place and locale, as far as they told them.
+    /// Returns the caller's time, place and locale, as far as they told them.
     ///
     /// Rules: C2.
     #[must_use]
@@ -252,15 +266,15 @@ impl Caller {
         self.who.context()
     }
 
-    /// The language preference, where there is one.
+    /// Returns the language preference. `None` if the caller stated none.
     #[must_use]
     pub fn preference(&self) -> Option<&AcceptLanguage> {
         self.who.preference()
     }
 }
 
-/// English is where nothing is known of a caller and no language was chosen. The formatters are everybody's: they are
-/// kept by locale, and know nothing of callers.
+/// The formatters of all callers of this process, kept by locale and by nothing of a caller. English is used if
+/// nothing is known of a caller and no language was chosen.
 #[cfg(feature = "format")]
 static FORMATTERS: LazyLock<Formatters> = LazyLock::new(mcp_attune_format::english);
 
@@ -277,7 +291,8 @@ impl<C: AsRequestContext> FromContextPart<C> for Caller {
     }
 }
 
-/// The features that a client declared, as rmcp knows them: those of the session in the legacy era.
+/// Returns the features that a client declared, as rmcp knows them: those of the request in the modern era,
+/// those of the session in the legacy one.
 fn declared_features(context: &RequestContext<RoleServer>) -> ClientFeatures {
     let capabilities = context.client_capabilities();
     let extensions = capabilities.and_then(|capabilities| capabilities.extensions);
@@ -286,7 +301,8 @@ fn declared_features(context: &RequestContext<RoleServer>) -> ClientFeatures {
     ClientFeatures::from_tags(tags.into_iter().flatten().filter_map(Value::as_str)).features
 }
 
-/// The caller that a `_meta` and a `clientContext` tell of; nobody known, where they contradict each other.
+/// Reads a caller from a `_meta` and a `clientContext`, as if they stood in a request, so that the same rules
+/// apply as on the wire. Returns a caller of whom nothing is known if the two contradict each other.
 fn read_meta(meta: &Value, context: Option<&Value>) -> caller::Caller {
     let mut body =
         json!({ "jsonrpc": "2.0", "id": 0, "method": method::TOOLS_CALL, "params": { "_meta": meta } });
@@ -300,7 +316,8 @@ fn read_meta(meta: &Value, context: Option<&Value>) -> caller::Caller {
         .unwrap_or_default()
 }
 
-/// An expression of time that names no interval. It says what was written, what is wrong, and what can be written.
+/// A text that names no interval of time. Its message says what was written (shortened), what is wrong, and
+/// what can be written instead.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TimeTextError {
     text: String,
@@ -329,16 +346,12 @@ impl IntoContents for TimeTextError {
     }
 }
 
-/// A start of what somebody wrote, on one line.
+/// Shortens what somebody wrote to 60 characters on one line.
 fn one_line_excerpt(text: &str) -> String {
-    let line: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
-    match line.char_indices().nth(60) {
-        None => line,
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-    }
+    mcp_attune_wire::text::one_line(text, 60)
 }
 
-/// Makes a [`Caller`] for a test. What is said here goes through the same reading as what a client sends.
+/// Builds a [`Caller`] for a test. What is said here is read in the same way as what a client sends.
 #[derive(Clone, Debug, Default)]
 pub struct TestCallerBuilder {
     meta: Map<String, Value>,
@@ -347,50 +360,51 @@ pub struct TestCallerBuilder {
 }
 
 impl TestCallerBuilder {
-    /// The language preference: `de-CH, en;q=0.5`.
+    /// Sets the language preference, such as `de-CH, en;q=0.5`.
     #[must_use]
     pub fn language(mut self, preference: &str) -> Self {
         self.meta.insert(meta::ACCEPT_LANGUAGE.to_owned(), preference.into());
         self
     }
 
-    /// The zone: `Europe/Zurich`.
+    /// Sets the time zone by its IANA name, such as `Europe/Zurich`.
     #[must_use]
     pub fn timezone(self, name: &str) -> Self {
         self.field("timezone", name)
     }
 
-    /// Now: `2026-11-12T14:23:00+01:00`.
+    /// Sets the caller's current time, such as `2026-11-12T14:23:00+01:00`.
     #[must_use]
     pub fn now(self, timestamp: &str) -> Self {
         self.field("currentTimestamp", timestamp)
     }
 
-    /// The locale: `de-CH`.
+    /// Sets the locale, such as `de-CH`.
     #[must_use]
     pub fn locale(self, locale: &str) -> Self {
         self.field("locale", locale)
     }
 
-    /// A field of the context, as a client sends it: `field("userLocation", json!({"country": "CH"}))`.
+    /// Sets a field of the context as a client sends it, such as
+    /// `field("userLocation", json!({"country": "CH"}))`.
     #[must_use]
     pub fn field(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.context.insert(name.to_owned(), value.into());
         self
     }
 
-    /// A feature tag: `format=json`.
+    /// Adds a feature tag, such as `format=json`.
     #[must_use]
     pub fn feature(mut self, tag: &str) -> Self {
         self.features.push(tag.to_owned());
         self
     }
 
-    /// The caller.
+    /// Returns the caller.
     ///
     /// # Panics
     ///
-    /// Where something was said that a server would ignore: a test would not notice.
+    /// If something was said that a server would ignore, because a test would not notice that.
     #[must_use]
     #[track_caller]
     pub fn caller(self) -> Caller {

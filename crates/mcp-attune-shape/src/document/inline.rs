@@ -1,21 +1,30 @@
-//! The text of one paragraph, heading or cell, with what is marked in it.
+//! The text of one paragraph, heading or table cell, with its marks, links and images.
+//!
+//! Text is first collected as a list of runs, and written when the block ends. Only then is it known
+//! whether a link has a text or a mark any letters, and so whether they are written at all.
 
 use std::borrow::Cow;
 
-use super::super::render::{EscapeContext, cleaned, escape, write_code_span};
+use super::super::render::{EscapeContext, escape, write_code_span};
 use super::DocumentStyle;
+use mcp_attune_wire::text::content_lines;
 
-/// A mark on a part of a text.
+/// A kind of emphasis on a part of a text. Plain text has none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum InlineMark {
+    /// Written as `**text**`.
     Bold,
+    /// Written as `*text*`.
     Italic,
+    /// Written as `~~text~~`, an extension of GitHub.
     Struck,
 }
 
 impl InlineMark {
+    /// All kinds, in the order of `InlineBuilder::marks`.
     const ALL: [Self; 3] = [Self::Bold, Self::Italic, Self::Struck];
 
+    /// Returns the characters that begin and end the mark in Markdown.
     fn sign(self) -> &'static str {
         match self {
             Self::Bold => "**",
@@ -25,50 +34,64 @@ impl InlineMark {
     }
 }
 
-/// A piece of a text.
+/// One part of a text. Marks and links begin and end with runs of their own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum InlineRun {
+    /// Text without line breaks.
     Text(String),
+    /// Code within the line.
     Code(String),
+    /// An image.
     Image {
+        /// Its description, which is not empty.
         alt: String,
+        /// Its address; `None` if that would run something, and the description is text then.
         address: Option<String>,
     },
+    /// Begins a mark.
     On(InlineMark),
+    /// Ends a mark.
     Off(InlineMark),
+    /// Begins a link. Links do not contain each other.
     Link,
-    /// The end of a link, with its address.
+    /// Ends the link, with its address.
     Unlink(String),
+    /// A line break.
     Break,
 }
 
-/// A text that is being put together: white space in it counts as one space.
+/// A text that is being put together. Each run of white space becomes one blank, across runs too, and
+/// there is none at the beginning or behind a line break.
 #[derive(Default, Debug)]
 pub(super) struct InlineBuilder {
+    /// The parts so far.
     runs: Vec<InlineRun>,
-    /// Whether there is anything to read.
+    /// Whether there is anything to read: text that is not blank, code or an image.
     readable: bool,
-    /// Whether it ends with white space, or has not begun.
+    /// Whether the text ends with white space or is empty, so that further white space is dropped.
     blank: bool,
-    /// Code in the line, where it is open.
+    /// The code that is open. Marks, links, images and line breaks inside of it are ignored.
     code: Option<String>,
+    /// How often each mark is open. Only the outermost of equal marks is written.
     marks: [usize; 3],
+    /// The address of the link that is open.
     link: Option<String>,
 }
 
 impl InlineBuilder {
+    /// Makes an empty text.
     pub(super) fn new() -> Self {
         Self { blank: true, ..Self::default() }
     }
 
-    /// Whether there is nothing to read.
+    /// Returns whether there is nothing to read, open code included.
     pub(super) fn is_empty(&self) -> bool {
         !self.readable && self.code.as_ref().is_none_or(|code| code.trim().is_empty())
     }
 
-    /// Adds a text.
+    /// Adds a text, cleaned of control characters and with its white space collapsed.
     pub(super) fn text(&mut self, text: &str) {
-        let text = cleaned(Cow::Borrowed(text));
+        let text = content_lines(Cow::Borrowed(text));
         let mut words = String::with_capacity(text.len());
         let mut blank = self.blank;
         for char in text.chars() {
@@ -95,6 +118,7 @@ impl InlineBuilder {
         }
     }
 
+    /// Begins or ends a mark. Ending one that is not open does nothing.
     pub(super) fn mark(&mut self, mark: InlineMark, on: bool) {
         let Some(open) = InlineMark::ALL.iter().position(|one| *one == mark) else { return };
         let Some(count) = self.marks.get_mut(open).filter(|_| self.code.is_none()) else { return };
@@ -107,10 +131,12 @@ impl InlineBuilder {
         *count = if on { *count + 1 } else { *count - 1 };
     }
 
+    /// Begins code. Inside of code it does nothing.
     pub(super) fn open_code(&mut self) {
         self.code.get_or_insert_default();
     }
 
+    /// Ends code, which is dropped if it is blank.
     pub(super) fn close_code(&mut self) {
         if let Some(code) = self.code.take()
             && !code.trim().is_empty()
@@ -120,6 +146,8 @@ impl InlineBuilder {
         }
     }
 
+    /// Begins a link, and ends the one that is open. Without an address, or inside of code, what
+    /// follows is not linked.
     pub(super) fn open_link(&mut self, address: Option<String>) {
         self.close_link();
         if let Some(address) = address.filter(|_| self.code.is_none()) {
@@ -128,6 +156,7 @@ impl InlineBuilder {
         }
     }
 
+    /// Ends the link that is open. A link without a text could not be seen, and is taken back.
     pub(super) fn close_link(&mut self) {
         let Some(address) = self.link.take() else { return };
         // A link without a text would not be seen.
@@ -144,8 +173,9 @@ impl InlineBuilder {
         }
     }
 
+    /// Adds an image, unless it has no description.
     pub(super) fn image(&mut self, alt: &str, address: Option<String>) {
-        let alt = cleaned(Cow::Borrowed(alt)).split_whitespace().collect::<Vec<_>>().join(" ");
+        let alt = content_lines(Cow::Borrowed(alt)).split_whitespace().collect::<Vec<_>>().join(" ");
         if self.code.is_some() || alt.is_empty() {
             return;
         }
@@ -153,6 +183,7 @@ impl InlineBuilder {
         self.runs.push(InlineRun::Image { alt, address });
     }
 
+    /// Adds a line break, unless nothing was said yet.
     pub(super) fn line_break(&mut self) {
         if self.code.is_none() && self.readable {
             self.runs.push(InlineRun::Break);
@@ -160,7 +191,12 @@ impl InlineBuilder {
         }
     }
 
-    /// The text as it is written, and a new one that goes on with the marks and the link that are open.
+    /// Returns the text in the given style, and begins a new one, in which the marks and the code that
+    /// are open continue.
+    ///
+    /// A link that is open continues only if this text has nothing to read:
+    /// `<a><h3>Bern</h3><p>Old town</p></a>` links the heading and not the paragraph. `place` is where
+    /// the text will stand, for escaping.
     pub(super) fn take(&mut self, style: DocumentStyle, place: EscapeContext) -> String {
         let mut next = Self::new();
         let link = self.link.clone();
@@ -189,7 +225,8 @@ impl InlineBuilder {
     }
 }
 
-/// As plain text.
+/// Writes runs as plain text. The address of a link follows its text in brackets, unless it is the text
+/// itself, or points into the document (`#top`).
 fn to_plain_text(runs: &[InlineRun]) -> String {
     let mut out = String::new();
     let mut link = None;
@@ -223,7 +260,8 @@ fn to_plain_text(runs: &[InlineRun]) -> String {
     out.trim().to_owned()
 }
 
-/// As Markdown.
+/// Writes runs as Markdown, escaped for where they stand. Line breaks are a backslash at the end of the
+/// line, and blanks in headings and tables, which have one line.
 fn to_markdown(runs: &[InlineRun], place: EscapeContext) -> String {
     let mut out =
         InlineMarkdownWriter { out: String::new(), pending: Vec::new(), begins: true, linked: false, place };
@@ -271,19 +309,24 @@ fn to_markdown(runs: &[InlineRun], place: EscapeContext) -> String {
         .to_owned()
 }
 
+/// Runs that are being written as Markdown.
 struct InlineMarkdownWriter {
+    /// What is written so far.
     out: String,
-    /// Signs that open before the next letter.
+    /// Signs of marks and links that begin before the next letter. Markdown knows no mark with white
+    /// space behind its opening sign, and a mark with nothing inside is dropped.
     pending: Vec<&'static str>,
-    /// Whether a line begins.
+    /// Whether a line begins here, so that text could begin a block and white space is dropped.
     begins: bool,
-    /// Whether a link is open.
+    /// Whether a link is open, in whose text every bracket has to be escaped.
     linked: bool,
+    /// Where the text stands.
     place: EscapeContext,
 }
 
 impl InlineMarkdownWriter {
-    /// Writes what opens here.
+    /// Writes the signs that are pending. A `!` before a link is escaped, because it would make the
+    /// link an image.
     fn open_pending(&mut self) {
         for sign in std::mem::take(&mut self.pending) {
             if sign == "[" {
@@ -297,6 +340,8 @@ impl InlineMarkdownWriter {
         }
     }
 
+    /// Writes a text, with the pending signs between its leading blank and its first letter. `lines` is
+    /// whether the text has line breaks, which makes more characters active at the beginning of a line.
     fn text(&mut self, text: &str, lines: bool) {
         if text.trim().is_empty() {
             if !self.begins {
@@ -328,7 +373,8 @@ impl InlineMarkdownWriter {
         }
     }
 
-    /// Closes a sign before the white space at the end, or takes it back where nothing came between.
+    /// Ends a mark before the white space at the end, where Markdown recognizes it, or takes a mark
+    /// back that nothing came after.
     fn close(&mut self, sign: &'static str) {
         if let Some(at) = self.pending.iter().rposition(|pending| *pending == sign) {
             self.pending.remove(at);
@@ -342,6 +388,7 @@ impl InlineMarkdownWriter {
         }
     }
 
+    /// Ends a link with its address, before the white space at the end of its text.
     fn unlink(&mut self, address: &str) {
         self.linked = false;
         let blank = self.out.ends_with(' ');
@@ -353,7 +400,8 @@ impl InlineMarkdownWriter {
     }
 }
 
-/// A text between the brackets of a link or an image, where every bracket counts.
+/// Writes the text of a link or the description of an image, with everything escaped that could be
+/// markup there.
 fn label(text: &str, out: &mut String) {
     for char in text.trim().chars() {
         if matches!(char, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '&' | '~' | '|') {
@@ -363,7 +411,8 @@ fn label(text: &str, out: &mut String) {
     }
 }
 
-/// The rest of a link or an image. What would end the address is written by its number.
+/// Writes the end of a link or an image, with its address. Characters that would end the address, or
+/// act in a table, are percent-encoded, and `&` is escaped so that no character reference is read.
 fn target(address: &str, out: &mut String) {
     out.push_str("](");
     for char in address.chars() {

@@ -1,47 +1,69 @@
-//! A page that is written block by block, as plain text or as Markdown.
+//! The writer of a converted document: blocks are opened, filled with text and closed, and come out as
+//! plain text or Markdown.
+//!
+//! Both readers call it as they meet the parts of a document. Blocks may be nested in any way, because
+//! those of HTML are: what does not fit is treated as text. Nothing recurses, so the depth of a
+//! document costs no stack.
 
 use unicode_width::UnicodeWidthStr;
 
-use super::super::render::{EscapeContext, RenderOptions, cleaned, longest_backtick_run};
+use super::super::render::{EscapeContext, RenderOptions, longest_backtick_run};
 use super::DocumentStyle;
 use super::inline::{InlineBuilder, InlineMark};
 use super::table::DocumentTable;
+use mcp_attune_wire::text::content_lines;
 
-/// How deep lists go. Quotations may add as many levels again; what is deeper is written at that depth.
+/// How deep lists are nested. Lists, their items and quotations are containers, of which at most twice
+/// as many are open; a level of a list takes two and a quotation one. Deeper content is written at the
+/// depth that was reached.
 const MAX_DEPTH: usize = 12;
 
-/// What a block stands in.
+/// A block that other blocks stand in, and that puts a prefix before their lines.
 enum ContainerBlock {
+    /// A quotation: `> ` stands before each line.
     Quote,
-    /// A list, with the number of the next item where they are numbered.
+    /// A list, with the number of its next item, or `None` if it has bullets. It has no prefix itself.
     List(Option<u64>),
-    /// An item with what marks it, which is written once.
+    /// An item of a list. Its first line begins with the marker, further lines with as many blanks.
     Item {
+        /// `- `, or a number such as `3. `.
         marker: String,
+        /// Whether the marker is on the page already.
         written: bool,
     },
 }
 
 /// A page that is being written.
+///
+/// Text goes to the preformatted text that is open, or else to `inline`, which becomes a heading, a
+/// table cell or a paragraph, whatever is open. A paragraph needs no call to begin.
 pub(super) struct DocumentWriter {
+    /// The output format.
     style: DocumentStyle,
+    /// The blocks that are complete.
     out: String,
+    /// The text of the paragraph, heading or cell that is open.
     inline: InlineBuilder,
+    /// The containers that are open, the outermost first.
     containers: Vec<ContainerBlock>,
-    /// Containers that were not entered because they were too deep.
+    /// How many containers were opened but not entered, because they were too deep or inside of a table
+    /// cell. They have to be closed before an entered one can be.
     too_deep: usize,
-    /// Whether the last block stands in a list.
+    /// Whether the last block stands in a list, so that the next item follows without a blank line.
     listed: bool,
-    /// How many of the containers the last block stands in as well.
+    /// How many of the open containers the last block stands in too. A blank line between two blocks
+    /// continues the quotations among them.
     shared: usize,
-    /// The level of the heading that is open.
+    /// The level of the heading that is open, from 1.
     heading: Option<usize>,
-    /// Preformatted text that is open.
+    /// The preformatted text that is open, as it came.
     preformatted: Option<String>,
+    /// The table that is open.
     table: Option<DocumentTable>,
 }
 
 impl DocumentWriter {
+    /// Makes an empty page.
     pub(super) fn new(style: DocumentStyle) -> Self {
         Self {
             style,
@@ -57,11 +79,16 @@ impl DocumentWriter {
         }
     }
 
-    /// Whether there is no room for more.
+    /// Returns whether the page is larger than [`RenderOptions::MAX_PAGE_BYTES`]. Nothing more is
+    /// written then, and readers stop.
+    ///
+    /// Only complete blocks count, and a block is written whole; so a page may exceed the limit by its
+    /// last block, with the prefixes of its lines.
     pub(super) fn is_full(&self) -> bool {
         self.out.len() > RenderOptions::MAX_PAGE_BYTES
     }
 
+    /// Closes what is open, and returns the page. A page that was full ends with `…`.
     pub(super) fn finish(mut self) -> String {
         self.close_preformatted();
         self.close_table();
@@ -72,7 +99,8 @@ impl DocumentWriter {
         self.out.trim_end().to_owned()
     }
 
-    /// Adds text to the paragraph, heading, cell or preformatted text that is open.
+    /// Adds text to what is open: preformatted text as it is, everything else with its white space
+    /// collapsed. References must be decoded before.
     pub(super) fn text(&mut self, text: &str) {
         match &mut self.preformatted {
             Some(open) => open.push_str(text),
@@ -80,6 +108,7 @@ impl DocumentWriter {
         }
     }
 
+    /// Breaks the line inside of a paragraph. In a table cell, which has one line, it is a blank.
     pub(super) fn line_break(&mut self) {
         let in_cell = self.in_cell();
         match &mut self.preformatted {
@@ -89,12 +118,14 @@ impl DocumentWriter {
         }
     }
 
+    /// Begins or ends bold, italic or struck text. Preformatted text has no marks.
     pub(super) fn mark(&mut self, mark: InlineMark, on: bool) {
         if self.preformatted.is_none() {
             self.inline.mark(mark, on);
         }
     }
 
+    /// Begins or ends code within a line. Inside of preformatted text it changes nothing.
     pub(super) fn code(&mut self, open: bool) {
         match (open, self.preformatted.is_some()) {
             (_, true) => {}
@@ -103,16 +134,20 @@ impl DocumentWriter {
         }
     }
 
+    /// Begins a link. If its address would run something, its text is written without a link.
     pub(super) fn open_link(&mut self, address: &str) {
         if self.preformatted.is_none() {
             self.inline.open_link(safe_address(address));
         }
     }
 
+    /// Ends the link that is open, if any.
     pub(super) fn close_link(&mut self) {
         self.inline.close_link();
     }
 
+    /// Adds an image by its description. Plain text shows the description alone; an image without one
+    /// does not appear.
     pub(super) fn image(&mut self, alt: &str, address: &str) {
         match &mut self.preformatted {
             Some(open) => open.push_str(alt),
@@ -120,7 +155,11 @@ impl DocumentWriter {
         }
     }
 
-    /// Ends the paragraph that is open, if any. In a cell everything is one line.
+    /// Writes the paragraph or the heading that is open. Does nothing if it has no text, or inside of
+    /// preformatted text; in a table cell, which is one line, it adds a blank.
+    ///
+    /// Methods that begin or end a block call it first, so that text stays in the block that it came
+    /// in.
     pub(super) fn end_paragraph(&mut self) {
         if self.preformatted.is_some() {
             return;
@@ -141,16 +180,20 @@ impl DocumentWriter {
         }
     }
 
+    /// Begins a heading of this level, from 1.
     pub(super) fn open_heading(&mut self, level: usize) {
         self.end_paragraph();
         self.heading = Some(level);
     }
 
+    /// Writes the heading that is open, and continues with paragraphs.
     pub(super) fn close_heading(&mut self) {
         self.end_paragraph();
         self.heading = None;
     }
 
+    /// Writes the heading. In plain text the first two levels are underlined, by at most 200
+    /// characters; others are lines of their own.
     fn write_heading(&mut self, level: usize) {
         let text = self.inline.take(self.style, EscapeContext::Heading);
         let text = match (self.style, level) {
@@ -165,7 +208,8 @@ impl DocumentWriter {
         self.write_block(&text);
     }
 
-    /// A line across.
+    /// Writes a line across the page, unless it would be the first thing on it, or in a cell or
+    /// preformatted text.
     pub(super) fn rule(&mut self) {
         self.end_paragraph();
         if !self.in_cell() && self.preformatted.is_none() && !self.out.is_empty() {
@@ -173,15 +217,18 @@ impl DocumentWriter {
         }
     }
 
+    /// Begins a quotation, which [`leave`](Self::leave) ends.
     pub(super) fn open_quote(&mut self) {
         self.enter(ContainerBlock::Quote);
     }
 
-    /// Opens a list, numbered from a number or not at all.
+    /// Begins a list, which [`leave`](Self::leave) ends. It is numbered from `start`, or has bullets if
+    /// that is `None`.
     pub(super) fn open_list(&mut self, start: Option<u64>) {
         self.enter(ContainerBlock::List(start));
     }
 
+    /// Begins an item, which [`leave`](Self::leave) ends. Outside of a list it has a bullet.
     pub(super) fn open_item(&mut self) {
         let number = self.containers.last_mut().and_then(|container| match container {
             ContainerBlock::List(number) => number.as_mut(),
@@ -199,6 +246,7 @@ impl DocumentWriter {
         self.enter(ContainerBlock::Item { marker, written: false });
     }
 
+    /// Opens a container, or counts it as too deep.
     fn enter(&mut self, container: ContainerBlock) {
         self.end_paragraph();
         if self.containers.len() < 2 * MAX_DEPTH && !self.in_cell() && self.too_deep == 0 {
@@ -208,7 +256,8 @@ impl DocumentWriter {
         }
     }
 
-    /// Closes the list, item or quotation that was opened last.
+    /// Closes the list, item or quotation that was opened last. Calls must be balanced with those that
+    /// open.
     pub(super) fn leave(&mut self) {
         self.end_paragraph();
         if self.too_deep > 0 {
@@ -222,6 +271,7 @@ impl DocumentWriter {
         }
     }
 
+    /// Begins preformatted text. In a table cell, which is one line, it stays ordinary text.
     pub(super) fn open_preformatted(&mut self) {
         self.end_paragraph();
         if !self.in_cell() {
@@ -229,9 +279,11 @@ impl DocumentWriter {
         }
     }
 
+    /// Writes the preformatted text that is open: as it is in plain text, and in Markdown between
+    /// fences that are longer than any run of backticks in it.
     pub(super) fn close_preformatted(&mut self) {
         let Some(text) = self.preformatted.take() else { return };
-        let text = cleaned(text.into());
+        let text = content_lines(text.into());
         let text = text.strip_prefix('\n').unwrap_or(&text).trim_end();
         if text.trim().is_empty() {
             return;
@@ -245,7 +297,7 @@ impl DocumentWriter {
         }
     }
 
-    /// Opens a table. One inside a cell is text in that cell.
+    /// Begins a table. Inside of another one, its cells become text of the cell that is open.
     pub(super) fn open_table(&mut self) {
         self.end_paragraph();
         match &mut self.table {
@@ -254,6 +306,7 @@ impl DocumentWriter {
         }
     }
 
+    /// Writes the table, or ends the one inside of a cell.
     pub(super) fn close_table(&mut self) {
         match &mut self.table {
             None => return,
@@ -271,7 +324,7 @@ impl DocumentWriter {
         }
     }
 
-    /// Begins a row; outside a table, a line.
+    /// Begins a row of the table. Outside of a table, it ends the paragraph.
     pub(super) fn open_row(&mut self) {
         self.close_cell();
         self.end_paragraph();
@@ -280,6 +333,9 @@ impl DocumentWriter {
         }
     }
 
+    /// Begins a cell, and closes the one before it. Text between the beginning of the table and its
+    /// first cell is the caption, and becomes a paragraph. Outside of a table, or in a nested one, a
+    /// cell is a blank before its text.
     pub(super) fn open_cell(&mut self) {
         self.close_cell();
         if self.table.as_ref().is_none_or(|table| table.nested > 0) {
@@ -293,6 +349,7 @@ impl DocumentWriter {
         }
     }
 
+    /// Ends the cell that is open, if it belongs to the outermost table.
     pub(super) fn close_cell(&mut self) {
         if let Some(table) = self.table.as_mut().filter(|table| table.in_cell && table.nested == 0) {
             let text = self.inline.take(self.style, EscapeContext::Cell);
@@ -304,7 +361,10 @@ impl DocumentWriter {
         self.table.as_ref().is_some_and(|table| table.in_cell)
     }
 
-    /// Writes the lines of a block, each behind what marks the containers that it stands in.
+    /// Writes the lines of a block, each behind the prefixes of the containers that it stands in.
+    ///
+    /// A blank line comes before it, unless it begins an item of a list and either the last block
+    /// stands in a list too or the item is nested. The block is dropped if the page is full.
     fn write_block(&mut self, text: &str) {
         if text.is_empty() || self.is_full() {
             return;
@@ -348,11 +408,13 @@ impl DocumentWriter {
         self.shared = self.containers.len();
     }
 
+    /// Returns the innermost item of a list that is open.
     fn innermost_item(&self) -> Option<&ContainerBlock> {
         self.containers.iter().rev().find(|it| matches!(it, ContainerBlock::Item { .. }))
     }
 
-    /// What marks an empty line inside the quotations that go on.
+    /// Returns the prefix of a blank line between the last block and the next, which continues their
+    /// common quotations.
     fn quote_prefix(&self) -> String {
         let mut out = String::new();
         for container in self.containers.iter().take(self.shared) {
@@ -368,7 +430,11 @@ impl DocumentWriter {
     }
 }
 
-/// An address as browsers read it; none where it would run something, or is none.
+/// Returns the address of a link or an image as browsers read it, without white space around it and
+/// control characters in it. `None` if it is empty, longer than [`MAX_ADDRESS_CHARS`], or would run
+/// something: `javascript:`, `vbscript:` and `data:`.
+///
+/// Addresses with any other scheme are kept, and so are relative ones.
 fn safe_address(address: &str) -> Option<String> {
     let address: String =
         address.trim().chars().filter(|char| !char.is_control()).take(MAX_ADDRESS_CHARS + 1).collect();
@@ -380,5 +446,5 @@ fn safe_address(address: &str) -> Option<String> {
     (!runs).then_some(address)
 }
 
-/// The most characters of an address.
+/// The longest address in characters. A link with a longer one is text without a link.
 const MAX_ADDRESS_CHARS: usize = 4096;

@@ -1,7 +1,8 @@
-//! From data to blocks.
+//! The composer: walks the data once and turns them into blocks.
 //!
-//! 1. The simple fields of an object come first, as a list; what needs room of its own follows under headings, in the order
-//!    of the data. From the fourth level of headings on it is lists inside of lists, and what is deeper still is JSON.
+//! 1. The simple fields of an object come first, as a list; what needs room of its own follows under
+//!    headings, in the order of the data. From the fourth level of headings on it is lists inside of
+//!    lists, and what is deeper still is JSON.
 //! 2. What is laid out is put down at once and never held, so that memory is that of the page.
 //! 3. When the page is full, what is left is counted instead.
 
@@ -9,6 +10,7 @@ use std::borrow::Cow;
 
 use mcp_attune_wire::document::Document;
 use mcp_attune_wire::json::{JsonKind, SpannedValue};
+use mcp_attune_wire::text::content_lines;
 
 use super::RenderOptions;
 use super::block::{BlockWriter, InlineSpan, PageBlock};
@@ -24,39 +26,57 @@ use super::words::PageWord;
 use crate::compiled_schema::Subschema;
 use mcp_attune::features::Verbosity;
 
-/// How many levels of headings there are.
+/// How many levels of headings a page has, its title included. Below the last one, objects and lists
+/// become nested entries.
 pub(super) const MAX_HEADING_LEVELS: usize = 4;
-/// How many levels of lists there are below them.
+/// How deep entries are nested below the headings. What is deeper is written as JSON on one line.
 const MAX_LIST_LEVELS: usize = 6;
 
+/// The state of laying out one page: what is written so far, and what is the same for all its values.
+///
+/// Its methods are here, and in `rows` for tables and records. Loops over members, elements and rows
+/// check whether the page is full before each of them, and count it as hidden if so.
 pub(super) struct PageComposer<'h, 'p> {
+    /// The options of the page.
     pub(super) how: &'h RenderOptions<'h>,
+    /// Formats scalar values.
     pub(super) values: PageValueFormatter<'h>,
+    /// The writer that blocks go to.
     pub(super) paper: &'p mut dyn BlockWriter,
+    /// Number of values, rows and sections that had no room, and of texts that were cut. The last line
+    /// of the page tells it.
     pub(super) hidden: usize,
+    /// Descriptions of fields, kept by location, for objects that follow.
     pub(super) kept: Vec<FieldCache<'h>>,
-    /// Whether the data are the text of a value.
+    /// Whether the data are JSON that was found in a string. Strings inside of such data stay strings,
+    /// so that the nesting ends.
     embedded: bool,
-    /// Whether any value has a translation.
+    /// Whether any value of this tool has a translation. If not, values are not looked up.
     localized: bool,
 }
 
-/// Whose value is laid out: what its field says of it, and the object around it.
+/// What the layout knows of a value beside the value itself: its field, and the object around it.
 #[derive(Clone, Copy)]
 pub(super) struct ValueContext<'f, 'a> {
+    /// What the name of the field says of the value.
     pub(super) sense: FieldMeaning,
+    /// The keyword `format` of the schema of the field.
     pub(super) format: Option<&'a str>,
+    /// Where the value is, for titles and translations of what is inside of it.
     pub(super) place: &'f ResultLocation<'a>,
+    /// What the object around the value says.
     pub(super) beside: SiblingContext<'a>,
 }
 
 impl<'f, 'a> ValueContext<'f, 'a> {
+    /// Returns the context of the value of a field.
     pub(super) fn field(field: &'f LabeledField<'a>, beside: SiblingContext<'a>) -> Self {
         Self { sense: field.sense, format: field.format, place: &field.place, beside }
     }
 }
 
-/// Lays a result out on paper; how much had no room.
+/// Lays out a whole page: title, description, data, and a last line with the number of what had no
+/// room. Returns that number.
 pub(super) fn compose_page<'h>(
     data: SpannedValue<'h>,
     how: &'h RenderOptions<'h>,
@@ -76,13 +96,19 @@ pub(super) fn compose_page<'h>(
 }
 
 impl<'h> PageComposer<'h, '_> {
+    /// Writes the title and the data.
+    ///
+    /// The title is the one that locale files have for the whole result. Else, and only if the schema
+    /// has a `title`, it is the title of the tool in the caller's language, or that `title` made
+    /// readable. An object with the single member `result` is written as the value of that member,
+    /// because libraries wrap whatever is no object that way.
     fn root(&mut self, data: ValueNode<'h>) {
         let root = ResultLocation::root(self.how.output);
         let labels = self.how.labels;
         let typed = self.how.output.and_then(Subschema::title);
         let said = labels.title("").or_else(|| typed.and_then(|_| labels.heading()));
-        let said = said.map(|title| clean::one_line(&clean::clean(title)).into_owned());
-        let title = said.or_else(|| name::heading_from_title(&clean::clean(Cow::Borrowed(typed?))));
+        let said = said.map(|title| clean::one_line(&content_lines(title)).into_owned());
+        let title = said.or_else(|| name::heading_from_title(&content_lines(Cow::Borrowed(typed?))));
         if let Some(title) = title {
             self.paper.put(&PageBlock::Heading { level: 1, text: &title });
         }
@@ -109,11 +135,12 @@ impl<'h> PageComposer<'h, '_> {
         self.how.verbosity == Verbosity::Verbose
     }
 
+    /// Returns whether the page has reached its size. Nothing more is begun then.
     pub(super) fn is_full(&self) -> bool {
         self.paper.len() >= self.how.room
     }
 
-    /// Writes a block, or counts it as hidden where the page is full.
+    /// Writes a block, or counts it as hidden if the page is full.
     pub(super) fn put(&mut self, block: &PageBlock<'_>) {
         if self.is_full() {
             self.hidden += 1;
@@ -122,13 +149,16 @@ impl<'h> PageComposer<'h, '_> {
         }
     }
 
+    /// Writes a description as a paragraph, if there is one. It belongs to a heading that was written,
+    /// so it is not left out.
     fn note(&mut self, note: Option<&str>) {
         if let Some(note) = note {
             self.paper.put(&PageBlock::Lines(note));
         }
     }
 
-    /// As much of a text as there is room for.
+    /// Cuts a text to the bytes that the page has left, at the boundary of a character, and marks the
+    /// cut with `…`. A text that is cut counts as hidden.
     fn truncate_to_room<'t>(&mut self, text: Cow<'t, str>) -> Cow<'t, str> {
         let left = self.how.room.saturating_sub(self.paper.len());
         if text.len() <= left {
@@ -142,14 +172,16 @@ impl<'h> PageComposer<'h, '_> {
         Cow::Owned(cut)
     }
 
-    /// A string as the caller's locale files have it; none where they do not.
+    /// Returns the translation of a string from the caller's locale files, cleaned as the data are.
+    /// `None` if the value is no string, or has no translation.
     fn translated_value(&self, value: ValueNode<'h>, place: &ResultLocation<'h>) -> Option<Cow<'h, str>> {
         let text = value.text().filter(|_| self.localized)?.decode()?;
         let told = place.find_value(|path| self.how.labels.value(path, &text))?;
-        Some(clean::clean(Cow::Owned(told)))
+        Some(content_lines(Cow::Owned(told)))
     }
 
-    /// The same for what stands in a list whose elements have no place of their own.
+    /// Formats an element of a list that is joined in one line, with the location of elements, so that
+    /// its translation is found.
     pub(super) fn inline_element(
         &mut self,
         value: ValueNode<'h>,
@@ -159,6 +191,8 @@ impl<'h> PageComposer<'h, '_> {
         self.inline(value, items.as_ref().map_or(of, |items| ValueContext { place: items, ..of }))
     }
 
+    /// Formats a scalar value: its translation, or else its form in the caller's locale. Long texts are
+    /// cut to the room that is left.
     pub(super) fn inline(&mut self, value: ValueNode<'h>, of: ValueContext<'_, 'h>) -> InlineSpan<'h> {
         if let Some(told) = self.translated_value(value, of.place) {
             return InlineSpan::Text(told);
@@ -169,7 +203,9 @@ impl<'h> PageComposer<'h, '_> {
         }
     }
 
-    /// A value that stands in a line with its label; none if it needs room of its own.
+    /// Formats a value that stands in one line with its label. Returns `None` if it needs room of its
+    /// own: an object, a list that is too long for a line, or text of several lines that has no
+    /// translation on one line.
     fn try_inline(&mut self, value: ValueNode<'h>, of: ValueContext<'_, 'h>) -> Option<InlineSpan<'h>> {
         match value.kind() {
             JsonKind::Object | JsonKind::Array if value.is_empty() => Some(self.values.empty()),
@@ -183,7 +219,9 @@ impl<'h> PageComposer<'h, '_> {
         }
     }
 
-    /// Values in one line. Where a comma stands inside of a number, a semicolon stands between.
+    /// Joins the elements of a short list by commas, or by semicolons if an element contains a comma,
+    /// as decimal numbers do in many languages. Returns `None` if there are several elements and one is
+    /// a link, because links are not joined.
     fn join_inline(&mut self, list: ValueNode<'h>, of: ValueContext<'_, 'h>) -> Option<InlineSpan<'h>> {
         let mut items = Vec::new();
         for element in list.elements() {
@@ -198,7 +236,7 @@ impl<'h> PageComposer<'h, '_> {
         Some(InlineSpan::Text(Cow::Owned(items.join(between))))
     }
 
-    /// A value that has a heading of this level above it.
+    /// Writes a value that has room of its own below a heading of this level.
     fn section(&mut self, value: ValueNode<'h>, of: ValueContext<'_, 'h>, level: usize) {
         match value.kind() {
             JsonKind::Object if !value.is_empty() => {
@@ -221,7 +259,8 @@ impl<'h> PageComposer<'h, '_> {
         }
     }
 
-    /// A string that the caller's locale files have.
+    /// Writes the translation of a string as a paragraph. Returns `false`, and writes nothing, if it
+    /// has none.
     fn put_translation(&mut self, value: ValueNode<'h>, of: ValueContext<'_, 'h>) -> bool {
         let told = self.translated_value(value, of.place);
         if let Some(told) = &told {
@@ -230,7 +269,11 @@ impl<'h> PageComposer<'h, '_> {
         told.is_some()
     }
 
-    /// Many tools return JSON as text. It is laid out as what it is, but not what is text in it once more.
+    /// Lays a string out as data if it holds a JSON object or list, as many tools return them. Returns
+    /// `false`, and writes nothing, if it does not.
+    ///
+    /// Strings inside of the embedded data are not looked into again. The output schema says nothing of
+    /// embedded data.
     fn put_embedded(&mut self, value: ValueNode<'h>, of: ValueContext<'_, 'h>, level: usize) -> bool {
         let Some(text) = value.text().filter(|_| !self.embedded && of.sense != FieldMeaning::Code) else {
             return false;
@@ -267,6 +310,8 @@ impl<'h> PageComposer<'h, '_> {
         true
     }
 
+    /// Writes a string of several lines as a paragraph, or as preformatted text if its field or its
+    /// look says that it is code.
     fn lines(&mut self, value: ValueNode<'h>, of: ValueContext<'_, 'h>) {
         if self.is_full() {
             self.hidden += 1;
@@ -282,6 +327,11 @@ impl<'h> PageComposer<'h, '_> {
         });
     }
 
+    /// Writes an object below a heading of this level: first all fields that fit in a line, then the
+    /// others under headings of the next level, or as entries where no level is left.
+    ///
+    /// `fields` must be the cache of the location of the object. `without` is the key of a field that
+    /// stands in the heading already, and is not repeated.
     pub(super) fn object(
         &mut self,
         object: ValueNode<'h>,
@@ -324,7 +374,8 @@ impl<'h> PageComposer<'h, '_> {
         }
     }
 
-    /// A field that needs room of its own, as an entry with a list below it.
+    /// Writes a field that does not fit in a line as an entry with its content nested below, or as JSON
+    /// if it is too deep.
     fn entry(
         &mut self,
         field: &LabeledField<'h>,
@@ -344,7 +395,8 @@ impl<'h> PageComposer<'h, '_> {
         }
     }
 
-    /// Text of more than one line, as an entry.
+    /// Writes text of several lines as an entry. Text that is preformatted and has a label goes into a
+    /// code block below the label.
     fn text(
         &mut self,
         value: ValueNode<'h>,
@@ -364,12 +416,15 @@ impl<'h> PageComposer<'h, '_> {
         }
     }
 
+    /// Returns a value that is too deep to be laid out as JSON in a code span, cut to the room that is
+    /// left.
     fn json(&mut self, value: ValueNode<'h>) -> InlineSpan<'h> {
         let line = json::line(value, self.how.room.saturating_sub(self.paper.len()));
         InlineSpan::Code(self.truncate_to_room(Cow::Owned(line)))
     }
 
-    /// An object or a list, as lists inside of lists.
+    /// Writes what is inside of an object or a list as entries of this depth, where headings are used
+    /// up. `without` is the key of a field that the entry above has as its label.
     pub(super) fn nested(
         &mut self,
         value: ValueNode<'h>,
@@ -401,6 +456,9 @@ impl<'h> PageComposer<'h, '_> {
         fields.return_to(&mut self.kept);
     }
 
+    /// Writes the elements of a list as entries of this depth. Those that need room of their own get a
+    /// heading entry, with the value of their identifying field or their number, and their content
+    /// below it.
     pub(super) fn nested_list(&mut self, list: ValueNode<'h>, of: ValueContext<'_, 'h>, depth: usize) {
         let items = of.place.items();
         let of = ValueContext { place: &items, ..of };
@@ -427,7 +485,9 @@ impl<'h> PageComposer<'h, '_> {
     }
 }
 
-/// Whether lines were set by hand: indented, in columns, or code.
+/// Returns whether lines were set by hand, and would lose their meaning as prose: one of them is
+/// indented, has columns of blanks, ends like a statement or a brace, or begins like a diff, a script
+/// or markup.
 fn is_preformatted(text: &str) -> bool {
     let mut lines = text.trim_matches('\n').lines().filter(|line| !line.trim().is_empty());
     let set = |line: &str| {

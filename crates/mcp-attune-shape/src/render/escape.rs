@@ -19,13 +19,17 @@ pub(crate) enum EscapeContext {
     Heading,
     /// In a table.
     Cell,
+    /// Wherever somebody else puts it, with text of theirs around it.
+    Anywhere,
 }
 
 /// Writes a text of one line.
 pub(crate) fn escape(text: &str, place: EscapeContext, out: &mut String) {
     let text = text.trim();
     let (begun, text) = match place {
-        EscapeContext::Start | EscapeContext::Line => escape_line_start(text, place, out),
+        EscapeContext::Start | EscapeContext::Line | EscapeContext::Anywhere => {
+            escape_line_start(text, place, out)
+        }
         _ => (0, text),
     };
     let bytes = text.as_bytes();
@@ -39,7 +43,7 @@ pub(crate) fn escape(text: &str, place: EscapeContext, out: &mut String) {
         written = at;
     }
     let rest = text.get(written..).unwrap_or_default();
-    if place == EscapeContext::Heading && rest.ends_with('#') {
+    if closes_heading(rest, place) {
         out.push_str(rest.get(..rest.len() - 1).unwrap_or_default());
         out.push_str("\\#");
     } else {
@@ -47,9 +51,21 @@ pub(crate) fn escape(text: &str, place: EscapeContext, out: &mut String) {
     }
 }
 
+/// Whether the end of a text could end a heading.
+fn closes_heading(rest: &str, place: EscapeContext) -> bool {
+    match place {
+        EscapeContext::Heading => rest.ends_with('#'),
+        EscapeContext::Anywhere => rest.ends_with('#') && rest.trim_end_matches('#').ends_with(' '),
+        _ => false,
+    }
+}
+
 /// Whether a byte needs a look.
 fn is_active(byte: u8) -> bool {
-    matches!(byte, b'\\' | b'`' | b'*' | b'_' | b'~' | b'[' | b']' | b'<' | b'&' | b'|' | b'\n' | b'\t')
+    matches!(
+        byte,
+        b'\\' | b'`' | b'*' | b'_' | b'~' | b'[' | b']' | b'<' | b'>' | b'&' | b'|' | b'\n' | b'\t'
+    )
 }
 
 /// Takes the fire out of what would begin a block. Gives how many bytes were written, and the text.
@@ -94,6 +110,12 @@ fn escape_next(text: &str, here: usize, place: EscapeContext, out: &mut String) 
     let next = bytes.get(here + 1).copied();
     let blank = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_whitespace());
     let acts = match byte {
+        // What stands around the text is not known: it could complete whatever the text begins.
+        b'\\' | b'*' | b'~' | b'[' | b']' | b'<' | b'>' | b'|' if place == EscapeContext::Anywhere => true,
+        b'&' if place == EscapeContext::Anywhere => {
+            next.is_some_and(|next| next.is_ascii_alphanumeric() || next == b'#')
+        }
+        b'>' => false,
         b'\\' => next.is_none_or(|next| next.is_ascii_punctuation()),
         b'`' => true,
         b'*' => !(blank(next) && blank(here.checked_sub(1).and_then(|before| bytes.get(before)).copied())),

@@ -1,18 +1,26 @@
-//! Data as people read them: Markdown or plain text, made from the data and what the schema says of them.
+//! Renders JSON data as Markdown or plain text for people, from the data and the tool's output schema.
 //!
-//! 1. The page is the data's: members in their order, nothing lost. Where the schema has a title, the heading is the tool's
-//!    title in the caller's language, else that title made readable; the simple
-//!    fields of an object are a list, objects inside are sections, lists of objects are tables, or one thing after
-//!    another where a table would be too wide.
-//! 2. Fields are called as the caller's language or the schema calls them, else by their names made readable.
-//!    Values are written as the caller's locale files translate them, where they do.
-//! 3. Numbers, dates, times, durations, percentages, measures and money are written as the caller writes them, wherever it is
-//!    sure that they are such. What is not sure stays as it is: wrong is worse than plain.
-//! 4. Values are text. Whatever they hold, it is seen as it is and does nothing: no markup, no HTML, and no link but an
-//!    address of the web or of a mailbox that is a value by itself.
+//! This is what a caller with `format=markdown` or `format=text` gets where the operator wrote no
+//! template. It has three steps: [`compact()`] removes members if the caller asked for less, the composer
+//! walks the data and decides how each value is laid out, and a writer for Markdown or for plain text
+//! puts every block down as soon as it is decided.
+//!
+//! 1. The page is the data's: members in their order, nothing lost. Where the schema has a title, the
+//!    heading is the tool's title in the caller's language, else that title made readable; the simple
+//!    fields of an object are a list, objects inside are sections, lists of objects are tables, or one
+//!    thing after another where a table would be too wide.
+//! 2. Fields are called as the caller's language or the schema calls them, else by their names made
+//!    readable. Values are written as the caller's locale files translate them, where they do.
+//! 3. Numbers, dates, times, durations, percentages, measures and money are written as the caller
+//!    writes them, wherever it is sure that they are such. What is not sure stays as it is: wrong is
+//!    worse than plain.
+//! 4. Values are text. Whatever they hold, it is seen as it is and does nothing: no markup, no HTML,
+//!    and no link but an address of the web or of a mailbox that is a value by itself.
 //! 5. Markdown and plain text are written from the same blocks, neither from the other.
-//! 6. A page is bounded in depth and in bytes. What is deeper is JSON; what has no room is counted in the last line.
-//! 7. `compact` leaves out what says nothing and what the operator called unimportant; `verbose` says what fields are.
+//! 6. A page is bounded in depth and in bytes. What is deeper is JSON; what has no room is counted in
+//!    the last line.
+//! 7. `compact` leaves out what says nothing and what the operator called unimportant; `verbose` says
+//!    what fields are.
 //!
 //! Rules: F6, F7, F8, L22.
 
@@ -45,7 +53,7 @@ use mcp_attune_wire::document::Document;
 use mcp_attune_wire::json::SpannedValue;
 
 pub use candidates::visit_translatable;
-pub(super) use clean::clean as cleaned;
+pub(super) use clean::one_line;
 pub(super) use compact::compact_within;
 pub use compact::{CompactedJson, compact};
 pub(super) use escape::{EscapeContext, escape, longest_backtick_run, write_code_span};
@@ -57,39 +65,56 @@ use block::BlockWriter;
 use mcp_attune::features::Verbosity;
 use mcp_attune::format::ValueFormatter;
 
-/// How data are written for one caller.
+/// Options for rendering one result for one caller.
 pub struct RenderOptions<'a> {
-    /// What the schema says of the data.
+    /// The schema of the result, from the tool's `outputSchema`: titles, descriptions, formats and
+    /// required members. `None` if there is none; labels and meanings then come from the names of the
+    /// members alone.
     pub output: Option<Subschema<'a>>,
-    /// Numbers and dates for the caller.
+    /// Formatter for numbers, dates, times and units in the locale and the time zone of the caller.
     pub values: &'a ValueFormatter,
-    /// How much is said.
+    /// How much the page says. `Compact` leaves members out, `Verbose` adds the descriptions of fields,
+    /// and `Standard` does neither.
     pub verbosity: Verbosity,
-    /// What `compact` leaves out, by name or by path with dots.
+    /// Members that `Compact` leaves out, from the operator's setting `low_priority`. An entry is the
+    /// name of a member (`wind`), which matches at every depth, or a path of names joined by dots
+    /// (`forecast.wind`), in which lists are no step. The other levels ignore it.
     pub low_priority: &'a [String],
-    /// What fields are called in the caller's language, and our few own words.
+    /// Titles, descriptions and translated values from the locale files of the caller's language, and
+    /// the few words that a page says by itself, such as `yes` for `true`.
     pub labels: &'a dyn PageLabels,
-    /// How many bytes a page has, more or less. What is begun is not cut, but for long texts.
+    /// Size in bytes at which the page counts as full.
+    ///
+    /// It is a soft limit: a block that was begun is finished, so a page exceeds it by about that block
+    /// and the closing line. Only long texts are cut to fit. Everything after it is counted in
+    /// [`RenderedPage::not_shown`] instead of being written.
     pub room: usize,
 }
 
 impl RenderOptions<'_> {
-    /// Room enough for anything that somebody reads.
+    /// The [`room`](Self::room) of every page that answers a caller: 4 MiB, which is more than anybody
+    /// reads. Documents that are converted from HTML or Markdown have the same bound.
     pub const MAX_PAGE_BYTES: usize = 4 << 20;
 }
 
-/// A page.
+/// A rendered page, with the counts of what it does not contain.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RenderedPage {
-    /// The page.
+    /// The Markdown or the plain text, without a line break at its end.
     pub text: String,
-    /// How many members `compact` left out.
+    /// Number of members that `Compact` removed; 0 at other levels. Members inside a removed one are
+    /// not counted by themselves.
     pub left_out: usize,
-    /// How many values, rows and sections had no room. The page says so too.
+    /// Number of values, rows and sections that were cut or omitted because the page was full. If it is
+    /// not 0, the last line of the page says so in the caller's language, for example
+    /// `… Not shown: 12`.
     pub not_shown: usize,
 }
 
-/// Data as Markdown.
+/// Renders data as Markdown: CommonMark, with the tables of GitHub.
+///
+/// Never fails. Every value is escaped, so that nothing in the data acts as markup or HTML, and values
+/// that are nested too deeply to be laid out are written as JSON.
 ///
 /// Rules: F6, F8.
 ///
@@ -133,7 +158,9 @@ pub fn markdown(data: SpannedValue<'_>, how: &RenderOptions<'_>) -> RenderedPage
     RenderedPage { text: page.finish(), left_out, not_shown }
 }
 
-/// Data as plain text.
+/// Renders data as plain text without markup: underlined headings, and tables in aligned columns.
+///
+/// Lays out the same blocks as [`markdown()`]; only their writing differs. Never fails.
 ///
 /// Rules: F7, F8.
 #[must_use]
@@ -143,14 +170,18 @@ pub fn text(data: SpannedValue<'_>, how: &RenderOptions<'_>) -> RenderedPage {
     RenderedPage { text: page.finish(), left_out, not_shown }
 }
 
-/// A page is about as long as its data.
+/// Estimates the size of the page in bytes, which is about that of its data, to allocate it once.
 fn page_capacity(data: SpannedValue<'_>, how: &RenderOptions<'_>) -> usize {
     let length = data.raw().len();
     // Beyond its room a page has what was begun, and its last line.
     (length + length / 4 + 256).min(how.room.saturating_add(how.room / 8 + 1024))
 }
 
-/// How much was left out, and how much had no room.
+/// Lays the data out on `page`, compacted first if the verbosity asks for it. Returns how many members
+/// were left out and how many values had no room.
+///
+/// The compacted data keep the members that the schema requires, but are not validated against it:
+/// nobody validates a page.
 fn render(data: SpannedValue<'_>, how: &RenderOptions<'_>, page: &mut dyn BlockWriter) -> (usize, usize) {
     if how.verbosity != Verbosity::Compact {
         return (0, compose::compose_page(data, how, page));

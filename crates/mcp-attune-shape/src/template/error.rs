@@ -6,6 +6,7 @@ use minijinja::{Error, ErrorKind};
 
 use mcp_attune::catalog::line_and_column;
 use mcp_attune::suggestion::quote_name;
+use mcp_attune_wire::text::blank_if_deceptive;
 
 /// Why a text is no template.
 ///
@@ -278,5 +279,5 @@ pub(super) fn render_error(what: TemplateRenderReason) -> Error {
 
 /// A part of the template, or words about it, as they may be told.
 fn quoted(text: &str, most: usize) -> String {
-    text.chars().take(most).map(|char| if char.is_control() { ' ' } else { char }).collect()
+    text.chars().take(most).map(blank_if_deceptive).collect()
 }

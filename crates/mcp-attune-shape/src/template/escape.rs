@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-/// A value in Markdown: one line that reads as the value, in CommonMark and in GitHub's tables.
-///
-/// Line breaks become blanks, so that nothing begins a line that was no beginning. Signs that could be markup are escaped,
-/// those that can only be markup at a beginning only there.
+use mcp_attune_wire::text::content_lines;
+
+use crate::render::{EscapeContext, escape, one_line};
+
+/// A value in Markdown: one line that reads as the value, in CommonMark and in GitHub's tables, wherever the template has it.
 pub(super) fn markdown(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b' ')
         && !text.starts_with(' ')
@@ -13,42 +14,9 @@ pub(super) fn markdown(text: &str) -> Cow<'_, str> {
     {
         return Cow::Borrowed(text);
     }
-    let text = visible(text);
-    let text = text.trim();
     let mut out = String::with_capacity(text.len() + 8);
-    let numbered = text.bytes().take_while(u8::is_ascii_digit).count();
-    let mut before = None;
-    for (at, char) in text.char_indices() {
-        let next = text.get(at + char.len_utf8()..).and_then(|rest| rest.chars().next());
-        let word = |char: Option<char>| char.is_some_and(char::is_alphanumeric);
-        let ends = next.is_none_or(char::is_whitespace);
-        let escaped = match char {
-            '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|' | '~' => true,
-            '_' => !(word(before) && word(next)),
-            '&' => next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '#'),
-            '!' => next == Some('['),
-            '#' | '+' | '-' | '=' => at == 0 && (ends || next == Some(char)),
-            // `10. September` is a date, and not the tenth of a list.
-            '.' | ')' => numbered > 0 && at == numbered && ends,
-            _ => false,
-        };
-        if escaped {
-            out.push('\\');
-        }
-        match char {
-            '\n' | '\t' if before.is_none_or(|before| before == ' ') => {}
-            '\n' | '\t' => out.push(' '),
-            char => out.push(char),
-        }
-        before = Some(if matches!(char, '\n' | '\t') { ' ' } else { char });
-    }
+    escape(&one_line(&content_lines(text.into())), EscapeContext::Anywhere, &mut out);
     Cow::Owned(out)
-}
-
-/// Text without signs of control, but for ends of lines and tabs: a terminal obeys the others.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
-    let control = |char: char| char.is_control() && !matches!(char, '\n' | '\t');
-    if text.contains(control) { Cow::Owned(text.replace(control, "")) } else { Cow::Borrowed(text) }
 }
 
 /// A URL as it can stand in a link; none where it is not one that a reader may follow without harm.
@@ -99,7 +67,7 @@ mod tests {
             ("C# is fine", "C# is fine"),
             ("**bold** `code`", "\\*\\*bold\\*\\* \\`code\\`"),
             ("[a](javascript:b)", "\\[a\\](javascript:b)"),
-            ("![a](b)", "\\!\\[a\\](b)"),
+            ("![a](b)", "!\\[a\\](b)"),
             ("<script>", "\\<script\\>"),
             ("&lt; AT&T & Co", "\\&lt; AT\\&T & Co"),
             ("a | b", "a \\| b"),
@@ -112,18 +80,13 @@ mod tests {
             ("3.5", "3.5"),
             ("3.", "3\\."),
             ("a\n\n# b\r\n- c", "a # b - c"),
-            ("\u{1b}[31mred", "\\[31mred"),
+            ("\u{1b}[31mred", "\u{fffd}\\[31mred"),
+            ("a\u{202e}b", "a\u{fffd}b"),
             ("    code", "code"),
             ("{{ x }}", "{{ x }}"),
         ] {
             assert_eq!(markdown(value), expected, "{value:?}");
         }
-    }
-
-    #[test]
-    fn signs_of_control_are_not_text() {
-        assert_eq!(visible("a\u{1b}[0m\u{7}\u{9b}\r\nb\tc"), "a[0m\nb\tc");
-        assert!(matches!(visible("plain\n"), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use core::fmt::Write as _;
 
 use mcp_attune_wire::json::JsonQuoted;
+use mcp_attune_wire::text::content_lines;
 use minijinja::value::{Value, ValueKind};
 use minijinja::{Error, Output, State};
 
@@ -35,7 +36,7 @@ pub(super) fn print(
         let text = root.translation_of(value).unwrap_or(text);
         return match kind {
             TemplateFormat::Markdown => put(out, state, &escape::markdown(text)),
-            TemplateFormat::Text => put(out, state, &escape::visible(text)),
+            TemplateFormat::Text => put(out, state, &content_lines(text.into())),
             TemplateFormat::Json => put(out, state, &JsonQuoted(text).to_string()),
         };
     }
@@ -46,7 +47,7 @@ pub(super) fn print(
             put(out, state, &plain(value)?)
         }
         TemplateFormat::Markdown => put(out, state, &escape::markdown(&json(value)?)),
-        TemplateFormat::Text => put(out, state, &escape::visible(&json(value)?)),
+        TemplateFormat::Text => put(out, state, &content_lines(json(value)?.into())),
     }
 }
 

@@ -3,10 +3,13 @@
 
 use std::sync::LazyLock;
 
-use mcp_attune::features::Verbosity;
+use jiff::Timestamp;
+use mcp_attune::features::{FeaturePreferences, Verbosity};
 use mcp_attune::format::ValueFormatter;
 use mcp_attune_shape::CompiledSchema;
 use mcp_attune_shape::render::{DefaultLabels, RenderOptions, RenderedPage, compact, markdown, text};
+use mcp_attune_shape::template::{Template, TemplateContext};
+use mcp_attune_wire::document::Document;
 use mcp_attune_wire::message::Message;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -164,6 +167,17 @@ fn read(page: &str) -> Read {
     read
 }
 
+/// A value in every place that a template has for one: a heading, bold, plain, and a cell.
+fn templated(value: &str) -> String {
+    const PLACES: &str = "# {{ v }}\n\n- **x{{ v }}x** {{ v }}\n\n| a |\n|---|\n| {{ v }} |\n";
+    static TEMPLATE: LazyLock<Template> = LazyLock::new(|| Template::compile("md", PLACES).unwrap());
+    let data = json!({ "v": value }).to_string();
+    let data = Document::parse(data.as_bytes()).unwrap();
+    let wanted = FeaturePreferences::default();
+    let context = TemplateContext::new(data.root(), &wanted, &ENGLISH, Timestamp::UNIX_EPOCH);
+    TEMPLATE.render(&context).unwrap()
+}
+
 /// A value as it is seen; there is a word for one that is blank.
 fn value(text: &str) -> String {
     let seen = seen(text);
@@ -250,6 +264,16 @@ proptest! {
         prop_assert_eq!(&read.text, &expected, "{}", page.text);
         prop_assert_eq!((read.items, read.strong, read.headings, read.rows), (values.len(), values.len(), 0, 0));
         prop_assert_eq!(seen(&plain.text), expected);
+    }
+
+    #[test]
+    fn values_in_templates_are_seen_as_they_are(value in hostile_line()) {
+        let page = templated(&value);
+        let read = read(&page);
+        let value = seen(&value);
+        prop_assert_eq!(&read.text, &format!("{value}x{value}x{value}a{value}"), "{}", page);
+        let counts = (read.headings, read.items, read.strong, read.rows, read.links);
+        prop_assert_eq!(counts, (1, 1, 1, 1, 0), "{}", page);
     }
 
     #[test]

@@ -302,7 +302,7 @@ fn what_a_server_says_is_never_markup_and_never_a_template() {
     let printed = render("md", "| {{ x }} |", hostile, &[], &values).unwrap();
     assert_eq!(
         printed,
-        "| {{ 7 \\* 7 }} {% for a in b %} \\<img src=x onerror=alert(1)\\> \\[a\\](javascript:b) \\*\\*b\\*\\* \\`c\\` \\| # # h - i\\[31m |"
+        "| {{ 7 \\* 7 }} {% for a in b %} \\<img src=x onerror=alert(1)\\> \\[a\\](javascript:b) \\*\\*b\\*\\* \\`c\\` \\| # # h - i\u{fffd}\\[31m |"
     );
     for source in [
         "{{ x | upper }}",

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::quoted;
+use mcp_attune_wire::text;
 
 /// Which text of a thing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -181,7 +181,7 @@ impl fmt::Display for LocaleKeyPath {
                 continue;
             }
             // The quotation marks around it are ours.
-            let shown = quoted::escape_and_truncate(name, MAX_SHOWN_CHARS).replace('"', "\\\"");
+            let shown = text::escape_and_truncate(name, MAX_SHOWN_CHARS).replace('"', "\\\"");
             write!(f, "[\"{shown}\"]")?;
         }
         Ok(())

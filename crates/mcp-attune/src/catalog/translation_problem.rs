@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::slot::LocaleKeyPath;
-use crate::quoted;
+use mcp_attune_wire::text;
 
 /// One doubtful thing in a locale file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -157,6 +157,6 @@ struct ShortenedName<'a>(&'a str);
 impl fmt::Display for ShortenedName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MAX_CHARS: usize = 60;
-        f.write_str(&quoted::escape_and_truncate(self.0, MAX_CHARS))
+        f.write_str(&text::escape_and_truncate(self.0, MAX_CHARS))
     }
 }

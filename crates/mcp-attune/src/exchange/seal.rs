@@ -58,7 +58,7 @@ impl SealKeys {
 
 impl fmt::Debug for SealKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Keys(…)")
+        f.write_str("SealKeys(…)")
     }
 }
 
@@ -324,6 +324,6 @@ mod tests {
 
     #[test]
     fn keys_are_never_printed() {
-        assert_eq!(format!("{:?}", seal(&[7])), "Seal { keys: Keys(…), mount: \"default\" }");
+        assert_eq!(format!("{:?}", seal(&[7])), "IdSeal { keys: SealKeys(…), mount: \"default\" }");
     }
 }

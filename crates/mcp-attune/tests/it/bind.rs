@@ -275,7 +275,7 @@ fn debug_names_arguments_and_shows_none() {
         agree::check_without_headers(Message::parse(body).unwrap(), &HeaderPolicy::default()).unwrap();
     let filled = two().fill(agreed.message(), &Caller::read(&agreed), Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!(filled.names().collect::<Vec<_>>(), ["tz"]);
-    assert_eq!(format!("{filled:?}"), "Filled { names: [\"tz\"], .. }");
+    assert_eq!(format!("{filled:?}"), "FilledArguments { names: [\"tz\"], .. }");
 }
 
 #[test]

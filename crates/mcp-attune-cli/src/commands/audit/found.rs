@@ -168,12 +168,7 @@ fn schema_findings(tool: &CallableTool, data: SpannedValue<'_>) -> Vec<AuditFind
 /// What a schema of others says can be long, or hold what a terminal would obey.
 fn shortened(text: &str) -> String {
     const MAX_BREACH_CHARS: usize = 160;
-    let plain = |char: char| if char.is_control() { ' ' } else { char };
-    let mut short: String = text.chars().take(MAX_BREACH_CHARS).map(plain).collect();
-    if text.chars().nth(MAX_BREACH_CHARS).is_some() {
-        short.push('…');
-    }
-    short
+    mcp_attune_wire::text::one_line(text, MAX_BREACH_CHARS)
 }
 
 #[cfg(test)]

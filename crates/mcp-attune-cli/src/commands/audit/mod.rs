@@ -175,5 +175,5 @@ fn without_advice(told: &str) -> String {
 
 /// One line that a terminal does not obey.
 fn without_controls(text: &str) -> String {
-    text.chars().take(400).map(|char| if char.is_control() { ' ' } else { char }).collect()
+    mcp_attune_wire::text::one_line(text, 400)
 }

@@ -109,9 +109,7 @@ impl BundleValidateArgs {
             root.join(&*problem.file)
         };
         let file = file.display().to_string();
-        file.chars()
-            .flat_map(|it| if it.is_control() { it.escape_debug().collect() } else { vec![it] })
-            .collect()
+        file.chars().flat_map(mcp_attune_wire::text::escape_char).collect()
     }
 
     fn write(&self, out: &mut impl Write, report: &BundleCheckReport, valid: bool) -> anyhow::Result<()> {

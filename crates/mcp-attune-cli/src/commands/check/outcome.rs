@@ -66,17 +66,12 @@ impl CheckExchangeOutput {
 
 /// A text that a terminal and XML can bear, up to a bound.
 fn printable(text: &str) -> String {
-    let mut shown: String =
-        text.chars().take(MAX_SHOWN_CHARS).map(|char| if char.is_control() { ' ' } else { char }).collect();
-    if text.chars().nth(MAX_SHOWN_CHARS).is_some() {
-        shown.push('…');
-    }
-    shown.trim().to_owned()
+    mcp_attune_wire::text::one_line(text, MAX_SHOWN_CHARS)
 }
 
 /// The value of a header on one line, up to a bound.
 fn quoted_long(text: &str) -> String {
-    mcp_attune::quoted::escape_and_truncate(text, 200)
+    mcp_attune_wire::text::escape_and_truncate(text, 200)
 }
 
 /// One scenario.
